@@ -8,7 +8,7 @@ import { agentsDoc, agentsDocFile } from '../scripts/agents-doc.ts'
 const adapters = resolve(import.meta.dirname, '../packages/server/src/adapters')
 const folders = readdirSync(adapters, { withFileTypes: true }).filter((entry) => entry.isDirectory())
 
-it('has an entry, a connection and a contract test in every adapter folder', () => {
+it('every adapter folder has an entry, a connection and a contract test', () => {
   expect(folders.length).toBeGreaterThan(0)
   for (const { name } of folders) {
     const files = readdirSync(join(adapters, name))
@@ -18,11 +18,11 @@ it('has an entry, a connection and a contract test in every adapter folder', () 
   }
 })
 
-it('has a contract case for every capability that can be declared', () => {
+it('every capability that can be declared has a contract case', () => {
   expect(Object.keys(capabilityCases).toSorted()).toEqual([...capabilityNames].toSorted())
 })
 
-it('has a page that says what each agent can do, as it is declared now', () => {
+it('docs/agents.md has the capabilities that are declared now', () => {
   const how = 'docs/agents.md is stale: node --conditions=source scripts/agents-doc.ts'
   expect(readFileSync(agentsDocFile, 'utf8') === agentsDoc(), how).toBe(true)
 })

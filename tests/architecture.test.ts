@@ -3,8 +3,8 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { expect, it } from 'vitest'
 
 /**
- * The arrows: who may import whom. Each rule names a room by the start of its path, the rooms of ours it may see, and
- * what to do instead of any other arrow. The first rule whose room fits a file is its rule.
+ * The import rules. Each rule names a folder by its path prefix, the folders of this repository that it may import, and
+ * what to do instead of any other import. The first rule that matches a file applies.
  */
 const root = resolve(import.meta.dirname, '..')
 const server = 'packages/server/src'
@@ -200,7 +200,7 @@ function problemWith(file: string, specifier: string): string | undefined {
   return allowed ? undefined : `${file} imports ${target}: ${rule.instead}`
 }
 
-/** The file of ours that an import names, or nothing for a package of someone else's. */
+/** The file of this repository that an import names; undefined for another package. */
 function targetOf(file: string, specifier: string): string | undefined {
   if (specifier.startsWith('.')) return relative(root, resolve(root, dirname(file), specifier))
   return workspacePackages[specifier]
@@ -214,14 +214,14 @@ function sees(file: string, target: string, room: string): boolean {
   return target === room || target.startsWith(`${room}/`)
 }
 
-it('has no arrow that is not in the table', () => {
+it('no import breaks the rules of the table', () => {
   const files = sourceFiles()
   expect(files.length).toBeGreaterThan(50)
   const problems = files.flatMap((file) => importsOf(file).map((specifier) => problemWith(file, specifier)))
   expect(problems.filter((problem) => problem !== undefined)).toEqual([])
 })
 
-it('knows a forbidden arrow when it sees one', () => {
+it('a forbidden import is reported', () => {
   expect(problemWith(`${server}/core/host.ts`, '../stores/sqlite.ts')).toContain('Add a port')
   expect(problemWith(`${server}/core/host.ts`, 'ws')).toContain('package ws')
   expect(problemWith(`${server}/adapters/scripted/index.ts`, '../claude/index.ts')).toContain(
@@ -231,7 +231,7 @@ it('knows a forbidden arrow when it sees one', () => {
   expect(problemWith(`${server}/adapters/scripted/index.ts`, '../environment.ts')).toBeUndefined()
 })
 
-it('loads the optional peers of @parley/server/testing in one place, so that it can be imported without them', () => {
+it('the optional peers of @parley/server/testing are loaded in one place, so that it can be imported without them', () => {
   const testing = sourceFiles().filter((file) => file.startsWith(`${server}/testing/`))
   const loads = (file: string) =>
     /^import (?!type\b)[^'"]*from '(vitest|fast-check|@copilotkit\/aimock)'/m.test(

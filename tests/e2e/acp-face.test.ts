@@ -19,7 +19,7 @@ import { logProblems } from '../../packages/server/src/testing/invariants.ts'
 import { answerByPrompt, modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
 import { type ModelServer, startModelServer } from '../../packages/server/src/testing/model-server.ts'
 
-/** The real program as an editor starts it: over stdin and stdout, and nothing else. */
+/** The real program as an editor starts it, over stdin and stdout only. */
 const program = new URL('../../packages/server/bin/parley.js', import.meta.url).pathname
 
 type Started = { child: ChildProcess; ended: Promise<{ code: number | null; stderr: string }> }
@@ -77,7 +77,7 @@ async function logOf(client: Client, id: string): Promise<SessionEvent[]> {
 }
 
 describe('without a server', () => {
-  it('runs the agent itself, and ends with the editor; another time all of it is there', async () => {
+  it('runs the agent itself and ends with the editor; the session is there the next time', async () => {
     const home = await aHome()
     const started = start(home, ['--agent', 'demo'])
     const editor = editorOf(started)
@@ -110,7 +110,7 @@ describe('without a server', () => {
     expect(await again.ended).toMatchObject({ code: 0 })
   })
 
-  it('shows everything that the demo can show, to an editor that knows it all', async () => {
+  it('shows everything that the demo agent can show, to an editor with all capabilities', async () => {
     const home = await aHome()
     const started = start(home, ['--agent', 'demo', '--mode', 'accept-edits'])
     const editor = editorOf(started)
@@ -142,7 +142,7 @@ describe('without a server', () => {
     expect(ended.sort()).toEqual([...new Set(calls)].sort())
   })
 
-  it('is ended by a signal, and leaves no question behind that could not be answered', async () => {
+  it('is ended by a signal, and leaves a request that can still be answered', async () => {
     const home = await aHome()
     const started = start(home, ['--agent', 'demo'])
     const editor = editorOf(started)
@@ -161,7 +161,7 @@ describe('without a server', () => {
     expect(second.permissions.length).toBeGreaterThan(0)
   })
 
-  it('answers what is no message, keeps stdout for messages, and goes on', async () => {
+  it('answers invalid messages with errors, writes only messages to stdout, and goes on', async () => {
     const home = await aHome()
     const { child, ended } = start(home, ['--agent', 'demo', '--log-level', 'trace'])
     const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
@@ -192,7 +192,7 @@ describe('without a server', () => {
 })
 
 describe('with a server', () => {
-  it('joins it: every client sees the session live, and whoever answers first is right', async () => {
+  it('joins it: every client sees the session live, and the first answer counts', async () => {
     const home = await aHome()
     const client = await aServer(home)
     const started = start(home, ['--agent', 'demo'])
@@ -218,7 +218,7 @@ describe('with a server', () => {
     expect(logProblems(await logOf(client, sessionId))).toEqual([])
   })
 
-  it('leaves turns to it when the editor goes', async () => {
+  it('leaves running turns to it when the editor disconnects', async () => {
     const home = await aHome()
     const client = await aServer(home)
     const started = start(home, ['--agent', 'demo'])
@@ -238,7 +238,7 @@ describe('with a server', () => {
   })
 })
 
-describe('with a server that was another editor', () => {
+describe('with a server that belongs to another editor', () => {
   it.each(['leaves', 'is killed'])('goes on when that one %s', async (how) => {
     const home = await aHome()
     const first = start(home, ['--agent', 'demo'])
@@ -255,7 +255,7 @@ describe('with a server that was another editor', () => {
     expect(second.updates('user_message_chunk')).toEqual([])
   })
 
-  it('says that it is unknown how a turn ended that went with it, and goes on', async () => {
+  it('reports that the outcome of a lost turn is unknown, and goes on', async () => {
     const home = await aHome()
     const first = start(home, ['--agent', 'demo'])
     await editorOf(first).introduce(everything)
@@ -316,7 +316,7 @@ describe('with the real Claude', () => {
 })
 
 describe('as an agent of another Parley', () => {
-  it('is one by an entry of the configuration', async () => {
+  it('works through an entry of the configuration', async () => {
     const outer = await aHome()
     const inner = join(outer.folder, 'inner')
     mkdirSync(outer.dataDir)

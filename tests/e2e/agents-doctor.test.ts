@@ -14,7 +14,7 @@ import {
   quietEnvironment,
 } from '../../packages/server/src/testing/opencode-environment.ts'
 
-/** The program starts each real agent, speaks to it, and leaves nothing behind. */
+/** The program starts each real agent, talks to it, and leaves nothing behind. */
 
 const environments = {
   codex: codexEnvironment,
@@ -23,35 +23,38 @@ const environments = {
   'claude-acp': claudeEnvironment,
 }
 
-it.each(Object.entries(environments))('parley agents doctor %s', async (agent, environment) => {
-  await using home = createHome()
-  const model = await startModelServer()
-  try {
-    answerByPrompt(model, /^never$/)
-    const env = environment({ url: model.url, home: home.folder })
-    const examine = (words: string) =>
-      home.run(['agents', 'doctor', agent, '--into', testAgentsFolder(), '--prompt', words], { env })
-    const { exitCode, stdout } = await examine(modelPrompt('Hello.', { content: 'Hello there.' }))
-    expect(stdout).toMatch(/^ok +start +answers after/m)
-    expect(stdout).toMatch(/^ok +prompt +completed$/m)
-    expect(stdout).toMatch(/^ok +end /m)
-    expect(exitCode).toBe(0)
-    expect(model.calls.some(({ status }) => status === 200)).toBe(true)
-    expect(processesIn(home.folder)).toEqual([])
+it.each(Object.entries(environments))(
+  'parley agents doctor %s checks the real agent and leaves no process behind',
+  async (agent, environment) => {
+    await using home = createHome()
+    const model = await startModelServer()
+    try {
+      answerByPrompt(model, /^never$/)
+      const env = environment({ url: model.url, home: home.folder })
+      const examine = (words: string) =>
+        home.run(['agents', 'doctor', agent, '--into', testAgentsFolder(), '--prompt', words], { env })
+      const { exitCode, stdout } = await examine(modelPrompt('Hello.', { content: 'Hello there.' }))
+      expect(stdout).toMatch(/^ok +start +answers after/m)
+      expect(stdout).toMatch(/^ok +prompt +completed$/m)
+      expect(stdout).toMatch(/^ok +end /m)
+      expect(exitCode).toBe(0)
+      expect(model.calls.some(({ status }) => status === 200)).toBe(true)
+      expect(processesIn(home.folder)).toEqual([])
 
-    const error = { message: 'The key is not valid.', type: 'invalid_request_error' }
-    const refused = await examine(modelPrompt('Hello.', { error, status: 401 }))
-    expect(refused.stdout).toMatch(/^fail prompt +failed: \S/m)
-    expect(refused.exitCode).toBe(1)
-    expect(processesIn(home.folder)).toEqual([])
-  } finally {
-    await model.stop()
-  }
-})
+      const error = { message: 'The key is not valid.', type: 'invalid_request_error' }
+      const refused = await examine(modelPrompt('Hello.', { error, status: 401 }))
+      expect(refused.stdout).toMatch(/^fail prompt +failed: \S/m)
+      expect(refused.exitCode).toBe(1)
+      expect(processesIn(home.folder)).toEqual([])
+    } finally {
+      await model.stop()
+    }
+  },
+)
 
 type Place = { url: string; home: string }
 
-/** As a machine is on which nobody has signed in yet. */
+/** The environment of a machine on which nobody has signed in yet. */
 const strangers: Record<string, (place: Place) => Record<string, string>> = {
   claude: (place) => without(claudeEnvironment(place), 'ANTHROPIC_API_KEY'),
   codex: (place) => ({
@@ -69,9 +72,9 @@ it.each([
   ['opencode', 'opencode auth login'],
   ['gemini', 'GEMINI_API_KEY'],
   ['claude-acp', 'claude-agent-acp --cli auth login'],
-])('parley agents doctor %s says that nobody is signed in, and what to do', async (agent, hint) => {
+])('parley agents doctor %s reports a missing sign-in, and what to do', async (agent, hint) => {
   await using home = createHome()
-  // Nobody listens there: whatever an agent would fetch without being asked, it does not get.
+  // Nothing listens there, so an agent cannot fetch anything unasked.
   const env = strangers[agent]?.({ url: 'http://127.0.0.1:9', home: home.folder }) ?? {}
   const proxy = { HTTP_PROXY: 'http://127.0.0.1:9', HTTPS_PROXY: 'http://127.0.0.1:9' }
   const examine = ['agents', 'doctor', agent, '--into', testAgentsFolder()]
@@ -88,7 +91,7 @@ function without(env: Record<string, string>, name: string): Record<string, stri
   return rest
 }
 
-/** Those whose environment names the folder. */
+/** Processes whose environment names the folder. */
 function processesIn(folder: string): string[] {
   const all = execFileSync('ps', ['axeww', '-o', 'pid=,command='], { encoding: 'utf8', maxBuffer: 2 ** 26 })
   return all

@@ -17,7 +17,7 @@ import {
   realAgents,
 } from '../../packages/server/src/testing/real-agents.ts'
 
-/** All real agents side by side, on one host, against one scripted model. */
+/** All real agents on one host, with one scripted model. */
 
 const place = mkdtempSync(join(tmpdir(), 'parley-agents-'))
 let model: ModelServer
@@ -41,7 +41,7 @@ afterAll(async () => {
 })
 
 const names: readonly RealAgentName[] = ['claude', 'codex', 'opencode', 'gemini', 'claude-acp']
-/** Of each of the twenty sessions; about 40 are a minute on two cores. */
+/** Turns per session, for each of the twenty sessions; about 40 take a minute on two cores. */
 const turns = Number(process.env.PARLEY_AGENTS_TURNS ?? 3)
 let folders = 0
 
@@ -52,7 +52,7 @@ async function begin(agent: RealAgentName): Promise<BenchSession & { folder: str
   return Object.assign(await BenchSession.follow(() => host, id), { folder })
 }
 
-/** What happened, without what belongs to one agent alone: its coming and going, its counting, its notices. */
+/** The events without those that differ between agents: connections, usage and notices. */
 function shapeOf(events: readonly SessionEvent[]): string[] {
   return events.flatMap((event) => {
     switch (event.type) {
@@ -75,7 +75,7 @@ function shapeOf(events: readonly SessionEvent[]): string[] {
 }
 
 it.each(['allow', 'deny'] as const)(
-  'one prompt and one model give one shape of log: %s',
+  'one prompt and one model give the same shape of log with every agent: %s',
   async (decision) => {
     const shapes: Record<string, string[]> = {}
     for (const name of names) {
@@ -105,7 +105,7 @@ it.each(['allow', 'deny'] as const)(
   },
 )
 
-it('twenty sessions of four agents at once: nothing is lost, nothing is mixed up, and all processes go', async () => {
+it('twenty sessions of four agents at once lose nothing, mix nothing up, and leave no process behind', async () => {
   const four = names.slice(0, 4)
   const sessions = Array.from({ length: 20 }, (_, index) => ({ index, name: four[index % 4]! }))
   await Promise.all(
@@ -134,7 +134,7 @@ it('twenty sessions of four agents at once: nothing is lost, nothing is mixed up
   expect(offspring()).toEqual([])
 })
 
-/** What still runs with a home of ours, whoever its parent is by now. */
+/** Processes that still run with a home of this test, whatever their parent is by now. */
 function offspring(): string[] {
   return readdirSync('/proc').flatMap((pid) => {
     if (!/^\d+$/.test(pid) || !read(`/proc/${pid}/environ`)?.includes(place)) return []

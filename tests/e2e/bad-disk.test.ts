@@ -16,7 +16,7 @@ function connect({ url, token }: ServerOnFolder): Client {
 }
 
 describe.each(smallDisks())('$kind', ({ make }) => {
-  it('refuses what it cannot keep, loses nothing, and goes on when there is space', async () => {
+  it('refuses what it cannot store, loses nothing, and goes on when there is space', async () => {
     using disk = make()
     using folder = temporaryFolder()
     await using server = await startOnFolder(disk)
@@ -64,7 +64,7 @@ describe.each(smallDisks())('$kind', ({ make }) => {
     expect((await stateWhen(reader, quiet, isIdle)).turns).toBe(2)
   })
 
-  it('killed while it is full: after the restart, with space, everything that was announced is there', async () => {
+  it('killed while the disk is full, has everything that was announced after a restart with space', async () => {
     using disk = make()
     using folder = temporaryFolder()
     const server = await startOnFolder(disk)
@@ -90,7 +90,7 @@ describe.each(smallDisks())('$kind', ({ make }) => {
     expect(eventsOf(log, 'turn.ended')).toHaveLength(prompts.length)
   })
 
-  it('full from the start: a server that cannot open its store says so and ends', async () => {
+  it('on a disk that is full from the start reports that it cannot open its store, and exits', async () => {
     using disk = make()
     const { code, log } = await failToStart({
       ...disk,
@@ -103,7 +103,7 @@ describe.each(smallDisks())('$kind', ({ make }) => {
 })
 
 const large = 'A prompt that takes space. '.repeat(1500)
-/** More than there is in any case, while the disk is full. */
+/** More than the free space in any case, while the disk is full. */
 const tooLarge = { commandId: 'too-large', text: 'x'.repeat(3 * 1024 * 1024) }
 
 type Sent = { commandId: string; text: string }
@@ -113,7 +113,7 @@ function submit(client: Client, session: string, sent: Sent) {
   return client.call('command', { params: { id: session }, body })
 }
 
-/** Prompts, one after the other, until one is refused. */
+/** Sends prompts one after the other until one is refused. */
 async function fill(client: Client, session: string) {
   const accepted: (string | undefined)[] = []
   for (let count = 0; count < 1000; count++) {
@@ -137,7 +137,7 @@ function temporaryFolder(): Disposable & { path: string } {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-describe('a database file that is no database', () => {
+describe('a file that is not a database', () => {
   let dataDir: string
   let file: string
   beforeEach(() => {
@@ -158,30 +158,25 @@ describe('a database file that is no database', () => {
     ['text', () => Buffer.from('My diary. '.repeat(500))],
     ['a header with noise behind it', () => Buffer.concat([Buffer.from('SQLite format 3\0'), noise(50_000)])],
     ['a store whose first page is damaged', damagedStore],
-  ])(
-    '%s: the start is refused, the message names the file, the file is left as it is',
-    async (_, content) => {
-      writeFileSync(file, content())
-      const before = readFileSync(file)
-      const { code, log } = await failToStart({ dataDir })
-      expect(code).not.toBe(0)
-      expect(log).toContain(file)
-      expect(log).toMatch(/damaged|not a database/)
-      expect(readFileSync(file).equals(before)).toBe(true)
-      expect(readdirSync(dataDir).filter((name) => name.startsWith('parley.sqlite'))).toEqual([
-        'parley.sqlite',
-      ])
-    },
-  )
+  ])('(%s) is named in the refusal of the start, and left unchanged', async (_, content) => {
+    writeFileSync(file, content())
+    const before = readFileSync(file)
+    const { code, log } = await failToStart({ dataDir })
+    expect(code).not.toBe(0)
+    expect(log).toContain(file)
+    expect(log).toMatch(/damaged|not a database/)
+    expect(readFileSync(file).equals(before)).toBe(true)
+    expect(readdirSync(dataDir).filter((name) => name.startsWith('parley.sqlite'))).toEqual(['parley.sqlite'])
+  })
 
-  it('a folder in its place: refused, and the message names it', async () => {
+  it('(a folder in its place) is refused and named', async () => {
     mkdirSync(file)
     const { code, log } = await failToStart({ dataDir })
     expect(code).not.toBe(0)
     expect(log).toContain(file)
   })
 
-  it("another program's database: refused and left as it is", async () => {
+  it('(a database of another program) is refused and left unchanged', async () => {
     const database = new DatabaseSync(file)
     database.exec('CREATE TABLE bookmarks (url TEXT); INSERT INTO bookmarks VALUES (1)')
     database.close()
@@ -208,7 +203,7 @@ describe('a database file that is no database', () => {
   }
 })
 
-it('damage in the middle of a store: what it touches is refused in words, the rest works', async () => {
+it('damage in the middle of a store is reported where it is read, and the rest works', async () => {
   using folder = temporaryFolder()
   const dataDir = join(folder.path, 'data')
   const first = await startOnFolder({ dataDir })

@@ -8,7 +8,7 @@ import type { UiMessage } from '../../packages/server/src/transcripts/ui-message
 import { bash, ClaudeAtWork, done } from './claude-at-work.ts'
 import { eventually } from './console-page.ts'
 
-/** What a page must not be able to do to the real Claude Code while it waits for leave to run a command. */
+/** What a page must not be able to do to the real Claude Code while a command waits for permission. */
 let claude: ClaudeAtWork
 beforeAll(async () => {
   claude = await ClaudeAtWork.start()
@@ -17,7 +17,7 @@ afterAll(() => claude?.[Symbol.asyncDispose]())
 
 let chats = 0
 
-/** A page whose agent waits for leave to write; nothing is sent by itself from there on. */
+/** A page whose agent waits for permission to write; from there on the page sends nothing automatically. */
 async function waiting(): Promise<{ page: Page; written: () => string | undefined }> {
   const cwd = claude.folder()
   const { url, token } = claude.server
@@ -53,7 +53,7 @@ async function refusal(page: Page, message: object) {
   return { status: response.status, ...(await response.json()).error }
 }
 
-/** What the server holds of it, once its turn is over. */
+/** The message on the server, once its turn has ended. */
 async function ended(page: Page): Promise<UiMessage> {
   const { url, token } = claude.server
   const headers = { authorization: `Bearer ${token}` }
@@ -66,7 +66,7 @@ async function ended(page: Page): Promise<UiMessage> {
 const approvalOf = (message: UiMessage) =>
   message.parts.find((part) => 'toolCallId' in part)?.approval as { id: string; approved?: boolean }
 
-it('takes no leave for one call as leave for another', async () => {
+it('permission for one call is not taken as permission for another', async () => {
   const [first, second] = [await waiting(), await waiting()]
   const { id } = approvalOf(second.page.last)
   expect(await refusal(first.page, decided(first.page, { id, approved: true }))).toMatchObject({
@@ -85,7 +85,7 @@ it('takes no leave for one call as leave for another', async () => {
   }
 })
 
-it('does not give up a turn for a message that it cannot take', async () => {
+it('a refused message does not cancel the turn', async () => {
   const { page, written } = await waiting()
   const user = (part: object) => ({ id: 'm', role: 'user', parts: [part] })
   expect(await refusal(page, user({ type: 'video', url: 'data:' }))).toMatchObject({ status: 400 })
@@ -101,7 +101,7 @@ it.each([
   [true, true],
   [true, false],
   [false, true],
-])('gets two answers at the same moment (%s, %s), and one counts', async (...answers) => {
+])('one of two answers at the same moment (%s, %s) counts', async (...answers) => {
   const { page, written } = await waiting()
   const responses = await Promise.all(
     answers.map((approved) => post(page, decided(page, { approved, reason: 'because' }))),
@@ -116,7 +116,7 @@ it.each([
   expect(written()).toBe(approved ? 'x' : undefined)
 })
 
-it('hears an answer out though its page leaves at once, and one that never came not at all', async () => {
+it('an answer counts even if its page disconnects at once, but not if it never arrived', async () => {
   const { page, written } = await waiting()
   await leave(page, decided(page, { approved: true }), 'in mid-request')
   expect(written()).toBeUndefined()

@@ -15,12 +15,12 @@ import { eventually } from './console-page.ts'
 
 export type PageAgent = 'claude' | 'opencode'
 
-/** Pages that others built, in a real browser, on the real program with real agents; only their model is scripted. */
+/** Third-party pages in a real browser, on the real program with real agents; only their model is scripted. */
 export class ChatPages implements AsyncDisposable {
   readonly parley = new ConsoleServer()
   readonly #undo = new AsyncDisposableStack()
   readonly #pages = new Map<Sdk, PageServer>()
-  /** What is in each page besides packages of others. */
+  /** The files in each page besides third-party packages. */
   readonly madeFrom: string[][] = []
   model!: ModelServer
   browser!: Browser
@@ -68,7 +68,7 @@ export class ChatPages implements AsyncDisposable {
     for (const page of this.#pages.values()) page.parley = { port: parley.port, token: parley.token }
   }
 
-  /** Its agents go when it is gone; until then they write into their home. */
+  /** The agents end after Parley; until then they write into their home. */
   async #endParley(): Promise<void> {
     await this.parley.kill()
     await seen(() => !isAnyoneAt(this.parley.folder))
@@ -79,13 +79,13 @@ export class ChatPages implements AsyncDisposable {
     await this.#undo.disposeAsync()
   }
 
-  /** A new chat in a browser of its own. */
+  /** Opens a new chat in a separate browser context. */
   async open(sdk: Sdk, agent: PageAgent): Promise<ChatTab> {
     const id = `chat ${++this.#chats}/${sdk}`
     const cwd = join(this.parley.folder, `work-${this.#chats}`)
     mkdirSync(cwd)
     const context = await this.browser.newContext()
-    // Either the page holds the token, or it talks to its own server, which does.
+    // The page either holds the token, or talks to its own server, which does.
     const { url, token } = this.parley
     const access = agent === 'opencode' || sdk === 7 ? {} : { api: `${url}/api/chat`, token }
     const hash = new URLSearchParams({ ...access, sdk: String(sdk), id, agent, cwd })
@@ -98,7 +98,7 @@ export class ChatPages implements AsyncDisposable {
   }
 }
 
-/** A process has this folder in its environment. */
+/** Whether a process has this folder in its environment. */
 function isAnyoneAt(folder: string): boolean {
   return readdirSync('/proc').some((pid) => {
     try {
@@ -114,7 +114,7 @@ const patienceMs = 20_000
 type Place = { readonly id: string; readonly cwd: string; readonly address: string }
 type Part = UiMessage['parts'][number]
 
-/** One tab with one such page. */
+/** One tab with such a page. */
 export class ChatTab {
   readonly complaints: string[] = []
   readonly place: Place
@@ -159,7 +159,7 @@ export class ChatTab {
     return this.page.getByRole('button', { name, exact: true }).last().click()
   }
 
-  /** Among what the agent said. */
+  /** Waits for this among the agent's texts. */
   async shows(text: string | RegExp): Promise<void> {
     await this.page.getByRole('article', { name: 'assistant' }).getByText(text).last().waitFor()
   }
@@ -180,13 +180,13 @@ export class ChatTab {
     return (await this.last()).parts.filter(({ type }) => type === 'dynamic-tool')
   }
 
-  /** The agent waits, and the page knows it. */
+  /** Waits until the agent waits for an answer and the page shows it. */
   async asked(): Promise<void> {
     await this.page.getByRole('button', { name: 'Approve' }).last().waitFor()
     await eventually(() => this.status()).toBe('ready')
   }
 
-  /** The end of a turn, not only of a response; and what the page holds then is what the server holds. */
+  /** Waits for the end of the turn, not only of a response; then the page must have what the server has. */
   async ended(outcome = 'completed'): Promise<void> {
     await eventually(async () => (await this.last()).metadata).toMatchObject({ outcome })
     await eventually(() => this.status()).toBe(outcome === 'failed' ? 'error' : 'ready')

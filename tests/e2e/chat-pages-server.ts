@@ -6,7 +6,7 @@ import { build } from 'vite'
 
 export type Sdk = 6 | 7
 
-/** Builds the page with this version of the AI SDK. Gives what went into it besides packages of others. */
+/** Builds the page with this version of the AI SDK. Returns the files in it besides third-party packages. */
 export async function buildPage(sdk: Sdk, outDir: string): Promise<string[]> {
   const root = join(import.meta.dirname, 'chat-pages')
   const own: string[] = []
@@ -16,7 +16,7 @@ export async function buildPage(sdk: Sdk, outDir: string): Promise<string[]> {
     root,
     mode: 'production',
     logLevel: 'error',
-    // a test would get the JSX of a page in development
+    // Otherwise a test would get the development JSX.
     define: { 'process.env.NODE_ENV': '"production"' },
     oxc: { jsx: { development: false } },
     resolve: {
@@ -37,13 +37,13 @@ export async function buildPage(sdk: Sdk, outDir: string): Promise<string[]> {
 }
 
 /**
- * The server of somebody else's page. Its own routes under /api/chat pass on to Parley, with the token, which such a page never
- * sees.
+ * The server of a third-party page. Its own routes under /api/chat forward to Parley with the token, which such a page
+ * never sees.
  */
 export class PageServer implements AsyncDisposable {
   readonly #folder: string
   readonly #server: Server
-  /** Where Parley is, and the word that lets in. */
+  /** Parley's port and token. */
   parley = { port: 0, token: '' }
 
   private constructor(folder: string) {

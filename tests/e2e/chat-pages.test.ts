@@ -7,7 +7,7 @@ import { ChatPages, type PageAgent } from './chat-pages-at-work.ts'
 import { call, done } from './claude-at-work.ts'
 import { eventually } from './console-page.ts'
 
-/** Pages built with the real AI SDK of both generations, in a real browser, with two real agents. */
+/** Pages built with the real AI SDK in both major versions, in a real browser, with two real agents. */
 let pages: ChatPages
 beforeAll(async () => {
   pages = await ChatPages.start(refuse)
@@ -55,14 +55,14 @@ const words: Record<PageAgent, Words> = {
 const thinking = { reasoning: 'Let me see.', content: 'One, two, three.' } as ModelAnswer
 const long = { content: 'One, two, three, four, five, six, seven, eight.' }
 
-it('is a page of somebody else: nothing of Parley is in it', () => {
+it('a page contains nothing of Parley', () => {
   expect(pages.madeFrom).toEqual([
     ['index.html', 'page.tsx'],
     ['index.html', 'page.tsx'],
   ])
 })
 
-it('gets nothing from an origin that is not allowed, whatever it knows', async () => {
+it('a page of an origin that is not allowed gets nothing, even with the token', async () => {
   const { page, place } = await pages.open(6, 'claude')
   const failed = page.waitForEvent('pageerror')
   await page.goto(place.address.replace('127.0.0.1', 'localhost'))
@@ -78,7 +78,7 @@ describe.each([
 ] as const)('a page of version %i with %s', (sdk, agent) => {
   const { command, ask } = words[agent]
 
-  it('streams what the agent thinks and says, and goes on', async () => {
+  it("streams the agent's thinking and text, and sends a second message", async () => {
     const tab = await pages.open(sdk, agent)
     const hold = pages.model.hold(agent === 'claude' ? 8 : 4)
     await tab.say(modelPrompt('Speak.', thinking))
@@ -99,7 +99,7 @@ describe.each([
     await tab.close()
   })
 
-  it('approves a command, which runs then', async () => {
+  it('approves a command, which then runs', async () => {
     const tab = await pages.open(sdk, agent)
     await tab.say(modelPrompt('Write.', command('printf x > a; echo written'), done))
     await tab.asked()
@@ -116,7 +116,7 @@ describe.each([
     await tab.close()
   })
 
-  it('denies a command, and the agent hears why', async () => {
+  it('denies a command, and the agent is told why', async () => {
     const tab = await pages.open(sdk, agent)
     await tab.say(modelPrompt('Write.', command('printf x > a'), done))
     await tab.asked()
@@ -158,7 +158,7 @@ describe.each([
     await tab.close()
   })
 
-  it('is loaded anew in mid-answer, and has all of it', async () => {
+  it('is reloaded in mid-answer, and has all of it', async () => {
     const tab = await pages.open(sdk, agent)
     await tab.say(modelPrompt('Hello.', { content: 'Good morning.' }))
     await tab.ended()
@@ -176,7 +176,7 @@ describe.each([
     await tab.close()
   })
 
-  it('is loaded anew while it is asked, and answers then', async () => {
+  it('is reloaded while a request is open, and answers then', async () => {
     const tab = await pages.open(sdk, agent)
     await tab.say(modelPrompt('Write.', command('printf x >> a'), done))
     await tab.asked()
@@ -189,7 +189,7 @@ describe.each([
     await tab.close()
   })
 
-  it('is open in two tabs: both hear the agent, and the first answer counts', async () => {
+  it('is open in two tabs: both show the agent, and the first answer counts', async () => {
     const tab = await pages.open(sdk, agent)
     const hold = pages.model.hold(agent === 'claude' ? 6 : 3)
     await tab.say(modelPrompt('Speak.', long))

@@ -7,14 +7,14 @@ import type { ModelAnswer, ModelServer } from '../../packages/server/src/testing
 import { comparable } from '../../packages/server/src/transcripts/turn-under-test.ts'
 import { bash, ClaudeAtWork, call, done } from './claude-at-work.ts'
 
-/** Stock pages of both generations of the AI SDK, the real Claude Code, and nothing of ours in the page. */
+/** Stock pages of both major versions of the AI SDK with the real Claude Code, and nothing of Parley in the page. */
 let claude: ClaudeAtWork
 beforeAll(async () => {
   claude = await ClaudeAtWork.start({ script: overload })
 })
 afterAll(() => claude?.[Symbol.asyncDispose]())
 
-/** A model that does not answer, however often it is asked. */
+/** A model that never answers, however often it is called. */
 function overload(model: ModelServer): void {
   const error = { message: 'Overloaded', type: 'overloaded_error', code: 'overloaded' }
   model.script(
@@ -45,7 +45,7 @@ const both = (...calls: ModelAnswer[]): ModelAnswer => ({
 })
 
 describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
-  it('streams what Claude thinks and says, and goes on', async () => {
+  it("streams Claude's thinking and text, and sends a second message", async () => {
     const { page } = newPage(sdk)
     await page.say(
       modelPrompt('Speak.', { reasoning: 'Let me see.', content: 'One, two, three.' } as ModelAnswer),
@@ -65,7 +65,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     await holdsTheSame(page)
   })
 
-  it('approves a command, which runs then', async () => {
+  it('approves a command, which then runs', async () => {
     const { page, cwd } = newPage(sdk)
     await page.say(modelPrompt('Write.', bash('printf x > a'), done))
     await page.asked()
@@ -82,7 +82,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     await holdsTheSame(page)
   })
 
-  it('denies a command, and Claude hears why', async () => {
+  it('denies a command, and Claude is told why', async () => {
     const { page, cwd } = newPage(sdk)
     await page.say(modelPrompt('Write.', bash('printf x > a'), done))
     await page.asked()
@@ -96,7 +96,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     await holdsTheSame(page)
   })
 
-  it('answers two commands of the same moment, each in its own way', async () => {
+  it('answers two parallel commands, each in its own way', async () => {
     const { page, cwd } = newPage(sdk)
     const commands = both(
       call('Bash', { command: 'printf x > a', description: 'a' }, 'toolu_a'),
@@ -146,7 +146,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     await holdsTheSame(page)
   })
 
-  it('answers what a subagent asks', async () => {
+  it('answers a request of a subagent', async () => {
     const { page, cwd } = newPage(sdk)
     const inside = modelPrompt('Write it down.', bash('printf x > a'), { content: 'I have tried.' })
     const delegate = call('Agent', {
@@ -163,7 +163,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     await holdsTheSame(page)
   })
 
-  it('is loaded anew in mid-answer, and has all of it', async () => {
+  it('is reloaded in mid-answer, and has all of it', async () => {
     const { page } = newPage(sdk)
     await page.say(modelPrompt('Hello.', done))
     const hold = claude.model.hold(6)

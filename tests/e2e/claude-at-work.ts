@@ -22,14 +22,14 @@ import {
 } from '../../packages/server/src/testing/model-server.ts'
 import { KillableServer } from './killable-server.ts'
 
-/** Longer than anything here takes: what is waited for then will not come, and the state says why. */
+/** Longer than anything here takes: a fact that has not come by then will not come, and the state says why. */
 const factMs = 30_000
 
-/** The real Claude Code behind a real server process, the real client before it, a scripted model behind it. */
+/** The real Claude Code behind a real server process, with the real client in front and a scripted model behind it. */
 export class ClaudeAtWork implements AsyncDisposable {
   readonly server = new KillableServer()
   readonly model: ModelServer
-  /** The way from Claude Code to its model. */
+  /** The proxy between Claude Code and its model. */
   readonly door: Door
   #client: Client | undefined
   #folders = 0
@@ -100,13 +100,13 @@ export class ClaudeAtWork implements AsyncDisposable {
   }
 }
 
-/** A session and what a test asks of it. */
+/** A session and the actions of a test on it. */
 export class SessionAtWork {
   readonly id: string
   readonly folder: string
   readonly mirror: Mirror
   readonly #client: Client
-  /** How many turns there will be when all that was asked for is done. */
+  /** The number of turns when all prompts so far are done. */
   #turns = 0
 
   constructor(client: Client, id: string, folder: string) {
@@ -151,14 +151,14 @@ export class SessionAtWork {
     }
   }
 
-  /** The view as soon as this was noticed. */
+  /** The view as soon as this notice was recorded. */
   notice(code: string): Promise<MirrorSnapshot> {
     return this.mirror.until(({ view }) =>
       view.timeline.some((block) => block.type === 'notice' && block.code === code),
     )
   }
 
-  /** What waits for a person, of this type. */
+  /** The open request of this type. */
   async request<Type extends OpenRequest['type']>(type: Type): Promise<Extract<OpenRequest, { type: Type }>> {
     const { requests } = await this.when((state) => state.requests.some((one) => one.type === type))
     return requests.find((one) => one.type === type) as Extract<OpenRequest, { type: Type }>
@@ -170,7 +170,7 @@ export class SessionAtWork {
     await this.when(({ settled }) => settled.some((one) => one.requestId === requestId))
   }
 
-  /** The end of the last turn that was asked for, and the whole log, which must be lawful. */
+  /** The end of the last prompted turn, and the whole log, which must be valid. */
   async ended(): Promise<Log> {
     await this.when(({ turn, turns, queue }) => !turn && queue.length === 0 && turns >= this.#turns)
     const { events } = await this.#client.call('events', {
@@ -181,7 +181,7 @@ export class SessionAtWork {
     return new Log(events as SessionEvent[])
   }
 
-  /** One more prompt, to show that the session goes on. */
+  /** Sends one more prompt, to show that the session goes on. */
   async completes(words: string | PromptPart[]): Promise<Log> {
     await this.prompt(words)
     const log = await this.ended()
@@ -203,7 +203,7 @@ export class Log {
     return this.events.filter((event): event is EventOf<Type> => event.type === type)
   }
 
-  /** Of the last turn. */
+  /** The events of the last turn. */
   ofTurn<Type extends EventType>(type: Type): EventOf<Type>[] {
     return this.all(type).filter(({ turnId }) => turnId === this.end.turnId)
   }
@@ -218,7 +218,7 @@ export class Log {
     return this.all('turn.ended').map(({ outcome }) => outcome)
   }
 
-  /** What was said in the last turn, subagents left out. */
+  /** The texts of the last turn, without those of subagents. */
   get said(): string {
     return this.ofTurn('text.written')
       .filter(({ parentToolCallId }) => parentToolCallId === undefined)
@@ -231,13 +231,13 @@ export class Log {
     return this.ofTurn('agent.noticed').map(({ level, code }) => `${level} ${code}`)
   }
 
-  /** Every connection there was, in order. */
+  /** Every connection of the session, in order. */
   get connections(): string[] {
     return [...new Set(this.all('agent.connected').map(({ connectionId }) => connectionId))]
   }
 }
 
-/** For facts of the system that nobody tells: looks again until there is something to see. */
+/** For facts of the system without an event: polls until there is a result. */
 export async function seen<Found>(look: () => Found | undefined | false): Promise<Found> {
   for (;;) {
     const found = look()
@@ -246,7 +246,7 @@ export async function seen<Found>(look: () => Found | undefined | false): Promis
   }
 }
 
-/** What a file holds, once it is there and holds anything. */
+/** The content of a file, once it exists and is not empty. */
 export function fileText(path: string): Promise<string> {
   return seen(() => existsSync(path) && readFileSync(path, 'utf8'))
 }
@@ -259,7 +259,7 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** A tool call as the model asks for it. */
+/** A tool call as the model requests it. */
 export function call(name: string, input: unknown, id = 'toolu_a'): ModelAnswer {
   return { toolCalls: [{ name, id, arguments: JSON.stringify(input) }] }
 }
@@ -270,7 +270,7 @@ export function bash(command: string): ModelAnswer {
 
 export const done: ModelAnswer = { content: 'That is done.' }
 
-/** Passes bytes on to a port, and can be shut, opened again at the same address, or cut in mid-sentence. */
+/** A proxy to a port that can be closed, opened again at the same address, or cut in mid-transfer. */
 export class Door {
   readonly #to: number
   readonly #sockets = new Set<Socket>()
@@ -314,7 +314,7 @@ export class Door {
     this.#port = (server.address() as { port: number }).port
   }
 
-  /** Whoever is talking is cut off. */
+  /** Resets all open connections. */
   cut(): void {
     for (const socket of this.#sockets) socket.resetAndDestroy()
   }

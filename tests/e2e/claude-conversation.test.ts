@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
 import { bash, ClaudeAtWork, call, done, fileText, isRunning, seen } from './claude-at-work.ts'
 
-/** What people do with Claude Code, through the server and its client, on the real program. */
+/** Ordinary use of the real Claude Code, through the server and its client. */
 let claude: ClaudeAtWork
 beforeAll(async () => {
   claude = await ClaudeAtWork.start()
@@ -16,7 +16,7 @@ const told = modelPrompt('The word is parsley.', done)
 const asked = modelPrompt('Which word?', history)
 
 describe('an answer', () => {
-  it('is streamed and then written, the same words', async () => {
+  it('is streamed and then written, with the same text', async () => {
     const session = await claude.session()
     const words = 'One, two, three, four, five, six, seven.'
     const pieces: string[] = []
@@ -43,7 +43,7 @@ describe('an answer', () => {
     ])
   })
 
-  it('is given to words and a picture: the model sees the picture', async () => {
+  it('takes text and an image: the model sees the image', async () => {
     const session = await claude.session()
     await session.completes([
       { type: 'text', text: modelPrompt('Look.', { content: 'A pixel.' }) },
@@ -54,7 +54,7 @@ describe('an answer', () => {
     ])
   })
 
-  it('has the shape that was asked for', async () => {
+  it('has the requested shape', async () => {
     const outputSchema = { type: 'object', properties: { count: { type: 'number' } }, required: ['count'] }
     const session = await claude.session({ options: { outputSchema } })
     const log = await session.completes(modelPrompt('Count.', call('StructuredOutput', { count: 2 }), done))
@@ -65,8 +65,8 @@ describe('an answer', () => {
 const onePixel =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
-describe('a command of the agent', () => {
-  it('of the person, with its words, reaches the model', async () => {
+describe('a slash command', () => {
+  it('with arguments reaches the model', async () => {
     const commands = join(claude.home, '.claude', 'commands')
     mkdirSync(commands, { recursive: true })
     writeFileSync(
@@ -82,7 +82,7 @@ describe('a command of the agent', () => {
     )
   })
 
-  it('that no model is needed for is answered all the same', async () => {
+  it('that needs no model is answered too', async () => {
     const session = await claude.session()
     const before = claude.model.calls.length
     const log = await session.completes([{ type: 'command', name: 'usage' }])
@@ -92,7 +92,7 @@ describe('a command of the agent', () => {
 })
 
 describe('a turn that is stopped', () => {
-  it('in the middle of a command: the command is gone, the process stays, the next prompt is its', async () => {
+  it('during a command ends the command, keeps the process, and the next prompt runs in it', async () => {
     const session = await claude.session({ mode: 'bypass' })
     await session.prompt(modelPrompt('Wait.', bash('echo $$ > pid; exec tail -f /dev/null'), done))
     const pid = Number(await fileText(join(session.folder, 'pid')))
@@ -106,7 +106,7 @@ describe('a turn that is stopped', () => {
     )
   })
 
-  it('in mid-answer: what was said is kept, the process stays, the model is hung up on', async () => {
+  it('in mid-answer keeps the text so far and the process, and disconnects from the model', async () => {
     const session = await claude.session()
     await session.completes(told)
     const hold = claude.model.hold(5)
@@ -125,7 +125,7 @@ describe('a turn that is stopped', () => {
   })
 })
 
-it('hears words while it works', async () => {
+it('a turn takes a prompt while it works', async () => {
   const session = await claude.session({ mode: 'bypass' })
   const waiting = bash('until [ -e go ]; do sleep 0.02; done')
   await session.prompt(modelPrompt('Wait.', waiting, history))
@@ -154,7 +154,7 @@ describe.each(['SIGTERM', 'SIGKILL'] as const)('after a restart of the server (%
   })
 })
 
-it('forks: both remember what was, neither hears of the other', async () => {
+it('a fork and its source both remember the past, and neither sees the other', async () => {
   const parent = await claude.session()
   await parent.completes(told)
   const { sessionId } = await claude.client.fork(parent.id)
@@ -169,7 +169,7 @@ it('forks: both remember what was, neither hears of the other', async () => {
   expect(ids(inFork)).not.toBe(ids(inParent))
 })
 
-it('compacts: says so, and goes on with the summary', async () => {
+it('a compaction is reported, and the session goes on with the summary', async () => {
   const session = await claude.session()
   await session.completes(told)
   await session.compact()
@@ -180,7 +180,7 @@ it('compacts: says so, and goes on with the summary', async () => {
 })
 
 describe('a limit', () => {
-  it('of steps ends the turn, and says which; the session goes on', async () => {
+  it('of steps ends the turn and is named; the session goes on', async () => {
     const session = await claude.session({ mode: 'bypass', options: { maxTurns: 1 } })
     await session.prompt(modelPrompt('Work.', bash('true'), bash('true'), done))
     const log = await session.ended()
@@ -189,7 +189,7 @@ describe('a limit', () => {
     await session.completes(modelPrompt('Hello.', { content: 'Hello.' }))
   })
 
-  it('of money ends the turn, and says so', async () => {
+  it('of cost ends the turn and is named', async () => {
     const session = await claude.session({ mode: 'bypass', options: { maxBudgetUsd: 0.01 } })
     const dear = { ...bash('true'), usage: { input_tokens: 1_000_000, output_tokens: 10_000 } }
     await session.prompt(modelPrompt('Work.', dear, bash('true'), done))

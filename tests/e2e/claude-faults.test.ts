@@ -8,8 +8,8 @@ import type {
 import { ClaudeAtWork, type Log, type SessionAtWork } from './claude-at-work.ts'
 
 /**
- * A model that fails, under the real Claude Code behind the real server. Whatever it does is said as it happens, ends
- * the turn as what it was, and leaves a session that goes on. A prompt names its fault: "Now <fault>."
+ * A failing model under the real Claude Code behind the real server. Every fault is reported when it happens, ends the
+ * turn with the right outcome, and leaves a usable session. A prompt names its fault: "Now <fault>."
  */
 let claude: ClaudeAtWork
 beforeAll(async () => {
@@ -51,7 +51,7 @@ const isDelta = ({ type }: WireEvent) => type === 'content_block_delta'
 const isStop = ({ type }: WireEvent) => type === 'content_block_stop'
 const framed = (event: WireEvent) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 
-/** What happens to each event of an answer on its way. */
+/** What happens to each event of an answer in transit. */
 const wires: Record<string, (event: WireEvent) => WireEvent | string> = {
   'garbage-between': (event) => (isDelta(event) ? `data: {not json\n\n${framed(event)}` : event),
   'unknown-between': (event) =>
@@ -86,15 +86,15 @@ async function suffer(fault: string, session?: SessionAtWork): Promise<Log> {
   return log
 }
 
-/** The same process, if it lived, answers the next prompt. */
+/** The same process, if it survived, answers the next prompt. */
 async function goesOn(session: SessionAtWork, before: Log): Promise<void> {
   const after = await session.completes('Now hello.')
   expect(after.said).toBe(words)
   expect(after.connections).toEqual(before.connections)
 }
 
-describe('is waited for, and then answers', () => {
-  it('when it asks to wait: said while it is waited for', async () => {
+describe('a model is retried and then answers', () => {
+  it('when it asks to wait, which is reported during the wait', async () => {
     const session = await claude.session()
     const before = claude.model.calls.length
     await session.prompt('Now limited-once.')
@@ -120,7 +120,7 @@ describe('is waited for, and then answers', () => {
     expect(log.notices).toEqual(['warning api-retry'])
   })
 
-  it('when the line is cut in mid-answer: what was said is taken back', async () => {
+  it('when the connection is cut in mid-answer, and the text so far is retracted', async () => {
     const session = await claude.session()
     const hold = claude.model.hold(6)
     await session.prompt('Now hang-up.')
@@ -139,25 +139,22 @@ describe('is waited for, and then answers', () => {
     await goesOn(session, log)
   })
 
-  it('when it says nothing', async () => {
+  it('when it answers nothing', async () => {
     const log = await suffer('empty-once')
     expect(log.end.outcome).toBe('completed')
     expect(log.said).toContain(words)
     expect(log.ofTurn('block.retracted')).toEqual([])
   })
 
-  it.each(['garbage-between', 'unknown-between'])(
-    'when it says what nobody understands: %s',
-    async (fault) => {
-      const log = await suffer(fault)
-      expect(log.end.outcome).toBe('completed')
-      expect(log.said).toContain(words)
-      expect(log.said).toBe(words)
-    },
-  )
+  it.each(['garbage-between', 'unknown-between'])('when it sends unknown events: %s', async (fault) => {
+    const log = await suffer(fault)
+    expect(log.end.outcome).toBe('completed')
+    expect(log.said).toContain(words)
+    expect(log.said).toBe(words)
+  })
 })
 
-describe('fails the turn, says so at once and at the end, and the session goes on', () => {
+describe('a failing model fails the turn, with a notice at once and an error at the end, and the session goes on', () => {
   it.each([
     ['limited-for-ever', 'rate_limited', /429.*again later/, ['warning rate-limited', 'error rate_limit']],
     ['broken-for-ever', 'agent_failed', /500.*try again/, ['warning api-retry', 'error server_error']],
@@ -184,7 +181,7 @@ describe('fails the turn, says so at once and at the end, and the session goes o
   it.each([
     ['half-an-event', 'agent_failed', /lost.*again/],
     ['error-event', 'busy', /Too many/],
-  ] as const)('%s: %s, with what was said until then', async (fault, code, message) => {
+  ] as const)('%s: %s, with the text so far', async (fault, code, message) => {
     const log = await suffer(fault)
     expect(log.end).toMatchObject({ outcome: 'failed', error: { code } })
     expect(log.end.error?.message).toMatch(message)
@@ -192,7 +189,7 @@ describe('fails the turn, says so at once and at the end, and the session goes o
     expect(log.notices.at(-1)).toMatch(/^error /)
   })
 
-  it('a model that is not there', async () => {
+  it('when it cannot be reached', async () => {
     const session = await claude.session()
     await claude.door.shut()
     await session.prompt('Now nobody.')
@@ -205,13 +202,13 @@ describe('fails the turn, says so at once and at the end, and the session goes o
   })
 })
 
-it('ends a turn in which the model said nothing at all as completed, but not in silence', async () => {
+it('a turn in which the model says nothing completes with a warning', async () => {
   const log = await suffer('empty-for-ever')
   expect(log.end.outcome).toBe('completed')
   expect(log.notices).toEqual(['warning empty-answer'])
 })
 
-it('can be stopped while it waits for the model', async () => {
+it('a turn can be cancelled while it waits for the model', async () => {
   const session = await claude.session()
   await session.prompt('Now limited-for-ever.')
   await session.notice('rate-limited')

@@ -6,14 +6,14 @@ import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.t
 import type { ModelRequest, ModelServer } from '../../packages/server/src/testing/model-server.ts'
 import { bash, ClaudeAtWork, call, done, type SessionAtWork } from './claude-at-work.ts'
 
-/** What Claude Code asks a person, over HTTP and WebSocket, and what the answer does to the real program. */
+/** Requests of Claude Code over HTTP and WebSocket, and the effect of the answers on the real program. */
 let claude: ClaudeAtWork
 beforeAll(async () => {
   claude = await ClaudeAtWork.start({ script: writeThePlan })
 })
 afterAll(() => claude?.[Symbol.asyncDispose]())
 
-/** In its plan mode Claude Code names a file for the plan: the model writes it, as a real one does. */
+/** In plan mode Claude Code names a file for the plan: the model writes it, as a real one does. */
 function writeThePlan(model: ModelServer): void {
   const response = () => {
     const [path] = /[^\s"'\\]+\/plans\/[^\s"'\\]+\.md/.exec(JSON.stringify(model.calls.at(-1)?.body)) ?? []
@@ -88,7 +88,7 @@ describe('by plain HTTP and server-sent events', () => {
 describe('a plan', () => {
   const plan = call('ExitPlanMode', {})
 
-  it('that is approved: the mode afterwards is what it grants, and the work begins', async () => {
+  it('that is approved sets the granted mode, and the work starts', async () => {
     const session = await claude.session({ mode: 'plan' })
     await session.prompt(modelPrompt('Plan it.', done, plan, bash('printf x > a'), done))
     const asked = await session.request('permission')
@@ -104,7 +104,7 @@ describe('a plan', () => {
     expect(existsSync(file(session, 'a'))).toBe(true)
   })
 
-  it('that is denied with words: the model hears them, and stays in the mode', async () => {
+  it('that is denied with a message: the model is told, and the mode stays', async () => {
     const session = await claude.session({ mode: 'plan' })
     await session.prompt(modelPrompt('Plan it.', done, plan, done))
     await session.decide('deny', { message: 'Begin with that, not with this.' })
@@ -126,7 +126,7 @@ describe('a subagent', () => {
     })
 
   it.each(['allow', 'deny'] as const)(
-    'asks for its own call, in the inbox of the session it belongs to: %s',
+    'asks for its own call, in the inbox of its session: %s',
     async (decision) => {
       const session = await claude.session()
       const inside = modelPrompt('Write it down.', bash('printf x > a'), { content: 'I have tried.' })
@@ -161,7 +161,7 @@ describe('a subagent', () => {
 })
 
 describe('a permission', () => {
-  it('with another input than was asked for: only that runs', async () => {
+  it('with a changed input runs only that input', async () => {
     const session = await claude.session()
     await session.prompt(modelPrompt('Write.', bash('printf a > a'), done))
     await session.decide('allow', { input: { command: 'printf b > b', description: 'a command' } })
@@ -170,7 +170,7 @@ describe('a permission', () => {
     expect(readFileSync(file(session, 'b'), 'utf8')).toBe('b')
   })
 
-  it('denied for good: the turn ends, the model is not asked again, the process stays', async () => {
+  it('denied with the end of the turn: the model is not called again, and the process stays', async () => {
     const session = await claude.session()
     await session.prompt(modelPrompt('Write.', bash('printf a > a'), done))
     await session.request('permission')
@@ -185,7 +185,7 @@ describe('a permission', () => {
     expect(next.connections).toHaveLength(1)
   })
 
-  it('is asked for a file, with the change to be made', async () => {
+  it('for a file shows the change', async () => {
     const session = await claude.session()
     const path = file(session, 'note.txt')
     await session.prompt(
@@ -225,7 +225,7 @@ function authorization() {
   return { authorization: `Bearer ${claude.server.token}` }
 }
 
-/** The session's events as they come; deltas go beside. */
+/** The session's events as they arrive, without deltas. */
 async function* eventStream(
   id: string,
   onDelta: (delta: { type: string; text?: string }) => void = () => undefined,

@@ -14,7 +14,7 @@ import {
 } from '../../packages/server/src/testing/model-server.ts'
 import { KillableServer } from './killable-server.ts'
 
-/** The real Claude Code behind the real server, both killed for real; the model is scripted, on loopback. */
+/** The real Claude Code behind the real server, both really killed; the model is scripted, on loopback. */
 const rounds = Number(process.env.PARLEY_CLAUDE_ROUNDS ?? 2)
 const server = new KillableServer()
 let model: ModelServer
@@ -104,7 +104,7 @@ describe('a command', () => {
     expect(runs(folder, 'a')).toBe(0)
   })
 
-  it('is decided apart from the one beside it', async () => {
+  it('is decided separately from a parallel one', async () => {
     const { mirror, folder } = await begin(modelPrompt('Write.', writing('a', 'b'), done))
     await client.decide(mirror.sessionId, (await request(mirror)).requestId, 'allow')
     const second = await when(mirror, (state) => state.requests.length > 0 && state.settled.length === 1)
@@ -152,7 +152,7 @@ describe.each(Object.entries(ends))('a permission that is open when %s', (_, end
   )
 })
 
-it('asks the model once a turn and never behind the person: 45 turns are 45 calls', async () => {
+it('calls the model once per turn and never otherwise: 45 turns are 45 calls', async () => {
   const before = model.calls.length
   const { mirror } = await begin(modelPrompt('Hello.', { content: 'Hello.' }))
   await when(mirror, (state) => state.turns === 1)
@@ -163,7 +163,7 @@ it('asks the model once a turn and never behind the person: 45 turns are 45 call
   expect(model.calls.length - before).toBe(45)
 })
 
-/** Every Claude Code that the server has started. */
+/** Kills every Claude Code that the server has started. */
 function killClaude(): void {
   const processes = execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' })
   for (const line of processes.split('\n')) {

@@ -13,7 +13,7 @@ import { launchBrowser } from './console-browser.ts'
 
 const token = 'a-token+with/signs=(in)it'
 
-/** The page, built as people build theirs, on an address of its own. */
+/** Serves the page, built as people build theirs, at its own origin. */
 async function servePage(folder: string): Promise<string> {
   await build({
     configFile: false,
@@ -34,7 +34,7 @@ async function servePage(folder: string): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-it('a client in a browser connects with its token, and hears when its token or its origin is refused', async () => {
+it('a client in a browser connects with its token, and is told when its token or its origin is refused', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-client-page-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const origin = await servePage(join(folder, 'page'))

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { afterAll, expect, it } from 'vitest'
 import { createHome } from '../../packages/server/src/cli/program-under-test.ts'
 
-/** Programs that stand in the docs, run as they are printed, on a machine where nobody is signed in to anything. */
+/** Programs from the docs, run as printed, on a machine without any sign-in. */
 const root = resolve(import.meta.dirname, '../..')
 const home = mkdtempSync(join(tmpdir(), 'parley-docs-'))
 afterAll(() => rmSync(home, { recursive: true, force: true }))
@@ -30,13 +30,13 @@ async function run(program: string, more: Record<string, string> = {}) {
   return { stdout, stderr, exitCode }
 }
 
-it.each([['README.md'], ['docs/library.md']])('the first program on the library in %s', async (page) => {
+it.each([['README.md'], ['docs/library.md']])('the first library program in %s runs', async (page) => {
   const { stdout, stderr, exitCode } = await run(programIn(page, 'createHost'))
   expect([stderr, exitCode]).toEqual(['', 0])
   expect(stdout).toContain('I am the demo agent.')
 })
 
-it('the program on the client in README.md, with the server that it tells to start', async () => {
+it('the client program in README.md runs with the server that README.md starts', async () => {
   await using parley = createHome()
   const { url, token } = JSON.parse(await parley.start(['serve', '--port', '0', '--json']).until(/\}\n/))
   const [before, after] = programIn('README.md', 'createClient').split('http://127.0.0.1:4747')
@@ -45,7 +45,7 @@ it('the program on the client in README.md, with the server that it tells to sta
   expect(stdout).toMatch(/The old build is in the way[\s\S]*Thank you\./)
 })
 
-it('the first program of docs/host-tools.md says what to do where nobody is signed in', async () => {
+it('the first program of docs/host-tools.md says what to do without a sign-in', async () => {
   const { stdout, stderr, exitCode } = await run(programIn('docs/host-tools.md', 'defineTool'))
   expect([stdout, exitCode]).toEqual(['', 0])
   expect(stderr).toMatch(/^Claude Code is not signed in\. Set ANTHROPIC_API_KEY, or .* auth login\n$/)

@@ -5,7 +5,7 @@ const root = resolve(import.meta.dirname, '../..')
 
 export type Sample = { readonly file: string; readonly program: string }
 
-/** Every program in the READMEs and docs/, named after its page and line, as a module. */
+/** Every program in the READMEs and docs/ as a module, named after its page and line. */
 export function documentationSamples(): Sample[] {
   const docs = readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)
   const packages = readdirSync(join(root, 'packages')).map((name) => `packages/${name}/README.md`)

@@ -35,7 +35,7 @@ async function runWith(options: readonly string[], name: string, ...args: string
   return stdout
 }
 
-/** Starts a server and gives its address; ended, as its reader would, when the test is over. */
+/** Starts a server and returns its URL; the server ends with the test. */
 async function serving(name: string): Promise<string> {
   const child: ChildProcess = spawn(process.execPath, start(name, ['0']), {
     cwd: place,
@@ -55,13 +55,13 @@ async function serving(name: string): Promise<string> {
 }
 
 describe('the examples', () => {
-  it('one prompt and its answer', async () => {
+  it('run one prompt and print its answer', async () => {
     const said = await run('one-prompt', 'demo', 'something else')
     expect(said).toContain('You said: something else')
     expect(said.trimEnd()).toMatch(/\(completed\)$/)
   })
 
-  it('streaming to a terminal, and going on with the same session', async () => {
+  it('stream to a terminal, and continue the same session', async () => {
     const file = join(place, 'sessions.sqlite')
     const first = await run('stream-to-terminal', file)
     expect(first).toContain('I thought about it, and the second way is better.\n')
@@ -71,24 +71,24 @@ describe('the examples', () => {
     expect(second).not.toContain('I thought about it')
   })
 
-  it('approving tools in code', async () => {
+  it('approve tools in code', async () => {
     const said = await run('approve-in-code')
     expect(said).toContain('allowed: Bash (npm run lint)')
     expect(said).toContain('denied: Bash (npm run typecheck)')
   })
 
-  it('a host tool', async () => {
+  it('define a host tool', async () => {
     const said = await run('host-tool')
     expect(said).toContain('called: host:read_ticket\ncompleted: [{"type":"text","text":"The door sticks."}]')
     expect(said).toContain('there is no ticket 8')
   })
 
-  it('a custom adapter, in less than a hundred lines', async () => {
+  it('define an adapter in less than a hundred lines', async () => {
     expect(await run('custom-adapter')).toBe('The result is 7.\n')
     expect(readFileSync(program('calculator'), 'utf8').split('\n').length).toBeLessThan(100)
   })
 
-  it('watching a host: a channel and metrics, and spans where there is an SDK', async () => {
+  it('observe a host with a channel, metrics and, with an SDK, spans', async () => {
     const said = await run('telemetry')
     expect(said).toContain('demo: completed, 3400 tokens out, $0.1234\n')
     expect(said).toContain('parley_turns_total{agent="demo",outcome="completed"} 1\n')
@@ -98,14 +98,14 @@ describe('the examples', () => {
     expect(traced).toContain("'gen_ai.usage.output_tokens': 3400")
   })
 
-  it('an agent as a language model of the AI SDK', async () => {
+  it('use an agent as a language model of the AI SDK', async () => {
     const hooks = ['--import', program('ai-sdk-in-checkout'), ...start('language-model', [])]
     const { stdout, stderr } = await promisify(execFile)(process.execPath, hooks, { cwd: place, env })
     expect(stderr).toBe('')
     expect(stdout).toBe('The tool says: The door sticks.\nOil the hinges.\nsessions: 1\n')
   })
 
-  it('embedding in a server of node:http: its own pages, and all of Parley under a path', async () => {
+  it('embed Parley under a path in a node:http server with its own pages', async () => {
     const url = await serving('embed-in-node')
     expect(await (await fetch(url)).text()).toBe('The page of the program itself.\n')
     expect((await fetch(`${url}/parley/api/sessions`)).status).toBe(401)
@@ -126,7 +126,7 @@ describe('the examples', () => {
     expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
   })
 
-  it('embedding in a Hono app, behind a sign-in of its own', async () => {
+  it('embed Parley in a Hono app with its own sign-in', async () => {
     const url = await serving('embed-in-hono')
     expect(await (await fetch(url)).text()).toBe('The page of the program itself.\n')
     expect((await fetch(`${url}/agents/api/sessions`)).status).toBe(401)

@@ -5,7 +5,10 @@ import { builtInAdapters, createHost, createMemoryStore } from '@parley/server'
 import { createEmbedded, type Embedded } from '@parley/server/embed'
 import express from 'express'
 
-/** A program of its own, since Vitest resolves the packages of Express otherwise than Node. One host, mounted in every way. */
+/**
+ * A separate program, because Vitest resolves the packages of Express differently from Node. One host, mounted in every
+ * way.
+ */
 const host = await createHost({
   adapters: builtInAdapters({ env: process.env }),
   store: createMemoryStore(),

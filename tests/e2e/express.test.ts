@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { createClient } from '@parley/client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
-/** Parley in a server of Express. */
+/** Parley in an Express server. */
 let child: ChildProcess
 let url: string
 
@@ -46,7 +46,7 @@ it.each([
   expect((await get(`${path}/api/health`)).status).toBe(404)
 })
 
-it('leaves other addresses to the server', async () => {
+it('leaves other URLs to the server that embeds it', async () => {
   for (const path of ['/', '/with-basement', '/router/api/health', '/api/health']) {
     expect(await (await fetch(url + path)).text()).toBe('not Parley')
   }

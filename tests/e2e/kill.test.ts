@@ -62,7 +62,7 @@ function connect(server: KillableServer): Client {
   return createClient({ url: server.url, token: server.token, backoff: { baseMs: 5, maxMs: 60 } })
 }
 
-/** One client's eyes on one session: a mirror, and every event ever heard. */
+/** One client's view of one session: a mirror, and every event it has received. */
 class Watcher {
   readonly problems: string[] = []
   readonly mirror: Mirror
@@ -85,7 +85,7 @@ class Watcher {
     return this.mirror.getSnapshot().view.state.requests
   }
 
-  /** The view at some event is the fold of the log up to it, and nothing that was heard is missing from the log. */
+  /** The view equals the fold of the log up to its seq, and no received event is missing from the log. */
   async compare(): Promise<void> {
     const { view } = await this.mirror.until(({ status }) => status === 'live')
     const log = await this.log()
@@ -110,7 +110,7 @@ class Watcher {
     }
   }
 
-  /** At rest, and not only because it has not heard yet of the last prompt. */
+  /** Idle, and the last prompt was received. */
   async untilIdle(heads: ReadonlyMap<string, number>): Promise<void> {
     const head = heads.get(this.mirror.sessionId) ?? 0
     await this.mirror.until(({ status, view: { state } }) => {
@@ -120,7 +120,7 @@ class Watcher {
   }
 }
 
-/** Open blocks are live: they are what the deltas say, not the log. */
+/** Open blocks are left out: they come from deltas, not from the log. */
 function settled({ state, timeline }: SessionView) {
   const { openBlocks, ...rest } = state
   return { state: rest, timeline }
@@ -128,13 +128,13 @@ function settled({ state, timeline }: SessionView) {
 
 type Submitted = { session: string; marker: string; promptId: string }
 
-/** What people do meanwhile: send prompts without end, and answer whatever is asked. */
+/** What people do meanwhile: send prompts without end, and answer every request. */
 class Work {
   readonly #clients: readonly [Client, Client]
   readonly #sessions: readonly string[]
   readonly #random: () => number
   readonly #submitted: Submitted[] = []
-  /** What the log of each session reaches at least: the seq of its last prompt. */
+  /** The least seq that the log of each session must reach: that of its last prompt. */
   readonly heads = new Map<string, number>()
   #submitting = true
   #answering = true
@@ -191,7 +191,7 @@ class Work {
     }
   }
 
-  /** Each prompt is in the log once and its turn has ended; what was allowed ran once, what was not did not run. */
+  /** Each prompt is in the log once and its turn has ended; allowed calls ran once, others did not run. */
   async check(watchers: readonly Watcher[], cwd: string): Promise<void> {
     const outcomes = new Map<string, number>()
     for (const watcher of watchers) {

@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
-/** A real server process on a data folder of its own, that can be killed and started again at the same address. */
+/** A real server process on its own data folder, which can be killed and restarted at the same address. */
 export class KillableServer {
   readonly folder = mkdtempSync(join(tmpdir(), 'parley-kill-'))
   readonly token = 'a-token-for-the-kill-test'
   /** Where Claude finds its model; without it Claude is not signed in. */
   claudeEnvironment: Readonly<Record<string, string>> = {}
-  /** What the server wrote to its log, for a failing test to show. */
+  /** The server's log, for a failing test to show. */
   log = ''
   port = 0
   #process: ChildProcess | undefined
@@ -67,7 +67,7 @@ export class KillableServer {
   }
 }
 
-/** A pseudo-random sequence that a failing run can be repeated with. */
+/** A pseudo-random sequence, so that a failing run can be repeated. */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -78,7 +78,7 @@ export function randomFrom(seed: number): () => number {
   }
 }
 
-/** A moment of random length: what a kill test is about, and the only time that is waited for. */
+/** A random delay: the subject of a kill test, and the only wait for time. */
 export function moment(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds))
 }

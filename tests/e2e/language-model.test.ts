@@ -19,7 +19,7 @@ import {
   startModelServer,
 } from '../../packages/server/src/testing/model-server.ts'
 
-/** The language-model door: the real AI SDK of both generations before it, the real Claude Code behind it. */
+/** The language-model face with the real AI SDK in both major versions in front, and the real Claude Code behind it. */
 const home = mkdtempSync(join(tmpdir(), 'parley-language-model-'))
 let server: ModelServer
 beforeAll(async () => {
@@ -45,7 +45,7 @@ async function claude(options: Partial<ParleyOptions> & { env?: Record<string, s
     model: parley('claude'),
     sessions: async () => (await host.list({ limit: 100 })).sessions.map(({ id }) => id).sort(),
     events: <Type extends EventType>(type: Type) => eventsOf(host, type),
-    /** What the model was asked, without titles and the like: those have no tools. */
+    /** The calls of the model, without those for titles and the like, which have no tools. */
     modelCalls: () => server.calls.slice(before).filter(({ body }) => Array.isArray(body?.tools)),
     [Symbol.asyncDispose]: () => host.close(),
   }
@@ -68,7 +68,7 @@ const calls = (...toolCalls: ReturnType<typeof call>[]): ModelAnswer => ({ toolC
 const user = (content: string) => ({ role: 'user', content }) as const
 
 describe.each(sdks)('%s on the real Claude Code', (_, sdk) => {
-  it('says, thinks and counts; two turns share one session, one process and one conversation', async () => {
+  it('returns text, reasoning and usage; two turns share one session, one process and one conversation', async () => {
     await using door = await claude()
     const asked = user(
       modelPrompt('Think of mint.', {
@@ -97,7 +97,7 @@ describe.each(sdks)('%s on the real Claude Code', (_, sdk) => {
     expect(prompts).toEqual([asked.content, next.content])
   })
 
-  it('runs tools of its own only with permission, as parts that the caller need not run', async () => {
+  it("runs the agent's own tools only with permission, as parts that the caller need not run", async () => {
     const asked: string[] = []
     await using door = await claude({
       onPermission({ tool, input }) {
@@ -135,7 +135,7 @@ describe.each(sdks)('%s on the real Claude Code', (_, sdk) => {
     expect(await result.text).toBe('Done.')
   })
 
-  it("calls the caller's tools in several steps of one turn, and goes on in the session", async () => {
+  it("calls the caller's tools in several steps of one turn, and continues in the session", async () => {
     await using door = await claude()
     const looked: string[] = []
     const tools = {
@@ -175,7 +175,7 @@ describe.each(sdks)('%s on the real Claude Code', (_, sdk) => {
     expect(await door.events('turn.started')).toHaveLength(2)
   })
 
-  it('hears what the user says behind a result in the turn that waits for it', async () => {
+  it('steers a message after a result into the waiting turn', async () => {
     await using door = await claude()
     const tools = {
       lookup: sdk.tool({
@@ -214,7 +214,7 @@ describe.each(sdks)('%s on the real Claude Code', (_, sdk) => {
     expect(JSON.stringify(door.modelCalls()[0]?.body?.system)).toContain('Be brief.')
   })
 
-  it('gives an object in a shape', async () => {
+  it('generates an object that fits a schema', async () => {
     await using door = await claude()
     const prompt = modelPrompt('Count.', calls(call('StructuredOutput', { count: 3 })), {
       content: 'I counted.',
@@ -228,7 +228,7 @@ describe.each(sdks)('%s on the real Claude Code', (_, sdk) => {
     expect(output).toEqual({ count: 3 })
   })
 
-  it('stops when the caller aborts, fails when the model does, and says when nobody is signed in', async () => {
+  it('stops when the caller aborts, fails when the model does, and reports a missing sign-in', async () => {
     await using door = await claude()
     const hold = server.hold(4)
     const aborting = new AbortController()
@@ -254,7 +254,7 @@ describe.each(sdks)('%s on the real Claude Code', (_, sdk) => {
   })
 })
 
-it('gives native messages to who asks for them, and to nobody else', async () => {
+it('sends native messages only to callers that ask for them', async () => {
   await using door = await claude()
   for (const includeRawChunks of [true, false]) {
     const text = modelPrompt('Hello.', { content: 'Hello, you.' })
@@ -270,7 +270,7 @@ it('gives native messages to who asks for them, and to nobody else', async () =>
   }
 })
 
-it("calls the caller's tool in one turn of the real Codex, and goes on in its session", async () => {
+it("calls the caller's tool in one turn of the real Codex, and continues in its session", async () => {
   const [, sdk] = sdks[1]
   const model = await startModelServer()
   model.wire(withNamespaces)

@@ -8,7 +8,7 @@ import { answerByPrompt } from '../../packages/server/src/testing/model-by-promp
 import { startModelServer } from '../../packages/server/src/testing/model-server.ts'
 import { realAgents } from '../../packages/server/src/testing/real-agents.ts'
 
-it('the real programs tell what their models can do; what they do not tell is not there', async () => {
+it('the real programs report what their models can do, and nothing else is shown', async () => {
   const place = mkdtempSync(join(tmpdir(), 'parley-models-'))
   const model = await startModelServer()
   answerByPrompt(model, /Parley was restarted/)
@@ -39,7 +39,7 @@ it('the real programs tell what their models can do; what they do not tell is no
   const [ofClaude, , ofOpenCode] = await host.models()
   expect(ofClaude).toMatchObject({ agent: 'claude', source: 'session', seenAt: expect.any(Number) })
   expect(ofClaude?.models.some(({ reasoning }) => reasoning)).toBe(true)
-  // Claude Code tells limits only of a model that has worked, and names the small one by its alias.
+  // Claude Code reports limits only for a model that was used, and names the small one by its alias.
   expect(ofClaude).toMatchObject({ defaultModel: 'default', defaultSmallModel: 'haiku' })
   const used = ofClaude?.models.filter(({ contextWindow }) => contextWindow !== undefined)
   expect(used).toContainEqual(

@@ -9,11 +9,11 @@ import { documentationSamples, exampleFiles } from './documentation-samples.ts'
 import { type PackedPackages, type PackedProject, packPackages } from './packed-packages.ts'
 import { oldestNodes, testNode } from './test-nodes.ts'
 
-/** The packages as strangers get them: built, packed, installed elsewhere, run by a plain node. */
+/** The packages as users get them: built, packed, installed elsewhere, run by a plain node. */
 const oldestZod = '4.0.0'
 let packages: PackedPackages
 let whole: PackedProject
-/** Without optional dependencies (no program of Claude's, no pseudo-terminal), and with the oldest zod that is allowed. */
+/** Without optional dependencies (no Claude program, no pseudo-terminal), and with the oldest zod that is allowed. */
 let slim: PackedProject
 
 beforeAll(() => {
@@ -31,13 +31,13 @@ afterAll(() => packages?.remove(), 600_000)
 
 const inNode = (source: string) => whole.run(process.execPath, ['--input-type=module', '-e', source]).trim()
 
-it('runs the program', () => {
+it('the packed program runs', () => {
   expect(whole.run('npx', ['parley', '--version']).trim()).toMatch(/^\d+\.\d+\.\d+$/)
   const said = whole.run('npx', ['parley', 'run', 'demo', 'help'])
   expect(said).toContain('asks for permission before it does something')
 })
 
-it('opens the library', () => {
+it('the packed library can be imported', () => {
   const source = `
     import { createHost, builtInAdapters, createMemoryStore } from '@parley/server'
     const host = await createHost({ adapters: builtInAdapters(), store: createMemoryStore() })
@@ -47,7 +47,7 @@ it('opens the library', () => {
   expect(inNode(source)).toBe('demo')
 })
 
-it('loads the client and the protocol, with its documents', () => {
+it('the packed client and protocol can be imported, with their documents', () => {
   const source = `
     import { createClient } from '@parley/client'
     import { emptyView } from '@parley/protocol'
@@ -57,19 +57,22 @@ it('loads the client and the protocol, with its documents', () => {
   expect(inNode(source)).toMatch(/^function a 3\.1\.0 \d+$/)
 })
 
-it('packs no source, no test and no folder of this machine', () => {
+it('the packages contain no source, no test and no path of this machine', () => {
   const files = execFileSync('tar', ['tzf', packages.fileOf('server')], { encoding: 'utf8' })
   expect(files).not.toMatch(/\.test\.|\/src\//)
 })
 
-it.each(['protocol', 'client', 'server'] as const)('packs the README and the LICENSE of %s', (name) => {
-  const read = (file: string) =>
-    execFileSync('tar', ['xzOf', packages.fileOf(name), `package/${file}`], { encoding: 'utf8' })
-  expect(read('README.md')).toMatch(new RegExp(`^# @parley/${name}\n`))
-  expect(read('LICENSE')).toBe(readFileSync(join(import.meta.dirname, '../../LICENSE'), 'utf8'))
-})
+it.each(['protocol', 'client', 'server'] as const)(
+  'the package %s contains its README and its LICENSE',
+  (name) => {
+    const read = (file: string) =>
+      execFileSync('tar', ['xzOf', packages.fileOf(name), `package/${file}`], { encoding: 'utf8' })
+    expect(read('README.md')).toMatch(new RegExp(`^# @parley/${name}\n`))
+    expect(read('LICENSE')).toBe(readFileSync(join(import.meta.dirname, '../../LICENSE'), 'utf8'))
+  },
+)
 
-it('opens what authors of adapters and tests need, without the optional peers of the contract suites', () => {
+it('authors of adapters and tests can import what they need without the optional peers of the contract suites', () => {
   const source = `
     import { createAcpAdapter } from '@parley/server'
     import { createHostToolServer, createOutputQueue, startHostToolServer } from '@parley/server/adapter'
@@ -160,7 +163,7 @@ it('type-checks every program of the documentation, and the examples, in a stric
   expect(slim.check(electron, ...exampleFiles(), ...samples).problems).toBe('')
 })
 
-/** What the samples use of Electron, which is not installed here. */
+/** The parts of Electron that the samples use; Electron is not installed here. */
 const electron = {
   file: 'electron.d.ts',
   program: `declare module 'electron' {
@@ -196,7 +199,7 @@ describe('on the oldest Node that each package promises, without optional depend
     }
   }
 
-  it('runs a turn of the program without a warning by Node', () => {
+  it('runs a turn without a warning from Node', () => {
     const { folder: cwd, env } = slim
     const { stdout, stderr, status } = spawnSync(testNode(server), [program(), 'run', 'demo', 'help'], {
       cwd,

@@ -9,7 +9,7 @@ const root = resolve(import.meta.dirname, '../..')
 export type PackedPackages = {
   /** The file that npm would publish. */
   fileOf(name: 'protocol' | 'client' | 'server'): string
-  /** A new project with the packages, and with what npm is told besides: `--omit=optional`, other packages. */
+  /** A new project with the packages, and with further arguments for npm: `--omit=optional`, other packages. */
   install(...more: string[]): PackedProject
   remove(): void
 }
@@ -18,12 +18,12 @@ export type Program = { readonly file: string; readonly program: string }
 
 export type PackedProject = {
   readonly folder: string
-  /** With a home of its own; gives back stdout. */
+  /** Runs with a separate home; returns stdout. */
   run(program: string, args: readonly string[], env?: Record<string, string>): string
   readonly env: Record<string, string | undefined>
-  /** Type-checks programs as a strict project does, and says how much the compiler had to work out. */
+  /** Type-checks programs as a strict project does, and reports the number of type instantiations. */
   check(...programs: readonly Program[]): { readonly problems: string; readonly instantiations: number }
-  /** Gives the project packages of this checkout, by the names under which programs import them. */
+  /** Links packages of this checkout into the project, under the names that programs import. */
   link(packages: Readonly<Record<string, string>>): void
 }
 

@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest'
 
 const root = resolve(import.meta.dirname, '../..')
 
-/** What is tracked, or would be, in a folder of its own; what is installed is shared. */
+/** A copy of all files that are not ignored, in a separate folder; installed packages are shared. */
 function copy(): string {
   const folder = mkdtempSync(join(tmpdir(), 'parley-without-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
@@ -23,7 +23,7 @@ function copy(): string {
   return folder
 }
 
-it('an adapter is removed by deleting its folder and its line: the rest passes check', () => {
+it('an adapter can be removed by deleting its folder and its line, and the rest still passes the checks', () => {
   const folder = copy()
   const adapters = join(folder, 'packages/server/src/adapters')
   rmSync(join(adapters, 'codex'), { recursive: true })
@@ -31,7 +31,7 @@ it('an adapter is removed by deleting its folder and its line: the rest passes c
   const without = list.split('\n').filter((line) => !/codex/i.test(line))
   expect(list.split('\n').length - without.length).toBe(2)
   writeFileSync(join(adapters, 'index.ts'), without.join('\n'))
-  // What records its fixtures is of no use without it.
+  // The recorder of its fixtures is of no use without it.
   for (const recorder of ['record-codex-fixtures.ts', 'codex']) {
     rmSync(join(folder, 'packages/server/scripts', recorder), { recursive: true })
   }

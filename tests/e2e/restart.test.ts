@@ -59,8 +59,8 @@ async function wholeLog(session: string): Promise<SessionEvent[]> {
   return log
 }
 
-describe.each(ends)('%s with something open that a person is asked', (signal) => {
-  it('a permission and a question are still open, are answered, and their turns go on and end', async () => {
+describe.each(ends)('%s while a request is open', (signal) => {
+  it('leaves a permission and a question open, which are answered, and their turns go on and end', async () => {
     const asking = await begin({ type: 'text', text: 'Before.' }, permission('effect'), {
       type: 'text',
       text: 'After.',
@@ -106,7 +106,7 @@ describe.each(ends)('%s with something open that a person is asked', (signal) =>
     expect(words).toEqual(['You answered: Colour: blue.', 'After.'])
   })
 
-  it('denying it tells the agent, which goes on without it', async () => {
+  it('lets the person deny, and the agent goes on without it', async () => {
     const session = await begin(permission('effect', { reply: { denied: 'Then not.' } }))
     const { requestId } = open(await waiting(session), 'permission')
     await restart(signal)
@@ -122,7 +122,7 @@ describe.each(ends)('%s with something open that a person is asked', (signal) =>
     expect(eventsOf(log, 'text.written').at(-1)?.text).toBe('Then not.')
   })
 
-  it('cancelling ends the turn as cancelled and resolves the request; a late answer is refused', async () => {
+  it('lets the person cancel: the turn ends as cancelled, the request is resolved, and a late answer is refused', async () => {
     const session = await begin(permission('effect'), { type: 'text', text: 'After.' })
     const { requestId, toolCallId } = open(await waiting(session), 'permission')
     await restart(signal)
@@ -144,7 +144,7 @@ describe.each(ends)('%s with something open that a person is asked', (signal) =>
     expect([runs('effect'), runs('later')]).toEqual([0, 1])
   })
 
-  it('two at once stay open both; the turn goes on when the last is answered', async () => {
+  it('leaves two requests open; the turn goes on when the last one is answered', async () => {
     const session = await begin({ type: 'parallel', calls: [permission('one'), permission('two')] })
     const requests = (await waiting(session, 2)).requests
     await restart(signal)
@@ -165,7 +165,7 @@ describe.each(ends)('%s with something open that a person is asked', (signal) =>
     ])
   })
 
-  it('more prompts can be queued meanwhile, and run after it, each once', async () => {
+  it('lets prompts be queued, which run afterwards, each once', async () => {
     const session = await begin(permission('first'))
     const { requestId } = open(await waiting(session), 'permission')
     await client.prompt(
@@ -184,7 +184,7 @@ describe.each(ends)('%s with something open that a person is asked', (signal) =>
     expect([runs('first'), runs('second'), runs('third')]).toEqual([1, 1, 1])
   })
 
-  it('again and again: a request survives any number of restarts', async () => {
+  it('may happen any number of times: the request stays open', async () => {
     const session = await begin(permission('effect'))
     const { requestId } = open(await waiting(session), 'permission')
     for (let time = 0; time < 3; time++) await restart(signal)
@@ -197,13 +197,13 @@ describe.each(ends)('%s with something open that a person is asked', (signal) =>
   })
 })
 
-describe('killed at a bad moment', () => {
-  it('between the answer and the resumption: the answer holds, the effect runs once', async () => {
+describe('a kill', () => {
+  it('between the answer and the resumption keeps the answer, and the effect runs once', async () => {
     const session = await begin(permission('effect'), { type: 'text', text: 'After.' })
     const { requestId } = open(await waiting(session), 'permission')
     await restart('SIGKILL')
     await parked(session)
-    // Every connection is taken, so that the resumption has to wait.
+    // Every slot is taken, so that the resumption has to wait.
     const busy = await Promise.all(Array.from({ length: 16 }, () => begin({ type: 'hang' })))
     for (const other of busy) await when(other, (state) => state.connected)
     await client.decide(session, requestId, 'allow')
@@ -219,7 +219,7 @@ describe('killed at a bad moment', () => {
     ])
   })
 
-  it('while the agent works and asks nobody: the turn ends as unknown, the next prompt runs', async () => {
+  it('while the agent works without a request ends the turn as unknown, and the next prompt runs', async () => {
     const session = await begin({ type: 'tool', name: 'Read', order: 'call-only' }, { type: 'hang' })
     await when(session, (state) => state.openBlocks.length > 0)
     await restart('SIGKILL')
@@ -231,7 +231,7 @@ describe('killed at a bad moment', () => {
     )
   })
 
-  it('the text that was streamed is there, interrupted; at most the last moments are lost', async () => {
+  it('keeps streamed text as interrupted, except at most the last moments', async () => {
     const session = await begin({ type: 'flood', deltas: 1_000_000_000, size: 6 })
     const written = async () => {
       const { openBlocks } = await client.call('getSession', { params: { id: session }, query: { tail: 0 } })
@@ -240,7 +240,7 @@ describe('killed at a bad moment', () => {
     }
     let seen = ''
     while (seen === '') seen = await written()
-    // A checkpoint is made every 50 ms: what was seen 500 ms ago is on the disk.
+    // A checkpoint is written every 50 ms, so what was seen 500 ms ago is on the disk.
     const since = Date.now()
     let last = seen
     while (Date.now() - since < 500) last = await written()
@@ -255,8 +255,8 @@ describe('killed at a bad moment', () => {
   })
 })
 
-describe('stopped in good order', () => {
-  it('a turn that works and asks nobody ends as cancelled', async () => {
+describe('a graceful stop', () => {
+  it('ends a turn without a request as cancelled', async () => {
     const session = await begin({ type: 'text', text: 'At work.' }, { type: 'hang' })
     await when(session, (state) => state.connected)
     await restart('SIGTERM')
@@ -265,7 +265,7 @@ describe('stopped in good order', () => {
     expect(eventsOf(log, 'turn.interrupted')).toMatchObject([{ by: 'host' }])
   })
 
-  it('also a stubborn one, by force', async () => {
+  it('ends a stubborn agent by force', async () => {
     const session = await begin({ type: 'hang', stubborn: true })
     await when(session, (state) => state.connected)
     await restart('SIGTERM')
@@ -273,7 +273,7 @@ describe('stopped in good order', () => {
     await wholeLog(session)
   })
 
-  it('text that was being written is kept to its last letter', async () => {
+  it('keeps all text that was being written', async () => {
     const session = await begin({ type: 'flood', deltas: 1_000_000_000, size: 6 })
     await when(session, (state) => state.openBlocks.length > 0)
     await restart('SIGTERM')
@@ -283,8 +283,8 @@ describe('stopped in good order', () => {
   })
 })
 
-describe.each(ends)('%s and what waits in line', (signal) => {
-  it('queued prompts run after the restart, in order, each once', async () => {
+describe.each(ends)('%s with queued prompts', (signal) => {
+  it('runs the queued prompts after the restart, in order, each once', async () => {
     const session = await begin({ type: 'hang' })
     await when(session, (state) => state.connected)
     const paths = ['a', 'b', 'c', 'd']
@@ -314,7 +314,7 @@ describe.each(ends)('%s and what waits in line', (signal) => {
     expect(paths.map(runs)).toEqual([1, 1, 1, 1])
   })
 
-  it('a command repeated with its id gives the same receipt; with other content a conflict', async () => {
+  it('answers a repeated command with the same receipt, and with a conflict if its content differs', async () => {
     const session = await begin({ type: 'text', text: 'hello' })
     await idle(session)
     const body = {
@@ -339,7 +339,7 @@ describe.each(ends)('%s and what waits in line', (signal) => {
     expect(eventsOf(await wholeLog(session), 'prompt.submitted')).toHaveLength(2)
   })
 
-  it('rules, titles, archives and forks are as they were', async () => {
+  it('keeps rules, titles, archived sessions and forks', async () => {
     const session = await begin(permission('effect'))
     const { requestId } = open(await waiting(session), 'permission')
     await client.decide(session, requestId, 'allow', { scope: 'session' })
@@ -360,8 +360,8 @@ describe.each(ends)('%s and what waits in line', (signal) => {
 })
 
 describe('an agent that dies', () => {
-  it('while a permission is open: its turn is parked, and goes on when it is answered', async () => {
-    // A tool whose output cannot be played: the agent crashes while the other call waits for its answer.
+  it('while a permission is open leaves its turn parked, which goes on when it is answered', async () => {
+    // The output of this tool cannot be played: the agent crashes while the other call waits for its answer.
     const broken = { type: 'tool' as const, name: 'Broken', output: 7 as unknown as string[] }
     const session = await begin(
       { type: 'parallel', calls: [permission('effect'), broken] },
@@ -381,7 +381,7 @@ describe('an agent that dies', () => {
     expect(eventsOf(await wholeLog(session), 'text.written').at(-1)?.text).toBe('After.')
   })
 
-  it('while nobody is asked: the turn fails and says why, the next prompt starts it again', async () => {
+  it('while no request is open fails the turn with the reason, and the next prompt starts it again', async () => {
     const session = await begin(
       { type: 'text', text: 'Now.' },
       { type: 'crash', exitCode: 9, stderrTail: 'out of luck' },
@@ -404,7 +404,7 @@ describe('an agent that dies', () => {
 })
 
 describe('the data folder', () => {
-  it('a second server on it is refused, in words that name the first; the first does not notice', async () => {
+  it('is refused to a second server, with the first one named, and the first one is not affected', async () => {
     const session = await begin({ type: 'text', text: 'hello' })
     const owner = JSON.parse(readFileSync(join(server.dataDir, 'parley.sqlite.owner.json'), 'utf8')) as {
       pid: number
@@ -419,13 +419,13 @@ describe('the data folder', () => {
     await wholeLog(session)
   })
 
-  it('is free again once the first is killed', async () => {
+  it('is free again once the first server is killed', async () => {
     await server.end('SIGKILL')
     await server.start()
     expect((await client.call('health')).ok).toBe(true)
   })
 
-  it('has no row left of a session that was deleted', async () => {
+  it('has no row left of a deleted session', async () => {
     const kept = await begin({ type: 'text', text: 'hello' })
     const session = await begin(permission('effect'))
     const { requestId } = open(await waiting(session), 'permission')

@@ -7,8 +7,8 @@ import { fileTranscript } from '../../packages/server/src/adapters/scripted/tran
 import { startParley } from '../../packages/server/src/cli/start.ts'
 
 /**
- * The whole server with the scripted agent, and Claude in the environment it is given, as a process of its own that a
- * test may kill.
+ * The whole server with the scripted agent, and with Claude in the given environment, as a separate process that a test
+ * may kill.
  */
 const [dataDir = '', port = '0', token = '', claudeEnvironment = '{}'] = process.argv.slice(2)
 
@@ -25,6 +25,6 @@ const parley = await startParley({
   limits: { checkpointMs: 50, cancelGraceMs: 500, stopGraceMs: 500 },
 })
 process.once('SIGTERM', () => void parley.close().then(() => process.exit(0)))
-// A process that is killed leaves nothing for the next start but this.
+// A killed process would not write its compile cache, which speeds up the next start.
 flushCompileCache()
 console.log(JSON.stringify({ port: parley.http.port }))

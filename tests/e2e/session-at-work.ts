@@ -6,7 +6,7 @@ import type {
   Script,
 } from '../../packages/server/src/adapters/scripted/script.ts'
 
-/** What end-to-end tests ask of a session: its state when a fact holds, its whole log, and scripts that ask. */
+/** Helpers for end-to-end tests: a session's state when a fact holds, its whole log, and scripts with requests. */
 
 export const scripted = (...steps: Script) => JSON.stringify(steps)
 
@@ -35,7 +35,7 @@ export const colour: QuestionStep = {
   ],
 }
 
-/** The state as soon as it satisfies the fact, as a follower hears it. */
+/** The state as soon as the fact holds, as a follower receives it. */
 export async function stateWhen(
   client: Client,
   session: string,
@@ -68,7 +68,7 @@ export async function logOf(client: Client, session: string): Promise<SessionEve
   }
 }
 
-/** The one request of a type that is open. */
+/** The only open request of a type. */
 export function open<Type extends OpenRequest['type']>(
   state: SessionState,
   type: Type,

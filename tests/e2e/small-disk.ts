@@ -3,16 +3,16 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A data folder on which space runs out for real, and comes back. */
+/** A data folder on which space really runs out, and can be freed. */
 export type SmallDisk = Disposable & {
   readonly dataDir: string
   /** Runs in the shell that becomes the server. */
   readonly shell: string
-  /** Makes room again, for the server with this pid. */
+  /** Frees space for the server with this pid. */
   free(pid: number): void
 }
 
-/** A file system of its own, where mounting is permitted: the disk is full (ENOSPC). */
+/** A separate file system, where mounting is permitted: the disk is full (ENOSPC). */
 function tmpfsDisk(): SmallDisk {
   const folder = mkdtempSync(join(tmpdir(), 'parley-small-disk-'))
   try {
@@ -34,7 +34,7 @@ function tmpfsDisk(): SmallDisk {
   }
 }
 
-/** A process that may not make a file larger than this: needs no privileges (EFBIG). */
+/** A process with a file size limit, which needs no privileges (EFBIG). */
 function limitedDisk(): SmallDisk {
   const folder = mkdtempSync(join(tmpdir(), 'parley-small-disk-'))
   const dataDir = join(folder, 'data')
@@ -47,7 +47,7 @@ function limitedDisk(): SmallDisk {
   }
 }
 
-/** The kinds of small disk that this machine can make; the one that needs no privileges is always there. */
+/** The kinds of small disk that this machine can make; the one without privileges is always there. */
 export function smallDisks(): { kind: string; make: () => SmallDisk }[] {
   const limited = { kind: 'a limit on the size of files', make: limitedDisk }
   try {

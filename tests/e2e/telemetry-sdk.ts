@@ -4,8 +4,8 @@ import { trace } from '@opentelemetry/api'
 import { type ReadableSpan, TracerProvider } from '@opentelemetry/sdk-trace'
 
 /**
- * What somebody who wants to see spans loads before the program, with `--import`: the OpenTelemetry SDK. Each span goes
- * to a file the moment it ends, so that a kill loses none. Beside it, a subscriber that fails at every event.
+ * The OpenTelemetry SDK as a user loads it before the program, with `--import`. Each span is written to a file the
+ * moment it ends, so that a kill loses none. A subscriber that fails at every event is added too.
  */
 const file = process.env.TEST_SPANS ?? ''
 

@@ -7,7 +7,7 @@ import { readPrometheus, sampleValue } from '../../packages/server/src/telemetry
 import { isIdle, open, stateWhen } from './session-at-work.ts'
 import type { SpanLine } from './telemetry-sdk.ts'
 
-/** The real program with the demo agent, started as somebody would who wants to watch it. */
+/** The real program with the demo agent, started with telemetry as a user would. */
 const sdk = new URL('./telemetry-sdk.ts', import.meta.url).pathname
 const token = 'telemetry-test-token'
 
@@ -24,7 +24,7 @@ afterEach(async () => {
   await home[Symbol.asyncDispose]()
 })
 
-/** As where nobody installed it. */
+/** As if the OpenTelemetry API were not installed. */
 const withoutApi = `
 import { registerHooks } from 'node:module'
 globalThis[Symbol.for('opentelemetry.js.api.1')] = { version: '1.10.0', trace: {}, metrics: {} }
@@ -79,8 +79,8 @@ async function metrics() {
   return { text, of: (name: string, labels?: Record<string, string>) => sampleValue(families, name, labels) }
 }
 
-describe('a server that is watched', () => {
-  it('tells of turns that were approved, denied, cancelled and failed', async () => {
+describe('a server with telemetry', () => {
+  it('reports turns that were approved, denied, cancelled and failed', async () => {
     const approved = await begin('permission')
     await client.decide(approved, (await asked(approved)).requestId, 'allow')
     await idle(approved)
@@ -141,7 +141,7 @@ describe('a server that is watched', () => {
     expect((await running.ended).exitCode).toBe(0)
   })
 
-  it('killed in the middle of turns and started again, tells of each end once, and keeps nothing', async () => {
+  it('that is killed in the middle of turns and restarted reports each end once, and keeps nothing', async () => {
     const worked = await begin('hang')
     await stateWhen(client, worked, ({ turn }) => turn?.delivered === true)
     const waited = await begin('permission')
@@ -180,7 +180,7 @@ describe('a server that is watched', () => {
     expect(after.filter(({ parent }) => parent !== undefined && !ids.has(parent))).toEqual([])
   })
 
-  it('does without the API of OpenTelemetry where an SDK is there but not that', async () => {
+  it('works without the OpenTelemetry API if there is an SDK but no API', async () => {
     await stop('SIGTERM')
     await start(`--import data:text/javascript,${encodeURIComponent(withoutApi)}`)
     await idle(await begin('think'))
@@ -192,7 +192,7 @@ describe('a server that is watched', () => {
     expect(stderr).not.toContain('opentelemetry')
   })
 
-  it('shows its metrics to whoever has the token, and to nobody else', async () => {
+  it('shows its metrics only with the token', async () => {
     expect((await fetch(`${url}/metrics`)).status).toBe(401)
     expect((await fetch(`${url}/metrics`, { headers: { authorization: 'Bearer wrong' } })).status).toBe(401)
     const response = await fetch(`${url}/metrics`, {

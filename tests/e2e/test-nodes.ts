@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
-/** The Nodes that tests run the packages on; `scripts/test-nodes.ts` installs them. */
+/** The Node versions that tests run the packages on; `scripts/test-nodes.ts` installs them. */
 
 const packages = ['protocol', 'client', 'server'] as const
 type PackageName = (typeof packages)[number]
 
-/** The oldest Node that each package promises to run on, as its `engines` say. */
+/** The oldest Node that each package supports, according to its `engines`. */
 export function oldestNodes(): Record<PackageName, string> {
   return Object.fromEntries(packages.map((name) => [name, oldestNode(name)])) as Record<PackageName, string>
 }

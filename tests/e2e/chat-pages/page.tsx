@@ -10,8 +10,8 @@ import { useState } from 'react'
 import { createRoot } from 'react-dom/client'
 
 /**
- * A page as docs/chat.md tells people to write it: React, the AI SDK, and nothing of Parley's. What it talks to, and about, is
- * in its address. It is built with version 6 and with version 7: `ai` and `@ai-sdk/react` go by other names here.
+ * A page written as docs/chat.md describes: React, the AI SDK, and nothing of Parley. Its URL says what it connects to.
+ * It is built with version 6 and with version 7: `ai` and `@ai-sdk/react` are aliases here.
  */
 const {
   api = '/api/chat',

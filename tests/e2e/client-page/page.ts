@@ -1,6 +1,6 @@
 import { createClient } from '@parley/client'
 
-/** Somebody's own page: it has a token, and says what comes of it. What it needs is in its address. */
+/** A third-party page with a token, which shows the results. Its input is in its URL. */
 const {
   url = '',
   token = '',

@@ -67,7 +67,7 @@ type HostParts = AgentList & ModelCatalogue & FolderTrust & Environments & Impor
 export type Host = HostParts & {
   /** `own` are tools for this session's agent alone, beside the host's. They last as long as this host. */
   create(input: NewSessionInput, own?: { readonly tools: readonly HostTool[] }): Promise<SessionState>
-  /** Replaces the own tools of a session that was created with some. Takes effect with its next turn. */
+  /** Replaces the tools that `own` gave to this session. Takes effect with its next turn. */
   offerTools(sessionId: string, tools: readonly HostTool[]): Promise<void>
   /** Nobody will replace the session's tools again: they are dropped with its agent. */
   releaseTools(sessionId: string): void

@@ -13,7 +13,10 @@ import { simpleCommands } from './simple-commands.ts'
 /** The call that a pattern is compared with. */
 export type Asked = { readonly tool: string; readonly input: unknown }
 
-/** Where a call reaches. A grant covers such a call only if its pattern says so. */
+/**
+ * `outside`: the call names a file outside the session's folders. `protected`: it changes a protected file. A grant
+ * covers such a call only if its pattern has the same field.
+ */
 export type Reach = {
   readonly outside?: boolean | undefined
   readonly protected?: boolean | undefined

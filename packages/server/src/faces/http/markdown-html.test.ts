@@ -15,6 +15,12 @@ describe("an agent's Markdown as HTML", () => {
     expect(of('> said\n> so')).toBe('<blockquote><p class="text">said\nso</p></blockquote>')
   })
 
+  it('with very many fences takes linear time', () => {
+    const start = performance.now()
+    expect(of('```\n'.repeat(200_000)).match(/<pre>/g)).toHaveLength(100_000)
+    expect(performance.now() - start).toBeLessThan(4_000)
+  })
+
   it('has bold, italic, code and the URL of a link within a line', () => {
     expect(of('**a** and *b* and _c_ and `d*e*`')).toBe(
       '<p class="text"><strong>a</strong> and <em>b</em> and <em>c</em> and <code>d*e*</code></p>',

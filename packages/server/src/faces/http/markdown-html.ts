@@ -41,8 +41,8 @@ function fenceAt(lines: readonly string[], at: number): Part | undefined {
   const [, run = '', info = ''] = fence.exec(lines[at] ?? '') ?? []
   if (run === '' || (run[0] === '`' && info.includes('`'))) return undefined
   const closing = new RegExp(`^ {0,3}${run[0]}{${run.length},}\\s*$`)
-  const found = lines.findIndex((line, index) => index > at && closing.test(line))
-  const end = found < 0 ? lines.length : found
+  let end = at + 1
+  while (end < lines.length && !closing.test(lines[end] ?? '')) end++
   return { end: end + 1, content: html`<pre>${lines.slice(at + 1, end).join('\n')}</pre>` }
 }
 

@@ -145,8 +145,8 @@ export class OpenCodeConnection implements AgentConnection {
     if (!this.#isReady) throw new Error('it ended as soon as it was started')
   }
 
-  async send(message: AgentMessage): Promise<void> {
-    if (this.#closing) return
+  async send(message: AgentMessage): Promise<'pending' | undefined> {
+    if (this.#closing) return undefined
     const { type, prompt } = message
     if (type === 'prompt' && prompt.delivery === 'steer' && this.#state.turn) return this.#steer(prompt)
     this.#calls.clear()
@@ -162,6 +162,7 @@ export class OpenCodeConnection implements AgentConnection {
     } catch (error) {
       await this.#fail(error, round)
     }
+    return undefined
   }
 
   /** OpenCode reads the conversation anew for each prompt, so it knows messages from other programs. */
@@ -289,15 +290,18 @@ export class OpenCodeConnection implements AgentConnection {
     return previewRewind(this.#client, this.#session.id, promptId)
   }
 
-  async #steer(prompt: Prompt): Promise<void> {
+  /** If OpenCode has not stored a prompt whose request failed, the host sends it again. */
+  async #steer(prompt: Prompt): Promise<'pending' | undefined> {
     const messageId = this.#idOf(prompt)
     this.#state = withSteering(this.#state, messageId)
     try {
       await this.#outgoing.prompt(messageId, nativeParts(prompt.parts, this.#input.cwd))
-    } catch (error) {
+    } catch {
+      if (await this.#remembers(messageId).catch(() => false)) return undefined
       this.#state = withoutSteering(this.#state, messageId)
-      this.#problem('hear what was said', error)
+      return 'pending'
     }
+    return undefined
   }
 
   /** The prompt of this round failed. If the server has died, the turn ends with it. */

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -7,7 +7,9 @@ import type { AddressInfo } from 'node:net'
  * A replacement for OpenCode that starts the real one and changes the traffic.
  * - `version`: reports an old version;
  * - `rules`: drops the rules of sessions while the file exists;
- * - `late`: holds the response to a command and fails it when the next prompt comes, before OpenCode receives that.
+ * - `late`: holds the response to a command and fails it when the next prompt comes, before OpenCode receives that;
+ * - `steer`: fails one prompt when the file exists, and removes the file. If the file says `late`, OpenCode receives the
+ *   prompt first.
  */
 const [lie = '', file = '', program = '', ...args] = process.argv.slice(2)
 const real = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -43,12 +45,15 @@ function open(port: number): void {
       unanswered = undefined
       await new Promise((resolve) => setTimeout(resolve, beforeItMs))
     }
+    const failure = lie === 'steer' && url.includes('/prompt_async') ? takeFailure() : undefined
+    if (failure === 'now') return response.writeHead(500).end()
     const length = body.length > 0 ? { 'content-length': body.length } : {}
     const { 'transfer-encoding': _, ...others } = headers
     const far = request({ host: '127.0.0.1', port, method, path: url, headers: { ...others, ...length } })
     far.on('error', () => response.destroy())
     far.on('response', (answer) => {
       if (isCommand) return answer.resume()
+      if (failure === 'late') return response.destroy()
       response.writeHead(answer.statusCode ?? 502, answer.headers)
       response.flushHeaders()
       answer.pipe(response)
@@ -60,6 +65,13 @@ function open(port: number): void {
     const { port: mine } = proxy.address() as AddressInfo
     console.log(`opencode server listening on http://127.0.0.1:${mine}`)
   })
+}
+
+function takeFailure(): string | undefined {
+  if (!existsSync(file)) return undefined
+  const failure = readFileSync(file, 'utf8')
+  rmSync(file)
+  return failure
 }
 
 function withoutRules(method: string | undefined, url: string, body: Buffer): Buffer {

@@ -51,7 +51,9 @@ it('restarts an idle agent when its key has changed, with the adapter that has t
   await session.play(hello)
   expect(started).toEqual(['none new', 'sage resumed'])
   expect((await host.agents()).map((agent) => agent.id)).toEqual(['scripted', 'mine'])
+  const own = new SessionUnderTest(() => host, (await host.create({ agent: 'mine', cwd })).id)
   await host.forgetAgent('mine')
+  expect(await own.play(hello)).toMatchObject({ lastTurn: { error: { code: 'agent_not_found' } } })
   await expect(host.create({ agent: 'mine', cwd })).rejects.toMatchObject({ code: 'agent_not_found' })
 })
 

@@ -79,5 +79,18 @@ export function currentAdapter(
 ): AgentAdapter | undefined {
   const first = adapters.get(agent)
   if (!first) return undefined
-  return new Proxy(first, { get: (_, name) => Reflect.get(adapters.get(agent) ?? first, name) })
+  return new Proxy(first, {
+    get(_, name) {
+      const now = adapters.get(agent)
+      if (now) return Reflect.get(now, name)
+      return name === 'connect' ? async () => removed(agent) : Reflect.get(first, name)
+    },
+  })
+}
+
+function removed(agent: string): never {
+  throw new ParleyError(
+    'agent_not_found',
+    `The agent "${agent}" was removed. Add it again to continue this session.`,
+  )
 }

@@ -200,7 +200,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   }
 
   function live(state: SessionState): LiveSession {
-    return new LiveSession({
+    const session: LiveSession = new LiveSession({
       state,
       adapter: currentAdapter(adapters, state.agent),
       store,
@@ -219,8 +219,9 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
       observer,
       fork,
       problem: (error, doing) => problem({ error, doing, sessionId: state.id }),
-      broken: () => sessions.forget(state.id),
+      broken: () => void sessions.forgetOnly(state.id, session),
     })
+    return session
   }
 
   async function fork(...[parent, child, title]: Parameters<LiveSessionOptions['fork']>): Promise<ForkCopy> {

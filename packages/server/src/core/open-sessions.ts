@@ -59,6 +59,13 @@ export class OpenSessions {
     if (wasOpen) this.#left(sessionId)
   }
 
+  /** Forgets this session object. Another one that was loaded under the same id stays. */
+  async forgetOnly(sessionId: string, session: LiveSession): Promise<void> {
+    const open = this.#sessions.get(sessionId)
+    const isSame = (await open?.catch(() => undefined)) === session
+    if (isSame && this.#sessions.get(sessionId) === open) this.forget(sessionId)
+  }
+
   /**
    * The session cannot be opened while it is deleted; it is out of memory afterwards, whether the deletion succeeds
    * or not.

@@ -8,15 +8,18 @@ const mostFiles = 2_000
 /** How many bytes of untracked files are read to count their lines. */
 const mostCountedBytes = 32 * 1024 * 1024
 const mostPatchBytes = 4 * 1024 * 1024
-/** The empty tree, which the first commit is compared with. */
-const emptyTree = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
+/** The empty tree, which the first commit is compared with, for each object format. */
+const emptyTrees: Readonly<Record<string, string>> = {
+  sha1: '4b825dc642cb6eb9a060e54bf8d69288fbee4904',
+  sha256: '6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321',
+}
 const generatedNames =
   /(^|\/)(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|Cargo\.lock|poetry\.lock|uv\.lock|go\.sum|Gemfile\.lock|composer\.lock)$|\.min\.(js|css)$|\.map$|(^|\/)(dist|build|vendor)\//
 
 /** The differences from a commit, by default HEAD. Untracked files are included; all of their lines count as added. */
 export async function changesOf(git: Git, folder: string, base = 'HEAD'): Promise<Changes> {
   const commit = await commitOf(git, base)
-  const against = commit === '' ? emptyTree : commit
+  const against = commit === '' ? await emptyTree(git) : commit
   const [names, numbers, untracked, branch] = await Promise.all([
     git(['diff', '--name-status', '-z', '--find-renames', '--relative', against, '--']),
     git(['diff', '--numstat', '-z', '--find-renames', '--relative', against, '--']),
@@ -73,7 +76,7 @@ export async function patchOf(
   if (path.includes('\0'))
     throw new ParleyError('validation_error', 'A path has no null characters. Give the path of a file.')
   const commit = await commitOf(git, base)
-  const against = commit === '' ? emptyTree : commit
+  const against = commit === '' ? await emptyTree(git) : commit
   const diff = ['diff', '--find-renames', '--relative'] as const
   const tracked = await git([...diff, against, '--', path], mostPatchBytes)
   if (tracked.stdout !== '' || tracked.cut) return { patch: tracked.stdout, cut: tracked.cut }
@@ -163,4 +166,9 @@ function countsIn(text: string): Map<string, { added: number; removed: number; b
 
 function failed(stderr: string): ParleyError {
   return new ParleyError('internal_error', `git could not tell what changed: ${stderr || 'no reason given'}`)
+}
+
+async function emptyTree(git: Git): Promise<string> {
+  const { stdout } = await git(['rev-parse', '--show-object-format'])
+  return emptyTrees[stdout.trim()] ?? emptyTrees.sha1!
 }

@@ -13,6 +13,8 @@ export type TerminalStart = {
   readonly rows: number
   /** If not given, the person's shell. */
   readonly command?: readonly string[]
+  /** Called when the terminal can be opened, before its program starts. */
+  readonly ready?: () => Promise<void>
 }
 
 export type TerminalView = {
@@ -67,11 +69,20 @@ export function createTerminals(options: {
         opening.delete(start)
         throw error
       })
+      const expectRoom = () => {
+        if (all.size < mostTerminals) return
+        throw new ParleyError('busy', `${mostTerminals} terminals are open. Close one first.`)
+      }
+      try {
+        expectRoom()
+        await start.ready?.()
+        expectRoom()
+      } catch (error) {
+        opening.delete(start)
+        throw error
+      }
       if (!opening.delete(start)) {
         throw new ParleyError('cancelled', 'The terminal was closed before it was open.')
-      }
-      if (all.size >= mostTerminals) {
-        throw new ParleyError('busy', `${mostTerminals} terminals are open. Close one first.`)
       }
       const terminal = new LiveTerminal(start, { parts, env, limits, terminalId: newId(), startedAt: now() })
       all.set(terminal.about.terminalId, terminal)
@@ -190,6 +201,7 @@ class LiveTerminal {
   /** Ends the terminal for all readers. A program that ignores SIGHUP is killed. */
   end(): void {
     const { exitCode = killedExitCode } = this.#about
+    for (const reader of this.#joining.keys()) this.#readers.add(reader)
     this.#readers.show({ type: 'exited', exitCode })
     this.#readers.clear()
     this.#joining.clear()

@@ -44,6 +44,14 @@ function repository(files: Record<string, string>): string {
   return folder
 }
 
+it('lists the changes of a SHA-256 repository without commits', async () => {
+  const folder = folderWith({ 'a.txt': 'a\n' })
+  git(folder, 'init', '-q', '--object-format=sha256')
+  git(folder, 'add', '-A')
+  const { files } = await workspace.changes(seen(folder), 'HEAD')
+  expect(files).toMatchObject([{ path: 'a.txt', status: 'added', added: 1 }])
+})
+
 describe('files', () => {
   it('are those of the repository and new ones, without ignored ones', async () => {
     const folder = repository({ '.gitignore': 'ignored/\n', 'src/app.ts': '', 'README.md': '' })

@@ -137,6 +137,7 @@ async function refuseForbidden(
     ...ask,
     toolCallId,
     ...context.parentOf(toolCallId),
+    ...context.reach(kind, native),
     ...(await context.diffs(name, native)),
   })
   if (answer.outcome === 'allowed')

@@ -332,7 +332,12 @@ describe('the permission request for a call in the hook', () => {
       { tool: 'apply_patch', kind: 'delete', input: { paths: ['/somewhere/a.txt', '/b.txt'] } },
     ],
     ['Bash', { command: `apply_patch <<'EOF'\n${patch}\nEOF\nrm b` }, { tool: 'Bash', kind: 'execute' }],
-    ['apply_patch', { command: patch }, { tool: 'apply_patch', kind: 'delete' }],
+    ['apply_patch', { command: patch }, { tool: 'apply_patch', kind: 'delete', outside: true }],
+    [
+      'apply_patch',
+      { command: '*** Begin Patch\n*** Add File: .git/hooks/pre-commit\n+b\n*** End Patch' },
+      { tool: 'apply_patch', kind: 'edit', protected: true },
+    ],
     ['mcp__echo__say', { words: 'a' }, { tool: 'mcp__echo__say', kind: 'other', readOnly: false }],
     ['view_image', { path: 'a' }, { tool: 'view_image', kind: 'read', readOnly: true }],
     ['collaborationspawn_agent', {}, { tool: 'spawn_agent', kind: 'think' }],

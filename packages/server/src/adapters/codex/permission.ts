@@ -99,7 +99,7 @@ export function fileApproval(state: TranslateState, params: NativeFileApproval):
   }
 }
 
-function reachOfCall({ kind, input }: Call, cwd: string | undefined): Reach {
+function reachOfCall({ kind, input }: Pick<Call, 'kind' | 'input'>, cwd: string | undefined): Reach {
   const { paths = [] } = (input ?? {}) as { paths?: readonly string[] }
   return cwd === undefined ? { outside: true } : reachOf(kind, paths, { cwd, settings: {} })
 }
@@ -179,11 +179,11 @@ export function hookAsk(state: TranslateState, call: NativeHookCall, cwd: string
   const { tool_name: name, tool_input: input, tool_use_id: toolCallId, agent_id: agent } = call
   const about = { toolCallId, ...parentOf(state, agent ?? state.threadId) }
   const command = isRecord(input) && typeof input.command === 'string' ? input.command : ''
-  if (name === patchTool) return { ...about, ...asked(describePatch(command, cwd)) }
+  if (name === patchTool) return { ...about, ...patchAsk(command, cwd) }
   if (name === commandTool) {
     const patch = patchCommand.exec(command)?.[3]
-    const described = patch === undefined ? describeCommand(command, undefined) : describePatch(patch, cwd)
-    return { ...about, ...asked(described) }
+    if (patch !== undefined) return { ...about, ...patchAsk(patch, cwd) }
+    return { ...about, ...asked(describeCommand(command, undefined)) }
   }
   const ofHost = state.hostTools.get(name)
   if (ofHost) {
@@ -193,6 +193,11 @@ export function hookAsk(state: TranslateState, call: NativeHookCall, cwd: string
   const own = ownTools.find(({ names }) => names.test(name))
   const tool = own?.tool ?? name
   return { ...about, tool, kind: own?.kind ?? 'other', title: tool, input, readOnly: own !== undefined }
+}
+
+function patchAsk(patch: string, cwd: string) {
+  const described = describePatch(patch, cwd)
+  return { ...asked(described), ...reachOfCall(described, cwd) }
 }
 
 /** Codex's own tools that change nothing by themselves. The calls of a subagent are checked one by one. */

@@ -21,9 +21,11 @@ export function mountTerminals(app: App, parts: AppParts): void {
       )
     }
     const shells = terminals()
-    if (run === 'agent') await host.command(id, { type: 'session.release', commandId: newId('cmd') })
     const start = { sessionId: id, folder: cwd, cols, rows }
-    return shells.open({ ...start, ...(run === 'agent' && command && { command }) })
+    if (run !== 'agent' || !command) return shells.open(start)
+    const ready = async () =>
+      void (await host.command(id, { type: 'session.release', commandId: newId('cmd') }))
+    return shells.open({ ...start, command, ready })
   })
   mount(app, parts, routes.removeTerminal, ({ params }) => {
     terminals().remove(params.id)

@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { consoleAtWork } from './console-at-work.ts'
 import { card, eventually, openSession, prompt, shows } from './console-page.ts'
 
-const { server, openTab } = consoleAtWork()
+const { server, browser, openTab } = consoleAtWork()
 
 type Request = { readonly url: string; readonly headers: IncomingHttpHeaders; readonly body: string }
 
@@ -195,6 +195,21 @@ it('a restart of the server is not noticed: the page signs in again by itself', 
   await page.getByRole('button', { name: /^(Send|Queue)$/ }).click()
   await shows(page, /I am the demo agent/)
   expect(await page.getByText(/not signed in/).count()).toBe(0)
+})
+
+it('the page of a one-time link sends no request without a credential, except to sign in', async () => {
+  const context = await browser().newContext()
+  onTestFinished(() => context.close())
+  const page = await context.newPage()
+  const requests: string[] = []
+  page.on('request', (request) => {
+    const { pathname } = new URL(request.url())
+    if (!pathname.startsWith('/api/') || request.headers().authorization) return
+    requests.push(`${request.method()} ${pathname}`)
+  })
+  await page.goto(await server.newLink())
+  await page.getByRole('heading', { name: 'What do you want to build?' }).waitFor()
+  expect(requests).toEqual(['POST /api/devices', 'POST /api/nonces', 'POST /api/access-tokens'])
 })
 
 it('a session is exported by an address that works once', async () => {

@@ -14,6 +14,8 @@ import { isSignedIn } from './page/device.ts'
 import { startNews } from './page/news.ts'
 import { applyTheme } from './page/preferences.ts'
 import { currentRoute } from './page/route.ts'
+import { keepSessions } from './page/sessions.ts'
+import { keepWaiting } from './page/waiting.ts'
 import { fetchCards } from './request/request-card.tsx'
 import { watchAnswers } from './request/send-answer.ts'
 import './style.css'
@@ -33,6 +35,8 @@ function start(): void {
     fetchDiffs()
     fetchCards()
   }
+  keepSessions()
+  keepWaiting()
   startNews()
   sendLeftBehind()
   deleteLeftBehind()

@@ -1,10 +1,12 @@
+import type { LiveStore, SessionListSnapshot } from '@parley/client'
 import { useSyncExternalStore } from 'react'
 import { cachedList, cacheList } from '../cache/cache.ts'
 import { client } from './client.ts'
+import { onFirstUse } from './on-first-use.ts'
 import { createStore, useStore } from './store.ts'
 
 /** The sessions that are not archived: one list for the title, the palette and the keys. */
-export const sessions = client.sessions()
+export const sessions: LiveStore<SessionListSnapshot> = onFirstUse(() => client.sessions())
 
 export function useAllSessions() {
   return useSyncExternalStore(sessions.subscribe, sessions.getSnapshot)
@@ -15,13 +17,16 @@ const kept = createStore<Awaited<ReturnType<typeof cachedList>>>([])
 void cachedList().then(kept.set)
 export const useKeptSessions = () => useStore(kept)
 
-let keeping = false
-sessions.subscribe(() => {
-  if (keeping) return
-  keeping = true
-  setTimeout(() => {
-    keeping = false
-    const snapshot = sessions.getSnapshot()
-    if (snapshot.status === 'live') cacheList(snapshot.sessions)
-  }, 1500)
-})
+/** Stores the list in this browser whenever it changes. */
+export function keepSessions(): void {
+  let keeping = false
+  sessions.subscribe(() => {
+    if (keeping) return
+    keeping = true
+    setTimeout(() => {
+      keeping = false
+      const snapshot = sessions.getSnapshot()
+      if (snapshot.status === 'live') cacheList(snapshot.sessions)
+    }, 1500)
+  })
+}

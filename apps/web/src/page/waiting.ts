@@ -3,9 +3,10 @@ import type { WaitingRequest } from '@parley/protocol'
 import { useSyncExternalStore } from 'react'
 import { cachedWaiting, cacheWaiting } from '../cache/cache.ts'
 import { client } from './client.ts'
+import { onFirstUse } from './on-first-use.ts'
 import { createStore } from './store.ts'
 
-const live = client.waiting()
+const live = onFirstUse(() => client.waiting())
 /** The cached list, shown while the server does not answer a page that was just opened. */
 const kept = createStore<readonly WaitingRequest[] | undefined>(undefined)
 
@@ -43,7 +44,10 @@ const forget = client.socket.onStatus(({ state }) => {
   if (state !== 'connecting') forget()
 })
 
-live.subscribe(() => {
-  const { status, requests } = live.getSnapshot()
-  if (status === 'live') cacheWaiting(requests)
-})
+/** Stores the list in this browser whenever it changes. */
+export function keepWaiting(): void {
+  live.subscribe(() => {
+    const { status, requests } = live.getSnapshot()
+    if (status === 'live') cacheWaiting(requests)
+  })
+}

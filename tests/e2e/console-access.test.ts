@@ -10,7 +10,7 @@ const { server, browser, openTab } = consoleAtWork()
 
 type Request = { readonly url: string; readonly headers: IncomingHttpHeaders; readonly body: string }
 
-/** What an agent could start: a server of its own on another port, with a page that tries what it can. */
+/** What an agent could start: its own server on another port, with a page that tries everything it can. */
 async function hostileServer() {
   const requests: Request[] = []
   const http = createServer(async (incoming, outgoing) => {
@@ -49,7 +49,7 @@ async function tokenOf(page: Page): Promise<string> {
 const statusWith = async (token: string) =>
   (await fetch(`${server.url}/api/sessions`, { headers: { authorization: `Bearer ${token}` } })).status
 
-it('a page on another port of this machine gets no credential, makes no session and decides nothing', async () => {
+it('a page on another port of this machine gets no credential, creates no session and decides nothing', async () => {
   const { page, context } = await openTab()
   const secrets = secretsOf(context)
   const id = await server.session('show a permission')
@@ -115,7 +115,7 @@ it('a page on another port of this machine gets no credential, makes no session 
   expect(outcomes.told.filter((one) => one !== 'failed' && one !== '0')).toEqual([])
   expect(outcomes).toMatchObject({ opened: 'failed', kept: [], storage: [], cookie: '' })
 
-  // What that server got from the browser, sent on as it is by a program that has no Origin.
+  // What that server received from the browser, replayed by a program without an Origin.
   const received = JSON.stringify(evil.requests)
   for (const { headers } of evil.requests) {
     expect([headers.cookie, headers.authorization]).toEqual([undefined, undefined])
@@ -135,7 +135,7 @@ it('a page on another port of this machine gets no credential, makes no session 
   expect(await waitingIn(id)).toBe(true)
 })
 
-it('the code of a link stays neither in the address nor in the history, and works once', async () => {
+it('the code of a link stays neither in the URL nor in the history, and works once', async () => {
   const link = await server.newLink()
   const { page } = await openTab({}, { url: server.url, newLink: async () => link })
   expect(page.url()).toBe(`${server.url}/`)
@@ -148,7 +148,7 @@ it('the code of a link stays neither in the address nor in the history, and work
   expect(late.url()).toBe(`${server.url}/open`)
 })
 
-it('a stolen access token fails as soon as its browser is signed out from elsewhere, and every tab of it closes', async () => {
+it('a stolen access token fails as soon as its browser is signed out elsewhere, and all tabs of that browser sign out', async () => {
   const { page, context } = await openTab()
   const id = await server.session('show markdown')
   await openSession(page, server, id)
@@ -182,7 +182,7 @@ it('after signing out, the old token fails at once', async () => {
   expect(await statusWith(token)).toBe(401)
 })
 
-it('a restart of the server is not noticed: the page signs in again by itself', async () => {
+it('after a restart of the server the page signs in again by itself', async () => {
   const { page } = await openTab()
   const id = await server.session('show markdown')
   await openSession(page, server, id)
@@ -212,7 +212,7 @@ it('the page of a one-time link sends no request without a credential, except to
   expect(requests).toEqual(['POST /api/devices', 'POST /api/nonces', 'POST /api/access-tokens'])
 })
 
-it('a session is exported by an address that works once', async () => {
+it('a session is exported through a URL that works once', async () => {
   const { page, context } = await openTab()
   const id = await server.session('show markdown')
   await openSession(page, server, id)
@@ -228,7 +228,7 @@ it('a session is exported by an address that works once', async () => {
   await exported.getByText('Export the session again').waitFor()
 })
 
-it('a client in a page connects with a token, and hears that another is refused', async () => {
+it('a client in a page connects with a token, and is told that another token is refused', async () => {
   const { page } = await openTab()
   await page.goto(server.url)
   const outcome = await page.evaluate(

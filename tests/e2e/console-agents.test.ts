@@ -4,13 +4,13 @@ import { expect, it } from 'vitest'
 import { consoleAtWork } from './console-at-work.ts'
 import { phone, seriousFindings } from './console-browser.ts'
 
-/** Setting up agents in the settings: one of one's own, a key, a test. */
+/** Setting up agents in the settings: a custom agent, a key, a test. */
 const { server, openTab } = consoleAtWork()
 const secret = 'sk-parsley-0123456789'
 const agent = join(import.meta.dirname, '../../packages/server/src/adapters/acp/odd-agent-under-test.ts')
 const config = () => readFileSync(join(server.folder, 'data', 'config.json'), 'utf8')
 
-it('an agent of one’s own is added, tested and taken away', async () => {
+it('a custom agent is added, tested and removed', async () => {
   const { page } = await openTab()
   await page.goto(`${server.url}/settings/agents`)
   await page.getByRole('button', { name: 'Add an agent' }).click()

@@ -15,12 +15,12 @@ import {
   tapOnCard,
 } from './console-page.ts'
 
-/** Answers to requests: given while the server is away, edited, and read where they wait. */
+/** Answers to requests: given while the server is unreachable, edited, and shown where they wait. */
 const { server, openTab, openThroughDoor } = consoleBehindDoor()
 
 const unsent = (page: Page) => page.getByTestId('unsent')
 
-/** A session that asks, on a page that could be opened again without the server. */
+/** A session with an open request, on a page that could be reloaded without the server. */
 async function asked(words: string, page: Page, door: Door): Promise<string> {
   const id = await server.session(words)
   await openSession(page, { url: door.url }, id)
@@ -46,7 +46,7 @@ const outcomesOf = async (id: string) =>
 const requestOf = async (id: string) =>
   (await eventsOf(id)).find(({ type }) => type.endsWith('.requested'))?.requestId
 
-describe('an answer that is given while the server is away', () => {
+describe('an answer that is given while the server is unreachable', () => {
   const kinds = [
     {
       name: 'a permission',
@@ -99,7 +99,7 @@ describe('an answer that is given while the server is away', () => {
     expect(await outcomesOf(id)).toEqual([outcome])
   })
 
-  it('can be taken back, and is then not given', async () => {
+  it('can be taken back, and is then not sent', async () => {
     const { door, page, context } = await openThroughDoor(phone)
     const id = await asked('show a permission', page, door)
     await shut({ door, page, context })
@@ -112,7 +112,7 @@ describe('an answer that is given while the server is away', () => {
     expect(await outcomesOf(id)).toEqual(['denied'])
   })
 
-  it('can be taken back in another tab than it was given in', async () => {
+  it('can be taken back in another tab', async () => {
     const { door, page, context } = await openThroughDoor()
     const id = await asked('show a permission', page, door)
     const other = await context.newPage()
@@ -129,7 +129,7 @@ describe('an answer that is given while the server is away', () => {
     expect(await outcomesOf(id)).toEqual(['denied'])
   })
 
-  it('is told of, and changes nothing, where somebody else has answered meanwhile', async () => {
+  it('is reported and changes nothing if the request was answered elsewhere meanwhile', async () => {
     const { door, page, context } = await openThroughDoor()
     const id = await asked('show a permission', page, door)
     await shut({ door, page, context })
@@ -148,7 +148,7 @@ describe('an answer that is given while the server is away', () => {
     await told.waitFor({ state: 'detached' })
   })
 
-  it('is not sent by itself once its tab is closed, and not forgotten either', async () => {
+  it('is neither sent by itself nor forgotten once its tab is closed', async () => {
     const { door, page, context } = await openThroughDoor()
     const id = await asked('show a permission', page, door)
     await shut({ door, page, context })
@@ -172,7 +172,7 @@ describe('an answer that is given while the server is away', () => {
     expect(await later.getByText('was not sent').count()).toBe(0)
   })
 
-  it('that was never sent is told of where the request is no longer open', async () => {
+  it('that was never sent is reported if the request is no longer open', async () => {
     const { door, page, context } = await openThroughDoor()
     const id = await asked('show a permission', page, door)
     await shut({ door, page, context })
@@ -197,16 +197,16 @@ describe('an answer that is given while the server is away', () => {
 })
 
 describe('two tabs of one browser', () => {
-  it('both answer: the first at the server is right, and the other one is told', async () => {
+  it('both answer: the first answer at the server counts, and the other tab is told', async () => {
     const { page, context, complaints } = await openTab()
     const other = await context.newPage()
-    // What this tab sends is held back, as on a slow line, and the page never finds that it takes long.
+    // What this tab sends is delayed, as on a slow network, and the page's timer for slow answers never fires.
     await other.addInitScript(() => {
       const real = window.setTimeout
       Object.assign(window, {
         setTimeout: (work: () => void, ms?: number) => (ms === 700 ? 0 : real(work, ms)),
       })
-      // On a busy machine the first tab hears of an answer before the lock of whoever sends it is taken.
+      // On a busy machine the first tab may be told of an answer before the sender has its lock.
       const request = navigator.locks.request.bind(navigator.locks) as (...given: unknown[]) => unknown
       const late = async (...given: unknown[]) => {
         if (String(given[0]).startsWith('parley-answer-')) await new Promise((resolve) => real(resolve, 600))
@@ -214,7 +214,7 @@ describe('two tabs of one browser', () => {
       }
       Object.assign(navigator.locks, { request: late })
     })
-    // Marks when this tab has looked whether the other one is still at it, and has acted on what it found.
+    // Marks when this tab has checked whether the other one is still sending, and has acted on the result.
     await page.addInitScript(() => {
       const request = navigator.locks.request.bind(navigator.locks) as (
         ...given: unknown[]
@@ -246,7 +246,7 @@ describe('two tabs of one browser', () => {
       .getByRole('button', { name: /^Deny( \d)?$/ })
       .click()
     await eventually(() => allowOnce(other).isEnabled()).toBe(false)
-    // The first tab has heard of it, does not take the other one for closed, and answers all the same.
+    // The first tab knows of the other answer, does not take that tab for closed, and can still answer.
     await page.locator('html[data-looked=yes]').waitFor()
     expect(await allowOnce(page).isEnabled()).toBe(true)
     await allowOnce(page).click()
@@ -259,8 +259,8 @@ describe('two tabs of one browser', () => {
   })
 })
 
-describe('what went wrong', () => {
-  /** Here it never goes because its time is over. */
+describe('an error message', () => {
+  /** Error messages do not expire here. */
   const withoutExpiry = (context: BrowserContext) =>
     context.addInitScript(() => {
       const real = window.setTimeout
@@ -272,7 +272,7 @@ describe('what went wrong', () => {
     { name: 'a wide screen', options: {} },
     { name: 'a phone', options: phone },
   ])(
-    'is said without moving the page, away from where one answers, and goes when the server is back, on $name',
+    'does not move the page, does not cover the answer, and is removed when the server is back, on $name',
     async ({ options }) => {
       const { door, page, context } = await openThroughDoor(options)
       await withoutExpiry(context)
@@ -296,7 +296,7 @@ describe('what went wrong', () => {
     },
   )
 
-  it('goes when the next attempt succeeds', async () => {
+  it('is removed when the next attempt succeeds', async () => {
     const { page, context } = await openTab()
     await withoutExpiry(context)
     await page.goto(`${server.url}/new`)
@@ -332,7 +332,7 @@ describe('what went wrong', () => {
 })
 
 describe('a permission that is edited', () => {
-  it('is left by Escape: back to the card, whose keys work, and the turn goes on', async () => {
+  it('is left by Escape: the card and its keys work again, and the turn goes on', async () => {
     const { page, complaints } = await openTab()
     const id = await server.session('show a permission')
     await openSession(page, server, id)
@@ -352,7 +352,7 @@ describe('a permission that is edited', () => {
     expect(await focused()).toBe('request')
     expect((await eventsOf(id)).filter(({ type }) => type === 'turn.interrupted')).toEqual([])
 
-    // A card is deaf to keys for a moment after it came.
+    // A new card ignores keys for a moment.
     await eventually(async () => {
       await page.keyboard.press('1')
       return card(page).count()

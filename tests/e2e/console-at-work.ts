@@ -5,7 +5,7 @@ import { ConsoleServer, launchBrowser, openTab, type Tab } from './console-brows
 type TabOptions = Parameters<typeof openTab>[2]
 type Served = { readonly url: string; newLink(): Promise<string> }
 
-/** A browser for all tests of a file. What a test opens is closed when it is over, however it ends. */
+/** A browser for all tests of a file. What a test opens is closed when the test ends, however it ends. */
 export function browserAtWork(server: Served, prepare?: () => Promise<void>) {
   let launched: Browser | undefined
   const browser = () => {
@@ -20,7 +20,7 @@ export function browserAtWork(server: Served, prepare?: () => Promise<void>) {
   afterAll(() => launched?.close())
   return {
     browser,
-    /** A signed-in tab, in a context of its own. */
+    /** A signed-in tab in a separate context. */
     async openTab(options?: TabOptions, at = server): Promise<Tab> {
       const tab = await openTab(browser(), at, options)
       onTestFinished(() => tab.context.close())
@@ -29,7 +29,7 @@ export function browserAtWork(server: Served, prepare?: () => Promise<void>) {
   }
 }
 
-/** The real server besides. `prepare` is what it must find when it starts. */
+/** The same with the real server. `prepare` runs before the server starts. */
 export function consoleAtWork(prepare?: (server: ConsoleServer) => void | Promise<void>) {
   const server = new ConsoleServer()
   afterAll(() => server.dispose())

@@ -8,7 +8,7 @@ import { type ModelServer, startModelServer } from '../../packages/server/src/te
 import { consoleAtWork } from './console-at-work.ts'
 import { allowOnce, card, conversation, openSession } from './console-page.ts'
 
-/** Background work of the real Claude Code in the console; only its model is scripted. */
+/** Background tasks of the real Claude Code in the console; only its model is scripted. */
 let model: ModelServer
 let home = ''
 afterAll(() => model?.stop())

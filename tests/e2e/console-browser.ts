@@ -16,10 +16,10 @@ export class ConsoleServer {
   readonly project = join(this.folder, 'project')
   readonly token = 'console-test-token'
   port = 0
-  /** The one-time link that it printed when it started. */
+  /** The one-time link that the server printed at its start. */
   link = ''
   log = ''
-  /** What the server's agents are told besides, e.g. where their model is. */
+  /** Further variables for the server's agents, e.g. where their model is. */
   environment: Readonly<Record<string, string>> = {}
   #process: ChildProcess | undefined
 
@@ -58,12 +58,12 @@ export class ConsoleServer {
     exit.catch(() => {})
   }
 
-  /** As a crash or a loss of power would. */
+  /** Kills the server, as a crash or a power failure would. */
   kill(): Promise<void> {
     return this.#end('SIGKILL')
   }
 
-  /** Ends it as a person does, with its agents and terminals, and leaves no folder behind. */
+  /** Ends the server as a person does, with its agents and terminals, and removes its folder. */
   async dispose(): Promise<void> {
     const force = setTimeout(() => this.#process?.kill('SIGKILL'), graceMs)
     await this.#end('SIGTERM')
@@ -94,7 +94,7 @@ export class ConsoleServer {
     return (await this.call<{ id: string }>('/api/sessions', input)).id
   }
 
-  /** A folder under git with one committed file, `src/greet.ts`. */
+  /** A git repository with one committed file, `src/greet.ts`. */
   repository(name: string): string {
     const folder = join(this.folder, name)
     mkdirSync(join(folder, 'src'), { recursive: true })
@@ -108,7 +108,7 @@ export class ConsoleServer {
     return (await this.call<{ url: string }>('/api/links', {})).url
   }
 
-  /** A home of its own: no agent of this machine is signed in. */
+  /** A separate home: no agent of this machine is signed in. */
   #environment(): NodeJS.ProcessEnv {
     const { PATH, LANG } = process.env
     return {
@@ -132,7 +132,7 @@ export function commit(folder: string, words: string): void {
   git(folder, 'commit', '-q', '-m', words)
 }
 
-/** A conversation as Claude Code writes it down in a home folder. */
+/** A conversation as Claude Code stores it in a home folder. */
 export function rememberConversation(home: string, { title, reply }: { title: string; reply: string }): void {
   const folder = join(home, '.claude', 'projects', 'app')
   mkdirSync(folder, { recursive: true })
@@ -182,7 +182,7 @@ export const phone = {
   deviceScaleFactor: 2,
 }
 
-/** A signed-in browser of its own. Whatever the page complains of, the content security policy above all, is kept. */
+/** A signed-in tab in a separate context. Collects all page errors, above all those of the content security policy. */
 export async function openTab(
   browser: Browser,
   server: { readonly url: string; newLink(): Promise<string> },
@@ -208,7 +208,7 @@ export function listen(page: Page, complaints: string[]): void {
   })
 }
 
-/** What axe calls serious or worse, as one line each. */
+/** The findings of axe that are serious or worse, one line each. */
 export async function seriousFindings(page: Page): Promise<string[]> {
   const { violations } = await new AxeBuilder({ page }).analyze()
   return violations

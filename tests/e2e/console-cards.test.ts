@@ -5,7 +5,7 @@ import { phone, seriousFindings } from './console-browser.ts'
 import { boxOf, card, conversation, eventually, openSession, prompt, shows } from './console-page.ts'
 import { scriptedConsole } from './console-scripted.ts'
 
-/** What cards and marks say, and what of an answer is kept while it is not given. */
+/** What cards and marks show, and what is kept of an unsent answer. */
 const permission = (command: string): Script[number] => ({
   type: 'permission',
   name: 'Bash',
@@ -156,7 +156,7 @@ describe('a card', () => {
     expect(await card(page).getByText('Read-only', { exact: true }).count()).toBe(0)
   })
 
-  it('shows the files of a patch apart, with the lines that each changes', async () => {
+  it('shows the files of a patch separately, with the lines that each changes', async () => {
     const { page } = await openTab()
     await openSession(page, server, await session('ask to change two files'))
     await card(page).getByRole('heading', { name: 'Scripted wants to change 2 files' }).waitFor()
@@ -179,7 +179,7 @@ describe('a card', () => {
     expect(await isInSight(page, '“For this session” allows npm *')).toBe(true)
   })
 
-  it('of a plan has one way to say no, which asks for a reason; the outcome speaks of a plan', async () => {
+  it('of a plan has one way to refuse, which asks for a reason; the outcome names a plan', async () => {
     const { page } = await openTab()
     await openSession(page, server, await session('show a plan'))
     await card(page).getByRole('heading', { name: 'The plan' }).waitFor()
@@ -202,7 +202,7 @@ describe('a card', () => {
     await shows(page, 'Off I go.')
   })
 
-  it('shows what an option would look like as soon as it is chosen, however many there are', async () => {
+  it('shows the preview of an option as soon as it is chosen, however many options there are', async () => {
     const { page } = await openTab()
     await openSession(page, server, await session('ask which'))
     await card(page).getByLabel('one').check()
@@ -215,8 +215,8 @@ describe('a card', () => {
   })
 })
 
-describe('an answer that is begun', () => {
-  it('to a question is there again after one was elsewhere, and after a reload', async () => {
+describe('an answer draft', () => {
+  it('to a question is kept after a visit to another session, and after a reload', async () => {
     const { page } = await openTab()
     const [id, other] = [await session('ask which'), await session('say it')]
     await openSession(page, server, id)
@@ -234,7 +234,7 @@ describe('an answer that is begun', () => {
     await eventually(() => page.evaluate(() => localStorage.getItem('parley:answer-drafts'))).toBe('{}')
   })
 
-  it('with a reason keeps the reason for whoever goes back and comes again', async () => {
+  it('with a reason keeps the reason when the person goes back, and after a reload', async () => {
     const { page } = await openTab()
     await openSession(page, server, await session('ask for a command'))
     const open = () => card(page).getByRole('button', { name: 'Deny with reason' }).click()
@@ -253,7 +253,7 @@ describe('an answer that is begun', () => {
   })
 })
 
-/** How the first request of a session ended, as recorded. */
+/** The recorded resolution of the first request of a session. */
 async function resolutionOf(id: string) {
   const { events } = await host().read(id, { after: 0, limit: 1000 })
   return events
@@ -262,7 +262,7 @@ async function resolutionOf(id: string) {
 }
 
 describe('an answer', () => {
-  it('can leave the rest to the agent, where words may be said', async () => {
+  it('can let the agent decide the rest, if the question takes free text', async () => {
     const { page, complaints } = await openTab()
     const id = await session('ask two things')
     await openSession(page, server, id)
@@ -275,7 +275,7 @@ describe('an answer', () => {
     expect(complaints).toEqual([])
   })
 
-  it('to a permission edits its texts in fields and the rest as JSON, and is whole', async () => {
+  it('to a permission edits its texts in fields and the rest as JSON, and shows all of it', async () => {
     const { page, complaints } = await openTab()
     const id = await session('ask to change a file')
     await openSession(page, server, id)
@@ -319,7 +319,7 @@ describe('a turn that failed', () => {
     await eventually(() => conversation(page).getByRole('button', { name: 'Retry' }).count()).toBe(1)
   })
 
-  it('at a limit of the model says so', async () => {
+  it('at a limit of the model names the limit', async () => {
     const { page } = await openTab()
     await openSession(page, server, await session('stop at a limit'))
     await shows(page, /output limit \(max_tokens\)/)
@@ -327,7 +327,7 @@ describe('a turn that failed', () => {
 })
 
 describe('a long paragraph', () => {
-  it('is one, without a line break in it', async () => {
+  it('has no line break in it', async () => {
     const { page } = await openTab()
     await openSession(page, server, await session('say much'))
     await shows(page, 'That was much.')
@@ -348,7 +348,7 @@ describe('a long paragraph', () => {
 })
 
 describe('the list', () => {
-  it('tells what is unread from what is at work where nothing moves, until it is read', async () => {
+  it('distinguishes unread from working sessions without motion, until they are read', async () => {
     const { page } = await openTab({ reducedMotion: 'reduce' })
     await page.getByRole('radio', { name: /^Scripted/ }).waitFor()
     const row = (id: string) => page.locator(`[data-session="${id}"]`)
@@ -377,7 +377,7 @@ describe('the list', () => {
 })
 
 describe('on a phone', () => {
-  it('the header says which project it is, whole, beside everything else', async () => {
+  it('the header shows the whole name of the project beside everything else', async () => {
     const { page } = await openTab(phone)
     await openSession(page, server, await session('say it'))
     const header = page.locator('main header').first()

@@ -36,7 +36,7 @@ const { server, openTab, browser } = consoleAtWork(async (made) => {
   made.environment = claudeEnvironment({ url: model.url, home })
 })
 
-/** In its plan mode Claude Code names a file for the plan: the model writes it, as a real one does. */
+/** In plan mode Claude Code names a file for the plan: the model writes it, as a real one does. */
 function writeThePlan(): void {
   const response = () => {
     const [path] = /[^\s"'\\]+\/plans\/[^\s"'\\]+\.md/.exec(JSON.stringify(model.calls.at(-1)?.body)) ?? []
@@ -60,13 +60,13 @@ async function session(page: Page, words: string, settings: { cwd?: string; mode
   return id
 }
 
-/** Nothing but these words: the prompts here hold everything that the model will say. */
+/** Matches the whole text, because the prompts here contain everything that the model will say. */
 async function says(page: Page, words: string): Promise<void> {
   await conversation(page).getByText(words, { exact: true }).last().waitFor()
 }
 
 describe('the first five minutes with Claude Code', () => {
-  it('lead from the printed link to an approved edit that is seen in the diff', async () => {
+  it('lead from the printed link to an approved edit that is shown in the diff', async () => {
     const folder = server.repository('greeting')
     const path = join(folder, 'src/greet.ts')
     const edit = { file_path: path, old_string: "'Hello'", new_string: "'Good morning'" }
@@ -107,8 +107,8 @@ describe('the first five minutes with Claude Code', () => {
   })
 })
 
-describe('what Claude Code asks', () => {
-  it('a permission, denied with a reason that the model hears', async () => {
+describe('a request of Claude Code', () => {
+  it('for a permission is denied with a reason, which the model is told', async () => {
     const { page, context, complaints } = await openTab()
     await session(page, modelPrompt('Write.', bash('printf x > denied'), { say: 'history' }))
     await card(page).getByText('printf x > denied').waitFor()
@@ -123,7 +123,7 @@ describe('what Claude Code asks', () => {
     await context.close()
   })
 
-  it('a permission, with another command than was asked for', async () => {
+  it('for a permission is allowed with another command', async () => {
     const { page, context } = await openTab()
     await session(page, modelPrompt('Write it.', bash('printf a > asked'), done))
     await card(page).getByRole('button', { name: /^Edit/ }).click()
@@ -138,7 +138,7 @@ describe('what Claude Code asks', () => {
     await context.close()
   })
 
-  it('a question, whose answer reaches the model', async () => {
+  it('for an answer to a question reaches the model with that answer', async () => {
     const { page, context, complaints } = await openTab()
     const options = [
       { label: 'red', description: 'warm' },
@@ -156,7 +156,7 @@ describe('what Claude Code asks', () => {
     await context.close()
   })
 
-  it('a plan, approved; then the work begins and asks as usual', async () => {
+  it('for a plan is approved; then the work starts and asks as usual', async () => {
     const { page, context, complaints } = await openTab()
     const words = modelPrompt('Plan it.', done, call('ExitPlanMode', {}), bash('printf p > planned'), done)
     await session(page, words, { mode: 'plan' })
@@ -174,7 +174,7 @@ describe('what Claude Code asks', () => {
     await context.close()
   })
 
-  it('for a subagent, whose steps are nested under it', async () => {
+  it('of a subagent has its steps nested under it', async () => {
     const { page, context, complaints } = await openTab()
     const inside = modelPrompt('Write it down.', bash('printf s > by-subagent'), {
       content: 'It is written.',
@@ -200,7 +200,7 @@ describe('what Claude Code asks', () => {
   })
 })
 
-it('a steered prompt is withdrawn or edited before Claude Code reads it, and only what is left reaches the model', async () => {
+it('a steered prompt is withdrawn or edited before Claude Code reads it, and only the rest reaches the model', async () => {
   const { page, complaints } = await openTab()
   const chip = page.getByTestId('pending-steer')
   const steer = async (words: string) => {
@@ -242,7 +242,7 @@ it('a phone shows who pays, and which project it is', async () => {
   }
 })
 
-it('nothing that Claude Code sent in these sessions is unknown to Parley', async () => {
+it('Parley knows everything that Claude Code sent in these sessions', async () => {
   const { sessions } = await server.call<{ sessions: { id: string }[] }>('/api/sessions?limit=100')
   expect(sessions.length).toBeGreaterThan(0)
   const unknown: unknown[] = []

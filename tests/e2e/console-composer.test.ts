@@ -18,7 +18,7 @@ import {
   shows,
 } from './console-page.ts'
 
-/** What is written and attached is never lost, is in reach on every screen, and parts that cannot be had say so. */
+/** Text and attachments are never lost, are reachable on every screen, and parts that cannot be loaded say so. */
 const { server, openTab, openThroughDoor } = consoleBehindDoor()
 
 const dot = Buffer.from(
@@ -37,7 +37,7 @@ const queue = (page: Page) => page.getByRole('list', { name: 'Queue' })
 const timeline = (page: Page) => page.getByTestId('timeline')
 const focused = (page: Page) => page.evaluate(() => document.activeElement?.getAttribute('aria-label'))
 
-/** The names under which attachments of prompts on their way are kept. */
+/** The keys under which attachments of unsent prompts are stored. */
 const keptParts = (page: Page) =>
   page.evaluate(
     () =>
@@ -72,7 +72,7 @@ const promptsOf = async (id: string) => {
   return blocks.filter(({ type }) => type === 'prompt').map(({ parts }) => parts?.map(({ type }) => type))
 }
 
-describe('a turn that is stopped', () => {
+describe('a cancelled turn', () => {
   const paused = (page: Page) => queue(page).getByText(/^Stopped\. \d prompts? paused\.$/)
   const stopWithTwo = async (page: Page) => {
     const id = await server.session('hang')
@@ -89,7 +89,7 @@ describe('a turn that is stopped', () => {
   }
   const rows = (page: Page) => queue(page).getByRole('listitem').allTextContents()
 
-  it('pauses the queue, over a reload too, until it is resumed', async () => {
+  it('pauses the queue, across a reload too, until it is resumed', async () => {
     const { page, complaints } = await openTab()
     await stopWithTwo(page)
     await page.reload()
@@ -110,7 +110,7 @@ describe('a turn that is stopped', () => {
     expect(complaints).toEqual([])
   })
 
-  it('runs a prompt that is sent then at once; the paused ones stay until they are withdrawn', async () => {
+  it('lets a new prompt run at once; the paused ones stay until they are withdrawn', async () => {
     const { page, complaints } = await openTab()
     await stopWithTwo(page)
     await say(page, 'show markdown')
@@ -124,7 +124,7 @@ describe('a turn that is stopped', () => {
     expect(complaints).toEqual([])
   })
 
-  it('leaves a paused prompt that is edited paused', async () => {
+  it('leaves an edited paused prompt paused', async () => {
     const { page } = await openTab()
     await stopWithTwo(page)
     await page.getByRole('button', { name: 'Edit queued prompt 2' }).click()
@@ -138,7 +138,7 @@ describe('a turn that is stopped', () => {
     ])
   })
 
-  it('says nothing of a pause where nothing is queued', async () => {
+  it('shows no pause if nothing is queued', async () => {
     const { page } = await openTab()
     await openSession(page, server, await server.session('hang'))
     await shows(page, /do nothing now/)
@@ -163,7 +163,7 @@ describe('a queued prompt that is edited', () => {
     await eventually(() => prompt(page).inputValue()).toBe(words)
   }
 
-  it('comes back to its place', async () => {
+  it('returns to its place in the queue', async () => {
     const { page, complaints } = await openTab()
     await queueThree(page)
     await edit(page, 1, 'think first')
@@ -181,7 +181,7 @@ describe('a queued prompt that is edited', () => {
     expect(complaints).toEqual([])
   })
 
-  it('comes before the next that still waits, and a prompt that is written from nothing has no place', async () => {
+  it('returns before the next queued prompt, but a prompt written from scratch has no place', async () => {
     const { page, complaints } = await openTab()
     await queueThree(page)
     await edit(page, 1, 'think first')
@@ -199,7 +199,7 @@ describe('a queued prompt that is edited', () => {
 })
 
 describe('a prompt that is refused', () => {
-  it('comes back whole, with its pictures, and says why', async () => {
+  it('comes back whole, with its images, and says why', async () => {
     const { page, complaints } = await openTab()
     const id = await server.session()
     await openSession(page, server, id)
@@ -222,11 +222,11 @@ describe('a prompt that is refused', () => {
     expect(complaints).toEqual([])
   })
 
-  it('does not take the place of what was written meanwhile, nor is it dropped for it', async () => {
+  it('neither replaces what was written meanwhile nor is dropped for it', async () => {
     const { page } = await openTab()
     const id = await server.session()
     await openSession(page, server, id)
-    // Large enough to go over HTTP, where it can be held up.
+    // Large enough to be sent over HTTP, where it can be delayed.
     await attach(page, picture('cat.png', 200_000))
     await chips(page).getByText('cat.png').waitFor()
     await archive(id)
@@ -255,7 +255,7 @@ describe('a prompt that is refused', () => {
     ])
   })
 
-  it('is not even made of more than the server takes: what is too much together is said at once', async () => {
+  it('is not accepted with more attachments than the server takes, which is said at once', async () => {
     const { page } = await openTab()
     await openSession(page, server, await server.session())
     await attach(page, picture('one.png', 5_000_000), picture('two.png', 5_000_000), picture('three.png'))
@@ -267,8 +267,8 @@ describe('a prompt that is refused', () => {
   })
 })
 
-describe('what is attached', () => {
-  it('stays with its session while one looks elsewhere', async () => {
+describe('an attachment', () => {
+  it('stays with its session while another one is shown', async () => {
     const { page } = await openTab()
     const [one, other] = [await server.session(), await server.session()]
     await openSession(page, server, one)
@@ -293,7 +293,7 @@ describe('what is attached', () => {
     expect(await chips(page).count()).toBe(0)
   })
 
-  it('survives a reload like the words, until it is sent', async () => {
+  it('survives a reload like the text, until it is sent', async () => {
     const { page } = await openTab()
     const id = await server.session()
     await openSession(page, server, id)
@@ -312,7 +312,7 @@ describe('what is attached', () => {
     expect(await chips(page).count()).toBe(0)
   })
 
-  it('survives a reload on its way too, however large it is', async () => {
+  it('survives a reload while it is being sent, however large it is', async () => {
     const { door, page, context, url } = await openThroughDoor()
     const id = await server.session()
     await openSession(page, { url }, id)
@@ -334,7 +334,7 @@ describe('what is attached', () => {
     await eventually(() => keptParts(page)).toEqual([])
   })
 
-  it('comes back with a queued prompt that is edited, which can be written on at once', async () => {
+  it('comes back with a queued prompt that is edited, which can be typed into at once', async () => {
     const { page } = await openTab()
     const id = await server.session('hang')
     await openSession(page, server, id)
@@ -357,7 +357,7 @@ describe('what is attached', () => {
     expect(queued.map(({ parts }) => parts.map(({ type }) => type))).toEqual([['text', 'image']])
   })
 
-  /** As the browser does it when a file is dragged in from outside. True if the page took it. */
+  /** Simulates a file dragged in from outside, as the browser does. True if the page took it. */
   const drop = (page: Page, selector: string, type: string) =>
     page.evaluate(
       ([at, name]) => {
@@ -394,7 +394,7 @@ describe('what is attached', () => {
 describe('the first prompt of a new session', () => {
   const kept = async (page: Page) => ((await keptList(page, 'parts:new')) as { parts?: [] })?.parts?.length
 
-  it('names files of the folder, takes pictures along, and survives whatever comes before it is sent', async () => {
+  it('names files of the folder, takes images, and survives interruptions before it is sent', async () => {
     const folder = join(server.folder, 'first-prompt')
     mkdirSync(join(folder, 'src'), { recursive: true })
     writeFileSync(join(folder, 'src', 'greeting.ts'), '')
@@ -442,7 +442,7 @@ describe('the first prompt of a new session', () => {
     expect(complaints).toEqual([])
   })
 
-  it('offers files only where it is written', async () => {
+  it('offers files only while it has the focus', async () => {
     const { page, complaints } = await openTab()
     const demo = page.getByRole('radio', { name: /^Demo/ })
     await page.getByRole('combobox', { name: 'Folder' }).fill(server.project)
@@ -459,7 +459,7 @@ describe('the first prompt of a new session', () => {
     expect(complaints).toEqual([])
   })
 
-  it('is not forgotten if it was written on while the session was made', async () => {
+  it('is kept if it was edited while the session was created', async () => {
     const { page } = await openTab()
     await page.getByRole('radio', { name: /^Demo/ }).check()
     const held = Promise.withResolvers<void>()
@@ -488,7 +488,7 @@ describe('a small screen', () => {
     { words: 'make a plan', button: 'Approve the plan' },
     { words: 'edit a file', button: 'Allow once' },
   ]
-  it.each(shapes)('shows where to write, what is asked and some of what was said: $name', async (shape) => {
+  it.each(shapes)('shows the prompt, the request and part of the conversation: $name', async (shape) => {
     const { width, height } = shape
     const { page } = await openTab({ ...phone, viewport: { width, height } })
     for (const { words, button } of asks) {
@@ -512,13 +512,13 @@ describe('a small screen', () => {
     }
   })
 
-  it('leaves a third of itself to the conversation at 200 % zoom, and shows every question of a card', async () => {
+  it('leaves a third of its height to the conversation at 200 % zoom, and shows every question of a card', async () => {
     const { page } = await openTab({ viewport: { width: 640, height: 430 } })
     await openSession(page, server, await server.session('ask me something'))
     await card(page).waitFor()
     expect((await boxOf(timeline(page))).height).toBeGreaterThanOrEqual(100)
     await card(page).getByText('1 of 2').waitFor()
-    // One region scrolls, not one in another.
+    // One region scrolls, without another one inside it.
     const asked = card(page).locator('[data-asked]')
     expect(
       await asked.evaluate((element) => element.scrollHeight - element.clientHeight),
@@ -532,7 +532,7 @@ describe('a small screen', () => {
     }
   })
 
-  it('has one row for everything below the words while the keyboard is up', async () => {
+  it('has one row for everything below the text while the on-screen keyboard is open', async () => {
     const { page } = await openTab({ ...phone, viewport: { width: 390, height: 508 } })
     await openSession(page, server, await server.session('usage'))
     await page.getByTestId('meter').waitFor()
@@ -553,14 +553,14 @@ describe('a small screen', () => {
 })
 
 describe('the meter', () => {
-  it('is whole beside a panel', async () => {
+  it('is fully visible beside a panel', async () => {
     const { page } = await openTab({ viewport: { width: 1280, height: 800 } })
     await openSession(page, server, await server.session('usage'))
     const meter = page.getByTestId('meter')
     await eventually(() => meter.textContent()).toMatch(/24%.*\$0\.12/)
     await page.getByRole('button', { name: 'Changes' }).click()
     await panel(page, 'Changes').waitFor()
-    /** What of it can be hit by a pointer can be seen. */
+    /** Every part that a pointer can hit is visible. */
     const isWhole = () =>
       meter.evaluate((element) =>
         [...element.querySelectorAll('span')].every((part) => {

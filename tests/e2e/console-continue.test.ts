@@ -7,7 +7,7 @@ import { type ModelServer, startModelServer } from '../../packages/server/src/te
 import { consoleAtWork } from './console-at-work.ts'
 import { conversation, eventually, openSession, panel } from './console-page.ts'
 
-/** From the console into the real Claude Code's own program, on the same conversation; only its model is scripted. */
+/** From the console into the real Claude Code's own program, with the same conversation; only its model is scripted. */
 let model: ModelServer
 afterAll(() => model?.stop())
 const { server, openTab } = consoleAtWork(async (made) => {
@@ -18,7 +18,7 @@ const { server, openTab } = consoleAtWork(async (made) => {
   made.environment = claudeEnvironment({ url: model.url, home })
 })
 
-/** Its program was used before, in this folder and with this key: it has nothing to ask first, and calls nobody. */
+/** The program was used before in this folder and with this key, so it asks nothing first and calls nobody. */
 function usedBefore(config: string, project: string): void {
   mkdirSync(config, { recursive: true })
   const known = {
@@ -30,7 +30,7 @@ function usedBefore(config: string, project: string): void {
   writeFileSync(join(config, '.claude.json'), JSON.stringify(known))
 }
 
-it('a session is released to the agent’s own program, which knows what was said', async () => {
+it("a session is released to the agent's own program, which knows the conversation", async () => {
   const { page, complaints } = await openTab({ viewport: { width: 1600, height: 900 } })
   const { id } = await server.call<{ id: string }>('/api/sessions', {
     agent: 'claude',

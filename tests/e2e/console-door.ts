@@ -12,12 +12,12 @@ export type BehindDoor = {
   readonly url: string
 }
 
-/** A console that is reached through a door, which can be shut: the server goes on, and nobody hears of it. */
+/** A console behind a proxy that can be closed: the server runs on, unreachable. */
 export function consoleBehindDoor() {
   const work = consoleAtWork(({ folder }) => {
     const dataDir = join(folder, 'data')
     mkdirSync(dataDir)
-    // Any port of this address: the door has another one than the server.
+    // Any port of this address, because the proxy has another port than the server.
     writeFileSync(join(dataDir, 'config.json'), JSON.stringify({ allowHosts: ['127.0.0.1'] }))
   })
   const { server, browser } = work
@@ -37,7 +37,7 @@ export function consoleBehindDoor() {
   }
 }
 
-/** Waits until the page says so. */
+/** Closes the proxy and waits until the page shows that it is offline. */
 export async function shut({ door, page, context }: Omit<BehindDoor, 'url'>): Promise<void> {
   await context.setOffline(true)
   await door.shut()

@@ -4,7 +4,7 @@ import { phone } from './console-browser.ts'
 import { conversation, eventually, openSession, prompt, shows } from './console-page.ts'
 import { scriptedConsole } from './console-scripted.ts'
 
-/** How people find and read what was said, down to the last word. */
+/** How people find and read parts of a conversation. */
 const paragraphs = Array.from({ length: 60 }, (_, at) => `Paragraph ${at} says nothing in particular.`)
 const output = Array.from({ length: 300 }, (_, at) => (at === 20 ? 'here is the heron' : `line ${at}`))
 const { openTab, server, session } = scriptedConsole({
@@ -51,7 +51,7 @@ async function open(page: Page, words: string): Promise<void> {
 
 const field = (page: Page) => page.getByRole('textbox', { name: 'Find in this session' })
 
-/** Where the words are that find stands at, if they are in sight of the conversation. */
+/** The text of the current match, if it is visible in the conversation. */
 const foundInSight = (page: Page) =>
   page.evaluate(() => {
     const range = [...(CSS.highlights.get('find-now') ?? [])][0] as Range | undefined
@@ -62,7 +62,7 @@ const foundInSight = (page: Page) =>
   })
 
 describe('find', () => {
-  it('goes from place to place within an answer, and gives the focus back', async () => {
+  it('goes from match to match within an answer, and returns the focus', async () => {
     const { page } = await openTab({ viewport: { width: 1280, height: 600 } })
     await open(page, 'three in one')
     await prompt(page).focus()
@@ -81,7 +81,7 @@ describe('find', () => {
     await eventually(() => prompt(page).evaluate((one) => one === document.activeElement)).toBe(true)
   })
 
-  it('shows what is above the part of an output that is shown', async () => {
+  it('shows a match above the visible part of an output', async () => {
     const { page } = await openTab({ viewport: { width: 1280, height: 600 } })
     await open(page, 'a long output')
     await page.keyboard.press('Control+f')
@@ -103,15 +103,15 @@ describe('a row that is opened', () => {
   })
 })
 
-describe('what an agent goes through', () => {
-  it('is said: why it fell', async () => {
+describe('an event of the agent', () => {
+  it('shows why the agent crashed', async () => {
     const { page } = await openTab()
     await open(page, 'a crash')
     await shows(page, 'exit code 139')
     await shows(page, 'Segmentation fault (core dumped)')
   })
 
-  it('is said: that it remembers in short', async () => {
+  it('shows that the conversation was compacted', async () => {
     const { page } = await openTab()
     await open(page, 'a short memory')
     await shows(page, 'The conversation was compacted from 160k to 12k tokens.')
@@ -121,7 +121,7 @@ describe('what an agent goes through', () => {
 })
 
 describe('a phone', () => {
-  it('scrolls a table rather than break its words', async () => {
+  it('scrolls a table instead of breaking its words', async () => {
     const { page } = await openTab(phone)
     await open(page, 'a table')
     const cell = conversation(page).getByRole('cell', { name: '3.14.26' })

@@ -5,7 +5,7 @@ import { seriousFindings } from './console-browser.ts'
 import { boxOf, conversation, eventually, openSession, prompt, shows } from './console-page.ts'
 import { scriptedConsole } from './console-scripted.ts'
 
-/** What a person meets who queues, stops, searches and answers in several tabs. */
+/** Queueing, stopping, searching and answering in several tabs. */
 const talk = (name: string) =>
   Array.from({ length: 30 }, (_, at) => ({ type: 'text' as const, text: `${name}, piece ${at}` }))
 const queued = Array.from({ length: 12 }, (_, at) => `queued ${at + 1}`)
@@ -30,7 +30,7 @@ describe('prompts that were queued long before their turns', () => {
       .allTextContents()
       .then((rows) => rows.map((row) => /queued \d+(, piece 0(?!\d))?/.exec(row)?.[0]).filter(Boolean))
 
-  it('stand above them when the session is opened again', async () => {
+  it('are shown above their turns when the session is opened again', async () => {
     const id = await session('start')
     for (const text of queued)
       await host().command(id, { type: 'prompt.submit', commandId: newId('cmd'), text })
@@ -40,7 +40,7 @@ describe('prompts that were queued long before their turns', () => {
     await openSession(page, server, id)
     await conversation(page).getByText('queued 12, piece 29').waitFor()
     await page.keyboard.press('Escape')
-    // Up by pages of the screen, but not to the top: nothing older is loaded.
+    // Scrolls up by screen pages, but not to the top, so that nothing older is loaded.
     const timeline = page.getByTestId('timeline')
     const seen: string[] = []
     for (let screens = 0; screens < 60 && !seen.includes('queued 12'); screens++) {
@@ -63,7 +63,7 @@ describe('the palette', () => {
   const options = (page: Page) => page.getByRole('dialog').getByRole('option')
   const field = (page: Page) => page.getByPlaceholder('Search sessions and commands')
 
-  it('finds each of 210 sessions by title, folder and agent, and cancels what is no longer asked for', async () => {
+  it('finds each of 210 sessions by title, folder and agent, and cancels outdated searches', async () => {
     const titles = Array.from({ length: 210 }, (_, at) => `Errand number ${String(at + 1).padStart(3, '0')}`)
     const { sessions: made } = await host().list({ limit: 1, q: 'Errand' })
     for (const title of made.length > 0 ? [] : titles)
@@ -86,7 +86,7 @@ describe('the palette', () => {
     await field(page).fill('no such errand')
     await page.getByRole('dialog').getByText('No results').waitFor()
 
-    // An answer that comes late, after other words were typed, changes nothing.
+    // A late answer, after other text was typed, changes nothing.
     const late = Promise.withResolvers<void>()
     await page.route(/sessions\?.*q=errand\+002/, async (route) => {
       await late.promise
@@ -105,7 +105,7 @@ describe('the palette', () => {
     expect(complaints).toEqual([])
   })
 
-  it('says so when the server cannot be asked', async () => {
+  it('says when the server cannot be reached', async () => {
     const { page } = await openTab()
     await page.keyboard.press('Control+k')
     await field(page).waitFor()
@@ -124,7 +124,7 @@ describe('a steered prompt', () => {
     await chip(page).getByText(words).waitFor()
   }
 
-  it('waits beside the composer until the agent takes it up, then stands where it took effect', async () => {
+  it('waits beside the composer until the agent takes it, then is shown where it took effect', async () => {
     const { page, complaints } = await openTab()
     await openSession(page, server, await session('steered'))
     await shows(page, 'Before the steer.')

@@ -4,7 +4,7 @@ import type { Script } from '../../packages/server/src/adapters/scripted/script.
 import { card, conversation, eventually, openSession, panel, prompt, shows } from './console-page.ts'
 import { scriptedConsole } from './console-scripted.ts'
 
-/** Keys and the focus: what a key answers, what it must not, and where one is afterwards. */
+/** Keys and the focus: which keys answer a card, which must not, and where the focus goes. */
 const permission = (command: string): Script[number] => ({
   type: 'permission',
   name: 'Bash',
@@ -43,7 +43,7 @@ const focused = (page: Page) =>
   )
 const request = (page: Page) => page.locator('[data-testid=request]:focus')
 
-/** Pressed in every frame until the page makes use of it: once. */
+/** Presses the key in every frame until the page uses it once. */
 async function pressUntilUsed(page: Page, key: string): Promise<void> {
   await page.waitForFunction(
     (pressed) =>
@@ -54,7 +54,7 @@ async function pressUntilUsed(page: Page, key: string): Promise<void> {
   )
 }
 
-/** True if the page made use of it. */
+/** True if the page used the key. */
 const pressed = (page: Page, key: string, more: { repeat?: boolean } = {}) =>
   page.evaluate(
     ([name, init]) =>
@@ -64,7 +64,7 @@ const pressed = (page: Page, key: string, more: { repeat?: boolean } = {}) =>
     [key, more] as const,
   )
 
-/** In one breath, where there is no field. True if the page made use of the last of it. */
+/** Types the text at once, without a focused field. True if the page used the last key. */
 const typed = (page: Page, words: string) =>
   page.evaluate(
     (letters) =>
@@ -79,7 +79,7 @@ const typed = (page: Page, words: string) =>
     words,
   )
 
-/** What other tests left waiting. */
+/** Answers the requests that other tests left open. */
 async function settleAll(page: Page): Promise<void> {
   const waiting = await host().waiting()
   for (const id of new Set(waiting.map(({ session }) => session.id)))
@@ -102,7 +102,7 @@ describe('a digit', () => {
     const { page } = await openTab()
     await openSession(page, server, await session('ask twice'))
     await card(page).getByText('echo harmless').waitFor()
-    // In the moment that the next card is there, and for as long as a hand may be late.
+    // From the moment the next card appears, for as long as a key press may be late.
     await page.evaluate(() => {
       const late = { used: 0, tried: 0 }
       Object.assign(window, { late })
@@ -134,7 +134,7 @@ describe('a digit', () => {
     expect(await conversation(page).getByText('So be it: rm').count()).toBe(0)
   })
 
-  it('that is held down, or written in a field, answers nothing', async () => {
+  it('that is held down or typed in a field answers nothing', async () => {
     const { page } = await openTab()
     await openSession(page, server, await session('ask which'))
     await card(page).waitFor()
@@ -153,7 +153,7 @@ describe('a digit', () => {
     await card(page).waitFor({ state: 'detached' })
   })
 
-  it('goes to the first card of the inbox, if that is in sight', async () => {
+  it('answers the first card of the inbox, if that card is visible', async () => {
     const { page } = await openTab({ viewport: { width: 1280, height: 500 } })
     await settleAll(page)
     const first = await session('ask which')
@@ -185,7 +185,7 @@ describe('a digit', () => {
 })
 
 describe('the focus', () => {
-  it('goes to where one writes when the last card is answered, here or elsewhere', async () => {
+  it('moves to the prompt when the last card is answered, here or elsewhere', async () => {
     const { page, context } = await openTab()
     await openSession(page, server, await session('ask once'))
     await request(page).waitFor()
@@ -203,7 +203,7 @@ describe('the focus', () => {
     await eventually(() => focused(page)).toBe('Prompt')
   })
 
-  it('is not taken from who writes by a card that comes in place of theirs', async () => {
+  it('is not taken from a person who is typing when another card replaces theirs', async () => {
     const { page, context } = await openTab()
     const id = await session('ask at once')
     await openSession(page, server, id)
@@ -220,7 +220,7 @@ describe('the focus', () => {
     expect(await card(page).getByText('echo second').count()).toBe(1)
   })
 
-  it('goes back to where a panel, a menu or a title was opened', async () => {
+  it('returns to where a panel, a menu or a title was opened', async () => {
     const { page } = await openTab()
     await openSession(page, server, await session('say it'))
     await shows(page, 'That was it.')
@@ -266,7 +266,7 @@ describe('in the list of sessions the focus', () => {
     page
       .locator('[data-session]')
       .evaluateAll((rows) => rows.map((row) => row.getAttribute('data-session') ?? ''))
-  /** By keyboard. Gives the session that was below. */
+  /** By keyboard. Returns the session below. */
   const choose = async (page: Page, id: string, entry: string) => {
     await rowOf(page, id).getByRole('link').focus()
     await page.keyboard.press('ArrowRight')
@@ -277,7 +277,7 @@ describe('in the list of sessions the focus', () => {
     return order[order.indexOf(id) + 1]
   }
 
-  it('goes on to the next session when one is deleted or archived, and along with one that is moved', async () => {
+  it('moves to the next session when one is deleted or archived, and follows one that is moved', async () => {
     const { page } = await openTab()
     const ids: string[] = []
     for (let count = 0; count < 4; count++) ids.push(await session('say it'))
@@ -303,7 +303,7 @@ describe('in the list of sessions the focus', () => {
     await eventually(() => onSession(page)).toBe(third)
   })
 
-  it('goes to the search when none is left', async () => {
+  it('moves to the search when no session is left', async () => {
     const { page } = await openTab()
     const id = await session('the only one of its name')
     await rowOf(page, id).waitFor()
@@ -340,7 +340,7 @@ describe('Escape', () => {
 })
 
 describe('by keyboard', () => {
-  it('the list of sessions is one stop, and there is a way past it', async () => {
+  it('the list of sessions is one tab stop, and can be skipped', async () => {
     const { page } = await openTab()
     for (let count = 0; count < 3; count++) await session('say it')
     const list = page.getByRole('navigation', { name: 'Sessions' })

@@ -5,13 +5,13 @@ import { consoleAtWork } from './console-at-work.ts'
 import { commit, seriousFindings } from './console-browser.ts'
 import { boxOf, eventually, openSession, panel, prompt, shows } from './console-page.ts'
 
-/** The folder that a session works in, as the console shows it: choosing it, its files, its changes, its terminals. */
+/** The folder of a session in the console: choosing it, its files, its changes, its terminals. */
 const { server, openTab } = consoleAtWork()
 
 type Agent = { readonly name: string; readonly found: boolean; readonly signedIn?: boolean }
 
 describe('the folder', () => {
-  it('is completed as it is typed, by keys and by the pointer', async () => {
+  it('is completed while it is typed, by keys and by the pointer', async () => {
     const place = join(server.folder, 'places')
     for (const name of ['alpha/one', 'alpha/two', 'Alps', '.hidden'])
       mkdirSync(join(place, name), { recursive: true })
@@ -46,7 +46,7 @@ describe('the folder', () => {
     await context.close()
   })
 
-  it('that is not one is told at its field', async () => {
+  it('that does not exist is reported at its field', async () => {
     writeFileSync(join(server.folder, 'a-file'), '')
     const { page, context, complaints } = await openTab()
     await page.getByRole('radio', { name: /^Demo/ }).check()
@@ -62,7 +62,7 @@ describe('the folder', () => {
     ] as const) {
       await folder.fill(join(server.folder, name))
       await folder.press('Escape')
-      // As soon as the field is left, and then without taking the focus back.
+      // When the field loses the focus, and then without taking the focus back.
       await prompt(page).focus()
       await eventually(said).toMatch(words)
       expect(await prompt(page).evaluate((field) => field === document.activeElement)).toBe(true)
@@ -82,7 +82,7 @@ describe('the folder', () => {
     await context.close()
   })
 
-  it('and all else of a new session stay where they are, whatever comes', async () => {
+  it('and the other fields of a new session do not move while agents load and notices appear', async () => {
     const { page, context } = await openTab({ viewport: { width: 1440, height: 900 } })
     const out = (await server.call<{ agents: Agent[] }>('/api/agents')).agents.find(
       ({ found, signedIn }) => found && signedIn === false,
@@ -113,7 +113,7 @@ describe('the folder', () => {
     await context.close()
   })
 
-  it('is compared with its last commit, or with what it was when the session began', async () => {
+  it('is compared with its last commit, or with its start commit', async () => {
     const folder = server.repository('committed')
     const { page, context, complaints } = await openTab({
       viewport: { width: 1440, height: 900 },
@@ -131,7 +131,7 @@ describe('the folder', () => {
     await changes.getByRole('row', { name: /Good morning/ }).waitFor()
     await changes.getByText('2 files on main').waitFor()
     const listed = changes.getByRole('button', { name: 'A src/part.ts +1' })
-    // A letter here was not meant for the page.
+    // A letter here is not a shortcut of the page.
     await listed.press('n')
     await listed.press('?')
     expect(await page.evaluate(() => location.pathname)).toBe(`/sessions/${session.id}`)
@@ -150,7 +150,7 @@ describe('the folder', () => {
     await context.close()
   })
 
-  it('is trusted by choice, completes its files, and shows what differs', async () => {
+  it('is trusted on request, completes its files, and shows its changes', async () => {
     const folder = server.repository('repository')
     writeFileSync(join(folder, 'src/greet.ts'), "export const greet = (name: string) => 'Hello, ' + name\n")
 

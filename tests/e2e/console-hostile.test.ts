@@ -17,7 +17,7 @@ import {
 } from './console-page.ts'
 import { scriptedConsole } from './console-scripted.ts'
 
-/** What an agent may write to break the page: it is shown, it does nothing, and the page still works. */
+/** What an agent may write to break the page: it is shown, has no effect, and the page still works. */
 const turned = '\u202eevil\u2066'
 const bell = '\u0007\u0000\u001b]0;title\u0007'
 const lines = (count: number, words: string) => Array.from({ length: count }, (_, at) => `${words} ${at}`)
@@ -147,7 +147,7 @@ const scripts: Record<string, Script> = {
 
 const { openTab, server, session, folder } = scriptedConsole(scripts)
 
-/** Keys, clicks and the palette still do what they do. */
+/** Keys, clicks and the palette still work. */
 async function stillWorks(page: Page): Promise<void> {
   await prompt(page).fill('')
   await prompt(page).pressSequentially('still here')
@@ -158,10 +158,10 @@ async function stillWorks(page: Page): Promise<void> {
   await page.getByPlaceholder('Search sessions and commands').waitFor({ state: 'detached' })
 }
 
-/** So much of the page is elements: what is shown of something endless is not endless. */
+/** The number of elements: a bounded part of unbounded content is shown. */
 const elements = (page: Page) => page.evaluate(() => document.querySelectorAll('*').length)
 
-describe('endless things', () => {
+describe('the page stays usable with unbounded content', () => {
   it('ten megabytes of output, in one line and in many', async () => {
     const { page, context, complaints } = await openTab()
     await openSession(page, server, await session('ten megabytes'))
@@ -182,7 +182,7 @@ describe('endless things', () => {
     await context.close()
   })
 
-  it('a diff of 50,000 lines, asked for and done', async () => {
+  it('a diff of 50,000 lines, in a request and in a result', async () => {
     const { page, context, complaints } = await openTab()
     await openSession(page, server, await session('a long diff'))
     await card(page).getByText('+25000').waitFor()
@@ -204,7 +204,7 @@ describe('endless things', () => {
     await context.close()
   })
 
-  it('a command of megabytes: all of it is there to be read', async () => {
+  it('a command of several megabytes, which can be read whole', async () => {
     const { page, context, complaints } = await openTab()
     await openSession(page, server, await session('a long command'))
     await card(page).getByText('rm -rf the-end').waitFor()
@@ -245,8 +245,8 @@ describe('endless things', () => {
   })
 })
 
-describe('things that pretend', () => {
-  it('hidden letters are shown, pictures that are none say so, and nothing is fetched', async () => {
+describe('the page is not fooled by deceptive content', () => {
+  it('hidden characters are shown, invalid images say so, and nothing is fetched', async () => {
     const { page, context, complaints } = await openTab()
     const asked: string[] = []
     page.on('request', (request) => asked.push(request.url()))
@@ -271,11 +271,11 @@ describe('things that pretend', () => {
     await context.close()
   })
 
-  it('the next request does not get a click that was on its way when it came', async () => {
+  it('a click that was under way when the next request appeared does not answer it', async () => {
     const { page } = await openTab()
     await openSession(page, server, await session('two in a row'))
     await card(page).getByText('echo harmless').waitFor()
-    // Pressed the very moment it is there, by a pointer that has not moved since.
+    // Clicked the very moment the button appears, with a pointer that has not moved.
     await page.evaluate(() => {
       new MutationObserver((_, observer) => {
         const next = [...document.querySelectorAll('[data-testid=request]')].find((one) =>
@@ -300,7 +300,7 @@ describe('things that pretend', () => {
     await shows(page, 'So be it: rm -rf everything')
   })
 
-  it('the next request does not get the second click of a double one', async () => {
+  it('the second click of a double click does not answer the next request', async () => {
     const { page, complaints } = await openTab()
     await openSession(page, server, await session('two in a row'))
     await card(page).getByText('echo harmless').waitFor()
@@ -319,7 +319,7 @@ describe('things that pretend', () => {
     expect(complaints).toEqual([])
   })
 
-  it('deep nesting is flat on screen, and what is asked is still readable', async () => {
+  it('deep nesting is flat on screen, and the request is still readable', async () => {
     const { page, context, complaints } = await openTab()
     await openSession(page, server, await session('deep nesting'))
     await card(page)

@@ -13,7 +13,7 @@ import {
   shows,
 } from './console-page.ts'
 
-/** The console on a network that fails, what it keeps, and whom it calls. */
+/** The console on a failing network: what it keeps, and which hosts it contacts. */
 const { server, openTab, openThroughDoor } = consoleBehindDoor()
 
 const submit = (id: string, text: string) =>
@@ -22,8 +22,8 @@ const submit = (id: string, text: string) =>
 const stateOf = (id: string) =>
   server.call<{ seq: number; turns: number; blocks: { type: string }[] }>(`/api/sessions/${id}?tail=500`)
 
-describe('what the browser keeps', () => {
-  it('is shown first, and only what came since is fetched', async () => {
+describe("the browser's copy of a session", () => {
+  it('is shown first, and only newer events are fetched', async () => {
     const { page, context, complaints } = await openTab()
     const id = await server.session('markdown')
     await openSession(page, server, id)
@@ -51,7 +51,7 @@ describe('what the browser keeps', () => {
 })
 
 describe('offline and back', () => {
-  it('loses nothing: reading goes on, prompts wait, and what happened meanwhile is there', async () => {
+  it('loses nothing: reading continues, prompts wait, and events from meanwhile are shown', async () => {
     const { door, page, context } = await openThroughDoor()
     const id = await server.session('markdown')
     await openSession(page, { url: door.url }, id)
@@ -87,7 +87,7 @@ describe('offline and back', () => {
     await context.close()
   })
 
-  it('goes on by itself when only the connection was cut in mid-turn', async () => {
+  it('continues by itself when only the connection was cut in mid-turn', async () => {
     const { door, page, context } = await openThroughDoor()
     const id = await server.session()
     await openSession(page, { url: door.url }, id)
@@ -102,7 +102,7 @@ describe('offline and back', () => {
 })
 
 describe('notifications', () => {
-  /** The browser's own, noted as they are made: headless, nobody could see them. */
+  /** Records the browser's own notifications, which are not visible in a headless browser. */
   async function noteNotifications(context: BrowserContext): Promise<string[]> {
     const noted: string[] = []
     await context.exposeFunction('noteNotification', (title: string) => noted.push(title))
@@ -118,7 +118,7 @@ describe('notifications', () => {
     return noted
   }
 
-  it('come once each over all tabs, never for what was there before or is being looked at', async () => {
+  it('come once over all tabs, and never for old requests or those that are being looked at', async () => {
     const old = await server.session('show a permission, long ago')
     await eventually(async () => (await waitingIn(old)).length).toBe(1)
     const { page, context, complaints } = await openTab({ permissions: ['notifications'] })

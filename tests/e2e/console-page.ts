@@ -1,10 +1,10 @@
 import type { Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
 
-/** Where things are on the console's page, and how a test waits for them. */
+/** Locators of the console's page, and helpers that wait for them. */
 export const card = (page: Page) => page.getByTestId('request')
 export const allowOnce = (page: Page) => card(page).getByRole('button', { name: /Allow once/ })
-/** A card that has only just come is deaf to fingers: whoever tapped may have meant another. */
+/** A new card ignores taps for a moment, because the tap may have been meant for another card. */
 export async function tapOnCard(button: Locator): Promise<void> {
   await button.waitFor()
   await button.page().locator('html:not([data-cards=deaf])').waitFor({ state: 'attached' })
@@ -36,14 +36,14 @@ export async function openSession(page: Page, server: { readonly url: string }, 
   await conversation(page).waitFor()
 }
 
-/** A place on screen. It fails where there is none. */
+/** The position of an element on screen. Fails if it has none. */
 export async function boxOf(element: Locator) {
   const box = await element.boundingBox()
   if (!box) throw new Error('It is not on screen.')
   return { top: box.y, bottom: box.y + box.height, left: box.x, right: box.x + box.width, ...box }
 }
 
-/** How far the copy goes that the browser keeps of a session. */
+/** The last seq of the browser's stored copy of a session. */
 export function keptSeq(page: Page, id: string): Promise<number> {
   return page.evaluate(
     (sessionId) =>
@@ -62,7 +62,7 @@ export function keptSeq(page: Page, id: string): Promise<number> {
   )
 }
 
-/** What the browser keeps under a name besides sessions. */
+/** A value that the browser stores besides sessions. */
 export const keptList = (page: Page, name: string) =>
   page.evaluate(
     (key) =>

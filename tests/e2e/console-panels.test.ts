@@ -16,10 +16,10 @@ import {
   shows,
 } from './console-page.ts'
 
-/** What stands beside a conversation: its changes and its events. */
+/** The panels beside a conversation: its changes and its events. */
 const { server, openTab } = consoleAtWork()
 
-/** A test that is tried again gets another one. */
+/** A retried test gets another repository. */
 const repository = (name: string) => server.repository(`${name}-${++made}`)
 let made = 0
 
@@ -39,7 +39,7 @@ const isWatch = (request: Request) =>
 const greeting = (words: string) => `export const greet = () => '${words}'\n`
 
 describe('changes', () => {
-  it('show what is written on disk by itself, and are watched only while somebody can see them', async () => {
+  it('appear by themselves when files are written, and are watched only while they are visible', async () => {
     const folder = repository('watched')
     const { page, complaints } = await openTab()
     const ended: Request[] = []
@@ -50,7 +50,7 @@ describe('changes', () => {
     await watching
     writeFileSync(join(folder, 'src/greet.ts'), greeting('Good morning'))
     await changes.getByRole('row', { name: /Good morning/ }).waitFor()
-    // The same number of lines: the list alone would not tell.
+    // The same number of lines, so the list alone would not show it.
     writeFileSync(join(folder, 'src/greet.ts'), greeting('Good evening'))
     await changes.getByRole('row', { name: /Good evening/ }).waitFor()
     writeFileSync(join(folder, 'src/new.ts'), greeting('Hello there'))
@@ -63,7 +63,7 @@ describe('changes', () => {
     expect(complaints).toEqual([])
   })
 
-  it('are looked at now and then where they cannot be watched', async () => {
+  it('are polled if they cannot be watched', async () => {
     const folder = repository('unwatched')
     const { page, complaints } = await openTab()
     await page.route(/\/changes(\?|$)/, (route) =>
@@ -76,7 +76,7 @@ describe('changes', () => {
     expect(complaints).toEqual([])
   })
 
-  it('begin with the list of files, from which one goes to each, generated ones folded until then', async () => {
+  it('start with the list of files, which leads to each file; generated ones stay collapsed until then', async () => {
     const folder = repository('listed')
     for (let at = 1; at <= 30; at++) writeFileSync(join(folder, `src/part-${at}.ts`), greeting(`Part ${at}`))
     const locked = Array.from({ length: 40 }, (_, at) => `  "locked-${at}": {}`).join(',\n')
@@ -112,7 +112,7 @@ describe('changes', () => {
     expect(complaints).toEqual([])
   })
 
-  it('are coloured like code, in one column and in two, and two are remembered', async () => {
+  it('are highlighted like code, in one column and in two, and the choice is remembered', async () => {
     const folder = repository('coloured')
     writeFileSync(join(folder, 'src/greet.ts'), greeting('Good morning'))
     const { page, complaints } = await openTab({ viewport: { width: 1440, height: 900 } })
@@ -141,7 +141,7 @@ describe('changes', () => {
     expect(complaints).toEqual([])
   })
 
-  it('open from what a turn says it changed', async () => {
+  it("open from a turn's list of changed files", async () => {
     const { page, complaints } = await openTab()
     const folder = repository('said')
     await openSession(page, server, await sessionIn(folder))
@@ -161,7 +161,7 @@ describe('changes', () => {
     await said.click()
     const atFile = () => page.evaluate(() => document.activeElement?.textContent)
     await eventually(atFile).toContain('Msrc/greet.ts')
-    // Closed and opened, it is about no file.
+    // Closed and opened again, it is about no file.
     await page.getByRole('button', { name: 'Close panel' }).click()
     rmSync(join(folder, 'src/greet.ts'))
     writeFileSync(join(folder, 'src/greet.ts'), greeting('Hello'))
@@ -171,7 +171,7 @@ describe('changes', () => {
     expect(complaints).toEqual([])
   })
 
-  it('have the number of a line that is broken at its beginning', async () => {
+  it('show the number of a wrapped line at its start', async () => {
     const folder = repository('broken')
     writeFileSync(join(folder, 'src/greet.ts'), greeting('many words that do not fit '.repeat(20)))
     const { page } = await openTab({ viewport: { width: 1440, height: 900 } })
@@ -194,7 +194,7 @@ describe('changes', () => {
 })
 
 describe('a panel', () => {
-  it('stands beside the conversation on a small screen too, and hides neither it nor half a list', async () => {
+  it('is beside the conversation on a small screen too, and hides neither it nor half of a list', async () => {
     const { page, complaints } = await openTab({ viewport: { width: 900, height: 700 } })
     const changes = await openChanges(page, repository('beside'))
     await changes.getByText('No changes since').waitFor()
@@ -213,14 +213,14 @@ describe('a panel', () => {
     expect(complaints).toEqual([])
   })
 
-  it('covers a phone', async () => {
+  it('covers the screen of a phone', async () => {
     const { page } = await openTab(phone)
     const changes = await openChanges(page, repository('covering'))
     await changes.getByText('No changes since').waitFor()
     expect(await boxOf(changes)).toMatchObject({ left: 0, width: 390 })
   })
 
-  it('is left by going back on a phone, which stays in the session', async () => {
+  it('is closed by going back on a phone, which stays in the session', async () => {
     const { page, complaints } = await openTab(phone)
     const changes = await openChanges(page, repository('going-back'))
     await changes.getByText('No changes since').waitFor()
@@ -229,7 +229,7 @@ describe('a panel', () => {
     await changes.waitFor({ state: 'detached' })
     expect(page.url()).toBe(address)
     await prompt(page).waitFor()
-    // Closed by its button, it leaves nothing to go back through.
+    // Closed by its button, it leaves no entry in the history.
     await page.getByRole('button', { name: 'Changes' }).tap()
     await changes.waitFor()
     await page.getByRole('button', { name: 'Close panel' }).tap()
@@ -239,7 +239,7 @@ describe('a panel', () => {
     expect(complaints).toEqual([])
   })
 
-  it('keeps the field for a comment in sight beside a long line', async () => {
+  it('keeps the comment field visible beside a long line', async () => {
     const { page } = await openTab({ viewport: { width: 1280, height: 800 } })
     const folder = repository('long-line')
     writeFileSync(join(folder, 'src/greet.ts'), `export const long = '${'x'.repeat(4000)}'\n`)
@@ -258,7 +258,7 @@ describe('a panel', () => {
     await within()
   })
 
-  it('shows the events as recorded, the newest first, and each as it is', async () => {
+  it('shows the recorded events, the newest first, each in full', async () => {
     const { page, context, complaints } = await openTab()
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
     const id = await server.session('help')
@@ -297,8 +297,8 @@ describe('a panel', () => {
   })
 })
 
-describe('what is folded', () => {
-  it('opens all at once, and that is remembered', async () => {
+describe('collapsed rows', () => {
+  it('expand all at once, and that is remembered', async () => {
     const { page, complaints } = await openTab()
     await openSession(page, server, await server.session('run a command'))
     await allowOnce(page).click()
@@ -323,7 +323,7 @@ describe('what is folded', () => {
 })
 
 describe('the page', () => {
-  it('is fetched anew each time, and what its name holds the content of only once', async () => {
+  it('is fetched each time, and its assets only once', async () => {
     const { page } = await openTab({ serviceWorkers: 'block' })
     const kept = new Map<string, string>()
     page.on('response', (response) => {

@@ -4,11 +4,11 @@ import { seriousFindings } from './console-browser.ts'
 import { consoleBehindDoor, shut } from './console-door.ts'
 import { allowOnce, eventually, keptList, openSession, panel, say, shows } from './console-page.ts'
 
-/** What of the page is there without the server, and what it says of what is not. */
+/** Which parts of the page work without the server, and what the page says about the others. */
 const { server, openTab, openThroughDoor } = consoleBehindDoor()
 
 describe('parts of the page', () => {
-  it('are all kept for when the server is away, also those that were never opened', async () => {
+  it('are all stored for when the server is unreachable, even those that were never opened', async () => {
     const { door, page, context, url } = await openThroughDoor()
     await openSession(page, { url }, await server.session('think'))
     await shows(page, /second way is better/)
@@ -27,7 +27,7 @@ describe('parts of the page', () => {
     expect(await page.getByText('could not be loaded').count()).toBe(0)
   })
 
-  it('such as a menu can be left before they are there: the turn goes on', async () => {
+  it('such as a menu can be closed before they have loaded, and the turn goes on', async () => {
     const { page } = await openTab({ serviceWorkers: 'block' })
     const id = await server.session('hang')
     const works = async () =>
@@ -65,7 +65,7 @@ describe('parts of the page', () => {
     expect(await works()).toMatchObject({ interrupted: false })
   })
 
-  it('that cannot be had say so in their place, and can be tried again', async () => {
+  it('that cannot be loaded say so in place, and can be tried again', async () => {
     const { page } = await openTab({ serviceWorkers: 'block' })
     await openSession(page, server, await server.session('think'))
     await shows(page, /second way is better/)
@@ -98,10 +98,10 @@ describe('parts of the page', () => {
   })
 })
 
-describe('what waits', () => {
+describe('open requests', () => {
   const icon = (page: Page) => page.locator('link[rel=icon]').getAttribute('href')
 
-  it('is still there when the page is opened without the server', async () => {
+  it('are still shown when the page is opened without the server', async () => {
     const { door, page, context, url } = await openThroughDoor()
     const id = await server.session('show a permission, later')
     await page.goto(`${url}/inbox`)
@@ -131,7 +131,7 @@ describe('what waits', () => {
     ])
   })
 
-  it('is not known on a page that never heard of it, and that is said', async () => {
+  it('are unknown to a page that has no copy, which says so', async () => {
     const { door, page, context, url } = await openThroughDoor()
     await page.evaluate(
       () =>
@@ -149,7 +149,7 @@ describe('what waits', () => {
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Session')
   })
 
-  it('shows in the title and the icon of the tab, and goes from there', async () => {
+  it('show in the title and the icon of the tab until they are answered', async () => {
     const { page } = await openTab()
     const asking = new Set<string>()
     const { requests } = await server.call<{ requests: { session: { id: string } }[] }>('/api/permissions')

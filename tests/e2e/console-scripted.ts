@@ -23,7 +23,7 @@ export function scriptedConsole(
   return { ...work, session, gates }
 }
 
-/** A real server in this process with the agents that `prepare` makes, given a folder of their own; and a browser. */
+/** A real server in this process with the agents from `prepare`, which gets a folder for them; and a browser. */
 export function consoleWith(prepare: (home: string) => Promise<readonly AgentAdapter[]>) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-scripted-'))
   const token = 'scripted-test-token'

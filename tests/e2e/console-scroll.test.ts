@@ -6,7 +6,7 @@ import { seed } from '../../bench/lib/seed.ts'
 import { consoleAtWork } from './console-at-work.ts'
 import { conversation, eventually, openSession, say, shows } from './console-page.ts'
 
-/** What a reader sees of a conversation that grows, frame by frame, in a real browser. */
+/** What a reader sees of a growing conversation, frame by frame, in a real browser. */
 const long = 'ses_long'
 const { server, openTab } = consoleAtWork(async ({ folder, project }) => {
   const data = join(folder, 'data')
@@ -19,14 +19,14 @@ const isAtEnd = (page: Page) => timeline(page).getAttribute('data-at-end')
 
 declare global {
   interface Window {
-    /** After each frame: how far the end is below what is shown. */
+    /** After each frame: how far the end is below the visible part. */
     endBelow: number[]
     stopLooking?: () => void
     left: number
   }
 }
 
-/** Notes after every frame how far the end of the conversation is below what is shown of it. */
+/** Records after every frame how far the end of the conversation is below the visible part. */
 function watchEnd(page: Page): Promise<void> {
   return page.evaluate(() => {
     const scroller = document.querySelector<HTMLElement>('[data-testid=timeline]')!
@@ -47,7 +47,7 @@ function watchEnd(page: Page): Promise<void> {
   })
 }
 
-/** How often the page says that the reader is no longer at the end. */
+/** Counts how often the page says that the reader is no longer at the end. */
 async function watchLeaving(page: Page): Promise<() => Promise<number>> {
   await timeline(page).evaluate((scroller) => {
     window.left = 0
@@ -76,7 +76,7 @@ const seenFrames = (page: Page) =>
   })
 
 describe('a conversation that grows', () => {
-  it('is followed at its end in every frame, and rows are not laid over each other', async () => {
+  it('is followed at its end in every frame, and rows do not overlap', async () => {
     const { page } = await openTab({ viewport: { width: 1280, height: 600 } })
     const id = await server.session('markdown')
     await openSession(page, server, id)
@@ -94,7 +94,7 @@ describe('a conversation that grows', () => {
     expect(await overlaps(page)).toEqual([])
   })
 
-  it('leaves a reader above its end alone, and is followed again by who comes back', async () => {
+  it('does not move a reader above its end, and is followed again when the reader returns', async () => {
     const { page } = await openTab({ viewport: { width: 1280, height: 600 } })
     const id = await server.session('markdown')
     await openSession(page, server, id)
@@ -135,8 +135,8 @@ describe('a conversation that is opened', () => {
   })
 })
 
-describe('a call that is opened above what is read', () => {
-  it('moves nothing of it', async () => {
+describe('a call that is expanded above the visible part', () => {
+  it('does not move the visible part', async () => {
     const { page } = await openTab({ viewport: { width: 1280, height: 600 } })
     await openSession(page, server, long)
     await shows(page, /\w/)
@@ -144,7 +144,7 @@ describe('a call that is opened above what is read', () => {
     await timeline(page).hover()
     await page.mouse.wheel(0, -900)
     await eventually(() => isAtEnd(page)).toBe('false')
-    // What grows above who is still scrolling up may push: holding against it would jerk.
+    // While the reader still scrolls up, growth above may move the view: compensating would jerk.
     const place = await placeOfFirst(page, 30)
     const opened = await timeline(page).evaluate((scroller) => {
       const { top } = scroller.getBoundingClientRect()
@@ -162,7 +162,7 @@ describe('a call that is opened above what is read', () => {
 })
 
 describe('older pages', () => {
-  it('come above what is shown, which stays where it is', async () => {
+  it('are added above the visible part, which does not move', async () => {
     const { page } = await openTab({ viewport: { width: 1280, height: 600 } })
     await openSession(page, server, long)
     await shows(page, /\w/)
@@ -182,7 +182,7 @@ describe('older pages', () => {
   })
 })
 
-/** Pages that are asked for wait until they are released. */
+/** Holds requests for older pages until they are released. */
 async function holdOlderPages(page: Page) {
   const { promise, resolve } = Promise.withResolvers<void>()
   await page.route(/\/events\?.*before=/, async (route) => {
@@ -192,7 +192,7 @@ async function holdOlderPages(page: Page) {
   return { release: resolve }
 }
 
-/** Where the first row is that can be seen whole, once all rows have found their place, and where it is later. */
+/** The position of the first fully visible row once all rows are laid out, and its later position. */
 async function placeOfFirst(page: Page, frames = 5) {
   const key = await timeline(page).evaluate(async (scroller, wanted) => {
     const nextFrame = () => new Promise((resolve) => requestAnimationFrame(resolve))
@@ -216,7 +216,7 @@ async function placeOfFirst(page: Page, frames = 5) {
   return { now, before: await now() }
 }
 
-/** Rows that begin before the one above them ends. */
+/** Rows that start before the end of the one above them. */
 function overlaps(page: Page): Promise<string[]> {
   return conversation(page).evaluate((feed) => {
     const rows = [...feed.querySelectorAll<HTMLElement>('article[data-key]')].toSorted(
@@ -230,7 +230,7 @@ function overlaps(page: Page): Promise<string[]> {
   })
 }
 
-it('whoever is at the end stays there when rows grow that are not drawn anew', async () => {
+it('a reader at the end stays there when rows grow without being drawn again', async () => {
   const { page, complaints } = await openTab()
   await openSession(page, server, long)
   await eventually(() => isAtEnd(page)).toBe('true')

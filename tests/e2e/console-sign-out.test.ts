@@ -5,7 +5,7 @@ import { eventually, keptSeq, openSession, prompt, shows } from './console-page.
 
 const { server, openTab } = consoleAtWork()
 
-/** All that the browser has written down, as one text. */
+/** Everything that the browser has stored, as one text. */
 const kept = (page: Page) =>
   page.evaluate(async () => {
     const db = await new Promise<IDBDatabase>((resolve, reject) => {
@@ -26,7 +26,7 @@ const kept = (page: Page) =>
     return JSON.stringify([records, { ...localStorage }, { ...sessionStorage }])
   })
 
-it('signing out leaves nothing behind, in any tab', async () => {
+it('signing out leaves nothing stored, in any tab', async () => {
   const { page, context } = await openTab()
   const id = await server.session('show markdown')
   const other = await context.newPage()

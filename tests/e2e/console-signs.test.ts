@@ -8,7 +8,7 @@ import { consoleAtWork } from './console-at-work.ts'
 import { phone, seriousFindings } from './console-browser.ts'
 import { allowOnce, card, conversation, eventually, openSession, prompt, shows } from './console-page.ts'
 
-/** What the page says by small signs, and what it helps with: titles, marks, copying, installing, going places. */
+/** Small signs and helpers of the page: titles, marks, copying, installing, navigation. */
 let registry: RegistryUnderTest
 const { server, openTab } = consoleAtWork(async (one) => {
   registry = await startRegistry()
@@ -43,7 +43,7 @@ describe('an agent', () => {
     await eventually(() => clipboard(page)).toBe(agent.command)
   })
 
-  it('that is missing is installed by its button, which tells how it goes', async () => {
+  it('that is not installed is installed by its button, which shows the progress', async () => {
     const agent = (await agentsHere()).find(({ found, install }) => !found && install)
     if (!agent?.install) throw new Error('There is none to install.')
     const { package: name, version } = agent.install
@@ -66,7 +66,7 @@ describe('an agent', () => {
 })
 
 describe('agents', () => {
-  it('have the same word for their state everywhere, and the missing ones a next step', async () => {
+  it('have the same word for their readiness everywhere, and missing ones have a next step', async () => {
     const agents = await agentsHere()
     const { page } = await openTab()
     await page.locator('summary', { hasText: 'How to install' }).click()
@@ -90,7 +90,7 @@ describe('agents', () => {
 })
 
 describe('a tab', () => {
-  it('is called by the place it shows', async () => {
+  it('has the title of the page it shows', async () => {
     const { page } = await openTab()
     for (const [address, title] of [
       ['/inbox', 'Inbox · Parley'],
@@ -105,7 +105,7 @@ describe('a tab', () => {
   })
 })
 
-it('the settings say in a sentence what each part is for', async () => {
+it('the settings describe each section in a sentence', async () => {
   const { page } = await openTab()
   await page.goto(`${server.url}/settings`)
   const places = page.getByRole('navigation', { name: 'Settings' }).getByRole('link')
@@ -129,7 +129,7 @@ it('the settings say in a sentence what each part is for', async () => {
 })
 
 describe('the list', () => {
-  it('gives a deleted session back, and brings one back to it', async () => {
+  it('restores a deleted session with Undo, and opens it', async () => {
     const { page } = await openTab()
     const id = await server.session('help')
     await openSession(page, server, id)
@@ -141,7 +141,7 @@ describe('the list', () => {
     expect(new URL(page.url()).pathname).toBe(`/sessions/${id}`)
   })
 
-  it('has no deleted session any more once the page was left', async () => {
+  it('has no deleted session any more after a reload', async () => {
     const { page } = await openTab()
     const id = await server.session('help')
     await openSession(page, server, id)
@@ -162,10 +162,10 @@ describe('the list', () => {
   })
 })
 
-describe('all sessions', () => {
+describe('the link "All sessions"', () => {
   const allSessions = (page: Page) => page.getByRole('main').getByRole('link', { name: 'All sessions' })
 
-  it('are the list, whose search one comes to from where there is nothing', async () => {
+  it('leads to the search of the list', async () => {
     const { page } = await openTab()
     for (const nowhere of ['/nope', '/sessions/ses_nope']) {
       await page.goto(server.url + nowhere)
@@ -177,7 +177,7 @@ describe('all sessions', () => {
     }
   })
 
-  it('are a page on a phone', async () => {
+  it('leads to the page of the list on a phone', async () => {
     const { page } = await openTab(phone)
     await page.goto(`${server.url}/nope`)
     await allSessions(page).tap()
@@ -211,7 +211,7 @@ it('a message has a link, which leads to it', async () => {
   await page.locator('article.bg-mark-wash\\/70').getByText('help').first().waitFor()
 })
 
-it('a turn that failed is called out as one', async () => {
+it('a failed turn has a notification that says so', async () => {
   const { page, context } = await openTab({ permissions: ['notifications'] })
   const noted = await noteNotifications(context)
   await page.goto(`${server.url}/inbox`)
@@ -224,7 +224,7 @@ it('a turn that failed is called out as one', async () => {
   await eventually(() => noted.join()).toMatch(/Failed/)
 })
 
-/** The browser's own, noted as they are made: headless, nobody could see them. */
+/** Records the browser's own notifications, which are not visible in a headless browser. */
 async function noteNotifications(context: BrowserContext): Promise<string[]> {
   const noted: string[] = []
   await context.exposeFunction('noteNotification', (body: string) => noted.push(body))
@@ -247,7 +247,7 @@ describe('the palette', () => {
   }
   const entries = (page: Page) => page.getByRole('dialog').getByRole('option')
 
-  it('begins with sessions, and knows what can be done with the one that is open', async () => {
+  it('starts with sessions, and has the actions of the open one', async () => {
     const { page } = await openTab()
     const [id, other] = [await server.session('show a permission'), await server.session('help')]
     await openSession(page, server, id)
@@ -314,7 +314,7 @@ describe('the palette', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' })
   })
 
-  it('shows the keys that do the same', async () => {
+  it('shows the shortcuts of its entries', async () => {
     const { page } = await openTab()
     await openSession(page, server, await server.session('help'))
     await open(page)
@@ -327,7 +327,7 @@ describe('the palette', () => {
   })
 })
 
-it('keys are called as on the keyboard at hand', async () => {
+it('keys are named as on the keyboard of the platform', async () => {
   const { page, context } = await openTab()
   await page.goto(`${server.url}/settings/keys`)
   const first = page.getByRole('region', { name: 'Anywhere' }).locator('kbd').first()
@@ -339,7 +339,7 @@ it('keys are called as on the keyboard at hand', async () => {
   await page.getByRole('button', { name: 'Find in this session (⌘F)' }).waitFor()
 })
 
-it('are listed over the page that one is at, which stays as it is', async () => {
+it('keyboard shortcuts are listed over the current page, which does not change', async () => {
   const { page, complaints } = await openTab()
   const id = await server.session('help')
   await openSession(page, server, id)

@@ -4,7 +4,7 @@ import { consoleAtWork } from './console-at-work.ts'
 import { phone, seriousFindings } from './console-browser.ts'
 import { boxOf, eventually, openSession, panel, prompt } from './console-page.ts'
 
-/** Terminals: finding in them, their size, what they are called, and their end. */
+/** Terminals: searching in them, their size, their names, and their end. */
 const { server, openTab } = consoleAtWork()
 
 async function openTerminal(page: Page) {
@@ -13,7 +13,7 @@ async function openTerminal(page: Page) {
   const terminals = panel(page, 'Terminals')
   await terminals.getByRole('button', { name: 'Open a terminal' }).click()
   await terminals.locator('.xterm-helper-textarea').waitFor({ state: 'attached' })
-  // What is typed before the shell reads may be lost to it, as in any terminal.
+  // Input before the shell reads may be lost, as in any terminal.
   await screenSays(page, /[$#]/)
   return terminals
 }
@@ -30,7 +30,7 @@ async function screenSays(page: Page, words: string | RegExp): Promise<void> {
   await eventually(() => screenOf(page).textContent()).toMatch(words)
 }
 
-it("is left by a key, since Tab is the shell's", async () => {
+it('a terminal is left with F6, because Tab belongs to the shell', async () => {
   const { page } = await openTab()
   const terminals = await openTerminal(page)
   const typing = terminals.locator('.xterm-helper-textarea')
@@ -43,12 +43,12 @@ it("is left by a key, since Tab is the shell's", async () => {
   await eventually(() => prompt.evaluate(hasFocus)).toBe(true)
 })
 
-describe('what is typed', () => {
+describe('keyboard input', () => {
   const focused = (page: Page) => page.evaluate(() => document.activeElement?.getAttribute('aria-label'))
   const inShell = (page: Page) =>
     eventually(() => page.evaluate(() => document.activeElement?.className)).toBe('xterm-helper-textarea')
 
-  it('goes to the prompt when the page was loaded or a session chosen, whatever is beside it', async () => {
+  it('goes to the prompt after a page load or a choice of session, whatever panel is open', async () => {
     const { page, context, complaints } = await openTab()
     const other = await server.session('show markdown for the other session')
     const terminals = await openTerminal(page)
@@ -70,7 +70,7 @@ describe('what is typed', () => {
     await page.keyboard.type(' more')
     expect(await prompt(page).inputValue()).toBe('once more')
 
-    // One click anywhere in the terminal, also beside its text, is asking to write in it.
+    // One click anywhere in the terminal, even beside its text, focuses it.
     for (const [x, y] of [
       [40, 20],
       [6, 200],
@@ -92,7 +92,7 @@ describe('what is typed', () => {
     expect(complaints).toEqual([])
   })
 
-  it('goes to the shell that was asked for: by its tab, by the button of the panel, by the palette', async () => {
+  it('goes to the shell that was chosen: by its tab, by the button of the panel, by the palette', async () => {
     const { page, complaints } = await openTab()
     const terminals = await openTerminal(page)
     await inShell(page)
@@ -115,7 +115,7 @@ describe('what is typed', () => {
     expect(complaints).toEqual([])
   })
 
-  it('goes to the prompt when the terminal it went to is closed, and not to the one beside it', async () => {
+  it('goes to the prompt when its terminal is closed, and not to the next terminal', async () => {
     const { page } = await openTab()
     const terminals = await openTerminal(page)
     await terminals.getByRole('button', { name: 'New terminal' }).click()
@@ -127,7 +127,7 @@ describe('what is typed', () => {
 })
 
 describe('finding in a terminal', () => {
-  it('counts what it finds, goes through it, and gives the keys back to the shell', async () => {
+  it('counts the matches, goes through them, and returns the focus to the shell', async () => {
     const { page, complaints } = await openTab()
     const terminals = await openTerminal(page)
     await type(page, 'for n in $(seq 120); do echo "line-$n $((n % 40))needle"; done; echo end-$((1+1))')
@@ -166,7 +166,7 @@ describe('finding in a terminal', () => {
     expect(complaints).toEqual([])
   })
 
-  it('is in reach on a phone, where tabs are closed by a finger', async () => {
+  it('works on a phone, where tabs can be closed by touch', async () => {
     const { page } = await openTab(phone)
     const terminals = await openTerminal(page)
     await terminals.getByRole('button', { name: /^Find in the terminal/ }).tap()
@@ -211,7 +211,7 @@ describe('a terminal', () => {
     expect(complaints).toEqual([])
   })
 
-  it('is told from others by its name and what runs in it, and asks before it ends that', async () => {
+  it('is identified by its name and the running program, and asks before it ends that program', async () => {
     const { page, complaints } = await openTab()
     const terminals = await openTerminal(page)
     const tabs = async () => (await terminals.getByRole('button', { name: /^Close (?!panel)/ }).all()).length

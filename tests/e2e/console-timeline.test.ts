@@ -22,7 +22,7 @@ const turnsEnded = async (id: string) =>
 
 const timeline = (page: Page) => page.getByTestId('timeline')
 
-/** Within what the timeline shows, so neither under the card nor out of sight. */
+/** Inside the visible part of the timeline, so neither under the card nor out of sight. */
 async function isInSight(page: Page, words: RegExp): Promise<boolean> {
   const row = conversation(page).getByRole('article').filter({ hasText: words }).last()
   if ((await row.count()) === 0) return false
@@ -30,13 +30,13 @@ async function isInSight(page: Page, words: RegExp): Promise<boolean> {
   return box.top >= frame.top - 1 && box.bottom <= frame.bottom + 1
 }
 
-describe('what waits for an answer', () => {
+describe('an open request', () => {
   const screens = [
     { name: 'a wide screen', options: { viewport: { width: 1280, height: 700 } } },
     { name: 'a phone', options: phone },
   ]
   it.each(screens)(
-    'takes room from the conversation and hides nothing of it, on $name',
+    'takes space from the conversation and covers none of it, on $name',
     async ({ options }) => {
       const { page, context, complaints } = await openTab(options)
       await longSession(page)
@@ -62,7 +62,7 @@ describe('what waits for an answer', () => {
     },
   )
 
-  it('does not pull a reader down who has scrolled up', async () => {
+  it('does not move a reader who has scrolled up', async () => {
     const { page, context } = await openTab({ viewport: { width: 1280, height: 700 } })
     const id = await longSession(page)
     await timeline(page).hover()
@@ -87,7 +87,7 @@ describe('what waits for an answer', () => {
 })
 
 describe('a phone', () => {
-  it('shows mode, model and effort whole, above the buttons', async () => {
+  it('shows the whole mode, model and effort above the buttons', async () => {
     const { page, context } = await openTab(phone)
     await openSession(page, server, await server.session('hang'))
     await page.getByRole('button', { name: /^Stop/ }).waitFor()

@@ -15,10 +15,10 @@ import {
   tapOnCard,
 } from './console-page.ts'
 
-/** The console under a finger. */
+/** The console on a touch screen. */
 const { server, openTab } = consoleAtWork()
 
-/** What can be pressed and is less than a finger high. Links inside running text are as high as the text. */
+/** Elements that can be pressed and are lower than a finger. Links inside running text are as high as the text. */
 function tooSmall(page: Page): Promise<string[]> {
   return page.evaluate(() =>
     [...document.querySelectorAll<HTMLElement>('button, summary, a[href], select')]
@@ -35,7 +35,7 @@ async function fits(page: Page): Promise<void> {
 }
 
 describe('on a phone', () => {
-  it('there is a way back from a session that is not there', async () => {
+  it('a session that does not exist has a way back', async () => {
     const { page } = await openTab(phone)
     await page.goto(`${server.url}/sessions/ses_nope`)
     await page.getByRole('heading', { name: 'Session not found' }).waitFor()
@@ -44,7 +44,7 @@ describe('on a phone', () => {
     await page.waitForURL(`${server.url}/`)
   })
 
-  it('the list of keys has keys', async () => {
+  it('the list of shortcuts has keys', async () => {
     const { page } = await openTab(phone)
     await page.goto(`${server.url}/settings/keys`)
     const section = page.getByRole('region', { name: 'In a terminal' })
@@ -57,7 +57,7 @@ describe('on a phone', () => {
     expect(await seriousFindings(page)).toEqual([])
   })
 
-  it('whatever can be pressed is as high as a finger: lists, settings, new session, inbox', async () => {
+  it('everything that can be pressed is as high as a finger: lists, settings, new session, inbox', async () => {
     const waiting = await server.session('show a permission')
     const { page } = await openTab(phone)
     await page
@@ -82,7 +82,7 @@ describe('on a phone', () => {
     await fits(page)
   })
 
-  it('whatever can be pressed is as high as a finger: rows, code, diffs, panels', async () => {
+  it('everything that can be pressed is as high as a finger: rows, code, diffs, panels', async () => {
     const folder = server.repository(`touched-${Date.now()}`)
     writeFileSync(join(folder, 'src/greet.ts'), "export const greet = () => 'Good morning'\n")
     writeFileSync(join(folder, 'src/part.ts'), "export const part = () => 'Goodbye'\n")

@@ -14,11 +14,11 @@ import {
   shows,
 } from './console-page.ts'
 
-/** How people find what they look for in the console. */
+/** How people find things in the console. */
 const { server, openTab } = consoleAtWork()
 
-describe('finding one’s way', () => {
-  it('to a message by its link, and to words by looking for them', async () => {
+describe('navigation', () => {
+  it('leads to a message by its link, and to text by a search', async () => {
     const { page, context } = await openTab()
     const id = await server.session('run a command')
     await openSession(page, server, id)
@@ -38,7 +38,7 @@ describe('finding one’s way', () => {
     await context.close()
   })
 
-  it('through the list: rename, pin, archive, delete and undo', async () => {
+  it('through the list can rename, pin, archive, delete and undo', async () => {
     const { page, context } = await openTab()
     const id = await server.session()
     await page.goto(`${server.url}/sessions/${id}`)
@@ -68,7 +68,7 @@ describe('finding one’s way', () => {
     await context.close()
   })
 
-  it('past what failed, which the list says in words and with a mark', async () => {
+  it('shows a failed session in the list with a word and a mark', async () => {
     const { page } = await openTab()
     const id = await server.session('fail, please')
     const row = page
@@ -85,7 +85,7 @@ describe('finding one’s way', () => {
     await eventually(() => row.getByText('Failed').count()).toBe(0)
   })
 
-  it('where an address leads nowhere', async () => {
+  it('shows "Page not found" at an unknown URL', async () => {
     const { page, context } = await openTab()
     for (const path of ['/nope', '/nope/at/all', '/settings/nothing']) {
       const answer = await page.goto(server.url + path)
@@ -98,7 +98,7 @@ describe('finding one’s way', () => {
     await context.close()
   })
 
-  it('to conversations that an agent keeps by itself, which go on here', async () => {
+  it("leads to conversations in an agent's own history, which continue here", async () => {
     rememberConversation(server.folder, { title: 'Water the herbs', reply: 'They are watered.' })
     const { page, context, complaints } = await openTab()
     const refused: string[] = []
@@ -123,7 +123,7 @@ describe('finding one’s way', () => {
     await context.close()
   })
 
-  it('by keyboard alone', async () => {
+  it('works by keyboard alone', async () => {
     const { page, context, complaints } = await openTab()
     await page.getByRole('radio', { name: /^Demo/ }).waitFor()
     await page.keyboard.press('Control+k')
@@ -158,7 +158,7 @@ describe('finding one’s way', () => {
     await context.close()
   })
 
-  it('to what waits, on a phone where a panel was left open in another session', async () => {
+  it('leads to open requests on a phone, even if a panel was left open in another session', async () => {
     const { page, context } = await openTab(phone)
     await openSession(page, server, await server.session('help'))
     await page.getByRole('button', { name: 'Changes' }).click()
@@ -176,7 +176,7 @@ describe('a new session', () => {
   const agentsHere = async () => (await server.call<{ agents: Agent[] }>('/api/agents')).agents
   const notice = (page: Page) => page.getByTestId('agent-notice')
 
-  it('says of an agent that is not signed in what to do, before anything is written', async () => {
+  it('says what to do about an agent that is not signed in, before anything is written', async () => {
     const agent = (await agentsHere()).find(({ found, signedIn }) => found && signedIn === false)
     if (!agent) throw new Error('Every agent is signed in, though this server has a home of its own.')
     const { page, complaints } = await openTab()
@@ -195,7 +195,7 @@ describe('a new session', () => {
     expect(complaints).toEqual([])
   })
 
-  it('says that the agent used last is not there, and which one is chosen instead', async () => {
+  it('says that the last used agent is missing, and which one is chosen instead', async () => {
     const agent = (await agentsHere()).find(({ found }) => !found)
     if (!agent) throw new Error('Every agent is on this machine.')
     const { page } = await openTab()
@@ -209,7 +209,7 @@ describe('a new session', () => {
     expect(await seriousFindings(page)).toEqual([])
   })
 
-  it('has a folder field that looks like one', async () => {
+  it('has a folder field that looks like a field', async () => {
     const { page } = await openTab()
     const label = page.locator('label', { has: page.getByRole('combobox', { name: 'Folder' }) })
     await label.getByText('Folder', { exact: true }).waitFor()
@@ -218,8 +218,8 @@ describe('a new session', () => {
   })
 })
 
-describe('what can be taken along', () => {
-  it('is every way that the server writes a session down', async () => {
+describe('an export', () => {
+  it('exists in every format of the server', async () => {
     const { page, context, complaints } = await openTab()
     const id = await server.session('help')
     await openSession(page, server, id)
@@ -264,7 +264,7 @@ describe('what can be taken along', () => {
 })
 
 describe('the palette', () => {
-  it('calls a place as the settings do', async () => {
+  it('names pages as the settings do', async () => {
     const { page } = await openTab()
     await page.getByRole('radio', { name: /^Demo/ }).waitFor()
     await page.keyboard.press('Control+k')
@@ -275,7 +275,7 @@ describe('the palette', () => {
     await eventually(() => here.textContent()).toBe('Rules and trust')
   })
 
-  it('takes what is typed, and gives the caret back', async () => {
+  it('takes typed text, and returns the focus', async () => {
     const { page } = await openTab()
     await page.getByRole('radio', { name: /^Demo/ }).waitFor()
     await page.keyboard.press('Control+k')

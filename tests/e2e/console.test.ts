@@ -76,7 +76,7 @@ describe('the first five minutes', () => {
 })
 
 describe('requests', () => {
-  it('are answered by keys, with a reason where one is given', async () => {
+  it('are answered by keys, with an optional reason', async () => {
     const { page, context } = await openTab()
     await openSession(page, server, await server.session('show a permission'))
     await card(page).getByRole('button', { name: 'Deny with reason' }).click()
@@ -87,7 +87,7 @@ describe('requests', () => {
     await context.close()
   })
 
-  it('are questions too: options, several, words of one’s own', async () => {
+  it('are questions too: one option, several options, free text', async () => {
     const { page, context, complaints } = await openTab()
     await openSession(page, server, await server.session('ask me'))
     await card(page).getByText('Where should the data live?').waitFor()
@@ -106,7 +106,7 @@ describe('requests', () => {
     await context.close()
   })
 
-  it('are plans, approved and then ticked off beside the conversation', async () => {
+  it('are plans too, approved and then ticked off beside the conversation', async () => {
     const { page, context } = await openTab()
     await openSession(page, server, await server.session('make a plan'))
     await card(page).getByText('Write a failing test').waitFor()
@@ -120,7 +120,7 @@ describe('requests', () => {
     await context.close()
   })
 
-  it('come from subagents, whose work is nested under them', async () => {
+  it('may come from subagents, whose work is nested under them', async () => {
     const { page, context } = await openTab()
     await openSession(page, server, await server.session('use a subagent'))
     await card(page).getByText('npx knip').waitFor()
@@ -158,7 +158,7 @@ describe('requests', () => {
     await context.close()
   })
 
-  it('are not put where a rule refuses that was written in the settings', async () => {
+  it('are not shown if a rule from the settings denies them', async () => {
     const { page, context, complaints } = await openTab()
     await page.goto(`${server.url}/settings/permissions`)
     await page.getByRole('button', { name: 'Add a rule' }).click()
@@ -200,7 +200,7 @@ describe('requests', () => {
 })
 
 describe('prompts', () => {
-  it('wait their turn, can be taken back and written anew', async () => {
+  it('are queued, and can be withdrawn and edited', async () => {
     const { page, context } = await openTab()
     await openSession(page, server, await server.session('hang'))
     await shows(page, /do nothing now/)
@@ -224,7 +224,7 @@ describe('prompts', () => {
     await context.close()
   })
 
-  it('can steer the turn that runs', async () => {
+  it('can steer the running turn', async () => {
     const { page, context } = await openTab()
     await openSession(page, server, await server.session('hang'))
     await shows(page, /do nothing now/)
@@ -245,7 +245,7 @@ describe('prompts', () => {
     await context.close()
   })
 
-  it('complete commands of the agent, and bring the last one back', async () => {
+  it('complete commands of the agent, and recall the last one', async () => {
     const { page, context } = await openTab()
     await openSession(page, server, await server.session('think'))
     await shows(page, /second way is better/)
@@ -260,7 +260,7 @@ describe('prompts', () => {
     await context.close()
   })
 
-  it('take pictures along', async () => {
+  it('take images', async () => {
     const { page, context } = await openTab()
     await openSession(page, server, await server.session())
     const bytes = Buffer.from(
@@ -354,8 +354,8 @@ describe('a phone', () => {
   })
 })
 
-describe('what an agent writes', () => {
-  it('stays words, whatever it is', async () => {
+describe('text of an agent', () => {
+  it('is shown as text, whatever it contains', async () => {
     const { page, context, complaints } = await openTab()
     const hostile =
       '<img src=x onerror=alert(1)> <script>alert(2)</script> [x](javascript:alert(3)) <b>bold</b>'
@@ -368,7 +368,7 @@ describe('what an agent writes', () => {
   })
 })
 
-describe('everyone can use it', () => {
+describe('the console is accessible', () => {
   const looks = [
     { name: 'wide and light', options: { colorScheme: 'light' as const } },
     { name: 'on a phone and dark', options: { ...phone, colorScheme: 'dark' as const } },

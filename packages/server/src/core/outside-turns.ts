@@ -61,8 +61,30 @@ function isWordless(parts: readonly PromptPart[]): boolean {
 
 const outsideEnd = { outcome: 'completed', stopReason: 'imported' } as const
 
-/** The drafts that a turn from outside adds to the log, by the same rules as a live turn. */
-export function outsideDrafts(state: SessionState, turn: RecordedTurn, ids: Ids, now: number): EventDraft[] {
+/** The drafts that turns from outside add to the log. */
+export function outsideDrafts(
+  state: SessionState,
+  turns: readonly RecordedTurn[],
+  ids: Ids,
+  now: number,
+): EventDraft[] {
+  const drafts: EventDraft[] = []
+  let after = state
+  for (const turn of turns) {
+    const added = draftsOfTurn(after, turn, ids, now)
+    drafts.push(...added.drafts)
+    after = added.after
+  }
+  return drafts
+}
+
+/** Follows the same rules as a live turn. */
+function draftsOfTurn(
+  state: SessionState,
+  turn: RecordedTurn,
+  ids: Ids,
+  now: number,
+): { drafts: EventDraft[]; after: SessionState } {
   const drafts: EventDraft[] = []
   let after = state
   const add = (more: readonly EventDraft[]) => {
@@ -91,7 +113,7 @@ export function outsideDrafts(state: SessionState, turn: RecordedTurn, ids: Ids,
     step.commit()
   }
   add(endTurn(after, outsideEnd, now))
-  return drafts
+  return { drafts, after }
 }
 
 /** Settings and totals are left out: the agent that is started next reports its own. */

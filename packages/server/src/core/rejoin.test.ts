@@ -32,7 +32,7 @@ async function world(can: readonly CapabilityName[] = ['resume', 'rejoin']) {
       previewRewind: async () => ({ files: [], notes: [] }),
     }
   }, can)
-  const reading: { failure?: Error } = {}
+  const reading: { failure?: Error; meanwhile?: () => Promise<unknown> } = {}
   const adapter = (scripted: AgentAdapter): AgentAdapter => {
     const odd = agent.adapter(scripted)
     return {
@@ -41,6 +41,7 @@ async function world(can: readonly CapabilityName[] = ['resume', 'rejoin']) {
         list: async () => [],
         async *read() {
           if (reading.failure) throw reading.failure
+          await reading.meanwhile?.()
           yield* record
         },
       },
@@ -184,6 +185,27 @@ it('reads the record for the next prompt if the one that it was to be read for w
   await breaths(20)
   await say('four')
   expect(await said()).toEqual(['one', 'two', 'four'])
+})
+
+it('records what was said elsewhere after a turn that the agent begins while its record is read', async () => {
+  const { agent, session, said, notices, say, release, elsewhere, reading } = await world()
+  await say('one')
+  await release()
+  elsewhere('two')
+  elsewhere('three')
+  reading.meanwhile = async () => {
+    delete reading.meanwhile
+    agent.connections[1]?.say({ type: 'turn.started' })
+    await session.when(({ turn }) => turn !== undefined)
+  }
+  await session.command({ type: 'prompt.submit', text: 'four' })
+  await session.when(({ turn }) => turn?.cause?.by === 'agent')
+  await breaths(20)
+  expect(await notices()).toEqual([])
+  agent.connections[1]?.endTurn()
+  await session.when(({ turn, queue }) => !turn && queue.length === 0)
+  expect(await said()).toEqual(['one', '', 'two', 'three', 'four'])
+  expect(await notices()).toEqual(['info outside-turns'])
 })
 
 it('refuses to release the conversation of an agent that cannot resume', async () => {

@@ -47,18 +47,23 @@ export class Rejoin {
     this.#isRead = false
   }
 
-  /** Never throws: a record that cannot be read must not block the session. */
-  async run({ wasReleased }: { wasReleased: boolean }): Promise<void> {
+  /**
+   * Never throws: a record that cannot be read must not block the session. False: the agent has begun a turn of its own
+   * meanwhile, so nothing was recorded, and the record must be read again.
+   */
+  async run({ wasReleased }: { wasReleased: boolean }): Promise<boolean> {
     const { adapter, state } = this.#options
     const { connection } = state()
     this.#isRead = true
-    if (!adapter || connection?.agentSessionId === undefined) return
-    if (!adapter.capabilities.rejoin) return this.#record([], unknown(adapter))
+    if (!adapter || connection?.agentSessionId === undefined) return true
+    if (!adapter.capabilities.rejoin) return this.#notice(unknown(adapter))
     try {
       const difference = await this.#difference(adapter, connection.agentSessionId)
-      await this.#record(difference.turns, ...notices(adapter, difference))
+      const isRecorded = await this.#record(difference.turns, notices(adapter, difference))
+      if (!isRecorded) this.forget()
+      return isRecorded
     } catch (error) {
-      await this.#record([], unread(adapter, error, wasReleased))
+      return this.#notice(unread(adapter, error, wasReleased))
     }
   }
 
@@ -73,13 +78,20 @@ export class Rejoin {
     return differenceOf(record, ids, lastTurn?.endedAt ?? createdAt)
   }
 
-  /** A turn is recorded whole or not at all. */
-  async #record(turns: readonly RecordedTurn[], ...drafts: readonly EventDraft[]): Promise<void> {
+  /** Records the turns and the notices about them together, or nothing if a turn is open. */
+  async #record(turns: readonly RecordedTurn[], about: readonly EventDraft[]): Promise<boolean> {
     const { persist, ids, clock } = this.#options
-    if (drafts.length > 0) await persist(() => ({ drafts: [...drafts] }))
-    for (const turn of turns) {
-      await persist((state) => ({ drafts: state.turn ? [] : outsideDrafts(state, turn, ids, clock.now()) }))
-    }
+    if (turns.length === 0) return true
+    const events = await persist((state) => ({
+      drafts: state.turn ? [] : [...about, ...outsideDrafts(state, turns, ids, clock.now())],
+    }))
+    if (!events) throw new Error('it could not be recorded')
+    return events.length > 0
+  }
+
+  async #notice(draft: EventDraft): Promise<true> {
+    await this.#options.persist(() => ({ drafts: [draft] }))
+    return true
   }
 }
 

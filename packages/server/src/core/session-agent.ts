@@ -207,7 +207,9 @@ export class SessionAgent {
     this.#spokenElsewhere = false
     const wasReleased = this.#state.released !== undefined
     if (!this.connected && this.#adapter().capabilities.rejoin) await this.#startForRejoin()
-    if (this.#startFailure === undefined) await this.#rejoin.run({ wasReleased })
+    if (this.#startFailure !== undefined) return
+    const isDone = await this.#rejoin.run({ wasReleased })
+    if (!isDone) this.#spokenElsewhere = true
   }
 
   /**

@@ -1,8 +1,9 @@
 import { registerHooks } from 'node:module'
 
 /**
- * For examples with the AI SDK, in a checkout only: a package that it uses keeps TypeScript under the condition `source`,
- * too, which Node does not run from there. node --conditions=source --import ./examples/ai-sdk-in-checkout.ts examples/…
+ * For examples with the AI SDK, only in a checkout: one of its packages has TypeScript under the condition `source`, which
+ * Node does not run from node_modules.
+ * node --conditions=source --import ./examples/ai-sdk-in-checkout.ts examples/…
  */
 registerHooks({
   resolve: (specifier, context, next) =>

@@ -2,7 +2,7 @@ import { isKnown } from '@parley/protocol'
 import { builtInAdapters, createHost, createMemoryStore } from '@parley/server'
 
 /**
- * A program that decides what an agent may do: a standing rule for one thing, code for the rest.
+ * A program that answers permissions: a rule denies one command, code decides the rest.
  * node examples/approve-in-code.ts [agent] [prompt]
  */
 const [agent = 'demo', prompt = 'run things in parallel'] = process.argv.slice(2)

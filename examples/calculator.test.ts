@@ -3,7 +3,7 @@ import { createMemoryStore } from '@parley/server'
 import { adapterContract } from '@parley/server/testing'
 import { createCalculatorAdapter } from './calculator.ts'
 
-/** The contract of an adapter, on the calculator. For each thing that it declares: a prompt that makes it do that. */
+/** Runs the adapter contract on the calculator. Each declared capability needs a prompt that exercises it. */
 const divide = { prompt: 'How much is 42 / 6?' }
 const refuses = async () => {
   throw new ParleyError('agent_failed', 'The calculator does not start.')

@@ -5,9 +5,9 @@ import { capabilities, promptText } from '@parley/protocol'
 import { type AgentAdapter, type AgentConnection, type ConnectInput, createOutputQueue } from '@parley/server'
 
 /**
- * An agent of one's own. This one is a calculator that asks before it writes a result to result.txt; one that is a
- * program of its own would be started in `connect` and ended in `close`. What the port demands is written on its types,
- * and `adapterContract` of @parley/server/testing tries all of it: see calculator.test.ts.
+ * A custom agent: a calculator that asks before it writes a result to result.txt. An agent that is a program would be
+ * started in `connect` and ended in `close`. The types of the port describe what it requires, and `adapterContract` of
+ * @parley/server/testing tests all of it: see calculator.test.ts.
  */
 export function createCalculatorAdapter(): AgentAdapter {
   return {
@@ -31,7 +31,7 @@ function connect({ person, cwd }: ConnectInput): AgentConnection {
     queue.end()
   }
 
-  /** Told when it is stored, so the agent never runs ahead of its log. */
+  /** Resolves when the output is stored, so the agent never runs ahead of its log. */
   async function say(blockId: string, text: string) {
     for (const piece of text.match(/\S+\s*/g) ?? []) {
       await queue.put({ type: 'text.streamed', blockId, text: piece })

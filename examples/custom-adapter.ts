@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os'
 import { createHost, createMemoryStore } from '@parley/server'
 import { createCalculatorAdapter } from './calculator.ts'
 
-/** A host with an agent of one's own, which is in calculator.ts. node examples/custom-adapter.ts */
+/** A host with a custom agent, defined in calculator.ts. node examples/custom-adapter.ts */
 const host = await createHost({ adapters: [createCalculatorAdapter()], store: createMemoryStore() })
 const { id } = await host.create({ agent: 'calculator', cwd: tmpdir(), prompt: 'How much is 42 / 6?' })
 for await (const event of host.events(id)) {

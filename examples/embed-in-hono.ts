@@ -7,7 +7,7 @@ import { builtInAdapters, createHost, createMemoryStore } from '@parley/server'
 import { createEmbedded } from '@parley/server/embed'
 import { Hono } from 'hono'
 
-/** The same inside a Hono app on Node, behind its own sign-in. node examples/embed-in-hono.ts [port] */
+/** Embeds Parley in a Hono app on Node, behind the app's own sign-in. node examples/embed-in-hono.ts [port] */
 const host = await createHost({
   adapters: builtInAdapters({ env: process.env }),
   store: createMemoryStore(),

@@ -3,8 +3,8 @@ import { createScriptedAdapter } from '@parley/server/testing'
 import { z } from 'zod'
 
 /**
- * A tool of this program's that agents can call. The agent here plays a script, so that the example needs no account: put
- * builtInAdapters({ env: process.env }) in its place and "claude" below, and the model decides to call it.
+ * A host tool: a tool of this program that agents can call. The agent here plays a script, so that the example needs no
+ * account. With builtInAdapters({ env: process.env }) in its place and "claude" below, the model decides when to call it.
  */
 const tickets = new Map([['7', 'The door sticks.']])
 

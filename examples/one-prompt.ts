@@ -1,6 +1,6 @@
 import { builtInAdapters, createHost, createMemoryStore } from '@parley/server'
 
-/** One prompt and its answer. node examples/one-prompt.ts [agent] [prompt] */
+/** Sends one prompt and prints its answer. node examples/one-prompt.ts [agent] [prompt] */
 const [agent = 'demo', prompt = 'Say hello'] = process.argv.slice(2)
 
 const host = await createHost({

@@ -4,7 +4,7 @@ import { isKnown, type SessionEvent } from '@parley/protocol'
 import { builtInAdapters, createHost, openSqliteStore } from '@parley/server'
 
 /**
- * What an agent writes, while it writes it. The session is kept: the same program goes on with it the next time.
+ * Prints what an agent writes as it arrives. The session is stored: the next run of this program continues it.
  * node examples/stream-to-terminal.ts [database] [agent] [prompt]
  */
 const kept = join(tmpdir(), 'parley-example.sqlite')

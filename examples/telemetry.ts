@@ -8,7 +8,7 @@ import {
   type EventMessage,
 } from '@parley/server'
 
-/** Watching a host: its events on a channel of Node, its metrics as text. node examples/telemetry.ts [agent] [prompt] */
+/** Observes a host: its events on a Node channel, its metrics as text. node examples/telemetry.ts [agent] [prompt] */
 const [agent = 'demo', prompt = 'usage'] = process.argv.slice(2)
 
 const ended = Promise.withResolvers<void>()

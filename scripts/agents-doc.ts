@@ -6,9 +6,9 @@ import type { AgentAdapter } from '../packages/server/src/core/agent-adapter.ts'
 import { capabilityCases } from '../packages/server/src/testing/adapter-contract/capability-cases.ts'
 
 /**
- * What each agent can do, from what its adapter declares. The contract suite fails where a declared capability is not
- * shown on the real program, so what is declared by an agent that has a contract test is proven.
- * `node --conditions=source scripts/agents-doc.ts` writes it; a test fails when it is stale.
+ * Writes docs/agents.md, the table of what each agent can do, from what its adapter declares. The contract suite fails if
+ * the real program does not show a declared capability, so the entries of an agent with a contract test are proven.
+ * `node --conditions=source scripts/agents-doc.ts` writes the page; a test fails when the page is stale.
  */
 const root = resolve(import.meta.dirname, '..')
 export const agentsDocFile = join(root, 'docs/agents.md')
@@ -89,7 +89,7 @@ function installOf({ install, id }: AgentAdapter): string {
   return id === 'claude' ? 'comes with Parley' : '–'
 }
 
-/** The agents whose contract is tested, by the names in the tests. */
+/** The agents that have a contract test, by their names in the tests. */
 function contractTests(): ReadonlySet<string> {
   const folder = join(root, 'packages/server/src/adapters')
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>

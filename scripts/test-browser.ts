@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { findProgram } from '../packages/server/src/adapters/find-program.ts'
 
 /**
- * Tests drive the console in a real Chromium. Where there is none, this asks the system's package manager for it; where
- * that is not possible, it says what to do.
+ * Tests run the console in a real Chromium. If none is installed, this script installs it with the system's package
+ * manager, or says what to do if that fails.
  */
 const found = process.env.PARLEY_CHROMIUM ?? findProgram({ name: 'chromium', env: process.env })
 if (found === undefined && !install()) {

@@ -2,8 +2,8 @@ import { readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 /**
- * Builds the page if it was never built or is older than anything it is made from. Runs before the server in
- * development; a published server brings the page along. Whatever goes wrong, the server starts: it has a plain page.
+ * Builds the page if it was never built or is older than its sources. Runs before the server in development; a published
+ * server contains the built page. If the build fails, the server still starts, with a plain page.
  */
 const root = resolve(import.meta.dirname, '../../..')
 const page = join(root, 'packages/server/dist/console/index.html')

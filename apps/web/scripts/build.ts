@@ -3,14 +3,14 @@ import { dirname, join, resolve } from 'node:path'
 import { build } from 'vite'
 
 /**
- * Builds the page beside the one that is there and then puts it in its place, file by file: a server that serves it
- * meanwhile has a whole page at every moment.
+ * Builds the page in a separate folder and then moves it into place file by file, so that a running server always serves
+ * a complete page.
  */
 const page = resolve(import.meta.dirname, '../../../packages/server/dist/console')
-/** On the same disk, and not in what is published. */
+/** On the same disk, so that files can be renamed, and not part of the published package. */
 const beside = resolve(import.meta.dirname, '../dist')
 
-// Whoever starts this may be a test: the page is the same.
+// A test may start this script with another NODE_ENV; the page must be the same.
 process.env.NODE_ENV = 'production'
 mkdirSync(page, { recursive: true })
 mkdirSync(beside, { recursive: true })
@@ -23,7 +23,7 @@ try {
     build: { outDir },
   })
   const files = filesIn(made)
-  // The document after all that it names, and the service worker, which fetches both, at the very end.
+  // The document comes after the files that it refers to; the service worker, which fetches both, comes last.
   for (const name of files.toSorted((one, other) => rank(one) - rank(other))) {
     mkdirSync(dirname(join(page, name)), { recursive: true })
     renameSync(join(made, name), join(page, name))

@@ -9,11 +9,11 @@ import type { Browser, Page } from 'playwright-core'
 import { ConsoleServer, commit, launchBrowser, openTab, phone } from '../../../tests/e2e/console-browser.ts'
 
 /**
- * Makes the pictures of the console in docs/pictures, each light and dark, with the demo agent at work. Run by hand:
+ * Creates the screenshots of the console in docs/pictures, each in light and dark, with the demo agent. Run by hand:
  * `node --conditions=source apps/web/scripts/pictures.ts`.
  */
 const pictures = resolve(import.meta.dirname, '../../../docs/pictures')
-/** Folders are shown with their whole path, so they lie where everybody has the same one. */
+/** The console shows whole paths, so the folders are in a place with the same path on every machine. */
 const projects = join(tmpdir(), 'projects')
 let commands = 0
 
@@ -100,7 +100,7 @@ async function show(page: Page, path: string): Promise<void> {
   await page.getByTestId('request').first().waitFor()
 }
 
-/** After the highlighter and the fonts, and with no mark of the pointer anywhere. */
+/** Takes the screenshot after highlighting is done and fonts are loaded, with the pointer out of the way. */
 async function take(page: Page, name: string): Promise<void> {
   await page.mouse.move(0, 0)
   await page.evaluate(() => document.fonts.ready)
@@ -108,7 +108,7 @@ async function take(page: Page, name: string): Promise<void> {
   writeFileSync(join(pictures, `${name}.png`), packed(await page.screenshot()))
 }
 
-/** The same picture in fewer bytes: the browser writes it in a hurry. */
+/** Compresses a PNG again: the browser's encoder favours speed over size. */
 function packed(png: Buffer): Buffer {
   const chunks: { type: string; data: Buffer }[] = []
   for (let at = 8; at < png.length; ) {
@@ -126,7 +126,7 @@ function packed(png: Buffer): Buffer {
   return Buffer.concat([png.subarray(0, 8), ...kept.map(chunkOf)])
 }
 
-/** Rows as they are instead of as differences from their neighbours: flat surfaces repeat themselves better. */
+/** Removes the PNG row filters: unfiltered flat surfaces compress better. */
 function plainRows(rows: Buffer, header: Buffer): Buffer {
   const size = header[9] === 6 ? 4 : 3
   const width = header.readUInt32BE(0) * size + 1
@@ -143,7 +143,7 @@ function plainRows(rows: Buffer, header: Buffer): Buffer {
   return plain
 }
 
-/** The one of the three that the others point to, as the format has it. */
+/** The Paeth predictor of the PNG format. */
 function nearest(left: number, above: number, corner: number): number {
   const guess = left + above - corner
   const [fromLeft, fromAbove, fromCorner] = [left, above, corner].map((one) => Math.abs(guess - one))
@@ -159,7 +159,7 @@ function chunkOf({ type, data }: { type: string; data: Buffer }): Buffer {
   return Buffer.concat([length, named, sum])
 }
 
-/** Sessions as after a morning's work: some done, some at it, some that wait. */
+/** Creates sessions as after a morning's work: some done, some working, some with open requests. */
 async function prepare(): Promise<Sessions> {
   const [garden, library, kitchen] = [makeGarden(), makeFolder('library'), makeFolder('kitchen')]
   await settled(await start(kitchen, 'What markdown looks like', 'show markdown'))

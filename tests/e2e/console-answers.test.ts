@@ -172,7 +172,7 @@ describe('an answer that is given while the server is unreachable', () => {
     expect(await later.getByText('was not sent').count()).toBe(0)
   })
 
-  it('that was never sent is reported if the request is no longer open', async () => {
+  it('that was never sent is discarded with a message if the request is no longer open', async () => {
     const { door, page, context } = await openThroughDoor()
     const id = await asked('show a permission', page, door)
     await shut({ door, page, context })

@@ -24,7 +24,7 @@ const begin = (prompt: unknown, settings: object = {}) =>
   server.call<{ id: string }>('/api/sessions', { agent: 'claude', cwd: server.project, prompt, ...settings })
 
 describe('a background task', () => {
-  it('is shown after its turn, asks on a card, and reports by itself', async () => {
+  it('is shown after its turn, asks on a card, and reports in a turn of its own', async () => {
     const { page, context, complaints } = await openTab()
     const go = join(home, 'go-card')
     const { prompt, says } = claudeScenarios(home).background.asks(go)

@@ -138,7 +138,7 @@ describe('a request of Claude Code', () => {
     await context.close()
   })
 
-  it('for an answer to a question reaches the model with that answer', async () => {
+  it('for an answer is answered, and the answer reaches the model', async () => {
     const { page, context, complaints } = await openTab()
     const options = [
       { label: 'red', description: 'warm' },
@@ -242,7 +242,7 @@ it('a phone shows who pays, and which project it is', async () => {
   }
 })
 
-it('Parley knows everything that Claude Code sent in these sessions', async () => {
+it('Parley recognises every message that Claude Code sent in these sessions', async () => {
   const { sessions } = await server.call<{ sessions: { id: string }[] }>('/api/sessions?limit=100')
   expect(sessions.length).toBeGreaterThan(0)
   const unknown: unknown[] = []

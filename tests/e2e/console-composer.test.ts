@@ -255,7 +255,7 @@ describe('a prompt that is refused', () => {
     ])
   })
 
-  it('is not accepted with more attachments than the server takes, which is said at once', async () => {
+  it("takes no attachment beyond the server's limit, and says so at once", async () => {
     const { page } = await openTab()
     await openSession(page, server, await server.session())
     await attach(page, picture('one.png', 5_000_000), picture('two.png', 5_000_000), picture('three.png'))

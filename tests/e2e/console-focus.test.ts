@@ -266,7 +266,7 @@ describe('in the list of sessions the focus', () => {
     page
       .locator('[data-session]')
       .evaluateAll((rows) => rows.map((row) => row.getAttribute('data-session') ?? ''))
-  /** By keyboard. Returns the session below. */
+  /** Chooses a menu entry by keyboard. Returns the session that was below. */
   const choose = async (page: Page, id: string, entry: string) => {
     await rowOf(page, id).getByRole('link').focus()
     await page.keyboard.press('ArrowRight')

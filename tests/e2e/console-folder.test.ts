@@ -46,7 +46,7 @@ describe('the folder', () => {
     await context.close()
   })
 
-  it('that does not exist is reported at its field', async () => {
+  it('that does not exist or is a file is reported at its field', async () => {
     writeFileSync(join(server.folder, 'a-file'), '')
     const { page, context, complaints } = await openTab()
     await page.getByRole('radio', { name: /^Demo/ }).check()
@@ -62,7 +62,7 @@ describe('the folder', () => {
     ] as const) {
       await folder.fill(join(server.folder, name))
       await folder.press('Escape')
-      // When the field loses the focus, and then without taking the focus back.
+      // The problem is shown when the field loses the focus, and does not take the focus back.
       await prompt(page).focus()
       await eventually(said).toMatch(words)
       expect(await prompt(page).evaluate((field) => field === document.activeElement)).toBe(true)

@@ -158,7 +158,7 @@ async function stillWorks(page: Page): Promise<void> {
   await page.getByPlaceholder('Search sessions and commands').waitFor({ state: 'detached' })
 }
 
-/** The number of elements: a bounded part of unbounded content is shown. */
+/** The number of elements on the page, which stays limited however large the content is. */
 const elements = (page: Page) => page.evaluate(() => document.querySelectorAll('*').length)
 
 describe('the page stays usable with unbounded content', () => {
@@ -259,7 +259,7 @@ describe('the page is not fooled by deceptive content', () => {
         .count(),
     ).toBe(3)
     const text = (await page.locator('body').textContent()) ?? ''
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the test is about control characters
     expect(text.match(/[\u0000-\u0008\u001b\u202a-\u202e\u2066-\u2069]/g)).toBeNull()
     expect(await page.title()).toBe('hidden letters · Parley')
     expect(

@@ -13,7 +13,7 @@ import {
   shows,
 } from './console-page.ts'
 
-/** The console on a failing network: what it keeps, and which hosts it contacts. */
+/** The console on a failing network: its cache, its outbox and its notifications. */
 const { server, openTab, openThroughDoor } = consoleBehindDoor()
 
 const submit = (id: string, text: string) =>
@@ -118,7 +118,7 @@ describe('notifications', () => {
     return noted
   }
 
-  it('come once over all tabs, and never for old requests or those that are being looked at', async () => {
+  it('come once for all tabs, and never for old requests or the session in view', async () => {
     const old = await server.session('show a permission, long ago')
     await eventually(async () => (await waitingIn(old)).length).toBe(1)
     const { page, context, complaints } = await openTab({ permissions: ['notifications'] })

@@ -161,7 +161,7 @@ describe('changes', () => {
     await said.click()
     const atFile = () => page.evaluate(() => document.activeElement?.textContent)
     await eventually(atFile).toContain('Msrc/greet.ts')
-    // Closed and opened again, it is about no file.
+    // After it was closed and opened again, the panel has no note about a file.
     await page.getByRole('button', { name: 'Close panel' }).click()
     rmSync(join(folder, 'src/greet.ts'))
     writeFileSync(join(folder, 'src/greet.ts'), greeting('Hello'))
@@ -194,7 +194,7 @@ describe('changes', () => {
 })
 
 describe('a panel', () => {
-  it('is beside the conversation on a small screen too, and hides neither it nor half of a list', async () => {
+  it('is beside the conversation on a small screen too, and hides the session list', async () => {
     const { page, complaints } = await openTab({ viewport: { width: 900, height: 700 } })
     const changes = await openChanges(page, repository('beside'))
     await changes.getByText('No changes since').waitFor()
@@ -323,7 +323,7 @@ describe('collapsed rows', () => {
 })
 
 describe('the page', () => {
-  it('is fetched each time, and its assets only once', async () => {
+  it('is fetched on every load, while assets with a hashed name are cached for good', async () => {
     const { page } = await openTab({ serviceWorkers: 'block' })
     const kept = new Map<string, string>()
     page.on('response', (response) => {

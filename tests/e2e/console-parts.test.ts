@@ -131,7 +131,7 @@ describe('open requests', () => {
     ])
   })
 
-  it('are unknown to a page that has no copy, which says so', async () => {
+  it('are unknown without the server if the browser has no copy, and the page says so', async () => {
     const { door, page, context, url } = await openThroughDoor()
     await page.evaluate(
       () =>

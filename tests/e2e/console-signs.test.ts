@@ -165,7 +165,7 @@ describe('the list', () => {
 describe('the link "All sessions"', () => {
   const allSessions = (page: Page) => page.getByRole('main').getByRole('link', { name: 'All sessions' })
 
-  it('leads to the search of the list', async () => {
+  it('opens the session list and focuses its search field', async () => {
     const { page } = await openTab()
     for (const nowhere of ['/nope', '/sessions/ses_nope']) {
       await page.goto(server.url + nowhere)
@@ -177,7 +177,7 @@ describe('the link "All sessions"', () => {
     }
   })
 
-  it('leads to the page of the list on a phone', async () => {
+  it('opens the session list as a page on a phone', async () => {
     const { page } = await openTab(phone)
     await page.goto(`${server.url}/nope`)
     await allSessions(page).tap()

@@ -8,7 +8,7 @@ describe('the failure of a session', () => {
     [{ outcome: 'failed', code: 'agent_failed' }, 'Failed'],
     [{ outcome: 'failed' }, 'Failed'],
     [{ outcome: 'unknown' }, 'Interrupted'],
-  ] as const)('%j is said as %s', (failure, words) => {
+  ] as const)('%j is shown as %s', (failure, words) => {
     expect(failureWords({ status: 'idle', failure })).toBe(words)
   })
 

@@ -148,7 +148,10 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   const { trusts, ...trust } = await createFolderTrust({
     ...options,
     clock,
-    changed: () => sessions.each((session) => session.refresh()),
+    changed: () => {
+      spares.leaveFolders()
+      sessions.each((session) => session.refresh())
+    },
   })
   const environment = await createEnvironments({
     ...options,

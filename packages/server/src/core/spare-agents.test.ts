@@ -14,7 +14,9 @@ type Prepared = {
 }
 
 /** A host whose agent can be started without a session, and the spares that were started. */
-async function world(options: HostUnderTestOptions & { refuses?: boolean; slow?: Promise<void> } = {}) {
+async function world(
+  options: HostUnderTestOptions & { refuses?: boolean; hangs?: boolean; slow?: Promise<void> } = {},
+) {
   const agent = oddAgent(
     (connection) => ({
       async send() {
@@ -49,6 +51,7 @@ async function world(options: HostUnderTestOptions & { refuses?: boolean; slow?:
           enter: async ({ cwd }) => void one.entered.push(cwd),
           async connect(session) {
             one.state = 'taken'
+            if (options.hangs) await hang(session.signal)
             if (options.refuses) throw new Error('This folder is not served.')
             return odd.connect(session)
           },
@@ -212,6 +215,27 @@ it('starts the agent as usual when the spare cannot serve the session', async ()
   expect(problems).toEqual(['use an agent that was kept started: Error: This folder is not served.'])
 })
 
+it('starts the agent as usual when the spare hangs', async () => {
+  const { create, spare, run, cold, agent, time } = await world({ hangs: true })
+  await run()
+  const kept = await spare()
+  const session = await create({ prompt: 'hello' })
+  await until(() => kept.state === 'taken')
+  time.advance(10_000)
+  await session.when(({ turns }) => turns === 1)
+  expect(cold).toHaveLength(2)
+  expect(agent.texts).toEqual(['hello', 'hello'])
+})
+
+it('closes a spare in a folder when the trust in a folder changes', async () => {
+  const { host, cwd, prepared } = await world()
+  await host.trust(cwd)
+  await host.prepareSession({ agent: 'scripted', cwd })
+  expect(prepared[0]?.entered).toEqual([cwd])
+  await host.distrust(cwd)
+  await until(() => prepared[0]?.state === 'closed')
+})
+
 it('does not use a spare that has ended, or whose configuration has changed since its start', async () => {
   const { run, spare, cold } = await world()
   await run()
@@ -240,3 +264,7 @@ it('leaves no process running when the host closes while a spare is starting', a
   await Promise.all([preparing, closed])
   expect(prepared[0]?.state).toBe('closed')
 })
+
+function hang(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('Given up.'))))
+}

@@ -28,6 +28,8 @@ export type SpareAgents = {
   expectIn(adapter: AgentAdapter, session: Expected): Promise<void>
   /** Closes the spares whose agent was reconfigured or removed. */
   refresh(): void
+  /** Closes the spares that wait in a folder: which folders are trusted has changed. */
+  leaveFolders(): void
   close(): Promise<void>
 }
 
@@ -52,6 +54,8 @@ export type SpareAgentsOptions = {
 
 /** The delay between the start of a session and the start of the next spare. */
 const laterMs = 2_000
+/** How long a spare may take to serve a session. A process that hangs must not cost the session its own start. */
+const takeMs = 10_000
 /** How often the free memory is checked, while a spare is kept. */
 const memoryCheckMs = 10_000
 
@@ -129,6 +133,20 @@ export function createSpareAgents(options: SpareAgentsOptions): SpareAgents {
     closing.add(closed)
   }
 
+  /** A spare that does not take the session in time is given up. */
+  async function give(agent: PreparedAgent, input: ConnectInput): Promise<AgentConnection | undefined> {
+    const late = new AbortController()
+    const stopWaiting = clock.after(takeMs, () => late.abort())
+    try {
+      return await agent.connect({ ...input, signal: AbortSignal.any([input.signal, late.signal]) })
+    } catch (error) {
+      if (!input.signal.aborted) problem(error, 'use an agent that was kept started')
+      return undefined
+    } finally {
+      stopWaiting()
+    }
+  }
+
   const stopLater = new Set<() => void>()
 
   return {
@@ -143,10 +161,7 @@ export function createSpareAgents(options: SpareAgentsOptions): SpareAgents {
         drop(adapter.id, spare)
         return undefined
       }
-      return agent.connect(input).catch((error: unknown) => {
-        if (!input.signal.aborted) problem(error, 'use an agent that was kept started')
-        return undefined
-      })
+      return give(agent, input)
     },
     expectAnother(adapter, like) {
       if (isClosed || limits.maxSpares === 0 || !fits(adapter, like)) return
@@ -182,6 +197,9 @@ export function createSpareAgents(options: SpareAgentsOptions): SpareAgents {
         const adapter = adapters.get(id)
         if (!adapter || adapter.revision !== spare.revision) drop(id, spare)
       }
+    },
+    leaveFolders() {
+      for (const [id, spare] of spares) if (spare.place !== undefined) drop(id, spare)
     },
     async close() {
       isClosed = true

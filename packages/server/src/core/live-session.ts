@@ -32,7 +32,7 @@ import { SessionAgent } from './session-agent.ts'
 import { createSessionLog, type SessionLog, type SessionLogOptions } from './session-log.ts'
 import type { SessionStore } from './session-store.ts'
 import type { SpareAgents } from './spare-agents.ts'
-import { answeredTask, goOnWithTask, onlyWait } from './task-plans.ts'
+import { answeredTask, goOnWithTask, isWanted, onlyWait } from './task-plans.ts'
 import { createTimers } from './timers.ts'
 import * as plans from './turn-plans.ts'
 
@@ -294,7 +294,9 @@ export class LiveSession {
     const { ids } = this.#options
     if (this.#stopping || !this.#isRecovered) return
     if (!turn) {
-      if (answeredTask(this.state)) {
+      const task = answeredTask(this.state)
+      if (task) {
+        if (isWanted(task)) await this.#agent.rejoin()
         const fresh = { turnId: ids('trn'), promptId: ids('prm') }
         await this.#persist((state) => goOnWithTask(state, fresh))
         return

@@ -1,10 +1,34 @@
 import { type CapabilityName, ParleyError, promptText } from '@parley/protocol'
 import { expect, it, onTestFinished } from 'vitest'
 import { logProblems } from '../testing/invariants.ts'
-import type { AgentAdapter, AgentConnection, Remembered } from './agent-adapter.ts'
+import type {
+  AgentAdapter,
+  AgentConnection,
+  AgentOutput,
+  PermissionAsk,
+  Remembered,
+} from './agent-adapter.ts'
 import { hostUnderTest } from './host-under-test.ts'
 import { breaths, connectedAs, oddAgent, until } from './odd-agent-under-test.ts'
 import { differenceOf, type RecordedTurn } from './outside-turns.ts'
+
+const limits = { parkAfterMs: 1_000 }
+const make: PermissionAsk = { tool: 'Bash', kind: 'execute', title: 'make', input: { command: 'make' } }
+const work = { toolCallId: 'spawn', title: 'look around' }
+const spawned: AgentOutput = {
+  type: 'tool-call.called',
+  name: 'Task',
+  kind: 'subagent',
+  input: {},
+  ...work,
+}
+const task: AgentOutput = {
+  type: 'task.updated',
+  taskId: 'task_1',
+  status: 'running',
+  background: true,
+  ...work,
+}
 
 /** An agent that keeps its own record, to which other programs may add. */
 async function world(can: readonly CapabilityName[] = ['resume', 'rejoin']) {
@@ -24,9 +48,13 @@ async function world(can: readonly CapabilityName[] = ['resume', 'rejoin']) {
     if (failure) throw failure
     connection.say(connectedAs('own'))
     return {
-      async send({ prompt }) {
+      async send({ type, prompt }) {
+        if (type === 'continue') return connection.endTurn()
         record.push({ type: 'prompt', id: prompt.promptId, at: 1, parts: prompt.parts })
         connection.say({ type: 'text.written', blockId: prompt.promptId, text: 'heard' })
+        const text = promptText(prompt.parts)
+        if (text === 'ask') return void connection.input.person.permit(make)
+        if (text === 'look around') connection.say(spawned, task)
         connection.endTurn()
       },
       previewRewind: async () => ({ files: [], notes: [] }),
@@ -51,7 +79,7 @@ async function world(can: readonly CapabilityName[] = ['resume', 'rejoin']) {
       }),
     }
   }
-  const made = await hostUnderTest({ adapter })
+  const made = await hostUnderTest({ adapter, limits })
   onTestFinished(() => made[Symbol.asyncDispose]())
   const session = await made.create()
   const say = async (text: string) => {
@@ -69,8 +97,22 @@ async function world(can: readonly CapabilityName[] = ['resume', 'rejoin']) {
   const notices = async () =>
     (await session.events('agent.noticed')).map(({ level, code }) => `${level} ${code}`)
   const release = () => session.command({ type: 'session.release' })
-  const { host } = made
-  return { host, agent, session, say, said, notices, release, elsewhere, news, record, reading, problems }
+  const { host, time } = made
+  return {
+    host,
+    time,
+    agent,
+    session,
+    say,
+    said,
+    notices,
+    release,
+    elsewhere,
+    news,
+    record,
+    reading,
+    problems,
+  }
 }
 
 it('records what was said elsewhere after a release before the next turn, once', async () => {
@@ -206,6 +248,47 @@ it('records what was said elsewhere after a turn that the agent begins while its
   await session.when(({ turn, queue }) => !turn && queue.length === 0)
   expect(await said()).toEqual(['one', '', 'two', 'three', 'four'])
   expect(await notices()).toEqual(['info outside-turns'])
+})
+
+const asking = ['permissions', 'resume', 'rejoin'] as const
+
+it('records what was said elsewhere while a background task was parked before the turn that starts the task again', async () => {
+  const { time, agent, session, said, say, elsewhere } = await world(asking)
+  await say('look around')
+  void agent.connections[0]?.input.person.permit({ ...make, parentToolCallId: 'spawn' })
+  await session.when(({ requests }) => requests.length === 1)
+  time.advance(limits.parkAfterMs)
+  await session.when(({ tasks, connected }) => tasks[0]?.parked !== undefined && !connected)
+  elsewhere('two')
+  await session.decide('allow')
+  await session.when(({ turn, tasks }) => !turn && tasks[0]?.status === 'stopped')
+  expect(await said()).toEqual(['look around', 'two', expect.stringContaining('Start the task again')])
+})
+
+it('does not start the agent to read its record if the request of a parked background task is denied', async () => {
+  const { time, agent, session, say } = await world(asking)
+  await say('look around')
+  void agent.connections[0]?.input.person.permit({ ...make, parentToolCallId: 'spawn' })
+  await session.when(({ requests }) => requests.length === 1)
+  time.advance(limits.parkAfterMs)
+  await session.when(({ tasks, connected }) => tasks[0]?.parked !== undefined && !connected)
+  await session.decide('deny')
+  await session.when(({ tasks }) => tasks[0]?.status === 'stopped')
+  await breaths(20)
+  expect(agent.connections).toHaveLength(1)
+})
+
+it('records what was said elsewhere while a turn was parked after that turn', async () => {
+  const { time, session, said, say, elsewhere } = await world(asking)
+  await session.command({ type: 'prompt.submit', text: 'ask' })
+  await session.when(({ requests }) => requests.length === 1)
+  time.advance(limits.parkAfterMs)
+  await session.when(({ turn, connected }) => turn?.parked !== undefined && !connected)
+  elsewhere('two')
+  await session.decide('allow')
+  await session.when(({ turn }) => !turn)
+  await say('three')
+  expect(await said()).toEqual(['ask', 'two', 'three'])
 })
 
 it('refuses to release the conversation of an agent that cannot resume', async () => {

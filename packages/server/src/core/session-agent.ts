@@ -349,6 +349,8 @@ export class SessionAgent {
 
   async #linkFor(turn: OpenTurn, signal: AbortSignal): Promise<AgentLink> {
     if (turn.parked && !this.canResume) throw cannotResume(this.#adapter())
+    // While a turn is open, no other can be recorded: the record is read before the next turn.
+    if (turn.parked && this.#rejoin.isDue) this.#spokenElsewhere = true
     const giveUp = () => this.#ahead?.abort.abort()
     signal.addEventListener('abort', giveUp, { once: true })
     await this.#ahead?.over

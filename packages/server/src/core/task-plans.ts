@@ -99,11 +99,8 @@ export function answeredTask(state: SessionState): KnownTask | undefined {
 export function goOnWithTask(state: SessionState, ids: { turnId: string; promptId: string }): Plan {
   const task = answeredTask(state)
   if (!task || state.turn) return { drafts: [] }
-  const { taskId, title, carried = [] } = task
-  const isWanted = carried.some(
-    ({ resolution: { outcome } }) => outcome === 'allowed' || outcome === 'answered',
-  )
-  if (!isWanted) return { drafts: [stopped(task, 'denied')] }
+  const { taskId, title } = task
+  if (!isWanted(task)) return { drafts: [stopped(task, 'denied')] }
   const { turnId, promptId } = ids
   const parts = [{ type: 'text' as const, text: startAgainText(task) }]
   return {
@@ -113,6 +110,11 @@ export function goOnWithTask(state: SessionState, ids: { turnId: string; promptI
       stopped(task, 'restarted'),
     ],
   }
+}
+
+/** True if something was allowed or answered, so that the task is started again. */
+export function isWanted({ carried = [] }: KnownTask): boolean {
+  return carried.some(({ resolution: { outcome } }) => outcome === 'allowed' || outcome === 'answered')
 }
 
 function startAgainText({ title }: KnownTask): string {

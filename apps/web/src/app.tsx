@@ -29,7 +29,7 @@ export function App() {
   const shown = useStore(pageDialog)
   const close = () => pageDialog.set(undefined)
   useEffect(startKeys, [])
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the title follows the place
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the title follows the route
   useEffect(showInTab, [route])
   const connection = useConnection()
   if (connection.state === 'stopped') {

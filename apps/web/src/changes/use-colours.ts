@@ -6,7 +6,7 @@ import { type Colours, coloursOf, languageOf, type Side, sidesOf } from './colou
 /** How long lines must be in view before they are highlighted: scrolling past does not occupy the worker. */
 const lingerMs = 150
 
-/** The tokens of the lines, computed by the worker once the lines are in view. Highlighting does not change the layout. */
+/** The tokens of the lines, computed by the worker once the lines are in view. They do not change the layout. */
 export function useColours(
   path: string,
   hunks: readonly Hunk[],

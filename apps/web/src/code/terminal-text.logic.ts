@@ -1,6 +1,6 @@
 import { withoutHidden } from '@parley/protocol'
 
-/** A piece of output as a terminal would show it: colours are class names, overwritten text and other sequences are removed. */
+/** A piece of output as a terminal shows it, with its colours as class names. Other sequences are removed. */
 export type TerminalPiece = { readonly text: string; readonly look: string }
 
 const escapeCharacter = '\u001b'

@@ -17,7 +17,7 @@ import { PromptField } from './prompt-field.tsx'
 import { useRecall } from './recall.ts'
 import { RefusalNote } from './refusal-note.tsx'
 
-/** Where the next prompt of a session is written. It subscribes only to the state it shows, so streaming never slows typing. */
+/** The composer of a session. It subscribes only to the state it shows, so that streaming never slows typing. */
 export function Composer() {
   const sessionId = useSessionId()
   const draft = draftOf(sessionId)
@@ -93,7 +93,7 @@ export function Composer() {
 
 /** Focuses the field when a session opens. Not on touch devices, where it would only open the keyboard. */
 function useFocusHere(field: React.RefObject<HTMLTextAreaElement | null>, sessionId: string): void {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another session is another opening
+  // biome-ignore lint/correctness/useExhaustiveDependencies: focused again when another session opens
   useEffect(() => {
     if (!enterSends()) return
     const taken = document.activeElement?.closest('dialog, [data-testid=request], input')

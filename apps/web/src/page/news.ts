@@ -9,7 +9,7 @@ import { waiting } from './waiting.ts'
 const toldKey = 'parley:told'
 const mostKept = 200
 
-/** Reports open requests and ended turns: in the tab's title and icon, and by a notification if the session is not in view. */
+/** Reports open requests and ended turns in the tab's title and icon, and by notifications if the session is not in view. */
 export function startNews(): void {
   let requests: ReadonlySet<string> | undefined
   let known: ReadonlyMap<string, SessionSummary> | undefined

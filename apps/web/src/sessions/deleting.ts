@@ -7,7 +7,7 @@ import { useStore } from '../page/store.ts'
 import { toast, toastError } from '../page/toasts.tsx'
 
 const undoMs = 7000
-/** How long after the undo time another page waits for the tab in which the person deleted the session. */
+/** After the undo time, the tab of the deletion has this long to delete the session before another page does. */
 const graceMs = 1500
 
 /** Sessions that are hidden in every tab, each with the time until which the deletion can be undone. */

@@ -3,7 +3,7 @@ import { useFocusBack } from '../page/focus.ts'
 import { problemWords } from '../page/problem-words.logic.ts'
 import { Button } from '../parts/button.tsx'
 
-/** A button that opens a form. The form closes when its entry was added; otherwise it shows the problem beside its buttons. */
+/** A button that opens a form. The form closes when its entry was added; otherwise it shows the problem. */
 export function AddForm<Fields extends object>({
   button,
   label,

@@ -41,7 +41,7 @@ export type RowList = {
   readonly segments: readonly Segment[]
   readonly starts: readonly number[]
   readonly opened: Opened
-  /** The last known index of each key. It is shared by successive lists, so an index is valid only if its row has the key. */
+  /** The last known index of each key, shared by successive lists. An index is valid only if its row has the key. */
   readonly places: Map<string, number>
 }
 

@@ -35,7 +35,7 @@ export function useEndKeeper(scroller: RefObject<HTMLDivElement | null>): EndKee
 
 /** Follows the end after every render that changed the total height of the rows. */
 export function useFollow({ follow }: EndKeeper, size: number): void {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever the rows have become taller
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs whenever the total height changes
   useLayoutEffect(follow, [size, follow])
 }
 

@@ -93,7 +93,7 @@ async function ended(host: Host, id: string, turns: number): Promise<void> {
   stop()
 }
 
-/** The resident memory of all processes whose home is below `place`. */
+/** The resident memory of all processes with `place` in their environment. */
 function memoryOfProcesses(place: string): number {
   const pids = readdirSync('/proc').filter(
     (pid) => /^\d+$/.test(pid) && read(`/proc/${pid}/environ`).includes(place),

@@ -4,7 +4,7 @@ import { attribute, boundaries, metric } from './span-names.ts'
 import { allInput, toolFailed, toolType, turnErrorType } from './spans.ts'
 import type { TurnListener } from './watch-turns.ts'
 
-/** Names of tools and models come from outside, so only this many different ones are kept apart. */
+/** Names of tools and models come from outside, so only this many different names of each are recorded. */
 const mostNames = 200
 
 /** Metrics for OpenTelemetry. A duration is that of its span. */

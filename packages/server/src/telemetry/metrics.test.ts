@@ -73,7 +73,7 @@ describe('the Prometheus reader of these tests', () => {
     ['a family twice', `${heading}a_total 1\n${heading}a_total 2\n`],
     ['a sample twice', `${heading}a_total{b="1"} 1\na_total{b="1"} 2\n`],
     ['a sample of another family', `${heading}b_total 1\n`],
-    ['an unescaped sign', `${heading}a_total{b="1"2"} 1\n`],
+    ['an unescaped quote', `${heading}a_total{b="1"2"} 1\n`],
     ['no number', `${heading}a_total one\n`],
     ['a counter that is no total', '# HELP a A.\n# TYPE a counter\na 1\n'],
   ])('refuses %s', (_, given) => {

@@ -27,7 +27,7 @@ export function createEditor(client: AgentContext, capabilities: ClientCapabilit
       compaction: session?.compaction != null,
       forms: elicitation?.form != null,
     },
-    // Ignored here: whoever holds the connection notices that the editor is gone.
+    // Errors are ignored: the holder of the connection notices that the editor is gone.
     update: (sessionId, update) =>
       client.notify('session/update', { sessionId, update }).catch(() => undefined),
     permission: (question, signal) => client.request('session/request_permission', question, options(signal)),

@@ -44,7 +44,7 @@ const ends: Record<ToolOutcome, ToolCallStatus> = {
 export class RetoldCalls {
   readonly #cwd: () => string
   readonly #calls = new Map<string, Call>()
-  /** The call of each open permission, by request id. */
+  /** The call of each permission, by request id. */
   readonly #asked = new Map<string, string>()
 
   constructor(cwd: () => string) {

@@ -62,7 +62,7 @@ export function createSqliteDeletions(
         while (shrinkStep()) await setImmediate()
         database.emptyWal()
       } catch {
-        // The marks are still there.
+        // The marks are kept, so the next start resumes the deletion.
       }
     },
   }

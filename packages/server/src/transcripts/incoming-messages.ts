@@ -234,7 +234,7 @@ export class IncomingMessages {
   }
 }
 
-/** The events of a session as such messages. */
+/** The events of a session as incoming messages. */
 export function incomingMessagesOf(events: Iterable<SessionEvent | UnknownEvent>): IncomingMessage[] {
   const messages = new IncomingMessages()
   const all: IncomingMessage[] = []

@@ -1,6 +1,6 @@
 import type { AgentModel } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
-import { chosenModel, effortsOf } from './model-choice.logic.ts'
+import { chosenModel, effortName, effortsOf } from './model-choice.logic.ts'
 
 const models: readonly AgentModel[] = [
   { id: 'default', name: 'Default', isDefault: true, resolvesTo: 'large-5', efforts: ['low', 'high'] },
@@ -32,5 +32,9 @@ describe('the model of a session', () => {
     for (const name of ['default', 'large', 'large-5', ''])
       expect(effortsOf(models, name)).toEqual(['low', 'high'])
     expect(effortsOf(models, 'small')).toEqual([])
+  })
+
+  it('has efforts with readable names', () => {
+    expect(['low', 'xhigh'].map(effortName)).toEqual(['Low effort', 'Extra high effort'])
   })
 })

@@ -1,5 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { ago, amount, dayOf, dollars, duration, folderName, plural, visible, within } from './words.logic.ts'
+import {
+  ago,
+  agoInWords,
+  amount,
+  dayOf,
+  dollars,
+  duration,
+  folderName,
+  plural,
+  visible,
+  within,
+} from './words.logic.ts'
 
 describe('formatting', () => {
   it('formats how long ago a time was', () => {
@@ -12,6 +23,12 @@ describe('formatting', () => {
       '1 d',
     ])
     expect(ago(now + 5000, now)).toBe('now')
+    expect([0, 60_000, 25 * 3_600_000].map((past) => agoInWords(now - past, now))).toEqual([
+      'just now',
+      '1 min ago',
+      '1 d ago',
+    ])
+    expect(agoInWords(0, now)).toBe(ago(0, now))
   })
 
   it('formats durations', () => {

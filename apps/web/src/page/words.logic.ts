@@ -15,6 +15,13 @@ export function ago(at: number, now: number): string {
   return new Date(at).toLocaleDateString(undefined, { day: 'numeric', month: 'short' })
 }
 
+/** The same within a sentence, such as "Signed in 6 min ago". */
+export function agoInWords(at: number, now: number): string {
+  const past = now - at
+  if (past < minute) return 'just now'
+  return past < 7 * day ? `${ago(at, now)} ago` : ago(at, now)
+}
+
 /** The time of day, and the day if it is not today. */
 export function timeOf(at: number, now: number): string {
   const time = new Date(at).toLocaleTimeString(undefined, { hour: 'numeric', minute: '2-digit' })

@@ -4,7 +4,7 @@ import { signOut } from '../cache/sign-out.ts'
 import { client } from '../page/client.ts'
 import { useNow } from '../page/clock.ts'
 import { toast, toastError } from '../page/toasts.tsx'
-import { ago } from '../page/words.logic.ts'
+import { agoInWords } from '../page/words.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Section } from './section.tsx'
 
@@ -44,9 +44,9 @@ export function DevicesSection() {
             <span className="min-w-0 flex-1">
               {device.name}
               {device.current && <span className="text-soft"> (this browser)</span>}
-              <span className="block text-xs text-soft">Signed in {ago(device.createdAt, now)}</span>
+              <span className="block text-xs text-soft">Signed in {agoInWords(device.createdAt, now)}</span>
             </span>
-            <span className="text-xs text-faint">Last seen {ago(device.lastSeenAt, now)}</span>
+            <span className="text-xs text-faint">Last seen {agoInWords(device.lastSeenAt, now)}</span>
             <Button
               look="danger"
               aria-label={`Sign out ${device.current ? 'this browser' : device.name}`}

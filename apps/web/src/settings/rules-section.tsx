@@ -3,7 +3,7 @@ import { useCallback, useEffect, useState } from 'react'
 import { client } from '../page/client.ts'
 import { useNow } from '../page/clock.ts'
 import { toast, toastError } from '../page/toasts.tsx'
-import { ago, visible } from '../page/words.logic.ts'
+import { agoInWords, visible } from '../page/words.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Link } from '../parts/link.tsx'
 import { AddRule } from './add-rule.tsx'
@@ -73,7 +73,7 @@ function RuleRow({ rule, onRevoke }: { rule: PermissionRule; onRevoke: () => voi
         </span>
         <span className="flex gap-1.5 text-xs text-faint">
           <Where rule={rule} /> {rule.agent && <span>· only {rule.agent}</span>}{' '}
-          <span>· {ago(rule.createdAt, now)}</span>
+          <span>· added {agoInWords(rule.createdAt, now)}</span>
         </span>
       </span>
       <Button

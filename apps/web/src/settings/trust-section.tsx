@@ -3,7 +3,7 @@ import { useCallback, useEffect, useState } from 'react'
 import { client } from '../page/client.ts'
 import { useNow } from '../page/clock.ts'
 import { toast, toastError } from '../page/toasts.tsx'
-import { ago } from '../page/words.logic.ts'
+import { agoInWords } from '../page/words.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Section } from './section.tsx'
 
@@ -42,7 +42,7 @@ export function TrustSection() {
             className="flex items-center gap-3 rounded-lg border border-line bg-card px-3.5 py-2 text-sm"
           >
             <span className="min-w-0 flex-1 font-mono text-xs [overflow-wrap:anywhere]">{folder}</span>
-            <span className="text-xs text-faint">{ago(trustedAt, now)}</span>
+            <span className="text-xs text-faint">Trusted {agoInWords(trustedAt, now)}</span>
             <Button
               look="danger"
               aria-label={`Revoke trust of ${folder}`}

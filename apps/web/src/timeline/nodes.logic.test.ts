@@ -214,6 +214,23 @@ describe('the timeline in reading order', () => {
     expect(group?.type === 'group' && groupSummary(group)).toBe('Read 2 files, ran a command, used a tool')
   })
 
+  it('counts the questions of a group of steps', () => {
+    const question = { id: 'q', header: 'Q', text: 'Which?', options: [], multiple: false, freeText: true }
+    const request = { requestId: 'req', toolCallId: '2', questions: [question, { ...question, id: 'r' }] }
+    const [group] =
+      segmentsOf(
+        [
+          call('1', 'a'),
+          call('3', 'a'),
+          call('2', 'a', { kind: 'other' }),
+          { ...base('a'), id: 'req', type: 'question', request, resolvedAt: 1 },
+          end('a'),
+        ],
+        undefined,
+      )[0]?.nodes ?? []
+    expect(group?.type === 'group' && groupSummary(group)).toBe('Read 2 files, asked 2 questions')
+  })
+
   it('shows an open block once, at the end', () => {
     const rows = rowsOf(segmentsOf([prompt('p', 'a'), text('done', 'a')], 'a'), closed)
     const open = [

@@ -167,7 +167,8 @@ function pathIn(nodes: readonly Node[], key: string): readonly string[] | undefi
   return undefined
 }
 
-const verbs: Partial<Record<CallNode['block']['kind'], (count: number) => string>> = {
+const verbs: Partial<Record<CallNode['block']['kind'] | 'question', (count: number) => string>> = {
+  question: (count) => (count === 1 ? 'asked a question' : `asked ${count} questions`),
   read: (count) => (count === 1 ? 'read a file' : `read ${count} files`),
   search: (count) => (count === 1 ? 'searched' : `searched ${count} times`),
   execute: (count) => (count === 1 ? 'ran a command' : `ran ${count} commands`),
@@ -184,8 +185,9 @@ const verbs: Partial<Record<CallNode['block']['kind'], (count: number) => string
 export function groupSummary({ nodes }: GroupNode): string {
   const counts = new Map<string, number>()
   for (const node of nodes) {
-    const kind = node.type === 'call' ? node.block.kind : 'think'
-    counts.set(kind, (counts.get(kind) ?? 0) + 1)
+    const asked = node.type === 'call' && node.request?.type === 'question' ? node.request.request : undefined
+    const kind = asked ? 'question' : node.type === 'call' ? node.block.kind : 'think'
+    counts.set(kind, (counts.get(kind) ?? 0) + (asked?.questions.length ?? 1))
   }
   const thought = counts.get('think') !== undefined
   counts.delete('think')

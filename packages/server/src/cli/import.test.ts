@@ -36,7 +36,7 @@ it('release prints the command that continues a session in the program of its ag
 it('import lists the conversations of an agent, and imports one as a session', async () => {
   await using home = createHome()
   const none = await home.run(['import', 'claude'])
-  expect(none).toMatchObject({ exitCode: 0, stdout: '', stderr: 'claude keeps no conversation.\n' })
+  expect(none).toMatchObject({ exitCode: 0, stdout: '', stderr: 'claude has no conversations to import.\n' })
   remember(home)
   const listed = await home.run(['import', 'claude'])
   expect(listed.stdout).toContain(id)

@@ -338,8 +338,8 @@ function addCareCommands(add: Add, context: Context, finish: Finish): void {
     .addHelpText(
       'after',
       `
-Until a folder is trusted, agents work in it with your own settings only. A decision holds from the next start of an
-agent: one that idles is started anew with its next prompt, a turn that runs is left alone.`,
+Until a folder is trusted, agents work in it with your own settings only. A decision takes effect when an
+agent next starts: an idle agent restarts with its next prompt, a running turn continues as it is.`,
     )
     .action((folder, options) =>
       finish(import('./commands/trust.ts').then(({ trust }) => trust(folder, options, context))),

@@ -31,7 +31,7 @@ describe('parley trust', () => {
     expect(await home.run(['trust', '.'])).toMatchObject({
       exitCode: 0,
       stdout: '',
-      stderr: expect.stringContaining(`Trusted ${home.folder}, and all inside it.`),
+      stderr: `Trusted ${home.folder}, and all inside it. Takes effect when an agent next starts; idle agents restart with their next prompt.\n`,
     })
     const { stdout } = await home.run(['trust', 'an app', '--json'])
     expect(JSON.parse(stdout)).toEqual({ folder: app, trustedAt: expect.any(Number) })

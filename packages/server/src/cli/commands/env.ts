@@ -49,7 +49,7 @@ export async function env(name: string | undefined, options: EnvOptions, context
   return 0
 }
 
-const fromWhen = 'Agents get it from their next start; those that idle are started anew.'
+const fromWhen = 'Takes effect when an agent next starts; idle agents restart with their next prompt.'
 
 async function givenValue(name: string, { inherit }: EnvOptions, context: Context): Promise<string> {
   if (!inherit) return readSecret(`Value of ${name} (not shown): `, context)

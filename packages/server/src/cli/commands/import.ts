@@ -42,7 +42,9 @@ export async function importConversation(
     return 0
   }
   if (conversations.length === 0) {
-    output.err(`${agent} keeps no conversation${options.cwd === undefined ? '' : ' of that folder'}.\n`)
+    output.err(
+      `${agent} has no conversations to import${options.cwd === undefined ? '' : ' from that folder'}.\n`,
+    )
     return 0
   }
   const width = output.isOutTerminal ? output.columns() : undefined

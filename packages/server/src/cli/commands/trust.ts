@@ -78,7 +78,7 @@ const remove: Change = async (client, folder, { json }, { output }) => {
   return 0
 }
 
-const fromWhen = 'Agents heed it from their next start; those that idle are started anew.'
+const fromWhen = 'Takes effect when an agent next starts; idle agents restart with their next prompt.'
 
 function isInside(folder: string, parent: TrustedFolder): boolean {
   return folder.startsWith(parent.folder.endsWith(sep) ? parent.folder : parent.folder + sep)

@@ -299,6 +299,8 @@ export class OpenCodeConnection implements AgentConnection {
     } catch {
       if (await this.#remembers(messageId).catch(() => false)) return undefined
       this.#state = withoutSteering(this.#state, messageId)
+      // OpenCode may have become idle while the request was pending, which was ignored then.
+      void this.#watch.catchUp()
       return 'pending'
     }
     return undefined

@@ -23,41 +23,40 @@ export function agentsDoc(): string {
     '',
     '<!-- Written by scripts/agents-doc.ts from what the adapters declare. Do not edit by hand. -->',
     '',
-    'What Parley can do with each agent. A `yes` is shown by the contract suite on the real program in every test run; what an agent',
-    'has not, Parley refuses with `not_supported` before anything happens.',
+    'What Parley can do with each agent. The contract suite tests every `yes` on the real program in every test run. Parley refuses what an agent',
+    'cannot do with `not_supported`, before anything happens.',
+    '',
+    '## Capabilities',
     '',
     ...table(
       ['', ...shown.map(({ name }) => name)],
       [
-        ...capabilityNames.map((name) => [wordsOf(name), ...shown.map((agent) => mark(agent, name))]),
+        ...capabilityNames.map((name) => [descriptionOf(name), ...shown.map((agent) => mark(agent, name))]),
         ['modes', ...shown.map(({ modes }) => modes.map((mode) => `\`${mode}\``).join(' '))],
         [
           'options',
           ...shown.map(({ options = [] }) => ['tools', ...options].map((one) => `\`${one}\``).join(' ')),
         ],
-        [
-          'import of its own conversations',
-          ...shown.map(({ conversations }) => (conversations ? 'yes' : '–')),
-        ],
+        ['conversations can be imported', ...shown.map(({ conversations }) => (conversations ? 'yes' : '–'))],
         ['installed by `agents install`', ...shown.map(installOf)],
       ],
     ),
     '',
     '## Who is billed',
     '',
-    '`agent.connected` says in `billing` what pays, as far as the program tells.',
+    "`billing` of `agent.connected` says what pays, if the agent's program reports it.",
     '',
-    '- Claude and Codex tell the kind of account.',
-    '- OpenCode tells where it found what lets it in to the provider of the model. Its models that need no account have no `billing`.',
-    '- Over the Agent Client Protocol `billing` is absent: the protocol lists ways to sign in, not the one in use. Claude tells it there in an',
-    '  extension (`authStatus`), which Parley does not read; Gemini does not tell it.',
+    '- Claude and Codex report the kind of account.',
+    '- OpenCode reports where it found the credential for the provider of the model. Its models that need no account have no `billing`.',
+    '- Over the Agent Client Protocol `billing` is absent: the protocol lists the methods to sign in, not the one in use. Claude reports it there in an',
+    '  extension (`authStatus`), which Parley does not read; Gemini does not report it.',
     '',
-    '## Others that speak the Agent Client Protocol',
+    '## Other agents that speak the Agent Client Protocol',
     '',
-    'Known by name, driven by the same adapter, not run in our tests. What is listed is what they are taken to do.',
+    'Parley knows these agents by name and drives them with the same adapter. They are not run in the tests; the capabilities are assumed.',
     '',
     ...table(
-      ['Agent', 'Id', 'Taken to do', 'Installed by `agents install`'],
+      ['Agent', 'Id', 'Assumed capabilities', 'Installed by `agents install`'],
       others.map((agent) => [
         agent.name,
         `\`${agent.id}\``,
@@ -66,7 +65,7 @@ export function agentsDoc(): string {
       ]),
     ),
     '',
-    'Any other program that speaks it over stdio is one entry of `config.json`: see [agents-install.md](agents-install.md).',
+    'To add any other program that speaks it over stdio, see [agents-install.md](agents-install.md#add-an-agent-of-your-own).',
     '',
   ].join('\n')
 }
@@ -76,7 +75,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), line(head.map(() => '---')), ...rows.map(line)]
 }
 
-function wordsOf(name: CapabilityName): string {
+function descriptionOf(name: CapabilityName): string {
   return `\`${name}\`: ${capabilityCases[name].title}`
 }
 

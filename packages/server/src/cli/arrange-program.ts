@@ -9,26 +9,30 @@ const session = ['<session>', 'its id, the start of it, or "last"'] as const
 export function addArranging(add: Add, context: Context, finish: Finish): void {
   const load = () => import('./commands/arrange.ts')
   const json = ['--json', 'print the session as JSON'] as const
-  add('rename', 'give a session another title', 'parley rename last "Fix the door"')
+  add('rename', 'change the title of a session', 'parley rename last "Fix the door"')
     .argument(...session)
     .argument('<title>', 'the new title')
     .option(...json)
     .action((id, title, options) =>
       finish(load().then(({ patchSession }) => patchSession(id, { title }, options, context))),
     )
-  add('archive', 'put a session out of the lists; it is kept', 'parley archive last')
+  add('archive', 'hide a session from the lists; it is kept', 'parley archive last')
     .argument(...session)
     .option(...json)
     .action((id, options) =>
       finish(load().then(({ patchSession }) => patchSession(id, { archived: true }, options, context))),
     )
-  add('unarchive', 'put an archived session back into the lists', 'parley unarchive ses_01k2')
+  add('unarchive', 'show an archived session in the lists again', 'parley unarchive ses_01k2')
     .argument(...session)
     .option(...json)
     .action((id, options) =>
       finish(load().then(({ patchSession }) => patchSession(id, { archived: false }, options, context))),
     )
-  add('fork', 'make a session that goes on from where another is', 'parley fork last --title "Other way"')
+  add(
+    'fork',
+    'create a session that continues from the current state of another',
+    'parley fork last --title "Other way"',
+  )
     .argument(...session)
     .option('--title <title>', 'the title of the fork')
     .option(...json)
@@ -45,12 +49,12 @@ export function addRules(
   const load = () => import('./commands/rules.ts')
   const rules = addToProgram(
     'rules',
-    'list standing permission rules, add and remove them',
+    'list, add and remove standing permission rules',
     'parley rules',
     'parley rules add deny Bash --match "command=rm *"',
     'parley rules remove rul_01k2',
   )
-    .option('--json', 'one rule a line, as JSON')
+    .option('--json', 'one rule per line, as JSON')
     .enablePositionalOptions()
     .helpCommand(false)
     .action((options) => finish(load().then(({ listRules }) => listRules(options, context))))
@@ -64,7 +68,7 @@ export function addRules(
     .argument('<decision>', 'allow, ask, deny or disable')
     .argument('<tool>', 'the name of the tool, or "*" for every tool')
     .addOption(
-      list('--match <field=pattern>', 'a field of the input and its text; * stands for anything; repeatable'),
+      list('--match <field=pattern>', 'an input field and a pattern (* matches anything); repeatable'),
     )
     .option('--folder <folder>', 'only in sessions of this folder')
     .option('--agent <agent>', 'only for this agent')
@@ -98,15 +102,15 @@ export function addCompletion(program: Command, add: Add, context: Context, fini
 export function addImport(add: Add, context: Context, finish: Finish): void {
   add(
     'import',
-    'go on here with a conversation that an agent keeps by itself, as from its own program',
+    "continue a conversation from an agent's own history",
     'parley import claude',
     'parley import claude --cwd ~/code/app',
     'parley import claude 4f2b8a1e-…',
   )
-    .argument('<agent>', 'whose conversations')
-    .argument('[id]', 'the one to read into a session; without it they are listed')
-    .option('--cwd <folder>', 'only those of this folder')
-    .option('--json', 'one conversation a line, or the session, as JSON')
+    .argument('<agent>', 'the agent')
+    .argument('[id]', 'the conversation to import; without it, conversations are listed')
+    .option('--cwd <folder>', 'only conversations of this folder')
+    .option('--json', 'one conversation per line, or the session, as JSON')
     .action((agent, id, options) =>
       finish(
         import('./commands/import.ts').then(({ importConversation }) =>

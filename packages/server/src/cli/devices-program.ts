@@ -12,11 +12,11 @@ export function addDevices(
   const load = () => import('./commands/devices.ts')
   const devices = addToProgram(
     'devices',
-    'list the browsers that are signed in, and sign them out',
+    'list signed-in browsers, and sign them out',
     'parley devices',
     'parley devices revoke dev_01k2',
   )
-    .option('--json', 'one browser a line, as JSON')
+    .option('--json', 'one browser per line, as JSON')
     .enablePositionalOptions()
     .helpCommand(false)
     .action((options) => finish(load().then(({ listDevices }) => listDevices(options, context))))

@@ -151,7 +151,7 @@ export type Finish = (work: Promise<number>) => Promise<void>
 
 function withCommonOptions(command: Command): Command {
   return command
-    .option('--data-dir <folder>', 'where sessions, the token and config.json are (default: ~/.parley)')
+    .option('--data-dir <folder>', 'the folder of sessions, token and config.json (default: ~/.parley)')
     .option('--token-file <file>', 'a file with the token, instead of the one in the data folder')
     .option('--token <token>', 'the token itself; others on this machine can see it')
     .option('--log-level <level>', 'trace, debug, info, warn, error, fatal or silent')
@@ -167,20 +167,17 @@ function addServe(add: Add, context: Context, finish: Finish): void {
     'parley serve --port 0 --json',
     'parley --data-dir ./parley-data',
   )
-    .option('--host <address>', 'where to listen (default: 127.0.0.1)')
+    .option('--host <address>', 'the address to listen on (default: 127.0.0.1)')
     .option('--port <port>', 'the port; 0 picks a free one (default: 4747)')
-    .option(
-      '--allow-remote',
-      'mean it when --host can be reached from other machines; needs a token of your own',
-    )
-    .addOption(list('--allow-origin <origin>', 'a web page of this origin may use the server; repeatable'))
-    .addOption(list('--allow-host <name>', 'answer to this Host name too; repeatable'))
+    .option('--allow-remote', 'confirm that a non-loopback --host is intended; needs a token of your own')
+    .addOption(list('--allow-origin <origin>', 'allow web pages of this origin; repeatable'))
+    .addOption(list('--allow-host <name>', 'accept this Host name too; repeatable'))
     .option('--json', 'print one line {"url","token","pid"} instead of the greeting and the link')
     .addHelpText(
       'after',
       `
 The last line on stdout is a link that signs a browser in. Logs go to stderr, as JSON unless it is a terminal.
-SIGINT or SIGTERM stops it: what waits for a person is kept, and goes on after the next start.`,
+SIGINT or SIGTERM stops it. Open requests are kept; answer them after the next start.`,
     )
     .action((options) => finish(import('./commands/serve.ts').then(({ serve }) => serve(options, context))))
 }
@@ -211,10 +208,10 @@ function addRun(add: Add, context: Context, finish: Finish): void {
     .addHelpText(
       'after',
       `
-The agent's words go to stdout, everything else to stderr. Ctrl-C stops the turn, twice leaves at once.
-Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 unknown how it ended, 130 cancelled (also by --timeout).
-A denied permission is not a failure: the code is that of the turn.
-If the agent cannot be started, its session is kept with the prompt, and how to see it and try again is said.`,
+The agent's text goes to stdout, everything else to stderr. Ctrl-C stops the turn; Ctrl-C twice exits at once.
+Exit codes: 0 completed, 1 failed, 2 usage error, 3 outcome unknown, 130 cancelled (also by --timeout).
+A denied permission is not a failure: the exit code is that of the turn.
+If the agent cannot be started, the session and its prompt are kept, and the output says how to show it and retry.`,
     )
     .action((agent, prompt, options) =>
       finish(import('./commands/run.ts').then(({ run }) => run(agent, prompt, options, context))),
@@ -224,7 +221,7 @@ If the agent cannot be started, its session is kept with the prompt, and how to 
 function addAcp(add: Add, context: Context, finish: Finish): void {
   add(
     'acp',
-    'be an agent of the Agent Client Protocol on stdin and stdout, for an editor',
+    'serve an agent to an editor over the Agent Client Protocol (stdin and stdout)',
     'parley acp --agent claude',
   )
     .requiredOption('--agent <agent>', `which agent the editor drives; see: ${context.invocation} agents`)
@@ -233,8 +230,8 @@ function addAcp(add: Add, context: Context, finish: Finish): void {
     .addHelpText(
       'after',
       `
-It joins the server of the data folder if one runs: the editor's sessions are then live in every other client too, and
-turns go on when the editor leaves. Else it runs them itself, and ends them with the editor. Logs go to stderr.`,
+If a server runs on the data folder, it connects to it: the editor's sessions are then live in every other client too,
+and turns continue when the editor leaves. Otherwise it runs them itself, and they end with the editor. Logs go to stderr.`,
     )
     .action((options) => finish(import('./commands/acp.ts').then(({ acp }) => acp(options, context))))
 }
@@ -242,32 +239,33 @@ turns go on when the editor leaves. Else it runs them itself, and ends them with
 const session = ['<session>', 'its id, the start of it, or "last"'] as const
 
 function addSessionCommands(add: Add, context: Context, finish: Finish): void {
-  add('attach', 'follow a session on the terminal, answer what it asks, prompt it', 'parley attach last')
+  add('attach', 'follow a session on the terminal, answer its requests, send prompts', 'parley attach last')
     .argument(...session)
     .option('--tail <events>', 'how many of the last events to show first (default: 60)')
     .addHelpText(
       'after',
       `
-A line you type is a prompt. Ctrl-C or Ctrl-D leaves, also in the middle of a question; it stops and answers nothing.
-The session goes on in the server; where none runs, what runs ends when you leave.
+A line you type is a prompt. Ctrl-C or Ctrl-D leaves, also during a question; it stops nothing and answers nothing.
+The session continues on the server. If no server runs, a running turn ends when you leave.
 To stop its turn, in another terminal: ${context.invocation} cancel <session>`,
     )
     .action((id, options) =>
       finish(import('./commands/attach.ts').then(({ attach }) => attach(id, options, context))),
     )
   add('sessions', 'list sessions', 'parley sessions --waiting', 'parley sessions --json | jq .id')
-    .option('--waiting', 'everything that waits for you, in all sessions, and what is asked')
-    .option('--all', 'archived ones too')
-    .option('--query <text>', 'only those with this in their title')
-    .option('--agent <agent>', 'only those of this agent')
+    .option('--waiting', 'the open requests of all sessions')
+    .option('--all', 'include archived sessions')
+    .option('--query <text>', 'only sessions with this text in their title')
+    .option('--agent <agent>', 'only sessions of this agent')
     .option('--status <status>', 'idle, working, waiting or parked')
-    .option('--limit <number>', 'at most so many (default: 50)')
-    .option('--json', 'one session (with --waiting: one request) a line, as JSON')
+    .option('--limit <number>', 'the maximum number of sessions (default: 50)')
+    .option('--json', 'one session (with --waiting: one request) per line, as JSON')
     .addHelpText(
       'after',
       `
-Status: idle, nothing runs; failed or unknown, nothing runs and so the last turn ended; working, a turn runs; waiting, a turn waits for your answer; parked, it waits for your
-answer too, but no process is kept for it. On a terminal ids are cut to what is enough to name a session.`,
+Status: idle, nothing runs; failed or unknown, nothing runs and the last turn ended so; working, a turn runs; waiting,
+a turn waits for your answer; parked, a turn waits for your answer without a process. On a terminal ids are shortened
+to a unique start.`,
     )
     .action((options) =>
       finish(import('./commands/sessions.ts').then(({ sessions }) => sessions(options, context))),
@@ -279,23 +277,27 @@ answer too, but no process is kept for it. On a terminal ids are cut to what is 
     .action((id, options) =>
       finish(import('./commands/show.ts').then(({ show }) => show(id, options, context))),
     )
-  add('export', 'write a whole session as a file', 'parley export last --as html -o session.html')
+  add(
+    'export',
+    'print a whole session, or write it to a file',
+    'parley export last --as html -o session.html',
+  )
     .argument(...session)
     .option(
       '--as <format>',
       'jsonl, markdown, html, ui-messages, incoming-messages or run-events (default: jsonl)',
     )
-    .option('-o, --output <file>', 'where to (default: stdout)')
+    .option('-o, --output <file>', 'the file to write (default: stdout)')
     .addHelpText(
       'after',
       `
-jsonl is the log itself, an event a line; markdown and html are for people. ui-messages are messages of the AI SDK,
-incoming-messages and run-events a session in the words of other programs; see docs/chat.md.`,
+jsonl is the log itself, one event per line; markdown and html are for reading. ui-messages are messages of the AI SDK;
+incoming-messages and run-events are formats of other programs; see docs/chat.md.`,
     )
     .action((id, options) =>
       finish(import('./commands/export.ts').then(({ exportSession }) => exportSession(id, options, context))),
     )
-  add('cancel', 'stop the turn that runs in a session, and pause its queue', 'parley cancel last')
+  add('cancel', 'stop the running turn of a session, and pause its queue', 'parley cancel last')
     .argument(...session)
     .option('--tasks', 'stop its background tasks instead')
     .option('--json', 'print {"sessionId","paused"} as JSON')
@@ -307,12 +309,12 @@ incoming-messages and run-events a session in the words of other programs; see d
     .action((id, options) =>
       finish(import('./commands/cancel.ts').then(({ resume }) => resume(id, options, context))),
     )
-  add('release', "let go of a session's agent, to go on in the agent's own program", 'parley release last')
+  add('release', "close a session's agent, to continue in the agent's own program", 'parley release last')
     .argument(...session)
     .action((id, options) =>
       finish(import('./commands/release.ts').then(({ release }) => release(id, options, context))),
     )
-  add('delete', 'delete a session for good', 'parley delete ses_01k2 --yes')
+  add('delete', 'delete a session and all its events', 'parley delete ses_01k2 --yes')
     .argument(...session)
     .option('--yes', 'do not ask')
     .option('--json', 'print {"sessionId"} as JSON')
@@ -325,16 +327,16 @@ function addCareCommands(add: Add, context: Context, finish: Finish): void {
   addImport(add, context, finish)
   add(
     'trust',
-    'let agents load what a folder brings: its own settings, hooks and MCP servers',
+    "let agents load a folder's settings, hooks and MCP servers",
     'parley trust .',
     'parley trust ~/code/app',
     'parley trust --list',
     'parley trust --remove ~/code/app',
   )
-    .argument('[folder]', 'which folder, with all inside it')
-    .option('--list', 'list the folders that are trusted')
+    .argument('[folder]', 'the folder; all folders inside it are included')
+    .option('--list', 'list the trusted folders')
     .option('--remove', 'revoke the trust of the folder')
-    .option('--json', 'one folder a line, as JSON')
+    .option('--json', 'one folder per line, as JSON')
     .addHelpText(
       'after',
       `
@@ -346,23 +348,23 @@ agent next starts: an idle agent restarts with its next prompt, a running turn c
     )
   add(
     'env',
-    'set variables for the processes of agents: for a folder and all inside it, or for one session',
+    'set environment variables for agents, for a folder and all folders inside it or for one session',
     'parley env',
     'parley env GITHUB_TOKEN --folder ~/code/app',
     'parley env NPM_TOKEN --inherit',
     'parley env GITHUB_TOKEN --remove',
   )
-    .argument('[name]', 'which variable; without it they are listed (with --remove: all are removed)')
+    .argument('[name]', 'the variable; without it, variables are listed (with --remove: all are removed)')
     .option('--folder <folder>', 'for the agents of all sessions in this folder (default: this one)')
     .option('--session <session>', 'for the agent of this session: its id, the start of it, or "last"')
     .option('--inherit', 'take the value from this environment, not from stdin')
     .option('--remove', 'remove it')
-    .option('--json', 'one place a line, as JSON')
+    .option('--json', 'one place per line, as JSON')
     .addHelpText(
       'after',
       `
-The value is read from stdin; on a terminal it is asked for and not shown. It is stored in the data folder and given to
-agents only: no command, reply or export shows it. Variables that Parley depends on (PATH, HOME, NODE_OPTIONS, …) are refused.`,
+The value is read from stdin; a terminal prompts for it without showing it. It is stored in the data folder and passed
+to agents only: no command, reply or export shows it. Variables that Parley depends on (PATH, HOME, NODE_OPTIONS, …) are refused.`,
     )
     .action((name, options) =>
       finish(import('./commands/env.ts').then(({ env }) => env(name, options, context))),
@@ -370,7 +372,7 @@ agents only: no command, reply or export shows it. Variables that Parley depends
   add('doctor', 'check this machine and the data folder; exit code 1 if something fails', 'parley doctor')
     .option('--host <address>', 'check this address (default: 127.0.0.1)')
     .option('--port <port>', 'check this port (default: 4747)')
-    .option('--json', 'one check a line, as JSON')
+    .option('--json', 'one check per line, as JSON')
     .action((options) =>
       finish(import('./commands/doctor.ts').then(({ doctor }) => doctor(options, context))),
     )
@@ -380,8 +382,8 @@ agents only: no command, reply or export shows it. Variables that Parley depends
     'parley token --link',
     'curl -H "Authorization: Bearer $(parley token)" http://127.0.0.1:4747/api/sessions',
   )
-    .option('--link', 'a new one-time link of the running server instead')
-    .option('--rotate', 'make a new token; a running server must be restarted')
+    .option('--link', 'print a new one-time sign-in link of the running server instead')
+    .option('--rotate', 'generate a new token; a running server must be restarted')
     .option('--json', 'print {"token"}, or with --link {"url"}, as JSON')
     .action((options) => finish(import('./commands/token.ts').then(({ token }) => token(options, context))))
 }

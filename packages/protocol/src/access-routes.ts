@@ -11,21 +11,21 @@ export const accessRoutes = {
   createLink: {
     method: 'POST',
     path: '/api/links',
-    summary: 'A one-time link that signs a browser in',
+    summary: 'Create a one-time sign-in link for a browser',
     reply: z.object({ url: z.string(), expiresAt: z.number() }),
     status: 201,
   },
   listDevices: {
     method: 'GET',
     path: '/api/devices',
-    summary: 'Browsers that are signed in, the first one first',
+    summary: 'List signed-in browsers, oldest first',
     reply: z.object({ devices: z.array(Device) }),
     status: 200,
   },
   createDevice: {
     method: 'POST',
     path: '/api/devices',
-    summary: 'Signs a browser in: registers its public key with the code of a one-time link',
+    summary: 'Sign a browser in: register its public key with the code of a one-time link',
     open: true,
     body: NewDevice,
     reply: Device,
@@ -34,7 +34,7 @@ export const accessRoutes = {
   revokeDevice: {
     method: 'DELETE',
     path: '/api/devices/:id',
-    summary: 'Signs a browser out: its tokens fail and its connections are closed at once',
+    summary: 'Sign a browser out: its tokens are refused and its connections are closed at once',
     params: z.object({ id: DeviceId }),
     reply: Nothing,
     status: 204,
@@ -42,7 +42,7 @@ export const accessRoutes = {
   createNonce: {
     method: 'POST',
     path: '/api/nonces',
-    summary: 'What a device signs to get an access token',
+    summary: 'Get a nonce, which a device signs to get an access token',
     open: true,
     reply: Nonce,
     status: 201,
@@ -50,7 +50,7 @@ export const accessRoutes = {
   createAccessToken: {
     method: 'POST',
     path: '/api/access-tokens',
-    summary: 'An access token, for the signature of a device; renewed by a new one',
+    summary: 'Get an access token for the signature of a device',
     open: true,
     body: NewAccessToken,
     reply: AccessToken,
@@ -59,14 +59,14 @@ export const accessRoutes = {
   signOut: {
     method: 'POST',
     path: '/api/sign-out',
-    summary: 'Signs the device that asks out',
+    summary: 'Sign out the calling device',
     reply: Nothing,
     status: 204,
   },
   createDownload: {
     method: 'POST',
     path: '/api/sessions/:id/downloads',
-    summary: 'An address that gives the whole session as a file once, within a minute, without a token',
+    summary: 'Create an address that returns the exported session once, within a minute, without a token',
     params: z.object({ id: SessionId }),
     body: z.strictObject({ as: ExportFormat }),
     reply: z.object({ path: z.string(), expiresInMs: z.number() }),
@@ -75,7 +75,7 @@ export const accessRoutes = {
   download: {
     method: 'GET',
     path: '/api/downloads/:code',
-    summary: 'The file of such an address',
+    summary: 'Download the file of such an address',
     open: true,
     params: z.object({ code: z.string() }),
     reply: z.string(),

@@ -46,6 +46,6 @@ export const AgentCheck = z.object({
   name: z.string(),
   result: z.enum(['ok', 'info', 'warn', 'fail']),
   text: z.string(),
-  lines: z.array(z.string()).optional().meta({ description: 'What the program said of it, as it said it' }),
+  lines: z.array(z.string()).optional().meta({ description: 'The output of the program' }),
 })
 export type AgentCheck = z.infer<typeof AgentCheck>

@@ -81,13 +81,13 @@ export const AgentModel = z.object({
     })
     .optional()
     .meta({
-      description: 'US dollars for a million tokens, as listed; what a subscription costs is not told here',
+      description: 'List price in US dollars per million tokens; not the cost of a subscription',
     }),
   isDefault: z.boolean().optional(),
   isSmallDefault: z
     .boolean()
     .optional()
-    .meta({ description: 'The small and fast one that the agent takes for side tasks' }),
+    .meta({ description: 'The small, fast model that the agent uses for side tasks' }),
   resolvesTo: z
     .string()
     .optional()
@@ -109,7 +109,7 @@ export const AgentModels = z.object({
     .optional()
     .meta({ description: 'The id of the model that is used unless another is chosen' }),
   defaultSmallModel: z.string().optional().meta({ description: 'The id of the model for side tasks' }),
-  seenAt: z.number().optional().meta({ description: 'When a session told' }),
+  seenAt: z.number().optional().meta({ description: 'When a session reported it' }),
 })
 export type AgentModels = z.infer<typeof AgentModels>
 
@@ -127,13 +127,13 @@ export const AgentProbe = z.object({
   path: z.string().optional(),
   signedIn: z.boolean().optional(),
   usable: z.boolean().optional().meta({
-    description: 'False: it was found, but cannot be used as it is (too old, or it does not start)',
+    description: 'false: it was found, but cannot be used (too old, or it does not start)',
   }),
   hint: z
     .string()
     .optional()
     .meta({ description: 'What to do when it is not found, not signed in or not usable' }),
-  command: z.string().optional().meta({ description: 'What to type for that, if one command does it' }),
+  command: z.string().optional().meta({ description: 'The command to type for that, if there is one' }),
   models: z.array(AgentModel).optional(),
 })
 export type AgentProbe = z.infer<typeof AgentProbe>
@@ -163,16 +163,16 @@ export const AgentInfo = AgentProbe.extend({
   keys: z
     .array(z.string())
     .optional()
-    .meta({ description: 'Variables that sign it in with a key, the usual one first' }),
+    .meta({ description: 'Variables that hold its key, the preferred one first' }),
   conversations: z
     .boolean()
     .optional()
-    .meta({ description: 'It tells of the conversations that it keeps by itself, which can be imported' }),
-  added: z.literal(true).optional().meta({ description: 'A person added it here, and can take it away' }),
+    .meta({ description: 'Its own conversations can be listed and imported' }),
+  added: z.literal(true).optional().meta({ description: 'A person added it here, and can remove it' }),
   keysSet: z
     .array(z.string())
     .optional()
-    .meta({ description: 'Variables that are set for it in config.json; their values are not given out' }),
+    .meta({ description: 'Variables that are set for it in config.json; values are never returned' }),
   install: AgentInstall.optional().meta({ description: 'If Parley can install it' }),
   installing: Installing.optional(),
   installError: ErrorInfo.optional().meta({ description: 'Why the last installation failed' }),

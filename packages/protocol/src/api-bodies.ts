@@ -23,7 +23,7 @@ export const NewSession = z.strictObject({
     .union([z.string().regex(/\S/, 'the prompt is empty'), PromptParts])
     .optional()
     .meta({ description: 'Submitted at once' }),
-  commandId: CommandId.optional().meta({ description: 'The same id twice makes one session' }),
+  commandId: CommandId.optional().meta({ description: 'The same id twice creates one session' }),
   trust: z.boolean().optional().meta({ description: 'Trust the folder from now on' }),
   env: EnvironmentVariables.optional().meta({
     description:
@@ -57,7 +57,7 @@ export type SessionPatch = z.infer<typeof SessionPatch>
 export const SessionDetail = SessionState.extend({
   trusted: z
     .boolean()
-    .meta({ description: 'The folder is trusted now; the agent heeds it from its next start' }),
+    .meta({ description: 'The folder is trusted now; this takes effect when the agent next starts' }),
   terminal: z
     .array(z.string())
     .optional()
@@ -72,7 +72,7 @@ export const EventPage = z.object({
   prompts: z
     .array(z.union([SessionEvent, UnknownEvent]))
     .optional()
-    .meta({ description: 'If asked for: events before the page with the prompts of its turns' }),
+    .meta({ description: 'If requested: earlier events with the prompts of its turns' }),
   head: z.int(),
   epoch: z.string(),
 })

@@ -57,19 +57,22 @@ export const routes = {
   health: {
     method: 'GET',
     path: '/api/health',
-    summary: 'Is it up? Needs no token',
+    summary: 'Health check; needs no token',
     open: true,
     reply: z.object({
       ok: z.literal(true),
       version: z.string(),
-      instance: z.string().optional().meta({ description: 'Another one after each start' }),
+      instance: z
+        .string()
+        .optional()
+        .meta({ description: 'Identifies this run of the server; changes with each start' }),
     }),
     status: 200,
   },
   listAgents: {
     method: 'GET',
     path: '/api/agents',
-    summary: 'Agents: found, version, signed in, capabilities, options, models, modes',
+    summary: 'List agents: found, version, signed in, capabilities, options, models, modes',
     reply: z.object({
       agents: z.array(AgentInfo),
       capabilities: z
@@ -82,7 +85,7 @@ export const routes = {
   listModels: {
     method: 'GET',
     path: '/api/models',
-    summary: 'The models of all agents, with what the programs themselves tell of each',
+    summary: 'List the models of all agents, as their programs report them',
     reply: z.object({ agents: z.array(AgentModels) }),
     status: 200,
   },
@@ -90,7 +93,7 @@ export const routes = {
     method: 'POST',
     path: '/api/agents',
     summary:
-      'Add a program that speaks the Agent Client Protocol. It is kept in config.json and runs as the user of the server',
+      'Add a program that speaks the Agent Client Protocol. It is stored in config.json and runs as the user of the server',
     body: NewAgent,
     reply: AgentInfo,
     status: 201,
@@ -98,7 +101,7 @@ export const routes = {
   forgetAgent: {
     method: 'DELETE',
     path: '/api/agents/:id',
-    summary: 'Take away an agent that a person added; its sessions can still be read',
+    summary: 'Remove an agent that a person added; its sessions can still be read',
     params: byAgent,
     reply: Nothing,
     status: 204,
@@ -106,7 +109,7 @@ export const routes = {
   setAgentKey: {
     method: 'POST',
     path: '/api/agents/:id/key',
-    summary: 'Set a key of an agent, in config.json. No reply gives it out again',
+    summary: 'Set a key of an agent, in config.json. No reply returns it',
     params: byAgent,
     body: AgentKey,
     reply: Nothing,
@@ -124,7 +127,7 @@ export const routes = {
   testAgent: {
     method: 'POST',
     path: '/api/agents/:id/test',
-    summary: 'Look for an agent, start it in an empty folder, and end it; no model is asked',
+    summary: 'Test an agent: find it, start it in an empty folder, and end it; no model is called',
     params: byAgent,
     reply: z.object({ checks: z.array(AgentCheck) }),
     status: 200,
@@ -133,7 +136,7 @@ export const routes = {
     method: 'POST',
     path: '/api/agents/:id/install',
     summary:
-      'Starts to install an agent, or to update it, to the known-good version; the list of agents tells how it goes',
+      'Start to install or update an agent, at the tested version; the list of agents reports the progress',
     params: byAgent,
     reply: z.object({ installing: Installing }),
     status: 202,
@@ -141,7 +144,7 @@ export const routes = {
   removeAgent: {
     method: 'DELETE',
     path: '/api/agents/:id/install',
-    summary: 'Stops the installation of an agent; if none runs, removes what Parley installed',
+    summary: 'Stop the installation of an agent; if none runs, remove what Parley installed',
     params: byAgent,
     reply: Nothing,
     status: 204,
@@ -149,7 +152,7 @@ export const routes = {
   createSession: {
     method: 'POST',
     path: '/api/sessions',
-    summary: 'A new session, with its first prompt if given',
+    summary: 'Create a session, with its first prompt if given',
     body: NewSession,
     reply: SessionState,
     status: 201,
@@ -157,8 +160,7 @@ export const routes = {
   prepareSession: {
     method: 'POST',
     path: '/api/sessions/prepare',
-    summary:
-      'A session like this will be created soon: its agent is started now, if it is one that can be started without a session',
+    summary: 'Announce a session: its agent is started now, if it can be started without a session',
     body: ExpectedSession,
     reply: Nothing,
     status: 204,
@@ -166,7 +168,7 @@ export const routes = {
   listSessions: {
     method: 'GET',
     path: '/api/sessions',
-    summary: 'Sessions, the pinned and the latest changed first',
+    summary: 'List sessions: pinned first, then the latest changed',
     query: z.object({
       q: z.string().optional(),
       agent: AgentId.optional(),
@@ -181,7 +183,7 @@ export const routes = {
   getSession: {
     method: 'GET',
     path: '/api/sessions/:id',
-    summary: 'The small part of the view and the last blocks',
+    summary: 'The state of a session and its last blocks',
     params: bySession,
     query: z.object({ tail: whole.pipe(z.int().min(0).max(500)).default(50) }),
     reply: SessionDetail,
@@ -190,7 +192,7 @@ export const routes = {
   patchSession: {
     method: 'PATCH',
     path: '/api/sessions/:id',
-    summary: 'Rename, archive or pin',
+    summary: 'Rename, archive or pin a session',
     params: bySession,
     body: SessionPatch,
     reply: SessionSummary,
@@ -199,7 +201,7 @@ export const routes = {
   deleteSession: {
     method: 'DELETE',
     path: '/api/sessions/:id',
-    summary: 'Delete: every row goes',
+    summary: 'Delete a session and all its events',
     params: bySession,
     reply: Nothing,
     status: 204,
@@ -207,7 +209,7 @@ export const routes = {
   command: {
     method: 'POST',
     path: '/api/sessions/:id/commands',
-    summary: 'A command; accepted once it is in the log',
+    summary: 'Send a command; it is accepted once it is in the log',
     params: bySession,
     body: Command,
     reply: Receipt,
@@ -228,7 +230,7 @@ export const routes = {
         .optional()
         .meta({ description: "Of a stream: the agent's own messages too, live only" }),
       prompts: z.enum(['true', 'false']).optional().meta({
-        description: 'Of a page: also the events before it that hold the prompts of its turns and its queue',
+        description: 'For a page: also return earlier events with the prompts of its turns and its queue',
       }),
     }),
     reply: EventPage,
@@ -238,8 +240,7 @@ export const routes = {
   previewRewind: {
     method: 'GET',
     path: '/api/sessions/:id/rewind',
-    summary:
-      'What the command session.rewind would change. Changes nothing; starts the agent if it does not run',
+    summary: 'Preview session.rewind. Changes nothing; starts the agent if it does not run',
     params: bySession,
     query: z.object({ promptId: PromptId }),
     reply: RewindPreview,
@@ -248,7 +249,7 @@ export const routes = {
   exportSession: {
     method: 'GET',
     path: '/api/sessions/:id/export',
-    summary: 'The whole session as a file',
+    summary: 'Export a session',
     params: bySession,
     query: z.object({ as: ExportFormat.default('jsonl') }),
     reply: z.string(),
@@ -259,7 +260,7 @@ export const routes = {
     method: 'POST',
     path: '/api/chat',
     summary:
-      'What a DefaultChatTransport of the AI SDK sends: a prompt, or answers; the response is a UI message stream',
+      'Takes a prompt or answers from a DefaultChatTransport of the AI SDK; the response is a UI message stream',
     query: z.object({ sdk: ChatSdk.default('6') }),
     body: ChatRequest,
     reply: z.string(),
@@ -279,7 +280,7 @@ export const routes = {
   stopChat: {
     method: 'POST',
     path: '/api/chat/:id/stop',
-    summary: 'Cancels the turn that runs, if one does',
+    summary: 'Cancel the running turn, if there is one',
     params: byChat,
     reply: Nothing,
     status: 204,
@@ -287,7 +288,7 @@ export const routes = {
   chatMessages: {
     method: 'GET',
     path: '/api/chat/:id/messages',
-    summary: 'The chat as UI messages, as a client holds them; none for an unknown chat',
+    summary: 'The chat as UI messages; none for an unknown chat',
     params: byChat,
     reply: z.array(UiMessage),
     status: 200,
@@ -295,7 +296,7 @@ export const routes = {
   findFolders: {
     method: 'GET',
     path: '/api/folders',
-    summary: 'Folders whose path begins as was typed, e.g. ~/pro; hidden ones only after a dot',
+    summary: 'Folders whose path starts with the query, such as ~/pro; hidden folders only after a dot',
     query: z.object({ q: z.string().max(4096).default(''), limit: limit(200, 50) }),
     reply: z.object({ folders: z.array(z.string()) }),
     status: 200,
@@ -303,7 +304,7 @@ export const routes = {
   findFiles: {
     method: 'GET',
     path: '/api/sessions/:id/files',
-    summary: "Files of the session's folder that fit the words, the best first; without what git ignores",
+    summary: "Files of the session's folder that match the query, best first; without files that git ignores",
     params: bySession,
     query: z.object({ q: z.string().max(500).default(''), limit: limit(200, 50) }),
     reply: z.object({ files: z.array(z.string()) }),
@@ -312,7 +313,7 @@ export const routes = {
   findFilesIn: {
     method: 'GET',
     path: '/api/files',
-    summary: 'The same of any folder, for the prompt of a session that is still to be made',
+    summary: 'The same for any folder, for the prompt of a session that does not exist yet',
     query: z.object({
       cwd: z.string().min(1),
       q: z.string().max(500).default(''),
@@ -325,7 +326,7 @@ export const routes = {
     method: 'GET',
     path: '/api/sessions/:id/changes',
     summary:
-      "What differs in the session's folder from HEAD, or from a commit; as text/event-stream it tells when that may have changed",
+      "Changes in the session's folder since HEAD or another commit; as text/event-stream it reports when they may have changed",
     params: bySession,
     query: z.object({ base: z.string().default('HEAD') }),
     reply: Changes,
@@ -335,7 +336,7 @@ export const routes = {
   getPatch: {
     method: 'GET',
     path: '/api/sessions/:id/changes/patch',
-    summary: 'The patch of one file, as git writes it',
+    summary: 'The patch of one file, in the format of git',
     params: bySession,
     query: z.object({ path: z.string().min(1), base: z.string().default('HEAD') }),
     reply: z.object({ patch: z.string(), cut: z.boolean() }),
@@ -344,7 +345,7 @@ export const routes = {
   listTerminals: {
     method: 'GET',
     path: '/api/sessions/:id/terminals',
-    summary: 'Terminals that were opened for the session',
+    summary: 'List the terminals of a session',
     params: bySession,
     reply: z.object({ terminals: z.array(Terminal) }),
     status: 200,
@@ -353,7 +354,7 @@ export const routes = {
     method: 'POST',
     path: '/api/sessions/:id/terminals',
     summary:
-      "A shell in the session's folder, or the agent's own program; watch it at /api/terminals/:id with a WebSocket",
+      "Open a shell in the session's folder, or the agent's own program; attach with a WebSocket at /api/terminals/:id",
     params: bySession,
     body: NewTerminal,
     reply: Terminal,
@@ -362,7 +363,7 @@ export const routes = {
   removeTerminal: {
     method: 'DELETE',
     path: '/api/terminals/:id',
-    summary: 'End a terminal and forget it',
+    summary: 'End and remove a terminal',
     params: z.object({ id: z.string() }),
     reply: Nothing,
     status: 204,
@@ -370,21 +371,21 @@ export const routes = {
   listPermissions: {
     method: 'GET',
     path: '/api/permissions',
-    summary: 'Everything that waits for a person, in all sessions',
+    summary: 'The open requests of all sessions',
     reply: z.object({ requests: z.array(WaitingRequest) }),
     status: 200,
   },
   listRules: {
     method: 'GET',
     path: '/api/rules',
-    summary: 'Standing permission rules and grants',
+    summary: 'List standing permission rules and grants',
     reply: z.object({ rules: z.array(PermissionRule) }),
     status: 200,
   },
   createRule: {
     method: 'POST',
     path: '/api/rules',
-    summary: 'A new rule',
+    summary: 'Add a rule',
     body: NewRule,
     reply: PermissionRule,
     status: 201,
@@ -392,7 +393,7 @@ export const routes = {
   deleteRule: {
     method: 'DELETE',
     path: '/api/rules/:id',
-    summary: 'Revoke a rule',
+    summary: 'Remove a rule',
     params: z.object({ id: z.string() }),
     reply: Nothing,
     status: 204,
@@ -400,7 +401,7 @@ export const routes = {
   listConversations: {
     method: 'GET',
     path: '/api/agents/:id/conversations',
-    summary: 'Conversations that the agent keeps on this machine by itself, the latest first',
+    summary: "List conversations of the agent's own history on this machine, latest first",
     params: z.object({ id: AgentId }),
     query: z.object({ cwd: z.string().optional() }),
     reply: z.object({ conversations: z.array(AgentConversation) }),
@@ -409,7 +410,7 @@ export const routes = {
   importConversation: {
     method: 'POST',
     path: '/api/imports',
-    summary: 'Read such a conversation into a session; the same one twice is one session',
+    summary: 'Import a conversation as a session; importing it twice gives one session',
     body: NewImport,
     reply: SessionState,
     status: 201,
@@ -417,14 +418,15 @@ export const routes = {
   listTrustedFolders: {
     method: 'GET',
     path: '/api/trust',
-    summary: 'Folders whose own settings, hooks and servers agents may load, with all folders inside them',
+    summary:
+      'List trusted folders: agents may load the settings, hooks and MCP servers of these and of all folders inside them',
     reply: z.object({ folders: z.array(TrustedFolder) }),
     status: 200,
   },
   trustFolder: {
     method: 'POST',
     path: '/api/trust',
-    summary: 'Trust a folder and all inside it; holds from the next start of an agent there',
+    summary: 'Trust a folder and all folders inside it; takes effect when an agent next starts there',
     body: NewTrust,
     reply: TrustedFolder,
     status: 201,
@@ -440,7 +442,7 @@ export const routes = {
   listEnvironments: {
     method: 'GET',
     path: '/api/environment',
-    summary: 'Which variables are set for the agents of which sessions and folders; names, never values',
+    summary: 'List the variables set for the agents of sessions and folders: names, never values',
     reply: z.object({ environments: z.array(EnvironmentInfo) }),
     status: 200,
   },
@@ -448,7 +450,7 @@ export const routes = {
     method: 'POST',
     path: '/api/environment',
     summary:
-      'Set variables for the agent of a session, or of all sessions in a folder; holds from its next start',
+      'Set variables for the agent of a session, or of all sessions in a folder; they take effect when it next starts',
     body: NewEnvironment,
     reply: EnvironmentInfo,
     status: 201,
@@ -473,7 +475,7 @@ export const routes = {
   openapi: {
     method: 'GET',
     path: '/api/openapi.json',
-    summary: 'This list, as OpenAPI',
+    summary: 'This description, as OpenAPI',
     reply: z.record(z.string(), z.unknown()),
     status: 200,
   },

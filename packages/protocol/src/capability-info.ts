@@ -5,7 +5,7 @@ import { type CapabilityName, capabilityNames } from './agent.ts'
 
 export const CapabilityType = z.enum(['sampling', 'tool', 'resource', 'prompt', 'session']).meta({
   description:
-    'What it is about: what the model writes, tools and their calls, files and data, what people and the agent ask each other, the conversation as a whole',
+    'The area: sampling, what the model writes; tool, tools and their calls; resource, files and data; prompt, exchange between people and the agent; session, the conversation as a whole',
 })
 export type CapabilityType = z.infer<typeof CapabilityType>
 
@@ -17,36 +17,39 @@ export const CapabilityInfo = z.object({
 export type CapabilityInfo = z.infer<typeof CapabilityInfo>
 
 const capabilityDetails: Readonly<Record<CapabilityName, readonly [CapabilityType, string]>> = {
-  streaming: ['sampling', 'Text comes in pieces while it is being written'],
-  thinking: ['sampling', 'Thinking is told apart from text'],
-  toolInputStreaming: ['tool', 'The input of a call comes in pieces before the call'],
-  toolOutputStreaming: ['tool', 'The output of a call comes in pieces before its end'],
-  permissions: ['tool', 'A call waits for a permission, and runs only once it is allowed'],
-  editInput: ['tool', 'A call can be allowed with another input than the agent gave'],
+  streaming: ['sampling', 'Text is streamed while it is written'],
+  thinking: ['sampling', 'Thinking is separate from text'],
+  toolInputStreaming: ['tool', 'The input of a call is streamed before the call'],
+  toolOutputStreaming: ['tool', 'The output of a call is streamed before its end'],
+  permissions: ['tool', 'A call waits for a permission, and runs only if it is allowed'],
+  editInput: ['tool', 'A call can be allowed with an edited input'],
   questions: ['prompt', 'It asks questions, with options or free text'],
-  plan: ['prompt', 'It tells a plan, and how far it is'],
-  planApproval: ['prompt', 'It puts a plan before a person before it acts'],
+  plan: ['prompt', 'It reports a plan and its progress'],
+  planApproval: ['prompt', 'It asks a person to approve a plan before it acts'],
   subagents: ['tool', 'It delegates to subagents, whose work is shown under their call'],
-  background: ['tool', 'Subagents and commands go on when the turn has ended, can ask and can be stopped'],
-  images: ['resource', 'A prompt may hold images'],
-  files: ['resource', 'A prompt may hold files'],
-  resume: ['session', 'Its conversation goes on after a restart'],
+  background: [
+    'tool',
+    'Subagents and commands continue after the turn has ended, can ask and can be stopped',
+  ],
+  images: ['resource', 'A prompt may contain images'],
+  files: ['resource', 'A prompt may contain files'],
+  resume: ['session', 'Its conversation continues after a restart'],
   fork: ['session', 'A session can be copied with its conversation'],
   interrupt: ['session', 'A turn can be stopped'],
-  steer: ['prompt', 'Words can be put into a turn that runs'],
-  models: ['sampling', 'A session can be given a model'],
-  effort: ['sampling', 'A session can be given an effort of thinking'],
+  steer: ['prompt', 'A prompt can be sent into a running turn'],
+  models: ['sampling', 'The model of a session can be chosen'],
+  effort: ['sampling', 'The reasoning effort of a session can be chosen'],
   modes: ['session', 'The mode can be changed while it runs'],
-  mcp: ['tool', 'A session can bring MCP servers'],
+  mcp: ['tool', 'A session can have its own MCP servers'],
   hostTools: ['tool', 'It can call tools of the program that embeds Parley'],
   commands: ['prompt', 'It has slash commands'],
-  compaction: ['session', 'Its conversation can be shortened'],
-  rewind: ['resource', 'Files can be brought back to how they were before a prompt'],
+  compaction: ['session', 'Its conversation can be compacted'],
+  rewind: ['resource', 'Files can be restored to their state before a prompt'],
   usage: ['sampling', 'It counts tokens'],
-  cost: ['sampling', 'It tells what a turn costs'],
-  structuredOutput: ['sampling', 'The result of a turn can be given a JSON Schema'],
-  retraction: ['sampling', 'It takes back what it began to write, and the log says so'],
-  environment: ['resource', "A session can bring variables for the agent's process"],
+  cost: ['sampling', 'It reports the cost of a turn'],
+  structuredOutput: ['sampling', 'The result of a turn can follow a JSON Schema'],
+  retraction: ['sampling', 'It can retract a block, which is recorded'],
+  environment: ['resource', "A session can set variables for the agent's process"],
   rejoin: ['session', 'What was said in its own program is added to the session before the next turn'],
 }
 

@@ -16,11 +16,11 @@ export const PromptSubmit = z
     parts: PromptParts.optional(),
     delivery: Delivery.default('queue'),
     before: z.array(PromptId).max(1000).optional().meta({
-      description: 'It comes before the first of these prompts that still waits; else last',
+      description: 'It is placed before the first of these prompts that is still queued; otherwise last',
     }),
     messageId: MessageId.optional().meta({ description: "The client's own id of it, kept in the log" }),
     paused: z.literal(true).optional().meta({
-      description: 'It joins the paused prompts of the queue, as after an edit of one of them',
+      description: 'It is queued as paused, as after an edit of a paused prompt',
     }),
   })
   .refine((command) => (command.text !== undefined) !== (command.parts !== undefined), {
@@ -35,7 +35,7 @@ export const Command = z.discriminatedUnion('type', [
     type: z.literal('prompt.move'),
     promptId: PromptId,
     before: PromptId.optional().meta({
-      description: 'The waiting prompt that it shall come before; else last',
+      description: 'The queued prompt to place it before; otherwise last',
     }),
   }),
   z.strictObject({
@@ -67,7 +67,7 @@ export const Command = z.discriminatedUnion('type', [
     ...base,
     type: z.literal('session.configure'),
     ...SessionSettings.shape,
-    mcpServers: McpServers.optional().meta({ description: 'All of them, in place of those before' }),
+    mcpServers: McpServers.optional().meta({ description: 'The complete list; replaces the previous one' }),
     options: SessionOptions.strict().optional(),
   }),
   z.strictObject({ ...base, type: z.literal('session.fork'), title: z.string().optional() }),

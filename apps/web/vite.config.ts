@@ -6,12 +6,12 @@ import tailwindcss from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 
-/** The built page lies in the server's package, where the server looks for it, in development and when published. */
+/** The build is written into the server package, which serves it in development and when published. */
 export const builtConsole = fileURLToPath(new URL('../../packages/server/dist/console', import.meta.url))
 
 /**
- * What describes the wire, in words and as JSON Schema, is for the server's documents, and not every check that zod knows is
- * made: the page would only carry it.
+ * Removes code that the page does not use, to keep it small: descriptions of routes and fields, the JSON Schema generator of
+ * zod, and zod checks that the protocol does not use.
  */
 function withoutUnused(): Plugin {
   const text = String.raw`(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")`
@@ -32,14 +32,14 @@ function withoutUnused(): Plugin {
   }
 }
 
-/** The page asks for routes and takes what it is given: what they take and give is checked by the server. */
+/** Removes the schemas of routes. The page does not validate requests and replies; the server validates requests. */
 function withoutShapes(code: string): string {
   const shape = /^ {4}(?:params|query|body|reply):.*\n(?:(?: {5}| {4}[\])}]).*\n)*/gm
   if (!shape.test(code)) throw new Error('The routes are written otherwise by now: see withoutShapes.')
   return code.replace(shape, '')
 }
 
-/** A module with the same names, all of which say that they are not there when they are used. */
+/** A module that exports the same names; each function throws when it is called. */
 function exportingNothing(code: string): string {
   const declared = [...code.matchAll(/^export (?:const|function) (\w+)/gm)].map(([, name]) => name)
   const renamed = [...code.matchAll(/^export \{ \w+ as (\w+) \};?$/gm)].map(([, name]) => name)
@@ -49,8 +49,8 @@ export { ${names.join(', ')} }`
 }
 
 /**
- * Without `z.string().email()` and its like, of which the wire has none and each brings its class and its expression along;
- * and without checks made of text at run time, which the page's policy forbids anyway.
+ * Removes string formats such as `z.string().email()`, which the protocol does not use, and the compilation of checks at run
+ * time, which the content security policy forbids.
  */
 function withoutUnusedChecks(code: string): string {
   const format = /^ {4}\w+\(params\) \{\s+return this\.check\(core\._\w+\(Zod\w+, params\)\);\s+\},$/gm
@@ -61,8 +61,8 @@ function withoutUnusedChecks(code: string): string {
 }
 
 /**
- * Tells the service worker what the page is made of, which only the build knows. The grammars of languages are not
- * among it: they are most of the bytes, and code without colours can still be read.
+ * Writes the list of built files into the service worker. Language grammars are left out: they are most of the bytes, and
+ * code is readable without highlighting.
  */
 function withKeptFiles(): Plugin {
   const keptAsset = /\.(css|woff2)$|\.worker-/
@@ -103,9 +103,9 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     chunkSizeWarningLimit: 900,
-    // All that the page begins with in one file: cut into pieces it packs worse.
+    // One file for everything that the page starts with: several files compress worse.
     rolldownOptions: {
-      // A schema that nobody uses is left out: making one has no effect.
+      // Creating a schema has no side effect, so unused schemas are removed.
       treeshake: { manualPureFunctions: ['z'] },
       output: { codeSplitting: { groups: [{ name: 'page', tags: ['$initial'] }] } },
     },

@@ -1,10 +1,10 @@
-// Runs before everything else. A file of its own: the page allows no inline script.
+// Runs before everything else. It is a separate file because the content security policy forbids inline scripts.
 
-// A chosen theme must not flash.
+// Applies the chosen theme before the first paint.
 try {
   const theme = JSON.parse(localStorage.getItem('parley:preferences') ?? '{}').theme
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme
 } catch {}
 
-// The page allows no code made from strings; zod need not try.
+// The content security policy forbids code from strings, so zod must not try to compile checks.
 globalThis.__zod_globalConfig = { jitless: true }

@@ -1,17 +1,17 @@
-// Keeps the page itself, all parts of it, so that what this browser kept of sessions can be read while the server is
-// away. It never answers for the server: whatever is under /api goes through untouched.
+// Caches the files of the page, so that stored sessions can be read while the server is unreachable. Requests under /api are
+// not handled here.
 
-// Both are filled in by the build: what the page is made of, and a name that changes with any of it.
+// The build fills in both: the list of files, and a cache name that changes with any of them.
 const files = []
 const name = 'parley-page'
 
-// All of a build or nothing: a page whose parts are not all there would only seem to be kept.
+// Caches all files of a build or none: an incomplete page would be useless offline.
 addEventListener('install', (event) => {
   skipWaiting()
   event.waitUntil(caches.open(name).then((cache) => cache.addAll(['/', '/first.js', ...files])))
 })
 
-// The build before stays as well: a tab that was open when the server was replaced still asks for parts of it.
+// Keeps the previous build too: a tab that was opened before an update still loads files of it.
 addEventListener('activate', (event) => {
   event.waitUntil(forgetOld().then(() => clients.claim()))
 })
@@ -32,7 +32,7 @@ addEventListener('fetch', (event) => {
   else event.respondWith(other(request))
 })
 
-/** The server's page if it answers, else the one that is kept. Another build brings a worker of its own. */
+/** Returns the server's page, or the cached one if the server does not answer. Another build has its own worker. */
 async function page(request) {
   try {
     return await fetch(request)
@@ -43,7 +43,7 @@ async function page(request) {
   }
 }
 
-/** The name of an asset holds the hash of what is in it. What follows it only says that it is asked for once more. */
+/** The name of an asset contains the hash of its content. A query only marks a retry, so it is ignored. */
 async function asset(request) {
   const kept = await caches.match(request, { ignoreSearch: true })
   if (kept) return kept
@@ -52,12 +52,12 @@ async function asset(request) {
   return response
 }
 
-/** A full disk is no reason not to show what came. */
+/** Ignores a failure to cache, such as a full disk: the response is returned anyway. */
 async function keep(request, response) {
   await (await caches.open(name)).put(request, response).catch(() => {})
 }
 
-/** The first script holds everything else up: the kept one runs, a newer one the next time. */
+/** The first script blocks the page, so the cached copy is used and updated in the background. */
 async function first(event) {
   const kept = await (await caches.open(name)).match(event.request)
   const fresh = other(event.request)

@@ -193,7 +193,8 @@ export type AgentConnection = {
    * Sends a message; resolves when the agent has it. There are never two turns at once. Does nothing once the
    * connection has ended. A steered prompt that the agent has not taken up yet resolves with `pending`: a
    * `prompt.taken` output reports when it is taken up. If the turn ends before that, the host sends it again as a
-   * prompt of its own, once: an agent that still has it must not get it twice.
+   * prompt of its own, once: an agent that still has it must not get it twice. A steered prompt that arrives when the
+   * agent's turn is already over is not run, and resolves with `pending` too.
    */
   send(message: AgentMessage): Promise<unknown>
   /** Takes back a pending steered prompt. False: the agent has taken it up, or cannot give it back. */

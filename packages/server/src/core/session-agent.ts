@@ -289,7 +289,9 @@ export class SessionAgent {
   }
 
   async #sendSteer(link: AgentLink, prompt: Prompt): Promise<void> {
-    const taken = await this.#send(link, { type: 'prompt', prompt })
+    const { turnId } = this.#state.turn ?? {}
+    const isOpen = () => turnId !== undefined && this.#state.turn?.turnId === turnId
+    const taken = await this.#send(link, { type: 'prompt', prompt }, isOpen)
     if (taken === 'pending' || this.#link !== link) return
     await this.#accepted.accept(prompt.promptId)
   }
@@ -406,9 +408,14 @@ export class SessionAgent {
     await sent
   }
 
-  /** Sends messages in order, one after another; stops waiting when the agent has ended. */
-  #send(link: AgentLink, message: AgentMessage): ReturnType<AgentConnection['send']> {
-    const sent = this.#outbound.then(() => Promise.race([link.connection.send(message), link.ended]))
+  /**
+   * Sends messages in order, one after another; stops waiting when the agent has ended. A message that is no longer wanted
+   * when it is its turn is not sent.
+   */
+  #send(link: AgentLink, message: AgentMessage, isWanted = () => true): ReturnType<AgentConnection['send']> {
+    const sent = this.#outbound.then(() =>
+      isWanted() ? Promise.race([link.connection.send(message), link.ended]) : 'pending',
+    )
     this.#outbound = sent.then(
       () => undefined,
       () => undefined,

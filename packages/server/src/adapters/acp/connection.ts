@@ -144,7 +144,8 @@ class AcpConnection implements AgentConnection {
   async send({ type, prompt }: AgentMessage): Promise<'pending' | undefined> {
     if (this.#closing) return undefined
     const { parts } = prompt
-    if (type === 'prompt' && prompt.delivery === 'steer' && this.#state.turn) return this.#steer(parts)
+    if (type === 'prompt' && prompt.delivery === 'steer')
+      return this.#state.turn ? this.#steer(parts) : 'pending'
     this.#files.forget()
     this.#turnOver = Promise.withResolvers()
     const words = type === 'continue' ? continuation(this.#state, parts) : parts

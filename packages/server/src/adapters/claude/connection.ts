@@ -151,7 +151,8 @@ class ClaudeConnection implements AgentConnection {
       return undefined
     }
     if (this.#handed.has(uuid)) return this.#goOnWithSteer(uuid)
-    const steer = message.type === 'prompt' && prompt.delivery === 'steer' && this.#state.turn !== undefined
+    const steer = message.type === 'prompt' && prompt.delivery === 'steer'
+    if (steer && this.#state.turn === undefined) return 'pending'
     if (steer) this.#handed.add(uuid)
     this.#state = steer ? withSteering(this.#state, uuid, prompt.promptId) : withTurn(this.#state, uuid)
     const parts = known ? [{ type: 'text' as const, text: askAgain }] : prompt.parts

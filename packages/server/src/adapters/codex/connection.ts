@@ -154,8 +154,8 @@ class CodexConnection implements AgentConnection, Listener {
   async send(message: AgentMessage): Promise<'pending' | undefined> {
     if (this.#over) return undefined
     const { prompt } = message
-    if (message.type === 'prompt' && prompt.delivery === 'steer' && this.#state.turn)
-      return this.#steer(prompt.parts, prompt.promptId)
+    if (message.type === 'prompt' && prompt.delivery === 'steer')
+      return this.#state.turn ? this.#steer(prompt.parts, prompt.promptId) : 'pending'
     this.#turn = Promise.withResolvers()
     this.#state = withTurn(this.#state, { compacting: isCompaction(prompt.parts) })
     try {

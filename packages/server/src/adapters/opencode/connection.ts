@@ -148,7 +148,8 @@ export class OpenCodeConnection implements AgentConnection {
   async send(message: AgentMessage): Promise<'pending' | undefined> {
     if (this.#closing) return undefined
     const { type, prompt } = message
-    if (type === 'prompt' && prompt.delivery === 'steer' && this.#state.turn) return this.#steer(prompt)
+    if (type === 'prompt' && prompt.delivery === 'steer')
+      return this.#state.turn ? this.#steer(prompt) : 'pending'
     this.#calls.clear()
     // OpenCode applies a refusal to all requests that wait in the session, so it must arrive before a new one can
     // wait.

@@ -83,8 +83,8 @@ export class ScriptedConnection implements AgentConnection {
   async send(message: AgentMessage): Promise<'pending' | undefined> {
     if (this.#closed.signal.aborted) return undefined
     const { type, prompt } = message
-    if (type === 'prompt' && prompt.delivery === 'steer' && this.#turn) {
-      void this.#takeUp(this.#turn, prompt)
+    if (type === 'prompt' && prompt.delivery === 'steer') {
+      if (this.#turn) void this.#takeUp(this.#turn, prompt)
       return 'pending'
     }
     const turn = this.#newTurn(message)

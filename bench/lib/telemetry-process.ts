@@ -39,6 +39,7 @@ const options = {
   store,
   checkFolder: async (cwd: string) => cwd,
   temporaryFolders: createTemporaryFolders(),
+  freeBytes: () => process.availableMemory(),
 }
 const host = await (telling === 'nothing' ? createCoreHost(options) : createHost(options))
 

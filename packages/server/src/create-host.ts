@@ -5,18 +5,22 @@ import { createTelemetry, type Telemetry } from './telemetry/index.ts'
 import { createTemporaryFolders } from './tools/temporary-folders.ts'
 import { checkFolder } from './workspace/folder.ts'
 
-export type CreateHostOptions = Omit<HostOptions, 'checkFolder' | 'temporaryFolders'> &
-  Partial<Pick<HostOptions, 'checkFolder' | 'temporaryFolders'>> & {
-    /** What the host tells of itself, and to whom; see docs/telemetry.md. Without it, the usual: nothing is sent. */
+type Defaults = 'checkFolder' | 'temporaryFolders' | 'freeBytes'
+
+export type CreateHostOptions = Omit<HostOptions, Defaults> &
+  Partial<Pick<HostOptions, Defaults>> & {
+    /** What the host reports about itself; see docs/telemetry.md. By default nothing is sent. */
     readonly telemetry?: Telemetry
   }
 
-/** The library: a host on the adapters and the store given to it. */
+/** Creates a host on the given adapters and store. */
 export async function createHost({ telemetry: given, ...options }: CreateHostOptions): Promise<Host> {
   const problem = (error: unknown) => options.problem?.({ error, doing: 'tell a subscriber of telemetry' })
   const telemetry = given ?? createTelemetry({ problem })
   await telemetry.begin({ agents: options.adapters, version })
   const observer = options.observer ? bothObservers(telemetry.observer, options.observer) : telemetry.observer
   const temporaryFolders = createTemporaryFolders()
-  return telemetry.watch(await createCoreHost({ checkFolder, temporaryFolders, ...options, observer }))
+  const freeBytes = () => process.availableMemory()
+  const defaults = { checkFolder, temporaryFolders, freeBytes }
+  return telemetry.watch(await createCoreHost({ ...defaults, ...options, observer }))
 }

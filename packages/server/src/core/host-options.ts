@@ -18,8 +18,8 @@ export type HostOptions = {
   readonly clock?: Clock
   readonly ids?: Ids
   readonly limits?: Partial<Limits>
-  /** The free memory of this machine; read from the system by default. */
-  readonly freeBytes?: () => number
+  /** The free memory of this machine. */
+  readonly freeBytes: () => number
   /** Tools that agents can call beside their own; made with `defineTool`. */
   readonly tools?: readonly HostTool[]
   /** The environment variables that a tool gets; empty by default. */

@@ -135,7 +135,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     limits,
     clock,
     adapters,
-    freeBytes: options.freeBytes ?? (() => process.availableMemory()),
+    freeBytes: options.freeBytes,
     problem: (error, doing) => problem({ error, doing }),
   })
   const slots = createConnectionSlots(limits.maxConnections)

@@ -227,6 +227,23 @@ it('starts the agent as usual when the spare hangs', async () => {
   expect(agent.texts).toEqual(['hello', 'hello'])
 })
 
+it('starts the agent as usual when the start of the spare hangs', async () => {
+  const slow = Promise.withResolvers<void>()
+  const { host, create, cwd, cold, begun, time, prepared } = await world({ slow: slow.promise })
+  const preparing = host.prepareSession({ agent: 'scripted', cwd })
+  await until(() => begun() === 1)
+  const session = await create({ prompt: 'hello' })
+  await until(() => {
+    time.advance(5_000)
+    return cold.length === 1
+  })
+  await session.when(({ turns }) => turns === 1)
+  slow.resolve()
+  await preparing
+  await until(() => prepared[0]?.state === 'closed')
+  expect(cold).toHaveLength(1)
+})
+
 it('closes a spare in a folder when the trust in a folder changes', async () => {
   const { host, cwd, prepared } = await world()
   await host.trust(cwd)

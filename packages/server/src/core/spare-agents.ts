@@ -133,6 +133,12 @@ export function createSpareAgents(options: SpareAgentsOptions): SpareAgents {
     closing.add(closed)
   }
 
+  async function startedInTime({ started }: Spare): Promise<PreparedAgent | undefined> {
+    const late = Promise.withResolvers<undefined>()
+    const stopWaiting = clock.after(takeMs, () => late.resolve(undefined))
+    return Promise.race([started, late.promise]).finally(stopWaiting)
+  }
+
   /** A spare that does not take the session in time is given up. */
   async function give(agent: PreparedAgent, input: ConnectInput): Promise<AgentConnection | undefined> {
     const late = new AbortController()
@@ -156,7 +162,7 @@ export function createSpareAgents(options: SpareAgentsOptions): SpareAgents {
       const isFor = spare.place === undefined || spare.place === placeOf(input)
       if (spare.conditions !== conditionsOf(adapter, input) || !isFor) return undefined
       release(adapter.id, spare)
-      const agent = await spare.started
+      const agent = await startedInTime(spare)
       if (!agent?.isUsable) {
         drop(adapter.id, spare)
         return undefined

@@ -53,10 +53,6 @@ export class ClaudeProgram {
     this.#options = options
   }
 
-  get query(): Query | undefined {
-    return this.#query
-  }
-
   get loaded(): ProgramOptions['settingSources'] {
     return this.#options.settingSources
   }

@@ -98,6 +98,7 @@ it('lists the fields of a flat input, without the one in the title', () => {
   ])
   expect(plainFields({ file_path: '/etc/hosts' }, 'Read /etc/hosts')).toEqual([])
   expect(plainFields({ text: '' }, 'Use it')).toEqual([['text', '']])
+  expect(plainFields({ force: true, path: 'true' }, 'Read true')).toEqual([['force', 'true']])
   for (const nested of [{ a: { b: 1 } }, { a: [] }, ['a'], 'text', null])
     expect(plainFields(nested, 'Use it')).toBeUndefined()
 })

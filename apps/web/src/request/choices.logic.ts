@@ -146,7 +146,12 @@ export function plainFields(
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return undefined
   const fields = Object.entries(input).filter(([, value]) => value !== undefined && value !== null)
   if (fields.some(([, value]) => typeof value === 'object')) return undefined
-  return fields
-    .map(([name, value]) => [name, String(value)] as const)
-    .filter(([, value]) => value === '' || !title.endsWith(value))
+  const texts = fields.map(([name, value]) => [name, String(value)] as const)
+  const inTitle = texts.find(
+    ([name, value]) => titleFields.has(name) && value !== '' && title.endsWith(value),
+  )
+  return texts.filter((field) => field !== inTitle)
 }
+
+/** A title may end with the value of one of these. Any other field is always listed: the agent writes the title. */
+const titleFields = new Set(['url', 'file_path', 'filePath', 'path', 'query', 'pattern'])

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { diffLines } from '../diff/lines.logic.ts'
+import { diffLines } from '../parts/diff/lines.logic.ts'
 import { coloursOf, languageOf, sidesOf } from './colours.logic.ts'
 
 it('finds the language of a file by its name', () => {

@@ -1,6 +1,6 @@
-import type { Lines } from '../code/highlight.ts'
-import { type Language, languageNamed } from '../code/languages.ts'
-import { type DiffLine, type Hunk, lineWords } from '../diff/lines.logic.ts'
+import type { Lines } from '../parts/code/highlight.ts'
+import { type Language, languageNamed } from '../parts/code/languages.ts'
+import { type DiffLine, type Hunk, lineWords } from '../parts/diff/lines.logic.ts'
 
 const byEnding = new Map([
   ['cc', 'cpp'],

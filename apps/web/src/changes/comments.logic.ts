@@ -1,4 +1,4 @@
-import type { DiffLine } from '../diff/lines.logic.ts'
+import type { DiffLine } from '../parts/diff/lines.logic.ts'
 
 /** A comment on a line of a diff, kept until all comments are sent together. */
 export type Comment = {

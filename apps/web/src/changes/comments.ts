@@ -1,5 +1,5 @@
-import { createKeptStore } from '../page/kept-store.ts'
-import type { Store } from '../page/store.ts'
+import { createKeptStore } from '../base/kept-store.ts'
+import type { Store } from '../base/store.ts'
 import type { Comment } from './comments.logic.ts'
 
 type Kept = { readonly comments: readonly Comment[] }

@@ -1,9 +1,9 @@
 import type { FileChange } from '@parley/protocol'
 import { memo } from 'react'
-import { DiffCount } from '../diff/diff-view.tsx'
-import { visible } from '../page/words.logic.ts'
+import { visible } from '../base/format.logic.ts'
+import { DiffCount } from '../parts/diff/diff-view.tsx'
+import { jumpTo } from '../session-data/shown-changes.ts'
 import { letters } from './file-changes.tsx'
-import { jumpTo } from './jump.ts'
 
 /** The changed files. A click jumps to the file; a long list scrolls by itself. */
 export const FileList = memo(function FileList({ files }: { files: readonly FileChange[] }) {

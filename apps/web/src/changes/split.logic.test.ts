@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { diffLines } from '../diff/lines.logic.ts'
+import { diffLines } from '../parts/diff/lines.logic.ts'
 import { pairsOf } from './split.logic.ts'
 
 it('puts removed lines beside the added lines that replace them', () => {

@@ -1,4 +1,4 @@
-import type { DiffLine } from '../diff/lines.logic.ts'
+import type { DiffLine } from '../parts/diff/lines.logic.ts'
 
 /** A row of two columns: a line before the change and the line that replaces it. */
 export type Pair = { readonly before?: DiffLine; readonly after?: DiffLine }

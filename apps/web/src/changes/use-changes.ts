@@ -1,8 +1,8 @@
 import type { Changes } from '@parley/protocol'
 import { startTransition, useEffect, useRef, useState, useSyncExternalStore } from 'react'
-import { client, useConnection } from '../page/client.ts'
-import { problemWords } from '../page/problem-words.logic.ts'
-import { usePart, useSessionId } from '../session/session-context.tsx'
+import { client, useConnection } from '../base/client.ts'
+import { problemWords } from '../base/error-text.logic.ts'
+import { usePart, useSessionId } from '../session-data/session-context.tsx'
 import { type Stamps, stampsAfter } from './stamps.logic.ts'
 
 type Seen = { readonly changes?: Changes; readonly stamps: Stamps; readonly error?: string }

@@ -1,6 +1,6 @@
 import { type RefObject, startTransition, useEffect, useState } from 'react'
-import { highlight } from '../code/highlight.ts'
-import type { Hunk } from '../diff/lines.logic.ts'
+import { highlight } from '../parts/code/highlight.ts'
+import type { Hunk } from '../parts/diff/lines.logic.ts'
 import { type Colours, coloursOf, languageOf, type Side, sidesOf } from './colours.logic.ts'
 
 /** How long lines must be in view before they are highlighted: scrolling past does not occupy the worker. */

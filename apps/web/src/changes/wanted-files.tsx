@@ -1,9 +1,9 @@
 import type { FileChange } from '@parley/protocol'
 import { useEffect, useState } from 'react'
-import { useStore } from '../page/store.ts'
-import { visible } from '../page/words.logic.ts'
-import { useSessionId } from '../session/session-context.tsx'
-import { jumpTo, wanted } from './jump.ts'
+import { visible } from '../base/format.logic.ts'
+import { useStore } from '../base/store.ts'
+import { useSessionId } from '../session-data/session-context.tsx'
+import { jumpTo, wanted } from '../session-data/shown-changes.ts'
 
 /** Jumps to the first of the wanted files, and names those that have no changes. */
 export function WantedFiles({ files }: { files: readonly FileChange[] }) {

@@ -1,9 +1,9 @@
 import type { Delivery } from '@parley/protocol'
 import { ArrowUp, CornerDownRight, ListPlus, Square } from 'lucide-react'
-import { withKeys } from '../page/key-words.ts'
-import { lazyPart, Part } from '../page/part.tsx'
+import { withKeys } from '../base/key-names.ts'
 import { IconButton } from '../parts/button.tsx'
-import { useStatePart } from '../session/session-context.tsx'
+import { lazyPart, Part } from '../parts/lazy-part.tsx'
+import { useStatePart } from '../session-data/session-context.tsx'
 import { AttachButton } from './attach-button.tsx'
 import { SettingsRow } from './settings-row.tsx'
 

@@ -1,6 +1,6 @@
 import type { PromptPart } from '@parley/protocol'
-import { cachedParts, cacheParts } from '../cache/cache.ts'
-import { createStore, type Store } from '../page/store.ts'
+import { createStore, type Store } from '../base/store.ts'
+import { cachedParts, cacheParts } from '../session-data/cache.ts'
 import { type Attachment, apart, sizeOf } from './attachment.logic.ts'
 
 /** The unsent text of each session. It survives a reload, as do its attachments. */

@@ -1,6 +1,6 @@
 import { Paperclip } from 'lucide-react'
 import { useEffect } from 'react'
-import { createStore, useStore } from '../page/store.ts'
+import { createStore, useStore } from '../base/store.ts'
 
 type Take = (files: File[]) => void
 

@@ -1,4 +1,4 @@
-import { client } from '../page/client.ts'
+import { client } from '../base/client.ts'
 
 /** Files whose path matches, the best first. Empty if they cannot be read: completion is optional. */
 export type FindFiles = (query: string, signal: AbortSignal) => Promise<readonly string[]>

@@ -1,6 +1,6 @@
 import type { SessionState } from '@parley/protocol'
-import { amount, dollars } from '../page/words.logic.ts'
-import { useStatePart } from '../session/session-context.tsx'
+import { amount, dollars } from '../base/format.logic.ts'
+import { useStatePart } from '../session-data/session-context.tsx'
 
 /** How full the context is and what the session has cost, as the agent reports it. The cost is shown if there is room. */
 export default function Meter({

@@ -1,11 +1,11 @@
 import { type Delivery, newId, type PromptPart } from '@parley/protocol'
-import { cachedParts, cacheParts } from '../cache/cache.ts'
-import { client } from '../page/client.ts'
-import { createKeptStore } from '../page/kept-store.ts'
-import { problemWords } from '../page/problem-words.logic.ts'
-import { currentRoute } from '../page/route.ts'
-import { useStore } from '../page/store.ts'
-import { toastError } from '../page/toasts.tsx'
+import { client } from '../base/client.ts'
+import { problemWords } from '../base/error-text.logic.ts'
+import { createKeptStore } from '../base/kept-store.ts'
+import { currentRoute } from '../base/route.ts'
+import { useStore } from '../base/store.ts'
+import { toastError } from '../parts/toasts.tsx'
+import { cachedParts, cacheParts } from '../session-data/cache.ts'
 import { putBack, type QueuePlace, refusalOf } from './draft.ts'
 
 /**

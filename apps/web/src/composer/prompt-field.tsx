@@ -1,6 +1,6 @@
 import type { AgentCommand } from '@parley/protocol'
 import { type ClipboardEvent, type KeyboardEvent, type RefObject, useState } from 'react'
-import { type Store, useStore } from '../page/store.ts'
+import { type Store, useStore } from '../base/store.ts'
 import { ChoiceList } from '../parts/choice-list.tsx'
 import type { Attachments } from './attachments.tsx'
 import { completionAt, withChoice } from './completion.logic.ts'

@@ -1,10 +1,10 @@
 import { type Prompt, promptText } from '@parley/protocol'
 import { CloudOff, CornerDownRight, Send, X } from 'lucide-react'
-import { useConnection } from '../page/client.ts'
-import { lazyPart, Part } from '../page/part.tsx'
-import { plural, visible } from '../page/words.logic.ts'
+import { useConnection } from '../base/client.ts'
+import { plural, visible } from '../base/format.logic.ts'
 import { IconButton } from '../parts/button.tsx'
-import { useSessionId, useStatePart } from '../session/session-context.tsx'
+import { lazyPart, Part } from '../parts/lazy-part.tsx'
+import { useSessionId, useStatePart } from '../session-data/session-context.tsx'
 import { type Outgoing, takeBack, useOutgoing } from './outbox.ts'
 
 const queuedPrompts = lazyPart(() => import('./queued-prompts.tsx'))

@@ -1,14 +1,14 @@
 import { type Prompt, pausedPrompts, promptText } from '@parley/protocol'
 import { ArrowUp, CornerDownRight, ListOrdered, Pause, Pencil, Play, X } from 'lucide-react'
 import { useEffect } from 'react'
-import { announce } from '../page/announcer.tsx'
-import { client } from '../page/client.ts'
-import { toastError } from '../page/toasts.tsx'
-import { plural, visible } from '../page/words.logic.ts'
+import { client } from '../base/client.ts'
+import { focusPrompt } from '../base/focus-prompt.ts'
+import { plural, visible } from '../base/format.logic.ts'
+import { announce } from '../parts/announcer.tsx'
 import { Button, IconButton } from '../parts/button.tsx'
-import { useSessionId, useStatePart } from '../session/session-context.tsx'
+import { toastError } from '../parts/toasts.tsx'
+import { useSessionId, useStatePart } from '../session-data/session-context.tsx'
 import { putBack, type QueuePlace } from './draft.ts'
-import { focusPrompt } from './focus-prompt.ts'
 
 /**
  * The prompts that wait at the server: steered ones until the agent accepts them, then the queue in the order in which

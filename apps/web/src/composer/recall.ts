@@ -1,6 +1,6 @@
 import { type Block, promptText } from '@parley/protocol'
 import { useState } from 'react'
-import { usePart } from '../session/session-context.tsx'
+import { usePart } from '../session-data/session-context.tsx'
 
 /** Up and Down step through the prompts that were sent in this session. */
 export function useRecall(write: (text: string) => void) {

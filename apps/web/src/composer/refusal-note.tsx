@@ -1,7 +1,7 @@
 import { CircleAlert, X } from 'lucide-react'
-import { useStore } from '../page/store.ts'
+import { useStore } from '../base/store.ts'
 import { IconButton } from '../parts/button.tsx'
-import { useSessionId } from '../session/session-context.tsx'
+import { useSessionId } from '../session-data/session-context.tsx'
 import { refusalOf } from './draft.ts'
 
 /** Shows why a prompt was refused and put back into the composer. */

@@ -1,9 +1,9 @@
 import type { PermissionMode, SessionSettings } from '@parley/protocol'
-import { useAgent } from '../page/agents.ts'
-import { client } from '../page/client.ts'
-import { useModels } from '../page/models.ts'
-import { toastError } from '../page/toasts.tsx'
-import { useSessionId, useStatePart } from '../session/session-context.tsx'
+import { useAgent } from '../base/agents.ts'
+import { client } from '../base/client.ts'
+import { useModels } from '../base/models.ts'
+import { toastError } from '../parts/toasts.tsx'
+import { useSessionId, useStatePart } from '../session-data/session-context.tsx'
 import { chosenModel, effortName, effortsOf } from './model-choice.logic.ts'
 
 export const modeNames: Record<PermissionMode, string> = {

@@ -1,7 +1,7 @@
 import { type AgentConversation, type AgentInfo, ParleyError } from '@parley/protocol'
 import { useEffect, useState } from 'react'
-import { client } from '../page/client.ts'
-import { problemWords } from '../page/problem-words.logic.ts'
+import { client } from '../base/client.ts'
+import { problemWords } from '../base/error-text.logic.ts'
 
 export type Found = AgentConversation & { readonly agent: AgentInfo }
 export type Conversations = {

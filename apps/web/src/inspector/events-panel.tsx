@@ -1,9 +1,9 @@
 import type { SessionEvent, UnknownEvent } from '@parley/protocol'
 import { useEffect, useState } from 'react'
-import { client } from '../page/client.ts'
-import { CopyButton } from '../page/copy-button.tsx'
-import { useSessionId } from '../session/session-context.tsx'
-import { asJson } from '../timeline/call-words.logic.ts'
+import { client } from '../base/client.ts'
+import { asJson } from '../call/call-text.logic.ts'
+import { CopyButton } from '../parts/copy-button.tsx'
+import { useSessionId } from '../session-data/session-context.tsx'
 
 type AnyEvent = SessionEvent | UnknownEvent
 const mostShown = 500

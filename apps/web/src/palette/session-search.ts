@@ -1,7 +1,7 @@
 import type { SessionSummary } from '@parley/protocol'
 import { useEffect, useState } from 'react'
-import { client } from '../page/client.ts'
-import { problemWords } from '../page/problem-words.logic.ts'
+import { client } from '../base/client.ts'
+import { problemWords } from '../base/error-text.logic.ts'
 
 export type SessionSearch = {
   readonly sessions: readonly SessionSummary[]

@@ -1,5 +1,5 @@
 import type { ButtonHTMLAttributes, ReactNode, Ref } from 'react'
-import { keyName } from '../page/key-words.ts'
+import { keyName } from '../base/key-names.ts'
 
 type Look = 'plain' | 'primary' | 'danger' | 'quiet' | 'good'
 

@@ -1,5 +1,5 @@
 import type { RefObject } from 'react'
-import { visible } from '../page/words.logic.ts'
+import { visible } from '../base/format.logic.ts'
 
 export type Choice = { readonly value: string; readonly note?: string }
 

@@ -1,6 +1,6 @@
 import type { AnchorHTMLAttributes, MouseEvent } from 'react'
-import { addressOf, type Route } from '../page/route.logic.ts'
-import { go } from '../page/route.ts'
+import { addressOf, type Route } from '../base/route.logic.ts'
+import { go } from '../base/route.ts'
 
 /** A link inside the page. With a modifier key the browser handles it. */
 export function Link({

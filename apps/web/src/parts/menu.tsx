@@ -1,6 +1,6 @@
 import { type KeyboardEvent, type ReactNode, useId, useRef, useState } from 'react'
-import { type LazyPart, Part } from '../page/part.tsx'
 import { Button } from './button.tsx'
+import { type LazyPart, Part } from './lazy-part.tsx'
 
 /** A menu while it is open. */
 export type OpenMenu = {

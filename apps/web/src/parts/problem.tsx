@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { focusSearch } from '../page/focus.ts'
+import { focusSearch } from '../base/focus.ts'
 import { Link } from './link.tsx'
 
 /** A page that shows only an error. */

@@ -1,5 +1,5 @@
-import { createKeptStore } from '../page/kept-store.ts'
-import { useStore } from '../page/store.ts'
+import { createKeptStore } from '../base/kept-store.ts'
+import { useStore } from '../base/store.ts'
 import type { Edits } from './input-form.logic.ts'
 import type { Filled } from './question-form.logic.ts'
 

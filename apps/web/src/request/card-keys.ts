@@ -1,4 +1,4 @@
-import { isEditable } from '../page/focus.ts'
+import { isEditable } from '../base/focus.ts'
 
 /**
  * The cards that answer to keys. To prevent accidental answers, a key goes to the focused card, else to the first one,

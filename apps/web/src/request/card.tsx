@@ -1,5 +1,5 @@
 import { type MouseEvent, type ReactNode, useEffect, useRef } from 'react'
-import { isWritten, useFocusLeft, wasWriting } from '../page/focus.ts'
+import { isWritten, useFocusLeft, wasWriting } from '../base/focus.ts'
 import { isBlindPress, takeKeys } from './card-keys.ts'
 
 /** The frame of a request. It takes the focus unless the person is typing. The keys of the first card work everywhere. */

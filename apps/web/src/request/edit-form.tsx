@@ -1,5 +1,5 @@
 import { type KeyboardEvent, useId } from 'react'
-import { visible } from '../page/words.logic.ts'
+import { visible } from '../base/format.logic.ts'
 import { type Edits, editedInput, inputForm, textIn } from './input-form.logic.ts'
 
 type Props = {

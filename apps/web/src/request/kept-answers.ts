@@ -1,6 +1,6 @@
 import { newId } from '@parley/protocol'
-import { createStore, useStore } from '../page/store.ts'
-import type { Answering } from './answer-words.logic.ts'
+import { createStore, useStore } from '../base/store.ts'
+import type { Answering } from '../call/answer-text.logic.ts'
 
 /**
  * An answer that is being sent. It is kept in the browser until the server has it, so a reload or a closed tab loses

@@ -1,8 +1,8 @@
 import type { PermissionOption } from '@parley/protocol'
 import { ChevronDown, Pencil } from 'lucide-react'
-import { lazyPart } from '../page/part.tsx'
-import { visible } from '../page/words.logic.ts'
+import { visible } from '../base/format.logic.ts'
 import { Button, Key } from '../parts/button.tsx'
+import { lazyPart } from '../parts/lazy-part.tsx'
 import { Menu } from '../parts/menu.tsx'
 import { type Choices, coverOf } from './choices.logic.ts'
 

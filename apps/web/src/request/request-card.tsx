@@ -1,5 +1,5 @@
 import type { OpenRequest } from '@parley/protocol'
-import { lazyPart, Part } from '../page/part.tsx'
+import { lazyPart, Part } from '../parts/lazy-part.tsx'
 import { useAnswerTo } from './kept-answers.ts'
 import { UnsentAnswer } from './unsent-answer.tsx'
 

@@ -1,12 +1,12 @@
 import { type ErrorCode, newId, type OpenRequest, ParleyError } from '@parley/protocol'
-import { announce } from '../page/announcer.tsx'
-import { client } from '../page/client.ts'
-import { problemWords } from '../page/problem-words.logic.ts'
-import { go } from '../page/route.ts'
-import { toast } from '../page/toasts.tsx'
-import { waiting } from '../page/waiting.ts'
+import { client } from '../base/client.ts'
+import { problemWords } from '../base/error-text.logic.ts'
+import { go } from '../base/route.ts'
+import { type Answering, answerWords, requestWords, settledWords } from '../call/answer-text.logic.ts'
+import { announce } from '../parts/announcer.tsx'
+import { toast } from '../parts/toasts.tsx'
+import { waiting } from '../session-data/waiting-list.ts'
 import { forgetDraft } from './answer-draft.ts'
-import { type Answering, answerWords, requestWords, settledWords } from './answer-words.logic.ts'
 import {
   changeAnswer,
   forgetAnswer,

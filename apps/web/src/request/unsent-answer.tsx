@@ -1,6 +1,6 @@
 import { CloudOff, Hand, Send } from 'lucide-react'
 import { useEffect, useRef } from 'react'
-import { lacksFocus, useFocusLeft } from '../page/focus.ts'
+import { lacksFocus, useFocusLeft } from '../base/focus.ts'
 import { Button } from '../parts/button.tsx'
 import type { KeptAnswer } from './kept-answers.ts'
 import { sendHeldAnswer, takeBackAnswer } from './send-answer.ts'

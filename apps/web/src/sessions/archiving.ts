@@ -1,5 +1,5 @@
-import { client } from '../page/client.ts'
-import { toast, toastError } from '../page/toasts.tsx'
+import { client } from '../base/client.ts'
+import { toast, toastError } from '../parts/toasts.tsx'
 
 const setArchived = (id: string, archived: boolean) =>
   client.call('patchSession', { params: { id }, body: { archived } })

@@ -1,10 +1,10 @@
 import { ParleyError } from '@parley/protocol'
+import { client } from '../base/client.ts'
+import { createKeptStore } from '../base/kept-store.ts'
+import { currentRoute, go } from '../base/route.ts'
+import { useStore } from '../base/store.ts'
 import { forgetDraftOf } from '../composer/draft.ts'
-import { client } from '../page/client.ts'
-import { createKeptStore } from '../page/kept-store.ts'
-import { currentRoute, go } from '../page/route.ts'
-import { useStore } from '../page/store.ts'
-import { toast, toastError } from '../page/toasts.tsx'
+import { toast, toastError } from '../parts/toasts.tsx'
 
 const undoMs = 7000
 /** After the undo time, the tab of the deletion has this long to delete the session before another page does. */

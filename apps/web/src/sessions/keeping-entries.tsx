@@ -1,7 +1,7 @@
 import { Archive, ArchiveRestore, Pin, PinOff, Trash2 } from 'lucide-react'
-import { client } from '../page/client.ts'
-import { toastError } from '../page/toasts.tsx'
+import { client } from '../base/client.ts'
 import type { MenuEntry } from '../parts/menu-list.tsx'
+import { toastError } from '../parts/toasts.tsx'
 import { archive, unarchive } from './archiving.ts'
 import { deleteWithUndo } from './deleting.ts'
 

@@ -1,6 +1,6 @@
 import type { SessionSummary } from '@parley/protocol'
 import { TriangleAlert } from 'lucide-react'
-import { failureWords } from './failure-words.logic.ts'
+import { failureWords } from '../session-data/failure-text.logic.ts'
 
 const names = {
   idle: 'idle',

@@ -1,5 +1,5 @@
-import { askForAgents } from '../page/agents.ts'
-import { client } from '../page/client.ts'
+import { askForAgents } from '../base/agents.ts'
+import { client } from '../base/client.ts'
 import { AddForm } from './add-form.tsx'
 import { type AgentForm, agentOf, emptyAgent } from './agent-form.logic.ts'
 import { Labelled, Text } from './form-parts.tsx'

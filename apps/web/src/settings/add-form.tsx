@@ -1,6 +1,6 @@
 import { type FormEvent, type ReactNode, useRef, useState } from 'react'
-import { useFocusBack } from '../page/focus.ts'
-import { problemWords } from '../page/problem-words.logic.ts'
+import { problemWords } from '../base/error-text.logic.ts'
+import { useFocusBack } from '../base/focus.ts'
 import { Button } from '../parts/button.tsx'
 
 /** A button that opens a form. The form closes when its entry was added; otherwise it shows the problem. */

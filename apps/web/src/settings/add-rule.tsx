@@ -1,5 +1,5 @@
-import { useAgents } from '../page/agents.ts'
-import { client } from '../page/client.ts'
+import { useAgents } from '../base/agents.ts'
+import { client } from '../base/client.ts'
 import { AddForm } from './add-form.tsx'
 import { Check, Labelled, Select, Text } from './form-parts.tsx'
 import { emptyRule, type RuleForm, ruleOf } from './rule-form.logic.ts'

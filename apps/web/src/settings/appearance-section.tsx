@@ -1,5 +1,5 @@
-import { prefer, preferences, type Theme } from '../page/preferences.ts'
-import { useStore } from '../page/store.ts'
+import { prefer, preferences, type Theme } from '../base/preferences.ts'
+import { useStore } from '../base/store.ts'
 import { Section } from './section.tsx'
 import { Switch } from './switch.tsx'
 

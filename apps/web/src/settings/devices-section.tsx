@@ -1,11 +1,11 @@
 import type { Device } from '@parley/protocol'
 import { useCallback, useEffect, useState } from 'react'
-import { signOut } from '../cache/sign-out.ts'
-import { client } from '../page/client.ts'
-import { useNow } from '../page/clock.ts'
-import { toast, toastError } from '../page/toasts.tsx'
-import { agoInWords } from '../page/words.logic.ts'
+import { client } from '../base/client.ts'
+import { useNow } from '../base/clock.ts'
+import { agoInWords } from '../base/format.logic.ts'
 import { Button } from '../parts/button.tsx'
+import { toast, toastError } from '../parts/toasts.tsx'
+import { signOut } from '../session-data/sign-out.ts'
 import { Section } from './section.tsx'
 
 /** The browsers that are signed in. Each can be signed out here. */

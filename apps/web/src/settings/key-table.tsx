@@ -1,4 +1,4 @@
-import { onMac } from '../page/key-words.ts'
+import { onMac } from '../base/key-names.ts'
 import { Key } from '../parts/button.tsx'
 
 const keys: [string, readonly (readonly [keys: readonly string[], does: string])[]][] = [

@@ -1,5 +1,5 @@
 import type { NewRule } from '@parley/protocol'
-import { relativeProblem } from '../start/folder-problem.logic.ts'
+import { relativeProblem } from '../base/folder-problem.logic.ts'
 
 /** The fields of a new rule. */
 export type RuleForm = {

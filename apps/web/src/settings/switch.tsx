@@ -1,4 +1,4 @@
-import { type Preferences, prefer } from '../page/preferences.ts'
+import { type Preferences, prefer } from '../base/preferences.ts'
 
 /** A switch for a preference, with a note on its effect. */
 export function Switch({

@@ -1,10 +1,10 @@
 import type { TrustedFolder } from '@parley/protocol'
 import { useCallback, useEffect, useState } from 'react'
-import { client } from '../page/client.ts'
-import { useNow } from '../page/clock.ts'
-import { toast, toastError } from '../page/toasts.tsx'
-import { agoInWords } from '../page/words.logic.ts'
+import { client } from '../base/client.ts'
+import { useNow } from '../base/clock.ts'
+import { agoInWords } from '../base/format.logic.ts'
 import { Button } from '../parts/button.tsx'
+import { toast, toastError } from '../parts/toasts.tsx'
 import { Section } from './section.tsx'
 
 /** The folders whose settings, hooks and MCP servers agents may load. */

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
-import { accessToken } from '../page/device.ts'
-import { isUnreachable, problemWords } from '../page/problem-words.logic.ts'
+import { accessToken } from '../base/device.ts'
+import { isUnreachable, problemWords } from '../base/error-text.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { signIn } from './sign-in.ts'

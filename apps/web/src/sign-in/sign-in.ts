@@ -1,4 +1,4 @@
-import { base64url, http, keepDevice } from '../page/device.ts'
+import { base64url, http, keepDevice } from '../base/device.ts'
 
 /** Creates a private key that no script can read, and registers its public key with the code of a one-time link. */
 export async function signIn(code: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
-import { client } from '../page/client.ts'
-import { problemWords } from '../page/problem-words.logic.ts'
+import { client } from '../base/client.ts'
+import { problemWords } from '../base/error-text.logic.ts'
 import { Problem } from '../parts/problem.tsx'
 
 /** The only page of a browser that is not signed in. The server's message says how to get a link. */

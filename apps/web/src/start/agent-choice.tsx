@@ -1,7 +1,7 @@
 import type { AgentInfo } from '@parley/protocol'
 import { RefreshCw } from 'lucide-react'
-import { AgentNextStep, AgentState } from '../agents/agent-state.tsx'
-import { type Agents, askForAgents } from '../page/agents.ts'
+import { type Agents, askForAgents } from '../base/agents.ts'
+import { AgentNextStep, AgentState } from '../parts/agents/agent-state.tsx'
 
 /** The agents on the server's machine, as just probed. */
 export function AgentChoice({

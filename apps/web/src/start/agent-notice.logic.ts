@@ -1,5 +1,5 @@
 import type { AgentInfo } from '@parley/protocol'
-import { readinessOf } from '../agents/readiness.logic.ts'
+import { readinessOf } from '../parts/agents/readiness.logic.ts'
 
 export type AgentNotice = {
   readonly agent: AgentInfo

@@ -1,6 +1,6 @@
 import { TriangleAlert } from 'lucide-react'
-import { AgentNextStep } from '../agents/agent-state.tsx'
-import { askForAgents } from '../page/agents.ts'
+import { askForAgents } from '../base/agents.ts'
+import { AgentNextStep } from '../parts/agents/agent-state.tsx'
 import type { AgentNotice } from './agent-notice.logic.ts'
 
 /** Shown above the prompt field, so that nobody writes a prompt for an agent that cannot run it. */

@@ -1,7 +1,7 @@
 import type { ExpectedSession } from '@parley/protocol'
 import { useEffect } from 'react'
-import { client } from '../page/client.ts'
-import type { Store } from '../page/store.ts'
+import { client } from '../base/client.ts'
+import type { Store } from '../base/store.ts'
 
 /** How long the choices must stay the same before they are sent. */
 const settledMs = 400

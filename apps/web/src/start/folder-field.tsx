@@ -1,10 +1,10 @@
 import { useSessions } from '@parley/client/react'
 import { Folder } from 'lucide-react'
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
-import { client } from '../page/client.ts'
+import { client } from '../base/client.ts'
+import type { FolderProblem } from '../base/folder-problem.logic.ts'
 import { ChoiceList } from '../parts/choice-list.tsx'
 import { folderChoices } from './folder-choices.logic.ts'
-import type { FolderProblem } from './folder-problem.logic.ts'
 
 /** The working folder: typed with completion, or a recent one. Nothing is selected automatically. */
 export function FolderField({

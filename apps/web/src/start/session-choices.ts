@@ -1,20 +1,25 @@
 import type { PermissionMode } from '@parley/protocol'
 import { useEffect, useState } from 'react'
+import { useAgents } from '../base/agents.ts'
+import { client } from '../base/client.ts'
+import {
+  type FolderProblem,
+  folderProblem,
+  missingProblem,
+  relativeProblem,
+} from '../base/folder-problem.logic.ts'
+import { createKeptStore } from '../base/kept-store.ts'
+import { useModels } from '../base/models.ts'
+import { prefer, preferences } from '../base/preferences.ts'
+import { go } from '../base/route.ts'
+import { useStore } from '../base/store.ts'
 import { promptParts } from '../composer/attachment.logic.ts'
 import { useAttachments } from '../composer/attachments.tsx'
 import { draftOf, newSessionKey } from '../composer/draft.ts'
 import { effortsOf } from '../composer/model-choice.logic.ts'
-import { useAgents } from '../page/agents.ts'
-import { client } from '../page/client.ts'
-import { createKeptStore } from '../page/kept-store.ts'
-import { useModels } from '../page/models.ts'
-import { prefer, preferences } from '../page/preferences.ts'
-import { go } from '../page/route.ts'
-import { useStore } from '../page/store.ts'
-import { toastError } from '../page/toasts.tsx'
+import { toastError } from '../parts/toasts.tsx'
 import { agentNotice, pickAgent } from './agent-notice.logic.ts'
 import { useAnnouncement } from './announcement.ts'
-import { type FolderProblem, folderProblem, missingProblem, relativeProblem } from './folder-problem.logic.ts'
 
 /** The choices for the new session. By default, agent and folder are those of the last one. */
 type Chosen = {

@@ -1,5 +1,5 @@
 import type { Terminal } from '@parley/protocol'
-import { visible } from '../page/words.logic.ts'
+import { visible } from '../base/format.logic.ts'
 
 /** The names of the tabs: the terminal's title, a number if there are several, and the running program. */
 export function tabNames(terminals: readonly Terminal[]): ReadonlyMap<string, string> {

@@ -1,9 +1,9 @@
 import type { AgentInfo, ErrorInfo } from '@parley/protocol'
+import { useAgent } from '../base/agents.ts'
 import { submit } from '../composer/outbox.ts'
-import { useAgent } from '../page/agents.ts'
-import { CopyText } from '../page/copy-button.tsx'
 import { Button } from '../parts/button.tsx'
-import { usePart, useSessionId, useStatePart } from '../session/session-context.tsx'
+import { CopyText } from '../parts/copy-button.tsx'
+import { usePart, useSessionId, useStatePart } from '../session-data/session-context.tsx'
 import { promptOf } from './prompt-of.ts'
 import { Trouble } from './trouble.tsx'
 

@@ -1,5 +1,5 @@
 import { type RefObject, useEffect } from 'react'
-import { finding } from '../page/finding.ts'
+import { finding } from '../base/find-text.ts'
 import type { Hit } from './find.logic.ts'
 
 const mostMarked = 2000

@@ -1,6 +1,6 @@
 import { promptText } from '@parley/protocol'
-import { diffLines } from '../diff/lines.logic.ts'
-import { asJson, asRun, callLabel, inputOf, wantedDiffs } from './call-words.logic.ts'
+import { asJson, asRun, callLabel, inputOf, wantedDiffs } from '../call/call-text.logic.ts'
+import { diffLines } from '../parts/diff/lines.logic.ts'
 import type { Node, Segment } from './nodes.logic.ts'
 import { innerOf } from './rows.logic.ts'
 

@@ -1,6 +1,6 @@
 import type { Block, BlockOf } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
-import { turnTime } from '../page/words.logic.ts'
+import { turnTime } from '../base/format.logic.ts'
 import { type Node, segmentsOf } from './nodes.logic.ts'
 import { groupSummary, type Opened, pathTo, rowsOf, writingRows } from './rows.logic.ts'
 

@@ -1,5 +1,5 @@
 import type { OpenBlock, OpenToolCall } from '@parley/protocol'
-import { useStatePart } from '../session/session-context.tsx'
+import { useStatePart } from '../session-data/session-context.tsx'
 import { sameBlocksOpen } from './rows.logic.ts'
 
 /** The open blocks as they were when they started. Later deltas do not render this again. */

@@ -1,6 +1,6 @@
 import { useCallback, useMemo, useState } from 'react'
-import { preferences } from '../page/preferences.ts'
-import { useStore } from '../page/store.ts'
+import { preferences } from '../base/preferences.ts'
+import { useStore } from '../base/store.ts'
 import type { Opened } from './rows.logic.ts'
 
 /** Which nodes are expanded: the person's choices in this session override the preference to expand all. */

@@ -1,13 +1,13 @@
 import type { RewindPreview } from '@parley/protocol'
 import { useEffect, useState } from 'react'
-import { client } from '../page/client.ts'
-import { problemWords } from '../page/problem-words.logic.ts'
-import { toastError } from '../page/toasts.tsx'
-import { plural, visible, within } from '../page/words.logic.ts'
+import { client } from '../base/client.ts'
+import { problemWords } from '../base/error-text.logic.ts'
+import { plural, visible, within } from '../base/format.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
-import { useSessionId, useStatePart } from '../session/session-context.tsx'
+import { toastError } from '../parts/toasts.tsx'
+import { useSessionId, useStatePart } from '../session-data/session-context.tsx'
 
 type Found = { readonly preview?: RewindPreview; readonly problem?: string }
 

@@ -1,12 +1,12 @@
 import { Link as LinkIcon, RotateCcw } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
-import { useAgent } from '../page/agents.ts'
-import { CopyButton } from '../page/copy-button.tsx'
-import { lazyPart, Part } from '../page/part.tsx'
-import { addressOf } from '../page/route.logic.ts'
-import { toast, toastError } from '../page/toasts.tsx'
+import { useAgent } from '../base/agents.ts'
+import { addressOf } from '../base/route.logic.ts'
 import { IconButton } from '../parts/button.tsx'
-import { useSessionId, useStatePart } from '../session/session-context.tsx'
+import { CopyButton } from '../parts/copy-button.tsx'
+import { lazyPart, Part } from '../parts/lazy-part.tsx'
+import { toast, toastError } from '../parts/toasts.tsx'
+import { useSessionId, useStatePart } from '../session-data/session-context.tsx'
 
 const rewindPart = lazyPart(() => import('./rewind-dialog.tsx'))
 

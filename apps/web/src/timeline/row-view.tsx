@@ -1,6 +1,6 @@
 import type { BlockOf, OpenBlock, OpenToolCall } from '@parley/protocol'
-import { RequestOutcome } from '../request/request-outcome.tsx'
-import { SettledQuestion } from '../request/settled-question.tsx'
+import { RequestOutcome } from '../call/request-outcome.tsx'
+import { SettledQuestion } from '../call/settled-question.tsx'
 import { CallRow } from './call-row.tsx'
 import type { Node } from './nodes.logic.ts'
 import { useOpenBlock } from './open-blocks.ts'

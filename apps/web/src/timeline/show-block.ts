@@ -1,8 +1,8 @@
 import { useLoadOlder } from '@parley/client/react'
 import { useEffect, useRef, useState } from 'react'
-import { useRoute } from '../page/route.ts'
-import { toast, toastError } from '../page/toasts.tsx'
-import { usePart, useSessionId } from '../session/session-context.tsx'
+import { useRoute } from '../base/route.ts'
+import { toast, toastError } from '../parts/toasts.tsx'
+import { usePart, useSessionId } from '../session-data/session-context.tsx'
 import type { Segment } from './nodes.logic.ts'
 import { pathTo, type Row } from './rows.logic.ts'
 

@@ -1,5 +1,5 @@
 import { memo } from 'react'
-import { commandRun } from './call-words.logic.ts'
+import { commandRun } from '../call/call-text.logic.ts'
 import { type RowProps, RowView, sameRow } from './row-view.tsx'
 import type { Row } from './rows.logic.ts'
 

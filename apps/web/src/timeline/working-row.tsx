@@ -1,9 +1,9 @@
 import { isInBackground } from '@parley/protocol'
 import { LoaderCircle } from 'lucide-react'
 import { useEffect, useState } from 'react'
-import { duration, visible } from '../page/words.logic.ts'
-import { useStatePart } from '../session/session-context.tsx'
-import { useStopTasks } from '../session/stop-turn.ts'
+import { duration, visible } from '../base/format.logic.ts'
+import { useStatePart } from '../session-data/session-context.tsx'
+import { useStopTasks } from '../session-data/stop-turn.ts'
 
 /** The last row: shows that the agent works and for how long, so that silence is not mistaken for the end. */
 export function WorkingRow({ isWriting, isEmpty }: { isWriting: boolean; isEmpty: boolean }) {

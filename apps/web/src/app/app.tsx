@@ -1,0 +1,133 @@
+import { type ReactNode, useEffect } from 'react'
+import { useConnection } from '../base/client.ts'
+import { problemWords } from '../base/error-text.logic.ts'
+import { pageDialog } from '../base/page-dialog.ts'
+import type { Route } from '../base/route.logic.ts'
+import { useRoute } from '../base/route.ts'
+import { useStore } from '../base/store.ts'
+import { Announcer } from '../parts/announcer.tsx'
+import { BackToSessions } from '../parts/back-to-sessions.tsx'
+import { ConnectionNote } from '../parts/connection-note.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { lazyPart, Part } from '../parts/lazy-part.tsx'
+import { AllSessions, Problem } from '../parts/problem.tsx'
+import { Toasts } from '../parts/toasts.tsx'
+import { showInTab } from '../session-data/news.ts'
+import { Sidebar } from '../sessions/sidebar.tsx'
+import { StartPage } from '../start/start-page.tsx'
+import { startKeys } from './keys.ts'
+import { SessionPage } from './session-page.tsx'
+
+const inboxPage = lazyPart(() => import('../inbox/inbox-page.tsx'))
+const settingsPage = lazyPart(() => import('../settings/settings-page.tsx'))
+const importPage = lazyPart(() => import('../import/import-page.tsx'))
+const palettePart = lazyPart(() => import('../palette/palette.tsx'))
+const keysPart = lazyPart(() => import('../settings/keys-dialog.tsx'))
+
+export function App() {
+  const route = useRoute()
+  const shown = useStore(pageDialog)
+  const close = () => pageDialog.set(undefined)
+  useEffect(startKeys, [])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the title follows the route
+  useEffect(showInTab, [route])
+  const connection = useConnection()
+  if (connection.state === 'stopped') {
+    return (
+      <main className="h-dvh">
+        <Problem title="This browser is not signed in" text={problemWords(connection.error)} />
+      </main>
+    )
+  }
+  const home = route.name === 'home'
+  return (
+    <div className="group/page grid h-dvh grid-cols-1 grid-rows-[minmax(0,1fr)] md:grid-cols-[18rem_minmax(0,1fr)] md:max-lg:has-[[data-panel]]:grid-cols-[0_minmax(0,1fr)]">
+      <button
+        type="button"
+        onClick={() => document.getElementById('place')?.focus()}
+        className="sr-only rounded-md bg-card px-3 py-2 text-sm font-medium text-mark focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50"
+      >
+        Skip to content
+      </button>
+      <Toasts />
+      <div
+        className={`min-h-0 border-line md:border-r md:max-lg:group-has-[[data-panel]]/page:hidden ${home ? '' : 'max-md:hidden'}`}
+      >
+        <Sidebar />
+      </div>
+      <main
+        id="place"
+        tabIndex={-1}
+        className={`outline-none flex min-h-0 min-w-0 flex-col md:col-start-2 ${home ? 'max-md:hidden' : ''}`}
+      >
+        <div className="min-h-0 flex-1">
+          <Place route={route} />
+        </div>
+        <div className="md:hidden">
+          <ConnectionNote />
+        </div>
+      </main>
+      {shown === 'palette' && (
+        <Part of={palettePart} frame={inDialog('Command palette', close)}>
+          {(Palette) => <Palette onClose={close} />}
+        </Part>
+      )}
+      {shown === 'keys' && (
+        <Dialog label="Keyboard shortcuts" className="w-[min(46rem,calc(100vw-1.5rem))]!" onClose={close}>
+          <Part of={keysPart}>{(KeysDialog) => <KeysDialog onClose={close} />}</Part>
+        </Dialog>
+      )}
+      <Announcer />
+    </div>
+  )
+}
+
+function Place({ route }: { route: Route }) {
+  switch (route.name) {
+    case 'session':
+      return <SessionPage id={route.id} />
+    case 'inbox':
+      return (
+        <Part key="inbox" of={inboxPage} frame={withWayBack}>
+          {(InboxPage) => <InboxPage />}
+        </Part>
+      )
+    case 'import':
+      return (
+        <Part key="import" of={importPage} frame={withWayBack}>
+          {(ImportPage) => <ImportPage />}
+        </Part>
+      )
+    case 'nowhere':
+      return (
+        <Problem title="Page not found" text="The link may be outdated or mistyped.">
+          <AllSessions />
+        </Problem>
+      )
+    case 'settings':
+      return (
+        <Part key="settings" of={settingsPage} frame={withWayBack}>
+          {(SettingsPage) => <SettingsPage section={route.section} />}
+        </Part>
+      )
+    default:
+      return <StartPage />
+  }
+}
+
+function inDialog(label: string, close: () => void) {
+  return (inside: ReactNode) => (
+    <Dialog label={label} onClose={close}>
+      {inside}
+    </Dialog>
+  )
+}
+
+function withWayBack(inside: ReactNode): ReactNode {
+  return (
+    <div className="flex h-full flex-col p-2">
+      <BackToSessions />
+      {inside}
+    </div>
+  )
+}

@@ -1,0 +1,70 @@
+import { isEditable, wasWriting } from '../base/focus.ts'
+import { focusPrompt } from '../base/focus-prompt.ts'
+import { pageDialog } from '../base/page-dialog.ts'
+import { currentRoute, go } from '../base/route.ts'
+import { noteUnused, pressOnCard } from '../request/card-keys.ts'
+import { sessions } from '../session-data/session-list.ts'
+
+/** The keys of the page. A key with a modifier works everywhere, the others only outside editable fields. */
+export function startKeys(): () => void {
+  const press = (event: KeyboardEvent) => {
+    if (event.defaultPrevented || event.isComposing) return
+    const command = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey
+    if (command && event.key.toLowerCase() === 'k') {
+      event.preventDefault()
+      return pageDialog.set('palette')
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey || isEditable(event.target)) return
+    if (document.querySelector('dialog[open], [popover]:popover-open')) return
+    if (wasWriting()) return noteUnused(event)
+    if (pressOnCard(event)) return event.preventDefault()
+    const action = isInPanel(event.target) ? undefined : plain[event.key]
+    if (!action) return noteUnused(event)
+    event.preventDefault()
+    action()
+  }
+  addEventListener('keydown', press)
+  return () => removeEventListener('keydown', press)
+}
+
+/** With the focus in a side panel, a digit still answers a card, but a letter is not for the page. */
+function isInPanel(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest('aside') !== null
+}
+
+const plain: Record<string, () => void> = {
+  n: () => go({ name: 'new' }),
+  i: () => go({ name: 'inbox' }),
+  '?': () => pageDialog.set('keys'),
+  '[': () => step(-1),
+  ']': () => step(1),
+  '/': focusPrompt,
+  j: () => moveRow(1),
+  k: () => moveRow(-1),
+  g: () => toEnd(),
+}
+
+/** Opens the session above or below in the list. */
+function step(by: number): void {
+  const list = sessions.getSnapshot().sessions
+  const route = currentRoute()
+  const now = route.name === 'session' ? list.findIndex((session) => session.id === route.id) : -1
+  const next = list[Math.max(0, Math.min(list.length - 1, now + by))]
+  if (next) go({ name: 'session', id: next.id })
+}
+
+/** Moves the focus between the rows of the timeline, which are the articles of a feed. */
+function moveRow(by: number): void {
+  const rows = [...document.querySelectorAll<HTMLElement>('[role=feed] > article[data-index]')].toSorted(
+    (one, other) => Number(one.dataset.index) - Number(other.dataset.index),
+  )
+  const now = rows.findIndex((row) => row.contains(document.activeElement))
+  const to = now < 0 ? rows.at(by > 0 ? 0 : -1) : rows[now + by]
+  to?.focus({ preventScroll: true })
+  to?.scrollIntoView({ block: 'nearest' })
+}
+
+function toEnd(): void {
+  const timeline = document.querySelector('[data-testid=timeline]')
+  timeline?.scrollTo({ top: timeline.scrollHeight })
+}

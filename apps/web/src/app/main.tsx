@@ -1,0 +1,61 @@
+import { ParleyProvider } from '@parley/client/react'
+import { type ComponentType, StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { client } from '../base/client.ts'
+import { isSignedIn } from '../base/device.ts'
+import { applyTheme } from '../base/preferences.ts'
+import { currentRoute } from '../base/route.ts'
+import { keepPage } from '../base/service-worker.ts'
+import { sendLeftBehind } from '../composer/outbox.ts'
+import { fetchDiffs } from '../parts/diff/diff-view.tsx'
+import { Catcher } from '../parts/error-boundary.tsx'
+import { fetchMarkdown } from '../parts/markdown/lazy-markdown.tsx'
+import { fetchCards } from '../request/request-card.tsx'
+import { watchAnswers } from '../request/send-answer.ts'
+import { startNews } from '../session-data/news.ts'
+import { keepSessions } from '../session-data/session-list.ts'
+import { sessionSource } from '../session-data/session-source.ts'
+import { watchSignOut } from '../session-data/sign-out.ts'
+import { keepWaiting } from '../session-data/waiting-list.ts'
+import { App } from './app.tsx'
+import './style.css'
+import { deleteLeftBehind } from '../sessions/deleting.ts'
+
+applyTheme()
+if (location.pathname === '/open') void import('../sign-in/sign-in-page.tsx').then(show)
+else if (!isSignedIn()) void import('../sign-in/signed-out-page.tsx').then(show)
+else start()
+
+function start(): void {
+  const route = currentRoute()
+  if (route.name === 'session') {
+    // Start slow loads before the first render.
+    sessionSource(route.id)
+    fetchMarkdown()
+    fetchDiffs()
+    fetchCards()
+  }
+  keepSessions()
+  keepWaiting()
+  startNews()
+  sendLeftBehind()
+  deleteLeftBehind()
+  watchAnswers()
+  keepPage()
+  watchSignOut()
+  show({ default: App })
+}
+
+function show({ default: Page }: { default: ComponentType }): void {
+  const root = document.getElementById('root')
+  if (!root) return
+  createRoot(root).render(
+    <StrictMode>
+      <ParleyProvider client={client}>
+        <Catcher>
+          <Page />
+        </Catcher>
+      </ParleyProvider>
+    </StrictMode>,
+  )
+}

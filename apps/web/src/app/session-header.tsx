@@ -1,0 +1,166 @@
+import { runningInBackground } from '@parley/protocol'
+import { ChevronLeft, Ellipsis, FileDiff, ListChecks, Search, SquareTerminal } from 'lucide-react'
+import { type RefObject, useEffect, useRef, useState } from 'react'
+import { useAgentName } from '../base/agents.ts'
+import { lacksFocus, useFocusBack } from '../base/focus.ts'
+import { folderName, visible } from '../base/format.logic.ts'
+import { withKeys } from '../base/key-names.ts'
+import { type Preferences, prefer, preferences } from '../base/preferences.ts'
+import { useStore } from '../base/store.ts'
+import { IconButton } from '../parts/button.tsx'
+import { lazyPart } from '../parts/lazy-part.tsx'
+import { Link } from '../parts/link.tsx'
+import { Menu } from '../parts/menu.tsx'
+import { useKnownSession } from '../session-data/known-session.ts'
+import { offerDoings } from '../session-data/session-actions.ts'
+import { usePart, useStatePart } from '../session-data/session-context.tsx'
+import { RenameField } from '../sessions/session-row.tsx'
+
+const sessionMenu = lazyPart(() => import('./session-menu.tsx'))
+
+export function SessionHeader({ onFind }: { onFind: () => void }) {
+  const [renaming, setRenaming] = useState(false)
+  const id = useStatePart((state) => state.id)
+  const title = useStatePart((state) => state.title)
+  const known = useKnownSession()
+  const { agent: agentId, cwd } = known
+  const archived = useStatePart((state) => state.archived)
+  const version = useStatePart((state) => state.connection?.agentVersion)
+  const credential = useStatePart((state) => state.connection?.credential)
+  const background = useStatePart((state) => runningInBackground(state).length)
+  const planned = useStatePart((state) => state.plan.length + state.tasks.length > 0)
+  const status = usePart((snapshot) => snapshot.status)
+  const agentName = useAgentName(agentId)
+  const head = useRef<HTMLElement>(null)
+  useFocusBack(renaming, () => head.current?.querySelector<HTMLElement>('[aria-haspopup=menu]'))
+  useFocusFromPanel(head)
+  useEffect(() => offerDoings({ find: onFind, rename: () => setRenaming(true) }))
+  return (
+    <header ref={head} className="flex min-h-12 items-center gap-1 border-b border-line px-3 max-md:px-1">
+      <Link
+        to={{ name: 'home' }}
+        aria-label="All sessions"
+        className="inline-flex size-9 items-center justify-center rounded-md text-soft md:hidden pointer-coarse:size-11"
+      >
+        <ChevronLeft size={20} />
+      </Link>
+      {renaming ? (
+        <RenameField session={{ id, title }} onDone={() => setRenaming(false)} />
+      ) : (
+        <div className="min-w-0 flex-1 py-1.5 leading-tight">
+          <h1 className="truncate text-sm font-semibold" onDoubleClick={() => setRenaming(true)}>
+            {visible(known.title)}
+          </h1>
+          <p className="flex items-center gap-x-1.5 truncate text-xs text-faint max-md:flex-wrap">
+            <span
+              title={[version && `version ${version}`, credential && `paid by ${credential}`]
+                .filter(Boolean)
+                .join(', ')}
+            >
+              {agentName}
+            </span>
+            {cwd && (
+              <span aria-hidden className="max-md:hidden">
+                ·
+              </span>
+            )}
+            <Folder path={cwd} />
+            {credential && (
+              <span className="shrink-0 max-md:max-w-full max-md:truncate">
+                <span className="max-md:hidden">· </span>paid by {credential}
+              </span>
+            )}
+            {background > 0 && (
+              <span className="shrink-0 text-mark">
+                <span className="max-md:hidden">· </span>
+                {background === 1 ? '1 background task' : `${background} background tasks`}
+              </span>
+            )}
+            {archived && (
+              <span>
+                <span className="max-md:hidden">· </span>archived
+              </span>
+            )}
+            {status === 'reconnecting' && (
+              <span className="text-wait">
+                <span className="max-md:hidden">· </span>reconnecting
+              </span>
+            )}
+          </p>
+        </div>
+      )}
+      <IconButton
+        label={withKeys('Find in this session (Ctrl+F)')}
+        onClick={onFind}
+        className="max-md:hidden"
+      >
+        <Search size={16} />
+      </IconButton>
+      <PanelButton panel="plan" label="Plan" shown={planned} icon={<ListChecks size={16} />} />
+      <PanelButton panel="changes" label="Changes" shown icon={<FileDiff size={16} />} />
+      <PanelButton panel="terminal" label="Terminals" shown icon={<SquareTerminal size={16} />} />
+      <Menu
+        label="Session menu"
+        part={sessionMenu}
+        list={(SessionMenu, menu) => (
+          <SessionMenu {...menu} onRename={() => setRenaming(true)} onFind={onFind} />
+        )}
+      >
+        <Ellipsis size={17} />
+      </Menu>
+    </header>
+  )
+}
+
+/** A path whose last segment stays readable if the whole does not fit. */
+function Folder({ path }: { path: string }) {
+  const name = folderName(path)
+  const before = path.endsWith(name) ? path.slice(0, -name.length) : ''
+  return (
+    <span className="flex min-w-0 font-mono" title={path}>
+      <span className="truncate max-md:hidden">{visible(before)}</span>
+      <span className="max-w-full shrink-0 truncate">{visible(name)}</span>
+    </span>
+  )
+}
+
+/** Moves the focus to the button of a panel when the panel closes. */
+function useFocusFromPanel(head: RefObject<HTMLElement | null>): void {
+  const panel = useStore(preferences, (state) => state.sidePanel)
+  const last = useRef(panel)
+  useEffect(() => {
+    const before = last.current
+    last.current = panel
+    if (panel !== 'none' || before === 'none' || !lacksFocus()) return
+    const button =
+      head.current?.querySelector<HTMLElement>(`[data-opens=${before}]`) ??
+      head.current?.querySelector<HTMLElement>('[aria-haspopup=menu]')
+    button?.focus()
+  }, [panel, head])
+}
+
+function PanelButton({
+  panel,
+  label,
+  shown,
+  icon,
+}: {
+  panel: Preferences['sidePanel']
+  label: string
+  shown: boolean
+  icon: React.ReactNode
+}) {
+  const open = useStore(preferences, (state) => state.sidePanel === panel)
+  if (!shown && !open) return null
+  return (
+    <IconButton
+      label={label}
+      aria-pressed={open}
+      data-opens={panel}
+      onClick={() => prefer({ sidePanel: open ? 'none' : panel })}
+      className={open ? 'bg-mark-wash text-mark!' : ''}
+    >
+      {icon}
+    </IconButton>
+  )
+}

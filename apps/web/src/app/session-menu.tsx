@@ -1,0 +1,73 @@
+import {
+  ClipboardCopy,
+  FoldVertical,
+  GitFork,
+  Minimize2,
+  Pencil,
+  Power,
+  ScanText,
+  Search,
+  UnfoldVertical,
+} from 'lucide-react'
+import { useAgent } from '../base/agents.ts'
+import { client } from '../base/client.ts'
+import { prefer, preferences } from '../base/preferences.ts'
+import { go } from '../base/route.ts'
+import { useStore } from '../base/store.ts'
+import type { OpenMenu } from '../parts/menu.tsx'
+import MenuList, { type MenuEntry } from '../parts/menu-list.tsx'
+import { toast, toastError } from '../parts/toasts.tsx'
+import { useStatePart } from '../session-data/session-context.tsx'
+import { exportEntry } from '../sessions/export-entry.tsx'
+import { keepingEntries } from '../sessions/keeping-entries.tsx'
+
+type Props = OpenMenu & { onRename: () => void; onFind: () => void }
+
+export default function SessionMenu({ onRename, onFind, ...menu }: Props) {
+  const id = useStatePart((state) => state.id)
+  const title = useStatePart((state) => state.title)
+  const pinned = useStatePart((state) => state.pinned)
+  const archived = useStatePart((state) => state.archived)
+  const connected = useStatePart((state) => state.connected)
+  const cwd = useStatePart((state) => state.cwd)
+  const agent = useAgent(useStatePart((state) => state.agent))
+  const all = useStore(preferences, (state) => state.expandAll)
+  const run = (work: Promise<unknown>) => void work.catch(toastError)
+  const fork = async () => go({ name: 'session', id: (await client.fork(id)).sessionId })
+  const { pin, archiving, remove } = keepingEntries({ id, title, pinned, archived })
+  const entries: (MenuEntry | false | undefined)[] = [
+    { label: 'Rename', icon: <Pencil size={14} />, onSelect: onRename },
+    { label: 'Find', icon: <Search size={14} />, onSelect: onFind },
+    {
+      label: all ? 'Collapse all' : 'Expand all',
+      icon: all ? <FoldVertical size={14} /> : <UnfoldVertical size={14} />,
+      onSelect: () => prefer({ expandAll: !all }),
+    },
+    {
+      label: 'Copy folder path',
+      icon: <ClipboardCopy size={14} />,
+      onSelect: () => run(navigator.clipboard.writeText(cwd).then(() => toast('Copied the folder path.'))),
+    },
+    agent?.capabilities.fork && { label: 'Fork', icon: <GitFork size={14} />, onSelect: () => run(fork()) },
+    agent?.capabilities.compaction && {
+      label: 'Compact context',
+      icon: <Minimize2 size={14} />,
+      onSelect: () => run(client.compact(id)),
+    },
+    connected && {
+      label: 'Shut down agent',
+      icon: <Power size={14} />,
+      onSelect: () => run(client.closeSession(id)),
+    },
+    {
+      label: 'Event log',
+      icon: <ScanText size={14} />,
+      onSelect: () => prefer({ sidePanel: 'events' }),
+    },
+    exportEntry(id),
+    pin,
+    archiving,
+    remove,
+  ]
+  return <MenuList {...menu} entries={entries.filter((entry) => entry !== false && entry !== undefined)} />
+}

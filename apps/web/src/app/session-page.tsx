@@ -1,0 +1,192 @@
+import type { TurnOutcome } from '@parley/protocol'
+import { useEffect, useLayoutEffect, useState } from 'react'
+import { problemWords } from '../base/error-text.logic.ts'
+import { isEditable } from '../base/focus.ts'
+import { prefer, preferences } from '../base/preferences.ts'
+import { useStore } from '../base/store.ts'
+import { Composer } from '../composer/composer.tsx'
+import { Queue } from '../composer/queue.tsx'
+import { announce } from '../parts/announcer.tsx'
+import { fetchDiffs } from '../parts/diff/diff-view.tsx'
+import { fetchMarkdown } from '../parts/markdown/lazy-markdown.tsx'
+import { AllSessions, Problem } from '../parts/problem.tsx'
+import { useUnansweredFirst } from '../request/kept-answers.ts'
+import { fetchCards, RequestCard } from '../request/request-card.tsx'
+import { markSeen } from '../session-data/seen.ts'
+import { SessionProvider, usePart, useStatePart } from '../session-data/session-context.tsx'
+import { useStopTurn } from '../session-data/stop-turn.ts'
+import { Timeline } from '../timeline/timeline.tsx'
+import { SessionHeader } from './session-header.tsx'
+import { SidePanel } from './side-panel.tsx'
+
+export function SessionPage({ id }: { id: string }) {
+  return (
+    <SessionProvider id={id} key={id}>
+      <Session />
+    </SessionProvider>
+  )
+}
+
+function Session() {
+  const [finding, setFinding] = useState(false)
+  const status = usePart((snapshot) => snapshot.status)
+  const error = usePart((snapshot) => snapshot.error)
+  const loaded = useStatePart((state) => state.seq > 0)
+  const panel = useStore(preferences, (state) => state.sidePanel)
+  useEffect(fetchMarkdown, [])
+  useEffect(fetchDiffs, [])
+  useEffect(fetchCards, [])
+  useLayoutEffect(clearTheView, [])
+  useFindKey(setFinding)
+  useStopKey(finding, setFinding)
+  useSeenHere()
+  useTurnNews()
+  if (status === 'failed' && error) {
+    const gone = error.code === 'not_found'
+    return (
+      <Problem
+        title={gone ? 'Session not found' : 'This session cannot be shown'}
+        text={gone ? 'It was deleted, or the link is wrong.' : problemWords(error)}
+      >
+        <AllSessions />
+      </Problem>
+    )
+  }
+  return (
+    <div className="flex h-full min-h-0">
+      <div className="flex min-w-0 flex-1 flex-col">
+        <SessionHeader onFind={() => setFinding(true)} />
+        {loaded ? (
+          <Timeline findOpen={finding} onFindClose={() => setFinding(false)} />
+        ) : (
+          <div className="flex flex-1 items-center justify-center px-6 text-center text-sm text-faint">
+            {error ? 'Offline, and this browser has no saved copy of this session.' : 'Loading…'}
+          </div>
+        )}
+        <Dock />
+      </div>
+      {panel !== 'none' && loaded && <SidePanel panel={panel} />}
+    </div>
+  )
+}
+
+/** On a narrow screen the panel covers the conversation, so a session opens without it: a request may be waiting. */
+function clearTheView(): void {
+  if (matchMedia('(width < 48rem)').matches) prefer({ sidePanel: 'none' })
+}
+
+/** In a card that is too tall, the request scrolls and the buttons stay. On a very low screen the whole card scrolls. */
+const fitting =
+  'flex min-h-32 flex-col [@media(height<28rem)]:shrink-0 *:flex *:min-h-0 *:flex-col max-md:min-h-52 [&>section>form:only-child]:flex [&>section>form:only-child]:min-h-0 [&>section>form:only-child]:flex-col'
+
+/** Open requests, the queue and the composer, always in view. */
+function Dock() {
+  const requests = useStatePart((state) => state.requests)
+  const id = useStatePart((state) => state.id)
+  const agent = useStatePart((state) => state.agent)
+  const cwd = useStatePart((state) => state.cwd)
+  const { open, answered } = useUnansweredFirst(requests)
+  const [first, ...others] = open
+  useEffect(() => {
+    if (first)
+      announce(first.type === 'permission' ? `Needs your approval: ${first.title}` : 'A question for you')
+  }, [first])
+  return (
+    // At any height, part of the conversation stays in view, and the card shrinks before the composer. On a low screen,
+    // e.g. at 200 % zoom, that part is a third.
+    <div className="mx-auto flex max-h-[calc(100%-6.5rem)] min-h-0 [@media(height<36rem)]:max-h-[62%] w-full max-w-3xl flex-col px-4 pb-[max(0.75rem,env(safe-area-inset-bottom))] max-md:px-2">
+      {open.length + answered.length > 0 && (
+        <div
+          data-testid="requests"
+          className="-mx-1 flex min-h-0 flex-col gap-2 overflow-y-auto overscroll-contain px-1 pt-1 pb-2"
+        >
+          {answered.map((request) => (
+            <div key={request.requestId} className="shrink-0">
+              <RequestCard session={{ id, agent, cwd }} request={request} />
+            </div>
+          ))}
+          {first && (
+            <div className={fitting}>
+              <RequestCard key={first.requestId} session={{ id, agent, cwd }} request={first} takesFocus />
+            </div>
+          )}
+          {others.length > 0 && (
+            <p className="shrink-0 px-3 text-xs font-medium text-wait">
+              {others.length === 1
+                ? '1 more request after this.'
+                : `${others.length} more requests after this.`}
+            </p>
+          )}
+        </div>
+      )}
+      <Queue />
+      <Composer />
+    </div>
+  )
+}
+
+function useFindKey(setFinding: (open: boolean) => void): void {
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (event.key !== 'f' || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return
+      // In a panel, the key belongs to the panel: a terminal has its own search, and changes use the browser's.
+      if (event.target instanceof Element && event.target.closest('aside')) return
+      event.preventDefault()
+      setFinding(true)
+    }
+    addEventListener('keydown', press)
+    return () => removeEventListener('keydown', press)
+  }, [setFinding])
+}
+
+/** Escape stops the turn, except in a field or a panel, which handle the key themselves. An open find bar closes first. */
+function useStopKey(finding: boolean, setFinding: (open: boolean) => void): void {
+  const stop = useStopTurn()
+  const running = useStatePart((state) => state.turn !== undefined && !state.turn.interrupted)
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (event.key !== 'Escape' || event.defaultPrevented || event.isComposing || event.repeat) return
+      if (isEditable(event.target) || (event.target instanceof Element && event.target.closest('aside')))
+        return
+      if (document.querySelector('dialog[open], [popover]:popover-open')) return
+      if (finding) setFinding(false)
+      else if (running) stop()
+    }
+    addEventListener('keydown', press)
+    return () => removeEventListener('keydown', press)
+  }, [stop, running, finding, setFinding])
+}
+
+function useSeenHere(): void {
+  const id = useStatePart((state) => state.id)
+  // A working session does not count as unread, so it is not marked as seen with every event.
+  const updatedAt = useStatePart((state) => (state.status === 'working' ? 0 : state.updatedAt))
+  useEffect(() => {
+    const see = () => {
+      if (!document.hidden && updatedAt > 0) markSeen(id, updatedAt)
+    }
+    see()
+    addEventListener('visibilitychange', see)
+    return () => removeEventListener('visibilitychange', see)
+  }, [id, updatedAt])
+}
+
+const turnEnds: Record<TurnOutcome, string> = {
+  completed: 'Turn finished',
+  failed: 'Turn failed',
+  cancelled: 'Turn stopped',
+  unknown: 'Turn ended; its outcome is unknown',
+}
+
+/** Announces the end of a turn that was running on this page. */
+function useTurnNews(): void {
+  const turnId = useStatePart((state) => state.turn?.turnId)
+  const outcome = useStatePart((state) => state.lastTurn?.outcome)
+  const [ran, setRan] = useState(turnId)
+  useEffect(() => {
+    if (turnId === ran) return
+    setRan(turnId)
+    if (turnId !== undefined || ran === undefined) return
+    announce(turnEnds[outcome ?? 'unknown'])
+  }, [turnId, ran, outcome])
+}

@@ -1,0 +1,31 @@
+import { ParleyError } from '@parley/protocol'
+import { visible } from './format.logic.ts'
+
+export type FolderProblem = {
+  readonly text: string
+  /** The server refused to start a session there: the field takes the focus. */
+  readonly refused?: boolean
+}
+
+/** Why the server refused the folder, to show at its field. Undefined for other errors. */
+export function folderProblem(thrown: unknown): FolderProblem | undefined {
+  if (!(thrown instanceof ParleyError) || thrown.code !== 'validation_error') return undefined
+  return typeof thrown.details?.cwd === 'string'
+    ? { text: visible(thrown.message), refused: true }
+    : undefined
+}
+
+/** Why a typed folder cannot be listed. Undefined if the server gave no answer: starting the session will show why. */
+export function missingProblem(thrown: unknown): FolderProblem | undefined {
+  if (!(thrown instanceof ParleyError)) return undefined
+  return ['not_found', 'forbidden', 'validation_error'].includes(thrown.code)
+    ? { text: visible(thrown.message) }
+    : undefined
+}
+
+/** A relative path would start at the folder in which the server was started. */
+export function relativeProblem(folder: string): FolderProblem | undefined {
+  return /^(\/|~$|~\/|[a-zA-Z]:[\\/])/.test(folder)
+    ? undefined
+    : { text: 'Enter a full path, or one that starts with ~/.' }
+}

@@ -1,0 +1,49 @@
+import { ask } from './focus-claim.ts'
+import { createKeptStore } from './kept-store.ts'
+
+export type Theme = 'system' | 'light' | 'dark'
+
+export type Preferences = {
+  readonly theme: Theme
+  /** Whether all steps and thoughts are expanded. */
+  readonly expandAll: boolean
+  readonly notifications: boolean
+  /** The choices of the last new session. */
+  readonly agent?: string
+  readonly folder?: string
+  readonly sidePanel: 'none' | 'plan' | 'events' | 'changes' | 'terminal'
+  readonly splitChanges: boolean
+  /** Whether the file list is shown above the changes. */
+  readonly listFiles: boolean
+  /** What changes are compared with: the last commit, or the session's start commit. */
+  readonly changesSince: 'commit' | 'start'
+  /** In pixels, for panels that the person has resized. */
+  readonly panelWidths: { readonly [panel: string]: number | undefined }
+}
+
+export const preferences = createKeptStore<Preferences>('preferences', {
+  theme: 'system',
+  expandAll: false,
+  notifications: true,
+  sidePanel: 'none',
+  splitChanges: false,
+  listFiles: true,
+  changesSince: 'commit',
+  panelWidths: {},
+})
+
+export function prefer(change: Partial<Preferences>): void {
+  // A panel that is restored by a reload was not asked for and does not take the focus.
+  if (change.sidePanel) ask(change.sidePanel)
+  preferences.set((before) => ({ ...before, ...change }))
+}
+
+export function applyTheme(): void {
+  const show = () => {
+    const { theme } = preferences.get()
+    if (theme === 'system') delete document.documentElement.dataset.theme
+    else document.documentElement.dataset.theme = theme
+  }
+  preferences.subscribe(show)
+  show()
+}

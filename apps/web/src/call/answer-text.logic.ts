@@ -1,0 +1,77 @@
+import type { NewCommand } from '@parley/client'
+import type { BlockOf, OpenRequest, PermissionResolution, QuestionResolution } from '@parley/protocol'
+import { visible } from '../base/format.logic.ts'
+import { commandRun } from './call-text.logic.ts'
+
+/** The command that answers a request. */
+export type Answering = Extract<NewCommand, { type: 'permission.decide' | 'question.answer' }>
+
+const scopes = { once: 'Allow once', session: 'Allow for this session', project: 'Allow in this folder' }
+
+const longest = 200
+
+/** A text of an agent or a person, cut to a length that can be stored, with hidden characters made visible. */
+function inShort(text: string): string {
+  return visible(text.length > longest ? `${text.slice(0, longest)}…` : text)
+}
+
+/** An unsent answer, in the words of its button. */
+export function answerWords(request: OpenRequest, answer: Answering): string {
+  if (answer.type === 'question.answer') return inShort(Object.values(answer.answers).flat().join(', '))
+  const isPlan = request.type === 'permission' && request.kind === 'plan'
+  if (answer.decision === 'deny') {
+    const no = isPlan ? 'Request changes' : 'Deny'
+    return answer.message ? `${no}: ${inShort(answer.message)}` : no
+  }
+  if (isPlan) return 'Approve the plan'
+  if (answer.input !== undefined) return 'Allow as edited'
+  const { scope = 'once' } = answer
+  return scope === 'always' ? 'Allow always' : scopes[scope]
+}
+
+export function requestWords(request: OpenRequest): string {
+  if (request.type === 'permission') return inShort(request.title)
+  return inShort(request.questions[0]?.text ?? 'A question')
+}
+
+/** How a request ended that was answered elsewhere or by nobody. */
+export function settledWords(outcome: unknown): string {
+  const words: Record<string, string> = {
+    allowed: 'it was allowed elsewhere',
+    denied: 'it was denied elsewhere',
+    answered: 'it was answered elsewhere',
+    cancelled: 'the turn stopped first',
+    expired: 'it expired',
+  }
+  return words[String(outcome)] ?? 'the request is no longer open'
+}
+
+const allowedFor = { once: 'once', session: 'for this session', project: 'in this folder', always: 'always' }
+
+/** The final outcome of a permission. */
+export function outcomeWords(block: BlockOf<'permission'>, resolution: PermissionResolution): string {
+  const { outcome, scope, by, message, input, carriedFrom } = resolution
+  if (outcome === 'cancelled') return 'Not answered: the turn stopped'
+  if (outcome === 'expired') return 'Expired without an answer'
+  const whose = {
+    person: carriedFrom === undefined ? 'by you' : 'by you, as answered before',
+    rule: 'by a rule',
+    mode: 'by the mode',
+    timeout: 'by timeout',
+    'turn-end': '',
+    'task-end': '',
+  }[by]
+  const isPlan = block.request.kind === 'plan'
+  const reason = message ? `: ${visible(message)}` : ''
+  if (outcome === 'denied') return `${isPlan ? 'Not approved' : 'Denied'} ${whose}${reason}`
+  if (isPlan) return `Approved ${whose}`
+  const command = commandRun(block)
+  const changes = `, with changes${command === undefined ? '' : `: ${inShort(command)}`}`
+  return `Allowed ${allowedFor[scope ?? 'once']} ${whose}${input === undefined ? '' : changes}`
+}
+
+/** A note on a question beside its answers. */
+export function questionNote({ outcome, carriedFrom }: QuestionResolution): string | undefined {
+  if (outcome !== 'answered') return 'Not answered'
+  return carriedFrom === undefined ? undefined : 'Asked again, and answered as before'
+}

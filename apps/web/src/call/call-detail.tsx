@@ -1,0 +1,113 @@
+import type { BlockOf, Diff, OpenToolCall, ToolContent } from '@parley/protocol'
+import { useIsWanted } from '../base/find-text.ts'
+import { visible } from '../base/format.logic.ts'
+import { TerminalText } from '../parts/code/terminal-text.tsx'
+import { DiffList } from '../parts/diff/diff-list.tsx'
+import { DiffView } from '../parts/diff/diff-view.tsx'
+import { LongText } from '../parts/long-text.tsx'
+import { LazyMarkdown } from '../parts/markdown/lazy-markdown.tsx'
+import { ScrollRegion } from '../parts/scroll-region.tsx'
+import { asJson, inputOf } from './call-text.logic.ts'
+import { Picture } from './picture.tsx'
+
+type Call = BlockOf<'tool-call'>
+
+/** The content of an expanded call: the whole command or input, then the result. */
+export function CallDetail({
+  call,
+  diffs,
+  live,
+  folder,
+}: {
+  call: Call
+  /** The requested changes, if the result does not show them. */
+  diffs: readonly Diff[]
+  live?: OpenToolCall | undefined
+  folder: string
+}) {
+  const output = live?.output ?? ''
+  return (
+    <div className="flex flex-col gap-2 pt-1 pb-2">
+      <CallInput call={call} diffs={diffs} />
+      <DiffList diffs={diffs} folder={folder} />
+      {call.status === 'running' && output !== '' && <TerminalText output={output} label="Output so far" />}
+      {call.status === 'failed' && call.content.length > 0 && (
+        <p className="text-xs font-medium text-bad">Error</p>
+      )}
+      {call.content.map((part, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: parts have no identity but their place
+        <ContentView key={index} part={part} folder={folder} call={call} />
+      ))}
+      {call.status !== 'running' && call.content.length === 0 && (
+        <p className="text-xs text-faint">No output</p>
+      )}
+    </div>
+  )
+}
+
+function CallInput({ call, diffs }: { call: Call; diffs: readonly Diff[] }) {
+  const input = inputOf(call, diffs)
+  if (!input) return null
+  if (input.type === 'command') return <CommandText command={input.text} />
+  if (input.type === 'plan') return <LazyMarkdown text={input.text} />
+  return <JsonInput json={asJson(call.input)} />
+}
+
+function JsonInput({ json }: { json: string }) {
+  const isWanted = useIsWanted(json)
+  return (
+    <details className="text-xs" open={isWanted}>
+      <summary className="flex w-fit items-center rounded text-soft hover:text-ink pointer-coarse:min-h-11">
+        Input
+      </summary>
+      <div className="pt-1">
+        <TerminalText output={json} label="Input" />
+      </div>
+    </details>
+  )
+}
+
+/** A command as it will run, with hidden characters made visible. */
+export function CommandText({ command }: { command: string }) {
+  return (
+    <ScrollRegion label="Command" className="max-h-72 overflow-y-auto rounded-md bg-sunk">
+      <pre className="terminal px-2.5 py-2">
+        <span className="text-faint select-none">$ </span>
+        <LongText text={visible(command)} />
+      </pre>
+    </ScrollRegion>
+  )
+}
+
+function ContentView({ part, folder, call }: { part: ToolContent; folder: string; call: Call }) {
+  switch (part.type) {
+    case 'text':
+      return call.kind === 'subagent' ? (
+        <LazyMarkdown text={part.text} />
+      ) : (
+        <TerminalText output={part.text} label={call.status === 'failed' ? 'Error' : 'Result'} />
+      )
+    case 'terminal':
+      return (
+        <div>
+          <TerminalText output={part.output} label="Output" />
+          {typeof part.exitCode === 'number' && (
+            <p className={`pt-1 text-xs ${part.exitCode === 0 ? 'text-faint' : 'text-bad'}`}>
+              Exit code {part.exitCode}
+            </p>
+          )}
+        </div>
+      )
+    case 'diff':
+      return <DiffView diff={part} folder={folder} />
+    case 'image':
+      return <Picture mimeType={part.mimeType} data={part.data} name={call.title} />
+    case 'resource':
+      return (
+        <div>
+          <p className="font-mono text-xs [overflow-wrap:anywhere] text-soft">{visible(part.uri)}</p>
+          {part.text !== undefined && <TerminalText output={part.text} label={part.uri} />}
+        </div>
+      )
+  }
+}

@@ -1,0 +1,38 @@
+import type { BlockOf } from '@parley/protocol'
+import { MessageCircleQuestion } from 'lucide-react'
+import { visible } from '../base/format.logic.ts'
+import { questionNote } from './answer-text.logic.ts'
+
+/** A question in the timeline, with its answers. */
+export function SettledQuestion({ block }: { block: BlockOf<'question'> }) {
+  const { request, resolution } = block
+  if (!resolution) {
+    return (
+      <p className="flex min-h-7 items-center gap-2 px-1.5 text-sm font-medium text-wait">
+        <MessageCircleQuestion size={14} aria-hidden />
+        {request.questions.length === 1
+          ? 'A question for you'
+          : `${request.questions.length} questions for you`}
+      </p>
+    )
+  }
+  const note = questionNote(resolution)
+  return (
+    <div className="rounded-md border border-line px-3 py-2 text-sm">
+      {request.questions.map((question) => (
+        <p key={question.id} className="flex items-start gap-2 py-0.5">
+          <MessageCircleQuestion size={14} aria-hidden className="mt-1 shrink-0 text-faint" />
+          <span className="min-w-0 [overflow-wrap:anywhere]">
+            <span className="text-soft">{visible(question.text)}</span>{' '}
+            {resolution.answers && (
+              <strong className="font-semibold">
+                {visible([resolution.answers[question.id] ?? []].flat().join(', '))}
+              </strong>
+            )}
+          </span>
+        </p>
+      ))}
+      {note !== undefined && <p className="pl-6 text-xs text-faint">{note}</p>}
+    </div>
+  )
+}

@@ -1,0 +1,67 @@
+import { memo, useEffect, useState } from 'react'
+import { visible } from '../../base/format.logic.ts'
+import { CopyButton } from '../copy-button.tsx'
+import { ScrollRegion } from '../scroll-region.tsx'
+import { highlight, highlighted, type Lines } from './highlight.ts'
+import { languageNamed } from './languages.ts'
+
+/** Code, plain until it is complete, then highlighted in place without a layout change. Hidden characters are shown. */
+export const CodeBlock = memo(function CodeBlock({
+  code,
+  language,
+  done,
+}: {
+  code: string
+  language: string
+  done: boolean
+}) {
+  return (
+    <figure className="code group relative">
+      <figcaption className="flex h-7 items-center justify-between pointer-coarse:h-11 pr-1 pl-3 font-mono text-2xs text-faint">
+        {language || 'text'}
+        <CopyButton text={() => code} label="Copy code" className="pointer-fine:size-6!" />
+      </figcaption>
+      <ScrollRegion label={language ? `Code, ${language}` : 'Code'} className="overflow-x-auto">
+        <pre>
+          <Coloured code={visible(code)} language={language} done={done} />
+        </pre>
+      </ScrollRegion>
+    </figure>
+  )
+})
+
+export function Coloured({ code, language, done }: { code: string; language: string; done: boolean }) {
+  const known = languageNamed(language)
+  const [lines, setLines] = useState<Lines | undefined>(() =>
+    known && done ? highlighted(code, known) : undefined,
+  )
+  useEffect(() => {
+    if (!known || !done) return
+    let wanted = true
+    void highlight(code, known).then((fresh) => wanted && setLines(fresh))
+    return () => {
+      wanted = false
+    }
+  }, [code, known, done])
+  if (!lines || !done) return <code>{code}</code>
+  return (
+    <code>
+      {lines.map((line, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity but their place
+        <span key={index}>
+          {line.map(([content, kind], place) =>
+            kind === '' || kind === 'foreground' ? (
+              content
+            ) : (
+              // biome-ignore lint/suspicious/noArrayIndexKey: tokens have no identity but their place
+              <span key={place} className={`tok-${kind}`}>
+                {content}
+              </span>
+            ),
+          )}
+          {index < lines.length - 1 ? '\n' : ''}
+        </span>
+      ))}
+    </code>
+  )
+}

@@ -1,0 +1,53 @@
+import { memo, useState } from 'react'
+import { finding } from '../../base/find-text.ts'
+import { amount } from '../../base/format.logic.ts'
+import { useStore } from '../../base/store.ts'
+import { CopyButton } from '../copy-button.tsx'
+import { ScrollRegion } from '../scroll-region.tsx'
+import { fromPlaceOf, tailOf, terminalPieces } from './terminal-text.logic.ts'
+
+const first = { lines: 40, characters: 20_000 }
+const more = { lines: 2000, characters: 300_000 }
+
+/** The output of a command. Only its end is rendered at first, so ten megabytes cost no more than a screenful. */
+export const TerminalText = memo(function TerminalText({ output, label }: { output: string; label: string }) {
+  const [all, setAll] = useState(false)
+  const wanted = useStore(finding)
+  const tail = tailOf(output, all ? more : first)
+  const isAbove = wanted !== '' && output.slice(0, tail.left).toLowerCase().includes(wanted)
+  const { shown, left } = isAbove ? fromPlaceOf(output, wanted, more) : tail
+  if (output === '') return null
+  return (
+    <div className="group relative rounded-md bg-sunk">
+      {left > 0 && (
+        <div className="flex items-center gap-2 border-b border-line px-2.5 py-1 text-xs text-soft">
+          {amount(left)} characters above
+          {!all && (
+            <button
+              type="button"
+              className="font-medium text-mark underline pointer-coarse:-my-1 pointer-coarse:min-h-11"
+              onClick={() => setAll(true)}
+            >
+              Show more
+            </button>
+          )}
+        </div>
+      )}
+      <ScrollRegion label={label} className="max-h-96 overflow-y-auto">
+        <pre className="terminal px-2.5 py-2">
+          {terminalPieces(shown).map((piece, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: pieces have no identity but their place
+            <span key={index} className={piece.look || undefined}>
+              {piece.text}
+            </span>
+          ))}
+        </pre>
+      </ScrollRegion>
+      <CopyButton
+        text={() => output}
+        label="Copy output"
+        className="absolute! top-1 right-1 bg-sunk opacity-0 group-hover:opacity-100 focus-visible:opacity-100"
+      />
+    </div>
+  )
+})

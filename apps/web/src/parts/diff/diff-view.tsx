@@ -1,0 +1,49 @@
+import type { Diff } from '@parley/protocol'
+import { visible, within } from '../../base/format.logic.ts'
+import { lazyPart, Part } from '../lazy-part.tsx'
+
+const reader = lazyPart(() => import('./file-figures.tsx'))
+
+/** Fetches the diff renderer ahead of time, so that the first diff does not shift the layout. */
+export const fetchDiffs = () => reader.fetch()
+
+/** A diff in one column, file by file. Only its path is shown until the renderer is loaded. */
+export function DiffView({ diff, folder }: { diff: Diff; folder: string }) {
+  const waiting = (
+    <figure className="rounded-md border border-line bg-card">
+      <figcaption className="px-2.5 py-1.5 font-mono text-xs">
+        {visible(within(diff.path, folder))}
+      </figcaption>
+    </figure>
+  )
+  return (
+    <Part of={reader} waiting={waiting}>
+      {({ FileFigures }) => <FileFigures diff={diff} folder={folder} />}
+    </Part>
+  )
+}
+
+/** The number of added and removed lines in several diffs. */
+export function DiffsCount({ diffs }: { diffs: readonly Diff[] }) {
+  if (diffs.length === 0) return null
+  return (
+    <Part of={reader}>
+      {({ diffLines }) => {
+        const lines = diffs.map((diff) => diffLines(diff))
+        const sum = (side: 'added' | 'removed') => lines.reduce((total, one) => total + one[side], 0)
+        const [added, removed] = [sum('added'), sum('removed')]
+        return added > 0 || removed > 0 ? <DiffCount added={added} removed={removed} /> : null
+      }}
+    </Part>
+  )
+}
+
+export function DiffCount({ added, removed }: { added: number; removed: number }) {
+  return (
+    <span className="shrink-0 font-mono text-xs tabular-nums">
+      {added > 0 && <span className="text-good">+{added}</span>}
+      {added > 0 && removed > 0 && ' '}
+      {removed > 0 && <span className="text-bad">−{removed}</span>}
+    </span>
+  )
+}

@@ -1,0 +1,47 @@
+import type { Diff } from '@parley/protocol'
+import { type DiffLine, type FileDiff, readDiff } from '@parley/protocol/diff'
+import { visible } from '../../base/format.logic.ts'
+
+export type { DiffLine, FileDiff }
+export type Hunk = { readonly lines: readonly DiffLine[] }
+export type DiffLines = Pick<FileDiff, 'hunks' | 'added' | 'removed'>
+
+const known = new WeakMap<object, readonly FileDiff[]>()
+
+/** The files of a diff, parsed once. */
+export function diffFiles(diff: Diff): readonly FileDiff[] {
+  const before = known.get(diff)
+  if (before) return before
+  const files = readDiff(diff)
+  known.set(diff, files)
+  return files
+}
+
+/** The lines of all files of a diff. */
+export function diffLines(diff: Diff): DiffLines {
+  const files = diffFiles(diff)
+  if (files.length === 1) return files[0]!
+  return {
+    hunks: files.flatMap(({ hunks }) => hunks),
+    added: files.reduce((sum, { added }) => sum + added, 0),
+    removed: files.reduce((sum, { removed }) => sum + removed, 0),
+  }
+}
+
+/** What happens to the file as a whole, if its lines alone do not show it. */
+export function fileNote(
+  { before, after, patch }: Diff,
+  { status }: Pick<FileDiff, 'status'>,
+): string | undefined {
+  if (before === null || status === 'added') return 'New file'
+  if (after === null || status === 'deleted') return 'Deleted'
+  return patch === undefined && before === undefined ? 'Whole new content' : undefined
+}
+
+const longestLine = 4000
+
+/** A line with hidden and reordering characters made visible, cut at the length limit. */
+export function lineWords(text: string): string {
+  const line = visible(text.replace(/\r$/, ''))
+  return line.length > longestLine ? `${line.slice(0, longestLine)}…` : line
+}

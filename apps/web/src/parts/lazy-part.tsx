@@ -1,0 +1,111 @@
+import { Component, type ReactNode, useEffect } from 'react'
+import { client } from '../base/client.ts'
+import { createStore, type Store, useStore } from '../base/store.ts'
+import { Button } from './button.tsx'
+import { Problem } from './problem.tsx'
+
+/** A part of the page whose code is fetched when it is first shown. */
+export type LazyPart<Shown> = {
+  readonly loaded: Store<{ readonly shown?: Shown; readonly error?: Error }>
+  fetch(): void
+}
+
+/** Not React's `lazy`, which remembers a failure for ever. So do browsers, by address: a retry uses another address. */
+export function lazyPart<Shown>(load: () => Promise<{ readonly default: Shown }>): LazyPart<Shown> {
+  const loaded: LazyPart<Shown>['loaded'] = createStore({})
+  let fetching = false
+  let again: (() => ReturnType<typeof load>) | undefined
+  return {
+    loaded,
+    fetch() {
+      if (fetching || loaded.get().shown) return
+      fetching = true
+      loaded.set({})
+      ;(again ?? load)()
+        .then(
+          (module) => loaded.set({ shown: module.default }),
+          (error: Error) => {
+            again = anotherTry(error)
+            loaded.set({ error })
+          },
+        )
+        .finally(() => {
+          fetching = false
+        })
+    },
+  }
+}
+
+/** The address of the chunk is known only to the build and the browser: it is read from the browser's error message. */
+function anotherTry<Module>({ message }: Error): (() => Promise<Module>) | undefined {
+  const address = /https?:\/\/[^\s?]+\.js/.exec(message)?.[0]
+  if (!address?.startsWith(`${location.origin}/`)) return undefined
+  return () => import(/* @vite-ignore */ `${address}?again=${Date.now()}`)
+}
+
+/**
+ * Shows a lazy part. If its code cannot be loaded or it throws, an error with a retry button stands in its place, and
+ * the rest of the page keeps working. `frame` wraps the stand-in.
+ */
+export function Part<Shown>({
+  of: { loaded, fetch },
+  waiting = null,
+  frame = (inside) => inside,
+  children,
+}: {
+  of: LazyPart<Shown>
+  waiting?: ReactNode
+  frame?: (inside: ReactNode) => ReactNode
+  children: (shown: Shown) => ReactNode
+}) {
+  const { shown, error } = useStore(loaded)
+  useEffect(() => {
+    fetch()
+    return client.socket.onStatus(({ state }) => state === 'open' && fetch())
+  }, [fetch])
+  if (error) return frame(<NotFetched onRetry={fetch} />)
+  return shown ? <PartCatcher frame={frame}>{children(shown)}</PartCatcher> : waiting
+}
+
+function NotFetched({ onRetry }: { onRetry: () => void }) {
+  return (
+    <PartProblem
+      title="This part could not be loaded"
+      text="The server does not answer, or was updated. What you wrote is kept."
+      onRetry={onRetry}
+    />
+  )
+}
+
+function PartProblem({ title, text, onRetry }: { title: string; text: string; onRetry: () => void }) {
+  return (
+    <Problem title={title} text={text}>
+      <div className="flex flex-wrap gap-2 pt-4">
+        <Button look="primary" onClick={onRetry}>
+          Try again
+        </Button>
+        <Button onClick={() => location.reload()}>Reload the page</Button>
+      </div>
+    </Problem>
+  )
+}
+
+type CatcherProps = { readonly children: ReactNode; readonly frame: (inside: ReactNode) => ReactNode }
+
+/** The error boundary of one part. */
+class PartCatcher extends Component<CatcherProps, { error: Error | undefined }> {
+  override state = { error: undefined as Error | undefined }
+
+  static getDerivedStateFromError(error: Error) {
+    return { error }
+  }
+
+  override render() {
+    const { error } = this.state
+    if (!error) return this.props.children
+    const retry = () => this.setState({ error: undefined })
+    return this.props.frame(
+      <PartProblem title="This part of the page crashed" text={error.message} onRetry={retry} />,
+    )
+  }
+}

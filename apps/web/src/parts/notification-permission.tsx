@@ -1,0 +1,24 @@
+import { BellRing } from 'lucide-react'
+import { useState } from 'react'
+import { Button } from './button.tsx'
+
+/** Asks for the browser's permission when the person clicks. `refused`: also says so if the browser has denied it. */
+export function NotificationPermission({ refused = false }: { refused?: boolean }) {
+  const [permission, setPermission] = useState(() =>
+    'Notification' in window ? Notification.permission : 'denied',
+  )
+  if (permission === 'default') {
+    return (
+      <Button onClick={() => void Notification.requestPermission().then(setPermission)}>
+        <BellRing size={14} aria-hidden /> Allow notifications
+      </Button>
+    )
+  }
+  if (permission === 'granted' || !refused) return null
+  return (
+    <p className="text-soft">
+      This browser blocks notifications from this page. The tab’s title still shows how many requests are
+      open.
+    </p>
+  )
+}

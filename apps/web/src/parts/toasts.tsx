@@ -1,0 +1,113 @@
+import { X } from 'lucide-react'
+import { useEffect } from 'react'
+import { client, onTaken } from '../base/client.ts'
+import { isUnreachable, problemWords } from '../base/error-text.logic.ts'
+import { useRoute } from '../base/route.ts'
+import { createStore, useStore } from '../base/store.ts'
+import { IconButton } from './button.tsx'
+
+export type Toast = {
+  readonly id: number
+  readonly at: number
+  /** Shown until the person dismisses it. */
+  readonly stays: boolean
+  /** It reports that the server is unreachable. */
+  readonly unreachable: boolean
+  readonly text: string
+  readonly tone: 'plain' | 'bad'
+  readonly action?: { readonly label: string; readonly run: () => void }
+}
+
+const toasts = createStore<readonly Toast[]>([])
+let nextId = 1
+/** The minimum display time of an error after the server accepts the next command. */
+const leastMs = 1500
+
+/** Dismisses errors when they are outdated: the server is back or accepted a command, or the person left the page. */
+function forgetErrors({ shownFor = 0, unreachable = false } = {}): void {
+  for (const { id, tone, at, ...one } of toasts.get()) {
+    if (tone !== 'bad' || (unreachable && !one.unreachable)) continue
+    const left = at + shownFor - performance.now()
+    if (left > 0) setTimeout(() => dismiss(id), left)
+    else dismiss(id)
+  }
+}
+client.socket.onStatus(({ state }) => state === 'open' && forgetErrors({ unreachable: true }))
+onTaken(() => forgetErrors({ shownFor: leastMs }))
+
+/** Shows a short message. Information that must not be missed belongs in the page instead. */
+export function toast(
+  text: string,
+  options: {
+    tone?: Toast['tone']
+    action?: Toast['action']
+    /** Infinity: shown until the person dismisses it. */
+    ms?: number
+    unreachable?: boolean
+  } = {},
+): () => void {
+  const { tone = 'plain', action, ms = 6000, unreachable = false } = options
+  const id = nextId++
+  const stays = ms === Number.POSITIVE_INFINITY
+  const made = { id, text, tone, at: performance.now(), stays, unreachable, ...(action && { action }) }
+  toasts.set((shown) => [
+    ...shown.filter((one) => one.stays),
+    ...shown.filter((one) => !one.stays && one.text !== text).slice(-3),
+    made,
+  ])
+  if (!stays) setTimeout(() => dismiss(id), ms)
+  return () => dismiss(id)
+}
+
+function dismiss(id: number): void {
+  toasts.set((shown) => shown.filter((one) => one.id !== id))
+}
+
+/** Long enough to read an error twice. */
+const errorMs = 9000
+
+/** Shows why a command was refused. */
+export function toastError(thrown: unknown): void {
+  toast(problemWords(thrown), { tone: 'bad', ms: errorMs, unreachable: isUnreachable(thrown) })
+}
+
+/**
+ * Toasts lie over the page, below its header, so that nothing shifts when one appears or disappears. They are far from
+ * the composer and the cards, and the space between them can be clicked through.
+ */
+export function Toasts() {
+  const shown = useStore(toasts)
+  const route = useRoute()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: errors are dismissed on every navigation
+  useEffect(() => forgetErrors(), [route])
+  return (
+    <div
+      role="status"
+      className="pointer-events-none fixed inset-x-0 top-14 z-50 flex flex-col items-center gap-1.5 px-3 md:left-72 md:max-lg:group-has-[[data-panel]]/page:left-0"
+    >
+      {shown.map((one) => (
+        <div
+          key={one.id}
+          className={`pointer-events-auto flex max-w-xl items-center gap-3 rounded-lg border bg-card py-1 pr-1 pl-3.5 text-sm shadow-md ${one.tone === 'bad' ? 'border-bad text-bad' : 'border-edge'}`}
+        >
+          <span className="py-1.5 [overflow-wrap:anywhere]">{one.text}</span>
+          {one.action && (
+            <button
+              type="button"
+              className="min-h-8 rounded-md px-2 font-semibold text-mark hover:bg-hover pointer-coarse:min-h-11"
+              onClick={() => {
+                one.action?.run()
+                dismiss(one.id)
+              }}
+            >
+              {one.action.label}
+            </button>
+          )}
+          <IconButton label="Dismiss" onClick={() => dismiss(one.id)}>
+            <X size={14} />
+          </IconButton>
+        </div>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,117 @@
+import type { PromptPart, SessionSummary, WaitingRequest } from '@parley/protocol'
+import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
+import { type CachedSession, cacheSchema, isReadable } from './cache-record.logic.ts'
+
+/** The sessions and lists that this browser caches, to show at once and to read offline. The log is authoritative. */
+interface Kept extends DBSchema {
+  sessions: { key: string; value: CachedSession; indexes: { savedAt: number } }
+  lists: { key: string; value: KeptList }
+}
+type KeptList = {
+  readonly schema: number
+  readonly sessions?: readonly SessionSummary[]
+  readonly requests?: readonly WaitingRequest[]
+  readonly parts?: readonly PromptPart[]
+}
+
+const mostSessions = 60
+let opening: Promise<IDBPDatabase<Kept> | undefined> | undefined
+
+/** Undefined if the browser has no storage for it, e.g. in some private windows. */
+function database(): Promise<IDBPDatabase<Kept> | undefined> {
+  opening ??= openDB<Kept>('parley', cacheSchema, {
+    upgrade(db) {
+      for (const name of [...db.objectStoreNames]) db.deleteObjectStore(name)
+      db.createObjectStore('sessions', { keyPath: 'id' }).createIndex('savedAt', 'savedAt')
+      db.createObjectStore('lists')
+    },
+    blocking: (_now, _next, event) => (event.target as IDBDatabase).close(),
+  }).catch(() => undefined)
+  return opening
+}
+
+let isKeeping = true
+
+/** Stops all further writes to the cache, which is about to be cleared. */
+export function stopKeeping(): void {
+  isKeeping = false
+}
+
+async function safely<Result>(
+  work: (db: IDBPDatabase<Kept>) => Promise<Result>,
+): Promise<Result | undefined> {
+  try {
+    const db = await database()
+    return db && (await work(db))
+  } catch {
+    return undefined
+  }
+}
+
+export async function cachedSession(id: string): Promise<CachedSession | undefined> {
+  const record = await safely((db) => db.get('sessions', id))
+  return isReadable(record) ? record : undefined
+}
+
+export function cacheSession(record: CachedSession): Promise<void> {
+  return safely(async (db) => {
+    if (!isKeeping) return
+    await db.put('sessions', record)
+    const count = await db.count('sessions')
+    if (count <= mostSessions) return
+    const oldest = await db.getAllKeysFromIndex('sessions', 'savedAt', undefined, count - mostSessions)
+    await Promise.all(oldest.map((id) => db.delete('sessions', id)))
+  }).then(() => undefined)
+}
+
+export function forgetSession(id: string): void {
+  void safely((db) => db.delete('sessions', id))
+  cacheParts(id, [])
+}
+
+export async function cachedList(): Promise<readonly SessionSummary[]> {
+  return (await keptList('sessions'))?.sessions ?? []
+}
+
+export function cacheList(sessions: readonly SessionSummary[]): void {
+  keepList('sessions', { sessions: sessions.slice(0, 200) })
+}
+
+/** The requests that waited for a person when the list was last read. */
+export async function cachedWaiting(): Promise<readonly WaitingRequest[]> {
+  return (await keptList('waiting'))?.requests ?? []
+}
+
+export function cacheWaiting(requests: readonly WaitingRequest[]): void {
+  keepList('waiting', { requests: requests.slice(0, 100) })
+}
+
+/** The attachments of a session's prompt draft, or of a prompt in the outbox. */
+export async function cachedParts(id: string): Promise<readonly PromptPart[]> {
+  return (await keptList(`parts:${id}`))?.parts ?? []
+}
+
+export function cacheParts(id: string, parts: readonly PromptPart[]): void {
+  const key = `parts:${id}`
+  if (parts.length > 0) keepList(key, { parts })
+  else void safely((db) => db.delete('lists', key))
+}
+
+async function keptList(name: string): Promise<KeptList | undefined> {
+  const record = await safely((db) => db.get('lists', name))
+  return record?.schema === cacheSchema ? record : undefined
+}
+
+function keepList(name: string, list: Omit<KeptList, 'schema'>): void {
+  void safely(async (db) => isKeeping && db.put('lists', { schema: cacheSchema, ...list }, name))
+}
+
+/** Clears the cache and local storage when the browser signs out. The preferences stay. */
+export async function clearCache(): Promise<void> {
+  for (const key of Object.keys(localStorage)) {
+    if (key.startsWith('parley:') && key !== 'parley:preferences') localStorage.removeItem(key)
+  }
+  await safely(async (db) => {
+    await Promise.all([db.clear('sessions'), db.clear('lists')])
+  })
+}

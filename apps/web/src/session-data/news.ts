@@ -1,0 +1,77 @@
+import { type SessionSummary, visible } from '@parley/protocol'
+import { client } from '../base/client.ts'
+import { preferences } from '../base/preferences.ts'
+import { currentRoute, go } from '../base/route.ts'
+import { endedTurns, type News, newRequests, pageTitle, placeName } from './news.logic.ts'
+import { sessions } from './session-list.ts'
+import { waiting } from './waiting-list.ts'
+
+const toldKey = 'parley:told'
+const mostKept = 200
+
+/** Reports open requests and ended turns in the tab's title and icon, and by notifications if the session is not in view. */
+export function startNews(): void {
+  let requests: ReadonlySet<string> | undefined
+  let known: ReadonlyMap<string, SessionSummary> | undefined
+  waiting.subscribe(() => {
+    const snapshot = waiting.getSnapshot()
+    showInTab()
+    if (snapshot.status !== 'live') return
+    for (const news of newRequests(requests, snapshot.requests)) void call(news)
+    requests = new Set(snapshot.requests.map(({ request }) => request.requestId))
+  })
+  sessions.subscribe(() => {
+    const snapshot = sessions.getSnapshot()
+    showInTab()
+    if (snapshot.status !== 'live') return
+    for (const news of endedTurns(known, snapshot.sessions)) void call(news)
+    known = new Map(snapshot.sessions.map((session) => [session.id, session]))
+  })
+  addEventListener('popstate', showInTab)
+}
+
+/** Updates the tab's title and icon. */
+export function showInTab(): void {
+  const count = waiting.getSnapshot().requests.length
+  const route = currentRoute()
+  const all = sessions.getSnapshot().sessions
+  const here = route.name === 'session' ? all.find((session) => session.id === route.id) : undefined
+  const title = pageTitle(count, placeName(route, here?.title))
+  if (document.title !== title) document.title = title
+  const busy = all.some((session) => session.status === 'working' || session.status === 'background')
+  const icon = count > 0 ? '/icon-waiting.svg' : busy ? '/icon-working.svg' : '/icon.svg'
+  const link = document.querySelector<HTMLLinkElement>('link[rel=icon]')
+  if (link && link.getAttribute('href') !== icon) link.href = icon
+}
+
+/** Shows a notification in one tab only: a lock serializes the tabs, and the keys of shown notifications are stored. */
+async function call(news: News): Promise<void> {
+  if (!preferences.get().notifications || !('Notification' in window)) return
+  if (Notification.permission !== 'granted') return
+  await navigator.locks.request('parley-news', async () => {
+    if (wasTold(news.key)) return
+    const route = currentRoute()
+    const looking = document.hasFocus() && route.name === 'session' && route.id === news.sessionId
+    if (looking) return
+    const body = visible(news.text)
+    const shown = new Notification(visible(news.title), { body, tag: news.key, icon: '/icon.svg' })
+    shown.onclick = () => {
+      focus()
+      go({ name: 'session', id: news.sessionId })
+      shown.close()
+    }
+  })
+}
+
+function wasTold(key: string): boolean {
+  try {
+    const told = JSON.parse(localStorage.getItem(toldKey) ?? '[]') as string[]
+    if (told.includes(key)) return true
+    localStorage.setItem(toldKey, JSON.stringify([...told, key].slice(-mostKept)))
+  } catch {}
+  return false
+}
+
+client.closing.addEventListener('abort', () => {
+  document.title = 'Parley'
+})

@@ -1,0 +1,32 @@
+import type { LiveStore, SessionListSnapshot } from '@parley/client'
+import { useSyncExternalStore } from 'react'
+import { client } from '../base/client.ts'
+import { onFirstUse } from '../base/on-first-use.ts'
+import { createStore, useStore } from '../base/store.ts'
+import { cachedList, cacheList } from './cache.ts'
+
+/** The sessions that are not archived: one list for the title, the palette and the keys. */
+export const sessions: LiveStore<SessionListSnapshot> = onFirstUse(() => client.sessions())
+
+export function useAllSessions() {
+  return useSyncExternalStore(sessions.subscribe, sessions.getSnapshot)
+}
+
+/** The cached list, shown until the server answers. */
+const kept = createStore<Awaited<ReturnType<typeof cachedList>>>([])
+void cachedList().then(kept.set)
+export const useKeptSessions = () => useStore(kept)
+
+/** Stores the list in this browser whenever it changes. */
+export function keepSessions(): void {
+  let keeping = false
+  sessions.subscribe(() => {
+    if (keeping) return
+    keeping = true
+    setTimeout(() => {
+      keeping = false
+      const snapshot = sessions.getSnapshot()
+      if (snapshot.status === 'live') cacheList(snapshot.sessions)
+    }, 1500)
+  })
+}

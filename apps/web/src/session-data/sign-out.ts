@@ -1,0 +1,37 @@
+import { client } from '../base/client.ts'
+import { forgetDevice, onRevoked } from '../base/device.ts'
+import { preferences } from '../base/preferences.ts'
+import { forgetPage } from '../base/service-worker.ts'
+import { clearCache, stopKeeping } from './cache.ts'
+
+const sign = 'parley:signed-out'
+let leaving: Promise<void> | undefined
+
+/** Signs this browser out and removes everything that any of its tabs stored. */
+export async function signOut(): Promise<void> {
+  await client.call('signOut')
+  await leave()
+}
+
+/** Clears this browser when another tab signs it out, or when its device is revoked elsewhere. */
+export function watchSignOut(): void {
+  onRevoked(() => void leave())
+  addEventListener('storage', ({ key, newValue }) => {
+    if (key === sign && newValue !== null) void leave()
+  })
+}
+
+function leave(): Promise<void> {
+  leaving ??= clear().finally(() => location.assign('/'))
+  return leaving
+}
+
+async function clear(): Promise<void> {
+  stopKeeping()
+  client.close()
+  // Calls that the close aborts may still write to storage: clear it after them.
+  await new Promise((resolve) => setTimeout(resolve))
+  preferences.set(({ agent, folder, ...rest }) => rest)
+  await Promise.all([forgetDevice(), clearCache(), forgetPage()])
+  localStorage.setItem(sign, String(Date.now()))
+}

@@ -1,0 +1,29 @@
+import { ParleyError } from '@parley/protocol'
+import { client } from '../base/client.ts'
+import { toastError } from '../parts/toasts.tsx'
+import { useSessionId, useStatePart } from './session-context.tsx'
+
+/**
+ * Stops the turn that is shown and no other: the command may reach the server late, when the next turn runs already.
+ * A turn that has ended by then is no error. Queued prompts are paused, which the queue shows.
+ */
+export function useStopTurn(): () => void {
+  const id = useSessionId()
+  const turnId = useStatePart((state) => state.turn?.turnId)
+  return () => {
+    if (turnId === undefined) return
+    client.cancel(id, { turnId }).catch((thrown: unknown) => {
+      if (!(thrown instanceof ParleyError && thrown.code === 'conflict')) toastError(thrown)
+    })
+  }
+}
+
+/** Stops one background task, or all of them. A task that has ended by then is no error. */
+export function useStopTasks(): (taskId?: string) => void {
+  const id = useSessionId()
+  return (taskId) => {
+    client.stopTasks(id, taskId === undefined ? {} : { taskId }).catch((thrown: unknown) => {
+      if (!(thrown instanceof ParleyError && thrown.code === 'conflict')) toastError(thrown)
+    })
+  }
+}

@@ -1,0 +1,53 @@
+import type { LiveStore, WaitingListSnapshot } from '@parley/client'
+import type { WaitingRequest } from '@parley/protocol'
+import { useSyncExternalStore } from 'react'
+import { client } from '../base/client.ts'
+import { onFirstUse } from '../base/on-first-use.ts'
+import { createStore } from '../base/store.ts'
+import { cachedWaiting, cacheWaiting } from './cache.ts'
+
+const live = onFirstUse(() => client.waiting())
+/** The cached list, shown while the server does not answer a page that was just opened. */
+const kept = createStore<readonly WaitingRequest[] | undefined>(undefined)
+
+/** The open requests of all sessions: one list for the whole page. */
+export const waiting: LiveStore<WaitingListSnapshot> = {
+  subscribe(listener) {
+    const stops = [live.subscribe(listener), kept.subscribe(listener)]
+    return () => {
+      for (const stop of stops) stop()
+    }
+  },
+  getSnapshot() {
+    const snapshot = live.getSnapshot()
+    const requests = kept.get()
+    if (snapshot.status !== 'loading' || !requests) return snapshot
+    if (last?.snapshot !== snapshot || last.shown.requests !== requests)
+      last = { snapshot, shown: { ...snapshot, requests } }
+    return last.shown
+  },
+}
+let last: { readonly snapshot: WaitingListSnapshot; readonly shown: WaitingListSnapshot } | undefined
+
+/** `away`: the server is unreachable, and the list is from its last answer. */
+export function useWaiting(): WaitingListSnapshot & { readonly away: boolean } {
+  const snapshot = useSyncExternalStore(waiting.subscribe, waiting.getSnapshot)
+  const { status } = snapshot
+  return {
+    ...snapshot,
+    away: status === 'reconnecting' || (status === 'loading' && kept.get() !== undefined),
+  }
+}
+
+const forget = client.socket.onStatus(({ state }) => {
+  if (state === 'waiting') void cachedWaiting().then(kept.set)
+  if (state !== 'connecting') forget()
+})
+
+/** Stores the list in this browser whenever it changes. */
+export function keepWaiting(): void {
+  live.subscribe(() => {
+    const { status, requests } = live.getSnapshot()
+    if (status === 'live') cacheWaiting(requests)
+  })
+}

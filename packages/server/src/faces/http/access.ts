@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { type ExportFormat, ParleyError, tokenOfProtocols } from '@parley/protocol'
 import type { DeviceStore } from '../../core/device-store.ts'
@@ -92,6 +92,14 @@ export function createAccess(settings: AccessSettings): Access {
 /** Links and downloads that a browser asked for are void once it is signed out, like its tokens. */
 export function isSignedOut(caller: Caller): boolean {
   return caller.kind === 'device' && caller.isRevoked
+}
+
+/** Destroys an open response when the device that asked for it is revoked. The returned function undoes that. */
+export function cutWhenRevoked(caller: Caller, outgoing: ServerResponse): () => void {
+  if (caller.kind === 'token') return () => {}
+  const forget = caller.onRevoked(() => outgoing.destroy())
+  outgoing.once('close', forget)
+  return forget
 }
 
 /** Loopback needs nothing; any other address needs an explicit token and `--allow-remote`. */

@@ -1,68 +1,23 @@
-import type { ServerResponse } from 'node:http'
-import type { HttpBindings } from '@hono/node-server'
 import { openapiDocument, ParleyError, type Route, routes } from '@parley/protocol'
-import { type Context, Hono } from 'hono'
-import type { Logger } from 'pino'
-import type { Host } from '../../core/host.ts'
-import type { Workspace } from '../../workspace/index.ts'
-import type { Terminals } from '../../workspace/terminals.ts'
-import type { Access, Caller } from './access.ts'
-import type { ChangeStreams } from './change-streams.ts'
-import type { CommandLine } from './command-line.ts'
+import { Hono } from 'hono'
+import { cutWhenRevoked } from './access.ts'
 import { mountConsole, wantsPage } from './console.ts'
-import { mount } from './mount.ts'
+import { type App, type AppParts, mount, type RequestContext } from './mount.ts'
 import { problem, problemOf, problemResponse } from './problem.ts'
 import { mountAgents } from './routes/agents.ts'
-import { type ChatDoor, mountChat } from './routes/chat.ts'
+import { mountChat } from './routes/chat.ts'
 import { mountDevices } from './routes/devices.ts'
 import { mountEnvironment } from './routes/environment.ts'
 import { mountEvents } from './routes/events.ts'
 import { mountExport } from './routes/export.ts'
 import { mountLinks } from './routes/links.ts'
-import { type MetricsDoor, mountMetrics } from './routes/metrics.ts'
+import { mountMetrics } from './routes/metrics.ts'
 import { mountPermissions } from './routes/permissions.ts'
 import { mountRules } from './routes/rules.ts'
 import { mountSessions } from './routes/sessions.ts'
 import { mountTerminals } from './routes/terminals.ts'
 import { mountTrust } from './routes/trust.ts'
 import { mountWorkspace } from './routes/workspace.ts'
-import type { EventStreams } from './sse.ts'
-
-type Env = {
-  Bindings: HttpBindings
-  Variables: {
-    /** The authenticated caller, on routes that need a token. */
-    caller: Caller
-    /** From now on, revoking the caller's device does not cut this response. */
-    letGo: () => void
-  }
-}
-export type App = Hono<Env>
-export type RequestContext = Context<Env>
-
-export type AppParts = {
-  readonly host: Host
-  readonly workspace: Workspace
-  /** Without it, there are no terminals. */
-  readonly terminals?: Terminals | undefined
-  readonly access: Access
-  readonly streams: EventStreams
-  readonly changeStreams: ChangeStreams
-  readonly logger: Logger
-  readonly version: string
-  /** Names this run of the server. The data folder has the same name in its record of the server. */
-  readonly instance?: string
-  readonly bodyLimit: number
-  /** The server's URL, without a slash at the end. */
-  readonly url: () => string
-  readonly commandLine: CommandLine
-  /** The chat face; without it, its routes answer that it is not available. */
-  readonly chat?: ChatDoor | undefined
-  /** The metrics; without them, the route answers that there are none. */
-  readonly metrics?: MetricsDoor | undefined
-  /** The folder of the built console. */
-  readonly consoleFolder?: string | undefined
-}
 
 /** All routes, behind the checks that every request passes. */
 export function createApp(parts: AppParts): App {
@@ -76,7 +31,7 @@ export function createApp(parts: AppParts): App {
     if (needsToken(context.req)) {
       const caller = access.checkCaller(incoming)
       context.set('caller', caller)
-      context.set('letGo', cutWhenRevoked(caller, outgoing))
+      context.set('keepWhenRevoked', cutWhenRevoked(caller, outgoing))
     }
     return next()
   })
@@ -104,11 +59,11 @@ export function createApp(parts: AppParts): App {
   mountLinks(app, parts)
   mountDevices(app, parts)
   mountMetrics(app, parts)
-  const nowhere = mountConsole(app, parts)
+  const unknownPage = mountConsole(app, parts)
 
   app.notFound((context) => {
-    const answer = nothingThere(app, context)
-    return answer.status === 404 && wantsPage(context) ? nowhere() : problemResponse(answer)
+    const answer = noRoute(app, context)
+    return answer.status === 404 && wantsPage(context) ? unknownPage() : problemResponse(answer)
   })
   app.onError((error) => problemResponse(problemOf(error, logger)))
   return app
@@ -125,15 +80,7 @@ function needsToken({ method, path }: { method: string; path: string }): boolean
   return !openRoutes.some((route) => route.method === asked && route.pattern.test(path))
 }
 
-/** Destroys an open response when the device that asked for it is revoked. */
-export function cutWhenRevoked(caller: Caller, outgoing: ServerResponse): () => void {
-  if (caller.kind === 'token') return () => {}
-  const letGo = caller.onRevoked(() => outgoing.destroy())
-  outgoing.once('close', letGo)
-  return letGo
-}
-
-function nothingThere(app: App, context: RequestContext) {
+function noRoute(app: App, context: RequestContext) {
   const { method, path } = context.req
   const allowed = app.routes
     .filter((route) => route.method !== 'ALL' && patternOf(route.path).test(path))

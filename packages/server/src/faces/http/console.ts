@@ -1,7 +1,7 @@
-import type { App, AppParts, RequestContext } from './app.ts'
 import type { CommandLine } from './command-line.ts'
 import { consolePolicy, createConsoleFiles } from './console-files.ts'
 import { html, htmlResponse, page } from './html.ts'
+import type { App, AppParts, RequestContext } from './mount.ts'
 import { problem, problemResponse } from './problem.ts'
 
 /** The paths that serve the console page. The page itself reads the rest of the URL. */
@@ -28,9 +28,9 @@ export function mountConsole(app: App, parts: AppParts): () => Promise<Response>
   }
   const show = async () => (await built(200)) ?? htmlResponse(frontPage({ url: url(), commandLine }), 200)
   for (const place of places) app.get(place, show)
-  const nowhere = async () => (await built(404)) ?? htmlResponse(noPage, 404)
+  const unknownPage = async () => (await built(404)) ?? htmlResponse(noPage, 404)
 
-  if (!files) return nowhere
+  if (!files) return unknownPage
   for (const path of ['/assets/:name', ...filesBeside]) {
     app.get(path, async (context) => {
       const found = await files.file(context.req.path.slice(1), context.req.header('Accept-Encoding'))
@@ -39,7 +39,7 @@ export function mountConsole(app: App, parts: AppParts): () => Promise<Response>
       )
     })
   }
-  return nowhere
+  return unknownPage
 }
 
 /** Whether the request is a browser navigation: it accepts HTML. */

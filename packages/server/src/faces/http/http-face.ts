@@ -11,12 +11,11 @@ import { createApp } from './app.ts'
 import { createChangeStreams } from './change-streams.ts'
 import { type CommandLine, plainCommandLine } from './command-line.ts'
 import { linkTo } from './link.ts'
+import type { ChatHandler, MetricsWriter } from './mount.ts'
 import { problem, problemOf, problemResponse } from './problem.ts'
 import { isWildcard, urlHost } from './request-source.ts'
-import type { ChatDoor } from './routes/chat.ts'
-import type { MetricsDoor } from './routes/metrics.ts'
 import { createEventStreams } from './sse.ts'
-import { createUpgrade, type Upgrade, type WebSocketDoor } from './upgrade.ts'
+import { createUpgrade, type Upgrade, type WebSocketHandler } from './upgrade.ts'
 
 export type FaceSettings = {
   readonly host: Host
@@ -44,11 +43,11 @@ export type FaceSettings = {
   /** Takes over authorised upgrades for a terminal. */
   readonly terminal?: (terminalId: string, upgrade: Upgrade) => void
   /** Takes over authorised upgrades for /api/ws. */
-  readonly websocket?: WebSocketDoor
+  readonly websocket?: WebSocketHandler
   /** Answers requests under /api/chat. Close it before this face. */
-  readonly chat?: ChatDoor
+  readonly chat?: ChatHandler
   /** Answers requests for /metrics. */
-  readonly metrics?: MetricsDoor
+  readonly metrics?: MetricsWriter
 }
 
 export type FaceLimits = {
@@ -70,7 +69,7 @@ export type HttpFace = {
   close(): void
 }
 
-const usualLimits: FaceLimits = {
+const defaultLimits: FaceLimits = {
   bodyBytes: 12 * 1024 * 1024,
   bufferBytes: 8 * 1024 * 1024,
   heartbeatMs: 15_000,
@@ -79,7 +78,7 @@ const usualLimits: FaceLimits = {
 export function createHttpFace(settings: FaceSettings): HttpFace {
   const { host, logger, version, bound } = settings
   const commandLine = settings.commandLine ?? plainCommandLine
-  const limits = { ...usualLimits, ...settings.limits }
+  const limits = { ...defaultLimits, ...settings.limits }
   const url = () => {
     const { hostname, port } = bound()
     return `http://${urlHost(isWildcard(hostname) ? '127.0.0.1' : hostname)}:${port}`

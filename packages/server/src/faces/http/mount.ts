@@ -1,6 +1,71 @@
-import { type Route, validationError } from '@parley/protocol'
-import type { App, RequestContext } from './app.ts'
+import type { ServerResponse } from 'node:http'
+import type { HttpBindings } from '@hono/node-server'
+import { type ChatRequest, type Route, type UiMessage, validationError } from '@parley/protocol'
+import type { Context, Hono } from 'hono'
+import type { Logger } from 'pino'
+import type { Host } from '../../core/host.ts'
+import type { Workspace } from '../../workspace/index.ts'
+import type { Terminals } from '../../workspace/terminals.ts'
+import type { Access, Caller } from './access.ts'
+import type { ChangeStreams } from './change-streams.ts'
+import type { CommandLine } from './command-line.ts'
 import { readJson } from './json-body.ts'
+import type { EventStreams } from './sse.ts'
+
+/** What routes are made with: the types of the app, and `mount`. */
+
+type Env = {
+  Bindings: HttpBindings
+  Variables: {
+    /** The authenticated caller, on routes that need a token. */
+    caller: Caller
+    /** From now on, revoking the caller's device does not cut this response. */
+    keepWhenRevoked: () => void
+  }
+}
+export type App = Hono<Env>
+export type RequestContext = Context<Env>
+
+export type AppParts = {
+  readonly host: Host
+  readonly workspace: Workspace
+  /** Without it, there are no terminals. */
+  readonly terminals?: Terminals | undefined
+  readonly access: Access
+  readonly streams: EventStreams
+  readonly changeStreams: ChangeStreams
+  readonly logger: Logger
+  readonly version: string
+  /** Names this run of the server. The data folder has the same name in its record of the server. */
+  readonly instance?: string
+  readonly bodyLimit: number
+  /** The server's URL, without a slash at the end. */
+  readonly url: () => string
+  readonly commandLine: CommandLine
+  /** The chat face; without it, its routes answer that it is not available. */
+  readonly chat?: ChatHandler | undefined
+  /** The metrics; without them, the route answers that there are none. */
+  readonly metrics?: MetricsWriter | undefined
+  /** The folder of the built console. */
+  readonly consoleFolder?: string | undefined
+}
+
+type ChatReader = { readonly outgoing: ServerResponse; readonly sdk: 6 | 7 }
+
+/** The part of the chat face that its routes use. */
+export type ChatHandler = {
+  send(body: ChatRequest, reader: ChatReader): Promise<void>
+  resume(chatId: string, reader: ChatReader): Promise<boolean>
+  stop(chatId: string): Promise<void>
+  messages(chatId: string): Promise<UiMessage[]>
+}
+
+/** The metrics as text; `now` holds the values that the face knows. */
+export type MetricsWriter = (now: {
+  readonly version: string
+  readonly clients: Readonly<Record<string, number>>
+  readonly waiting: Readonly<Record<string, number>>
+}) => string
 
 type Schema = NonNullable<Route['body']>
 type Output<S> = S extends { parse(value: unknown): infer Value } ? Value : undefined
@@ -46,4 +111,9 @@ function checked(schema: Schema | undefined, what: string, value: unknown): unkn
   const result = schema.safeParse(value)
   if (!result.success) throw validationError(what, result.error)
   return result.data
+}
+
+/** Whether the request asks for server-sent events instead of one answer. */
+export function wantsStream({ req }: RequestContext): boolean {
+  return req.method === 'GET' && /\btext\/event-stream\b/i.test(req.header('Accept') ?? '')
 }

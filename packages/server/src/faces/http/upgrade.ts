@@ -17,12 +17,12 @@ export type Upgrade = {
    */
   readonly onSignedOut: (call: () => void) => void
 }
-export type WebSocketDoor = (upgrade: Upgrade) => void
+export type WebSocketHandler = (upgrade: Upgrade) => void
 
 export type UpgradeParts = {
   readonly access: Access
   readonly logger: Logger
-  readonly websocket: WebSocketDoor | undefined
+  readonly websocket: WebSocketHandler | undefined
   /** By terminal id. */
   readonly terminal: ((terminalId: string, upgrade: Upgrade) => void) | undefined
 }

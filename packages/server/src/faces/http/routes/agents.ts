@@ -1,6 +1,5 @@
 import { capabilityInfos, ParleyError, routes } from '@parley/protocol'
-import type { App, AppParts, RequestContext } from '../app.ts'
-import { mount } from '../mount.ts'
+import { type App, type AppParts, mount, type RequestContext } from '../mount.ts'
 
 /**
  * Which programs run here and with which keys is for the console and for programs, not for pages of allowed origins.

@@ -1,8 +1,7 @@
 import { ParleyError, routes } from '@parley/protocol'
 import { isSignedOut } from '../access.ts'
-import type { App, AppParts, RequestContext } from '../app.ts'
 import { deviceName } from '../device-name.ts'
-import { mount } from '../mount.ts'
+import { type App, type AppParts, mount, type RequestContext } from '../mount.ts'
 import { createRateLimit } from '../rate-limit.ts'
 
 const failures = { most: 300, perMs: 60_000 }
@@ -50,13 +49,13 @@ export function mountDevices(app: App, parts: AppParts): void {
     }),
   )
   mount(app, parts, routes.revokeDevice, async ({ params, context }) => {
-    context.get('letGo')()
+    context.get('keepWhenRevoked')()
     await access.devices().revoke(params.id)
     return null
   })
   mount(app, parts, routes.signOut, async ({ context }) => {
     const caller = context.get('caller')
-    context.get('letGo')()
+    context.get('keepWhenRevoked')()
     if (caller.kind === 'device') await access.devices().revoke(caller.deviceId)
     return null
   })

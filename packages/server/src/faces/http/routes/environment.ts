@@ -1,6 +1,5 @@
 import { routes } from '@parley/protocol'
-import type { App, AppParts } from '../app.ts'
-import { mount } from '../mount.ts'
+import { type App, type AppParts, mount } from '../mount.ts'
 
 export function mountEnvironment(app: App, parts: AppParts): void {
   const { host } = parts

@@ -1,9 +1,7 @@
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { ParleyError, routes } from '@parley/protocol'
 import type { StoredEvent } from '../../../core/session-store.ts'
-import type { App, AppParts, RequestContext } from '../app.ts'
-import { json, mount } from '../mount.ts'
-import { wantsStream } from '../wants-stream.ts'
+import { type App, type AppParts, json, mount, type RequestContext, wantsStream } from '../mount.ts'
 
 export function mountEvents(app: App, parts: AppParts): void {
   mount(app, parts, routes.events, async ({ params, query, context }) => {

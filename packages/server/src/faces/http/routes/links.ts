@@ -1,8 +1,7 @@
 import { routes } from '@parley/protocol'
 import { linkLifetimeMs } from '../access.ts'
-import type { App, AppParts } from '../app.ts'
 import { linkTo } from '../link.ts'
-import { mount } from '../mount.ts'
+import { type App, type AppParts, mount } from '../mount.ts'
 
 export function mountLinks(app: App, parts: AppParts): void {
   const { access } = parts

@@ -1,13 +1,5 @@
 import { ParleyError, routes } from '@parley/protocol'
-import type { App, AppParts } from '../app.ts'
-import { mount } from '../mount.ts'
-
-/** The metrics as text; `now` holds the values that the face knows. */
-export type MetricsDoor = (now: {
-  readonly version: string
-  readonly clients: Readonly<Record<string, number>>
-  readonly waiting: Readonly<Record<string, number>>
-}) => string
+import { type App, type AppParts, mount } from '../mount.ts'
 
 export function mountMetrics(app: App, parts: AppParts): void {
   const { host, streams, version } = parts

@@ -1,8 +1,6 @@
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { routes } from '@parley/protocol'
-import type { App, AppParts } from '../app.ts'
-import { mount } from '../mount.ts'
-import { wantsStream } from '../wants-stream.ts'
+import { type App, type AppParts, mount, wantsStream } from '../mount.ts'
 
 export function mountWorkspace(app: App, parts: AppParts): void {
   const { host, workspace } = parts

@@ -1,18 +1,12 @@
-import type { Delta, ParleyError, SessionEvent, UnknownEvent } from '@parley/protocol'
-import type { Follow, FollowListener, FollowOptions, FollowStatus } from './follow.ts'
+import type { FeedValue, FollowStatus, ParleyError } from '@parley/protocol'
+import type { Follow } from './follow.ts'
+import type { FollowListener, FollowOptions } from './reader.ts'
 
-/** The values that a follower receives. */
-export type FeedItem =
-  | { readonly type: 'event'; readonly event: SessionEvent | UnknownEvent }
-  | { readonly type: 'delta'; readonly delta: Delta }
-  | { readonly type: 'native'; readonly native: unknown }
-  /** Drop everything; all of it follows. */
-  | { readonly type: 'reset'; readonly epoch: string }
-  | { readonly type: 'caught-up'; readonly seq: number }
-  | { readonly type: 'status'; readonly status: FollowStatus }
+/** The values that a follower receives: those of the session, and the state of the connection. */
+export type FeedItem = FeedValue | { readonly type: 'status'; readonly status: FollowStatus }
 
 /** A loop with more waiting items stops following; when it has taken them all it follows again, from its cursor. */
-const mostWaiting = 10_000
+const maxWaiting = 10_000
 
 export type FeedIteratorOptions<Picked> = FollowOptions & {
   readonly pick: (item: FeedItem) => Picked | undefined
@@ -105,7 +99,7 @@ class FeedIterator<Picked> implements AsyncIterableIterator<Picked, undefined> {
     const taker = this.#takers.shift()
     if (taker) return taker.resolve({ done: false, value })
     this.#waiting.push(value)
-    if (this.#waiting.length - this.#taken >= mostWaiting) this.#pause()
+    if (this.#waiting.length - this.#taken >= maxWaiting) this.#pause()
   }
 
   #take(): Picked | undefined {

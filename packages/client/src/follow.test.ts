@@ -2,7 +2,7 @@ import type { ParleyError, ServerFrame } from '@parley/protocol'
 import { expect, test } from 'vitest'
 import { type PeerSocket, startWirePeer, type WirePeer } from '../testing/wire-peer.ts'
 import { type Client, createClient } from './client.ts'
-import type { FollowListener, FollowOptions } from './follow.ts'
+import type { FollowListener, FollowOptions } from './reader.ts'
 
 const session = 's'
 const connect = (peer: WirePeer) => createClient({ url: peer.url, backoff: { baseMs: 1, maxMs: 1 } })

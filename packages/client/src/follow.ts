@@ -1,37 +1,9 @@
-import { type Delta, ParleyError, type SessionEvent, type UnknownEvent } from '@parley/protocol'
+import { ParleyError } from '@parley/protocol'
 import { type Clock, systemClock } from './clock.ts'
 import { callSafely } from './listeners.ts'
-import { createReader } from './reader.ts'
+import { createReader, type FollowListener, type FollowOptions } from './reader.ts'
 import { SessionChannel } from './session-channel.ts'
 import type { Socket } from './socket.ts'
-
-/** What a follower receives. Events come in order, without gap or repeat, whatever happens to the connection. */
-export type FollowListener = {
-  /** The answer of the server to each follow; it comes again after a reconnect. */
-  onFollowing?(start: { readonly epoch: string; readonly head: number }): void
-  onEvent?(event: SessionEvent | UnknownEvent): void
-  onDelta?(delta: Delta): void
-  /** The cursor does not belong to this log: drop everything, all of it follows. */
-  onReset?(epoch: string): void
-  /** All recorded events have been sent. It comes again after a reconnect. */
-  onCaughtUp?(seq: number): void
-  onStatus?(status: FollowStatus): void
-  onNative?(native: unknown): void
-  /** The follow has ended; nothing comes after this. */
-  onError?(error: ParleyError): void
-}
-
-export type FollowStatus = 'connecting' | 'replaying' | 'live' | 'reconnecting'
-
-export type FollowOptions = {
-  /** The last seq that is already known; 0 or undefined for the whole log. */
-  readonly after?: number | undefined
-  /** The epoch of the log that `after` belongs to. */
-  readonly epoch?: string | undefined
-  /** The agent's own messages too, live only. */
-  readonly native?: boolean | undefined
-  readonly signal?: AbortSignal | undefined
-}
 
 /** Follows until the returned function is called, the signal fires, or `onError`. */
 export type Follow = (sessionId: string, listener: FollowListener, options?: FollowOptions) => () => void

@@ -1,3 +1,4 @@
+export type { FollowStatus } from '@parley/protocol'
 export { type Backoff, type BackoffOptions, createBackoff } from './backoff.ts'
 export { type Client, type ClientOptions, createClient } from './client.ts'
 export type { ClientParts } from './client-parts.ts'
@@ -11,13 +12,7 @@ export {
 } from './command.ts'
 export type { TokenSource } from './credential.ts'
 export type { FeedItem } from './feed-iterator.ts'
-export {
-  createFollow,
-  type Follow,
-  type FollowListener,
-  type FollowOptions,
-  type FollowStatus,
-} from './follow.ts'
+export { createFollow, type Follow } from './follow.ts'
 export {
   type Call,
   type CallInput,
@@ -29,6 +24,7 @@ export {
 } from './http.ts'
 export type { LiveStore, Schedule } from './live-store.ts'
 export type { SessionTail } from './loaded-session.ts'
+export type { FollowListener, FollowOptions } from './reader.ts'
 export {
   createSessionList,
   type SessionList,

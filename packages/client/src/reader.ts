@@ -1,4 +1,30 @@
-import type { FollowListener, FollowOptions, FollowStatus } from './follow.ts'
+import type { Delta, FollowStatus, ParleyError, SessionEvent, UnknownEvent } from '@parley/protocol'
+
+/** What a follower receives. Events come in order, without gap or repeat, whatever happens to the connection. */
+export type FollowListener = {
+  /** The answer of the server to each follow; it comes again after a reconnect. */
+  onFollowing?(start: { readonly epoch: string; readonly head: number }): void
+  onEvent?(event: SessionEvent | UnknownEvent): void
+  onDelta?(delta: Delta): void
+  /** The cursor does not belong to this log: drop everything, all of it follows. */
+  onReset?(epoch: string): void
+  /** All recorded events have been sent. It comes again after a reconnect. */
+  onCaughtUp?(seq: number): void
+  onStatus?(status: FollowStatus): void
+  onNative?(native: unknown): void
+  /** The follow has ended; nothing comes after this. */
+  onError?(error: ParleyError): void
+}
+
+export type FollowOptions = {
+  /** The last seq that is already known; 0 or undefined for the whole log. */
+  readonly after?: number | undefined
+  /** The epoch of the log that `after` belongs to. */
+  readonly epoch?: string | undefined
+  /** The agent's own messages too, live only. */
+  readonly native?: boolean | undefined
+  readonly signal?: AbortSignal | undefined
+}
 
 /** One consumer of a session and its cursor. The rules of the cursor, independent of any connection. */
 export type Reader = {

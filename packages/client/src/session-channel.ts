@@ -1,7 +1,12 @@
-import { ParleyError, type ServerFrame, type SessionEvent, type UnknownEvent } from '@parley/protocol'
+import {
+  type FollowStatus,
+  ParleyError,
+  type ServerFrame,
+  type SessionEvent,
+  type UnknownEvent,
+} from '@parley/protocol'
 import { type Backoff, createBackoff } from './backoff.ts'
 import type { Clock } from './clock.ts'
-import type { FollowStatus } from './follow.ts'
 import { callSafely } from './listeners.ts'
 import { advance, type Reader, restart, startingPoint } from './reader.ts'
 import type { Socket } from './socket.ts'

@@ -1,6 +1,5 @@
-import { ParleyError, type SessionView } from '@parley/protocol'
+import { type FollowStatus, ParleyError, type SessionView } from '@parley/protocol'
 import type { ClientParts } from './client-parts.ts'
-import type { FollowListener, FollowStatus } from './follow.ts'
 import { asParleyError, cancelled } from './http.ts'
 import { type BatchedStore, createBatchedStore, type LiveStore, type Schedule } from './live-store.ts'
 import {
@@ -15,6 +14,7 @@ import {
   withChanges,
   withOlder,
 } from './loaded-session.ts'
+import type { FollowListener } from './reader.ts'
 import { untilReached } from './retry.ts'
 
 /**

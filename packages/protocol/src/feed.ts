@@ -71,3 +71,18 @@ export const ServerFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('error'), session: SessionId.optional(), error: ErrorInfo }),
 ])
 export type ServerFrame = z.infer<typeof ServerFrame>
+
+/** The values of a followed session, as a loop over it yields them one at a time. */
+export type FeedValue =
+  | { readonly type: 'event'; readonly event: SessionEvent | UnknownEvent }
+  /** Continues where the last delta of its block ended: a loop may print deltas as they come. */
+  | { readonly type: 'delta'; readonly delta: Delta }
+  /** An agent's own message, for loops that asked for it; live only. */
+  | { readonly type: 'native'; readonly native: unknown }
+  /** The cursor does not belong to this log: drop everything, all of it follows. */
+  | { readonly type: 'reset'; readonly epoch: string }
+  /** All recorded events have been yielded; what follows is live. */
+  | { readonly type: 'caught-up'; readonly seq: number }
+
+/** The state of a follow over a connection. */
+export type FollowStatus = 'connecting' | 'replaying' | 'live' | 'reconnecting'

@@ -1,3 +1,4 @@
+export type { FeedValue } from '@parley/protocol'
 export { type AcpAdapterOptions, type AcpAgent, createAcpAdapter } from './adapters/acp/index.ts'
 export { type BuiltInAdapterOptions, builtInAdapters } from './adapters/index.ts'
 export { createOutputQueue, type OutputQueue } from './adapters/output-queue.ts'
@@ -22,11 +23,17 @@ export type {
 export type { AgentInstaller } from './core/agent-list.ts'
 export type { Clock, Ids } from './core/clock.ts'
 export type { DeviceStore, StoredDevice } from './core/device-store.ts'
-export type { EventsOptions, FeedOptions, FeedValue } from './core/feed-loop.ts'
+export type { EventsOptions, FeedOptions } from './core/feed-loop.ts'
 export type { Host, HostOptions, SessionChange } from './core/host.ts'
 export type { HostTool, HostToolContext } from './core/host-tool.ts'
 export type { Limits } from './core/limits.ts'
-export type { FeedBatch, FeedItem, FeedReader, FeedStart, FollowFrom } from './core/session-feed.ts'
+export type {
+  EncodedItem as FeedItem,
+  FeedBatch,
+  FeedReader,
+  FeedStart,
+  FollowFrom,
+} from './core/session-feed.ts'
 export type {
   AppendBatch,
   CreateBatch,

@@ -1,7 +1,7 @@
-import type { SessionEvent, UnknownEvent } from '@parley/protocol'
+import type { FeedValue, SessionEvent, UnknownEvent } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../stores/memory.ts'
-import { createFeedLoops, type FeedValue } from './feed-loop.ts'
+import { createFeedLoops } from './feed-loop.ts'
 import { type HostUnderTest, hostUnderTest } from './host-under-test.ts'
 import type { SessionStore } from './session-store.ts'
 

@@ -1,17 +1,5 @@
-import type { Delta, SessionEvent, UnknownEvent } from '@parley/protocol'
-import type { FeedBatch, FeedItem, FeedReader, FollowFrom } from './session-feed.ts'
-
-/** The values that a loop over a session yields, one at a time. */
-export type FeedValue =
-  | { readonly type: 'event'; readonly event: SessionEvent | UnknownEvent }
-  /** Continues where the last delta of its block ended: a loop may print deltas as they come. */
-  | { readonly type: 'delta'; readonly delta: Delta }
-  /** An agent's own message, for loops that asked for it; live only. */
-  | { readonly type: 'native'; readonly native: unknown }
-  /** The cursor does not belong to this log: drop everything, all of it follows. */
-  | { readonly type: 'reset'; readonly epoch: string }
-  /** All recorded events have been yielded; what follows is live. */
-  | { readonly type: 'caught-up'; readonly seq: number }
+import type { Delta, FeedValue, SessionEvent, UnknownEvent } from '@parley/protocol'
+import type { EncodedItem, FeedBatch, FeedReader, FollowFrom } from './session-feed.ts'
 
 export type EventsOptions = FollowFrom
 export type FeedOptions = FollowFrom & { readonly native?: boolean }
@@ -58,11 +46,11 @@ export function createFeedLoops(follow: Follow): FeedLoops {
 
 type LoopOptions<Value> = FeedOptions & {
   readonly follow: (from: FollowFrom, reader: FeedReader) => Promise<() => void>
-  readonly wants: (item: FeedItem) => boolean
+  readonly wants: (item: EncodedItem) => boolean
   readonly pick: (value: FeedValue) => Value | undefined
 }
 
-type Waiting = FeedItem | Extract<FeedValue, { type: 'reset' | 'caught-up' }>
+type Waiting = EncodedItem | Extract<FeedValue, { type: 'reset' | 'caught-up' }>
 
 class FeedLoop<Value> implements Loop<Value> {
   readonly #options: LoopOptions<Value>

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { createHandClock } from '../testing/hand-clock.ts'
 import {
   createSessionFeed,
+  type EncodedItem,
   type FeedBatch,
-  type FeedItem,
   type FeedReader,
   type FeedStart,
   type FollowFrom,
@@ -20,8 +20,8 @@ type Heard = {
 }
 
 const eventAt = (seq: number): StoredEvent => ({ seq, json: `{"seq":${seq}}` })
-const delta = (json: string): FeedItem => ({ kind: 'delta', json })
-const native = (json: string): FeedItem => ({ kind: 'native', json })
+const delta = (json: string): EncodedItem => ({ kind: 'delta', json })
+const native = (json: string): EncodedItem => ({ kind: 'native', json })
 const fail = (): never => {
   throw new Error('broken')
 }
@@ -32,7 +32,7 @@ function aLog(stored = 0, page: () => Promise<void> = async () => undefined) {
   const clock = createHandClock()
   const events = Array.from({ length: stored }, (_, index) => eventAt(index + 1))
   const problems: unknown[] = []
-  const open: FeedItem[] = []
+  const open: EncodedItem[] = []
   let head = stored
   let reads = 0
   const feed = createSessionFeed({

@@ -3,7 +3,7 @@ import type { SessionStore, StoredEvent } from './session-store.ts'
 import { shownText } from './shown-secrets.ts'
 
 /** One item for readers, already serialised: the text of an event, a delta or a native message. */
-export type FeedItem =
+export type EncodedItem =
   | { readonly kind: 'event'; readonly seq: number; readonly json: string }
   | { readonly kind: 'delta'; readonly json: string }
   | { readonly kind: 'native'; readonly json: string }
@@ -12,7 +12,7 @@ export type FeedItem =
  * Items in order. All live readers of a session get the same object, so that a face can cache what it derives from
  * it.
  */
-export type FeedBatch = readonly FeedItem[]
+export type FeedBatch = readonly EncodedItem[]
 
 /**
  * A reader of a session. During the replay, the next batch waits for the promise of the last, so that a slow reader
@@ -42,7 +42,7 @@ export type SessionFeed = {
    * Sends an item to every live reader, in order, once the current work is done. Does nothing while there are no
    * readers.
    */
-  publish(item: FeedItem): void
+  publish(item: EncodedItem): void
   readonly hasReaders: boolean
   /** A reader asked for native messages: they are serialised only then. */
   readonly hasNativeReaders: boolean
@@ -57,7 +57,7 @@ export type FeedSource = {
   readonly epoch: string
   head(): number
   /** The current activity, and each open block, as far as it came, as one delta at offset 0. */
-  openBlocks(): FeedItem[]
+  openBlocks(): EncodedItem[]
   soon(call: () => void): void
   problem(error: unknown): void
   read: SessionStore['read']
@@ -71,8 +71,8 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
   const readers = new Set<FeedReader>()
   const joining = new Set<FeedReader>()
   const curious = new Set<FeedReader>()
-  let recent: Extract<FeedItem, { kind: 'event' }>[] = []
-  let pending: FeedItem[] = []
+  let recent: Extract<EncodedItem, { kind: 'event' }>[] = []
+  let pending: EncodedItem[] = []
 
   /** A reader that throws is removed; the others are not affected. */
   function tell(reader: FeedReader, words: () => void | Promise<void>) {
@@ -183,6 +183,6 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
   }
 }
 
-function toItem(event: StoredEvent): FeedItem {
+function toItem(event: StoredEvent): EncodedItem {
   return { kind: 'event', seq: event.seq, json: shownText(event.json) }
 }

@@ -20,7 +20,7 @@ import {
   submitted,
 } from '../testing/state-after.ts'
 import { receiptOf, ruleOf } from '../testing/store-samples.ts'
-import type { FeedItem } from './session-feed.ts'
+import type { EncodedItem } from './session-feed.ts'
 import { createSessionLog, numbered, type SessionLog } from './session-log.ts'
 
 const pinned: EventDraft = { type: 'session.pinned' }
@@ -61,7 +61,7 @@ async function aLog(...drafts: EventDraft[]) {
     announced: (events, state, granted) => announced.push({ events, state, granted }),
     problem: (error, doing) => problems.push(`${doing}: ${(error as Error).message}`),
   })
-  const heard: FeedItem[] = []
+  const heard: EncodedItem[] = []
   const ended: string[] = []
   await log.feed.follow(
     { after: state.seq },
@@ -286,7 +286,7 @@ describe('stream', () => {
       offset: 0,
       text: '{',
     })
-    const items: FeedItem[] = []
+    const items: EncodedItem[] = []
     await log.feed.follow(
       { after: 5 },
       {

@@ -13,7 +13,7 @@ import {
 } from '@parley/protocol'
 import type { Clock } from './clock.ts'
 import { readEvents } from './read-events.ts'
-import { createSessionFeed, type FeedItem, type SessionFeed } from './session-feed.ts'
+import { createSessionFeed, type EncodedItem, type SessionFeed } from './session-feed.ts'
 import type { SessionStore, StoredEvent, StoredReceipt } from './session-store.ts'
 import { shownText } from './shown-secrets.ts'
 
@@ -217,7 +217,7 @@ function textOf(message: unknown): string {
   }
 }
 
-function deltaItem(delta: Delta): FeedItem {
+function deltaItem(delta: Delta): EncodedItem {
   return { kind: 'delta', json: JSON.stringify(delta) }
 }
 

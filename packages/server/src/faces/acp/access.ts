@@ -1,13 +1,12 @@
 import type {
   AgentInfo,
   CommandInput,
-  Delta,
+  FeedValue,
+  FollowStatus,
   NewSessionInput,
   Receipt,
-  SessionEvent,
   SessionState,
   SessionSummary,
-  UnknownEvent,
 } from '@parley/protocol'
 
 /**
@@ -35,17 +34,9 @@ export type Access = {
 export type FeedFrom = { readonly after: number; readonly epoch: string; readonly signal: AbortSignal }
 
 export type AccessItem =
-  | { readonly type: 'event'; readonly event: SessionEvent | UnknownEvent }
-  | { readonly type: 'delta'; readonly delta: Delta }
-  | { readonly type: 'native'; readonly native: unknown }
-  /** The cursor belongs to another epoch: the whole log follows. */
-  | { readonly type: 'reset'; readonly epoch: string }
-  | { readonly type: 'caught-up'; readonly seq: number }
+  | FeedValue
   /**
    * Only from a remote server. `lost` means that the server is gone and later items come from another server with the
    * same sessions.
    */
-  | {
-      readonly type: 'status'
-      readonly status: 'connecting' | 'replaying' | 'live' | 'reconnecting' | 'lost'
-    }
+  | { readonly type: 'status'; readonly status: FollowStatus | 'lost' }

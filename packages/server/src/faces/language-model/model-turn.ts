@@ -1,5 +1,6 @@
 import {
   type EventOf,
+  type FeedValue,
   hostToolName,
   isKnown,
   ParleyError,
@@ -7,7 +8,7 @@ import {
   type SessionEvent,
 } from '@parley/protocol'
 import type { HostToolResult } from '../../core/agent-adapter.ts'
-import type { FeedValue } from '../../core/feed-loop.ts'
+
 import type { Host } from '../../core/host.ts'
 import type { SessionFacts } from '../../transcripts/session-facts.ts'
 import { finishReasonOf, usageOf } from './finish.ts'

@@ -14,7 +14,7 @@ import {
 } from '@parley/protocol'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import type { Host, HostOptions } from '../../core/host.ts'
-import type { FeedItem } from '../../core/session-feed.ts'
+import type { EncodedItem } from '../../core/session-feed.ts'
 import type { SessionStore } from '../../core/session-store.ts'
 import { createHost } from '../../index.ts'
 import { expect } from '../peers.ts'
@@ -136,7 +136,7 @@ export class BenchSession {
     })
   }
 
-  #deliver(batch: readonly FeedItem[]): void {
+  #deliver(batch: readonly EncodedItem[]): void {
     for (const item of batch) {
       const value: unknown = JSON.parse(item.json)
       if (item.kind === 'event') this.events.push(value as SessionEvent)

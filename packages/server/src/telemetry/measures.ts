@@ -1,14 +1,16 @@
 import type * as Api from '@opentelemetry/api'
-import type { OpenTelemetryOptions } from './open-telemetry.ts'
 import { attribute, boundaries, metric } from './span-names.ts'
-import { allInput, toolFailed, toolType, turnErrorType } from './spans.ts'
+import { allInput, type SpanOptions, toolFailed, toolType, turnErrorType } from './spans.ts'
 import type { TurnListener } from './watch-turns.ts'
 
 /** Names of tools and models come from outside, so only this many different names of each are recorded. */
-const mostNames = 200
+const maxNames = 200
 
 /** Metrics for OpenTelemetry. A duration is that of its span. */
-export function createMeasures(api: typeof Api, options: OpenTelemetryOptions): TurnListener {
+export function createMeasures(
+  api: typeof Api,
+  options: Pick<SpanOptions, 'nameOf' | 'version'>,
+): TurnListener {
   const { nameOf } = options
   const { agentSeconds, toolSeconds, waitSeconds, tokens, cost } = instruments(api, options.version())
   const tools = boundedNames()
@@ -79,7 +81,7 @@ function boundedNames(): (name: string) => string {
   const known = new Set<string>()
   return (name) => {
     if (known.has(name)) return name
-    if (known.size >= mostNames) return '_OTHER'
+    if (known.size >= maxNames) return '_OTHER'
     known.add(name)
     return name
   }

@@ -1,12 +1,8 @@
 import type * as Api from '@opentelemetry/api'
+import type { SpanOptions } from './spans.ts'
 import type { TurnListener } from './watch-turns.ts'
 
-export type OpenTelemetryOptions = {
-  /** Include prompts, answers, and the inputs and results of tools. Otherwise spans have none of them. */
-  readonly content: boolean
-  readonly version: () => string
-  /** The display name of an agent. */
-  readonly nameOf: (agent: string) => string
+export type OpenTelemetryOptions = SpanOptions & {
   /** Adds a listener for turns. */
   readonly listen: (listener: TurnListener) => void
   readonly problem: (error: unknown) => void

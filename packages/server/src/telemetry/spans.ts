@@ -1,10 +1,17 @@
 import type * as Api from '@opentelemetry/api'
 import type { Attributes, Context, Span } from '@opentelemetry/api'
 import { hostToolPrefix, type TokenUsage } from '@parley/protocol'
-import type { OpenTelemetryOptions } from './open-telemetry.ts'
 import { inputMessages, outputMessages, resultText, shortened } from './span-contents.ts'
 import { attribute } from './span-names.ts'
 import type { TurnListener, WatchedCall, WatchedRequest, WatchedTurn } from './watch-turns.ts'
+
+export type SpanOptions = {
+  /** Include prompts, answers, and the inputs and results of tools. Otherwise spans have none of them. */
+  readonly content: boolean
+  readonly version: () => string
+  /** The display name of an agent. */
+  readonly nameOf: (agent: string) => string
+}
 
 type Watched = WatchedTurn | WatchedCall | WatchedRequest
 
@@ -13,7 +20,7 @@ type Watched = WatchedTurn | WatchedCall | WatchedRequest
  * a person, each inside the call it belongs to. A span is reported once, when it has ended. A turn that outlives the
  * process is reported by the process that sees its end, with its true start.
  */
-export function createSpans(api: typeof Api, options: OpenTelemetryOptions): TurnListener {
+export function createSpans(api: typeof Api, options: SpanOptions): TurnListener {
   const { trace, ROOT_CONTEXT, SpanKind, SpanStatusCode } = api
   const { content, nameOf } = options
   const tracer = trace.getTracer('@parley/server', options.version())

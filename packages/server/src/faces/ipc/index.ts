@@ -1,5 +1,4 @@
 import { errorInfoOf, ParleyError, type PromptPart } from '@parley/protocol'
-import type { Host } from '../../core/host.ts'
 import {
   type AgentCalls,
   type AgentChannel,
@@ -8,7 +7,7 @@ import {
   type TaskStatus,
 } from './agent-calls.ts'
 import { type CheckedCall, type CheckedImage, checkCall } from './check-call.ts'
-import { Tasks } from './tasks.ts'
+import { Tasks, type TasksOptions } from './tasks.ts'
 
 export type {
   AgentAbilities,
@@ -27,25 +26,17 @@ export type {
 export { agentChannels, messageChannel } from './agent-calls.ts'
 export type { PageMessage, PageNote } from './page-messages.ts'
 
-export type IpcFaceOptions = {
-  readonly host: Host
+export type IpcFaceOptions = Omit<TasksOptions, 'problem'> & {
   /** Registers the handler of a channel; in Electron `ipcMain.handle`. */
   readonly handle: (
     channel: string,
     listener: (event: unknown, ...args: unknown[]) => Promise<unknown>,
   ) => unknown
-  /** Sends a message to the page; in Electron `webContents.send`. All messages can be cloned. */
-  readonly send: (channel: string, ...args: unknown[]) => unknown
   /** Removes a handler when the face closes; in Electron `ipcMain.removeHandler`. */
   readonly removeHandler?: (channel: string) => unknown
   /** Whether this page may call. If not given, every page that can reach the channels may. */
   readonly accepts?: (event: unknown) => boolean
-  /** Aliases that pages use for agents. */
-  readonly agents?: Readonly<Record<string, string>>
-  /** Also sends a page its own prompts: for several windows on one task. */
-  readonly echoPrompts?: boolean
-  /** Called with errors that cannot be reported to a caller. */
-  readonly problem?: (problem: { error: unknown; doing: string }) => void
+  readonly problem?: TasksOptions['problem']
 }
 
 export type IpcFace = {

@@ -1,12 +1,12 @@
 import { ParleyError } from '@parley/protocol'
+import type { Host } from '../../core/host.ts'
 import { messageChannel, type TaskMessage, type TaskStatus } from './agent-calls.ts'
 import type { CheckedCall, CheckedConfig } from './check-call.ts'
-import type { IpcFaceOptions } from './index.ts'
 import { Task } from './task.ts'
 
-const usualNames = { 'claude-sdk': 'claude' }
+const defaultAliases = { 'claude-sdk': 'claude' }
 
-const nothing: TaskStatus = {
+const disconnected: TaskStatus = {
   connected: false,
   agent: null,
   sessionId: null,
@@ -16,19 +16,28 @@ const nothing: TaskStatus = {
   lastError: null,
 }
 
-type TasksOptions = Pick<IpcFaceOptions, 'host' | 'send' | 'agents' | 'echoPrompts'> &
-  Required<Pick<IpcFaceOptions, 'problem'>>
+export type TasksOptions = {
+  readonly host: Host
+  /** Sends a message to the page; in Electron `webContents.send`. All messages can be cloned. */
+  readonly send: (channel: string, ...args: unknown[]) => unknown
+  /** Aliases that pages use for agents. */
+  readonly agents?: Readonly<Record<string, string>>
+  /** Also sends a page its own prompts: for several windows on one task. */
+  readonly echoPrompts?: boolean
+  /** Called with errors that cannot be reported to a caller. */
+  readonly problem: (problem: { error: unknown; doing: string }) => void
+}
 
 /** The tasks of all pages, by task id. */
 export class Tasks {
   readonly #options: TasksOptions
-  readonly #names: Readonly<Record<string, string>>
+  readonly #aliases: Readonly<Record<string, string>>
   readonly #tasks = new Map<string, Task>()
   readonly #queues = new Map<string, Promise<unknown>>()
 
   constructor(options: TasksOptions) {
     this.#options = options
-    this.#names = { ...usualNames, ...options.agents }
+    this.#aliases = { ...defaultAliases, ...options.agents }
   }
 
   find(taskId: string): Task | undefined {
@@ -71,7 +80,7 @@ export class Tasks {
   }
 
   async status(taskId: string): Promise<TaskStatus> {
-    return (await this.#tasks.get(taskId)?.status()) ?? nothing
+    return (await this.#tasks.get(taskId)?.status()) ?? disconnected
   }
 
   leaveAll(): void {
@@ -81,7 +90,8 @@ export class Tasks {
 
   #make(taskId: string, config: CheckedConfig): Task {
     const { host, send, problem, echoPrompts = false } = this.#options
-    const agentFor = (type: string) => (Object.hasOwn(this.#names, type) ? (this.#names[type] ?? type) : type)
+    const agentFor = (type: string) =>
+      Object.hasOwn(this.#aliases, type) ? (this.#aliases[type] ?? type) : type
     const parts = {
       host,
       agentFor,

@@ -1,10 +1,8 @@
-import type { Migration } from './index.ts'
-
 /**
  * The id of an event is session key * 2^32 + seq: one clustered table, in which each session is a range, and no second
  * index. `state` is the last column of its row, so that listing and searching do not read it.
  */
-export const initial: Migration = {
+export const initial = {
   version: 1,
   sql: `
     CREATE TABLE sessions (

@@ -1,6 +1,4 @@
-import type { Migration } from './index.ts'
-
-export const trustedFolders: Migration = {
+export const trustedFolders = {
   version: 2,
   sql: `
     CREATE TABLE trusted_folders (

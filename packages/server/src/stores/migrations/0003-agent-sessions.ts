@@ -1,7 +1,5 @@
-import type { Migration } from './index.ts'
-
 /** The agent's own conversation of a session, so that it can be found without reading every state. */
-export const agentSessions: Migration = {
+export const agentSessions = {
   version: 3,
   sql: `
     ALTER TABLE sessions ADD COLUMN agent_session_id TEXT;

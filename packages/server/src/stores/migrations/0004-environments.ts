@@ -1,7 +1,5 @@
-import type { Migration } from './index.ts'
-
 /** Variables for the processes of agents. They are secrets, so no event contains them. */
-export const environments: Migration = {
+export const environments = {
   version: 4,
   sql: `
     CREATE TABLE environments (

@@ -1,7 +1,5 @@
-import type { Migration } from './index.ts'
-
 /** Signed-in browsers, each with the public half of its key. */
-export const devices: Migration = {
+export const devices = {
   version: 5,
   sql: `
     CREATE TABLE devices (

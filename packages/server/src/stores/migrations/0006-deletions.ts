@@ -1,7 +1,5 @@
-import type { Migration } from './index.ts'
-
 /** Sessions whose events are still being deleted. Deletion runs in steps, and a restart resumes it. */
-export const deletions: Migration = {
+export const deletions = {
   version: 6,
   sql: `
     CREATE TABLE deletions (session_key INTEGER PRIMARY KEY);

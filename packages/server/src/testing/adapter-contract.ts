@@ -3,9 +3,9 @@ import { type Bench, onBench } from './adapter-contract/bench.ts'
 import {
   type CapabilityCase,
   type CapabilityCases,
-  capabilityCases,
   nothingToRefuse,
-} from './adapter-contract/capability-cases.ts'
+} from './adapter-contract/capability-case.ts'
+import { capabilityCases } from './adapter-contract/capability-cases.ts'
 import { generalCases } from './adapter-contract/general-cases.ts'
 import type {
   CapabilityScenarios,

@@ -6,7 +6,7 @@ import { ownChildren } from '../own-children.ts'
 import { expect } from '../peers.ts'
 import { connectInput, promptMessage, readToEnd, readUntil, silentPerson } from '../read-connection.ts'
 import type { Bench } from './bench.ts'
-import { play, refusalOf } from './capability-cases.ts'
+import { play, refusalOf } from './capability-case.ts'
 import { expectDeltasAddUp } from './log-laws.ts'
 import type { ContractSetup, NotPossible } from './setup.ts'
 

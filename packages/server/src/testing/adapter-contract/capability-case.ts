@@ -1,0 +1,73 @@
+import type { CapabilityName, CommandInput, SessionEvent } from '@parley/protocol'
+import { expect } from '../peers.ts'
+import type { Bench, BenchSession, Turn } from './bench.ts'
+import type { CapabilityScenarios, Scenario, Scenarios } from './setup.ts'
+
+/**
+ * How a capability is demonstrated, and if a command needs it, how that command is refused when it is not declared.
+ */
+export type CapabilityCase<Name extends CapabilityName> = {
+  readonly title: string
+  shows(bench: Bench, scenario: CapabilityScenarios[Name], scenarios: Scenarios): Promise<void>
+  /** Further cases for an agent with the capability, each a test of its own. */
+  readonly more?: readonly (Pick<CapabilityCase<Name>, 'title' | 'shows'> & {
+    /** Whether the scenarios have what the case needs. */
+    needs?(scenario: CapabilityScenarios[Name], scenarios: Scenarios): boolean
+  })[]
+  readonly refused?: (bench: Bench, scenarios: Scenarios) => Promise<unknown>
+}
+
+export type CapabilityCases = { readonly [Name in CapabilityName]: CapabilityCase<Name> }
+
+type Played = { session: BenchSession; turn: Turn }
+
+/** Sends the prompt of a scenario in a new session. */
+export async function start(
+  bench: Bench,
+  { prompt, session: settings }: Scenario,
+  more: Parameters<Bench['session']>[0] = {},
+): Promise<Played> {
+  const session = await bench.session({ ...settings, ...more })
+  return { session, turn: await session.prompt(prompt) }
+}
+
+/** Runs a scenario to its completion, allowing what it asks for. */
+export async function play(
+  bench: Bench,
+  scenario: Scenario,
+  more: Parameters<Bench['session']>[0] = {},
+): Promise<Played & { end: Extract<SessionEvent, { type: 'turn.ended' }> }> {
+  const played = await start(bench, scenario, more)
+  return { ...played, end: await played.turn.completed() }
+}
+
+export async function expectSaid(bench: Bench, scenario: Scenario & { says: string }): Promise<void> {
+  const { turn } = await play(bench, scenario)
+  expect(turn.said).toContain(scenario.says)
+}
+
+type CommandBody = CommandInput extends infer One
+  ? One extends unknown
+    ? Omit<One, 'commandId'>
+    : never
+  : never
+
+/** Sends a command that must be refused without recording anything, and returns its refusal. */
+export async function refusedCommand(bench: Bench, command: CommandBody): Promise<unknown> {
+  const session = await bench.session()
+  const before = session.events.length
+  const refusal = await refusalOf(session.command(command))
+  expect(session.events).toHaveLength(before)
+  return refusal
+}
+
+/** No command that needs the capability can be sent here. */
+export const nothingToRefuse = Symbol('nothing to refuse')
+
+/** The error it was refused with; undefined if it was not refused. */
+export function refusalOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => undefined,
+    (refusal: unknown) => refusal,
+  )
+}

@@ -1,0 +1,126 @@
+import { realpath, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from '../peers.ts'
+import { backgroundCase } from './background-cases.ts'
+import { Turn } from './bench.ts'
+import { type CapabilityCases, play, refusedCommand, start } from './capability-case.ts'
+import { showRejoin } from './rejoin-case.ts'
+import { steerCases } from './steer-cases.ts'
+
+/** Capabilities about the course of a conversation: restarts, forks, and commands during and between turns. */
+export const conversationCases: Pick<
+  CapabilityCases,
+  'background' | 'resume' | 'fork' | 'interrupt' | 'steer' | 'compaction' | 'rewind' | 'rejoin'
+> = {
+  background: {
+    ...backgroundCase,
+    refused: (bench) => refusedCommand(bench, { type: 'task.stop' }),
+  },
+  resume: {
+    title: 'the agent remembers the conversation after a restart, and an open request survives it',
+    async shows(bench, { first, second, says }, { permissions }) {
+      const session = await bench.session(permissions?.session)
+      await (await session.prompt(first)).completed()
+      const waiting = permissions && (await session.prompt(permissions.prompt))
+      const ask = await waiting?.asked()
+      await bench.restart()
+      await session.listen()
+      if (permissions && waiting && ask) {
+        await waiting.decide(ask, 'allow')
+        await waiting.completed()
+        expect(await bench.file(permissions.effect.path)).toBe(permissions.effect.text)
+      }
+      const turn = await session.prompt(second)
+      await turn.completed()
+      expect(turn.said).toContain(says)
+    },
+  },
+  fork: {
+    title: 'a fork remembers the conversation before it, and continues separately',
+    async shows(bench, { first, second, says }) {
+      const origin = await bench.session()
+      await (await origin.prompt(first)).completed()
+      const { sessionId } = await origin.command({ type: 'session.fork' })
+      const fork = await bench.follow(sessionId ?? '')
+      const turn = await fork.prompt(second)
+      await turn.completed()
+      expect(turn.said).toContain(says)
+      const { connection } = await bench.host.state(fork.id)
+      expect(connection?.agentSessionId).not.toBe(
+        (await bench.host.state(origin.id)).connection?.agentSessionId,
+      )
+    },
+    refused: (bench) => refusedCommand(bench, { type: 'session.fork' }),
+  },
+  interrupt: {
+    title: 'a cancelled turn leaves the agent connected',
+    async shows(bench, _scenario, { busy, text }) {
+      const { session, turn } = await start(bench, busy)
+      await turn.begun()
+      await session.command({ type: 'turn.cancel' })
+      expect(await turn.ended()).toMatchObject({ outcome: 'cancelled' })
+      await (await session.prompt(text.prompt)).completed()
+      expect(session.all('agent.disconnected')).toEqual([])
+    },
+  },
+  steer: {
+    title: 'a steered prompt reaches the running turn',
+    async shows(bench, scenario) {
+      const { session, turn } = await start(bench, scenario)
+      await turn.begun()
+      await session.prompt(scenario.words, 'steer')
+      scenario.release?.()
+      await turn.completed()
+      expect(turn.said).toContain(scenario.says)
+      expect(session.all('turn.started')).toHaveLength(1)
+    },
+    more: steerCases,
+    refused: (bench) =>
+      refusedCommand(bench, { type: 'prompt.submit', text: 'to the left', delivery: 'steer' }),
+  },
+  compaction: {
+    title: 'the context is compacted on command',
+    async shows(bench, _scenario, { text }) {
+      const { session } = await play(bench, text)
+      const { promptId } = await session.command({ type: 'session.compact' })
+      const turn = new Turn(session, promptId ?? '')
+      await turn.completed()
+      expect(session.all('context.compacted').map((event) => event.trigger)).toEqual(['manual'])
+    },
+    refused: (bench) => refusedCommand(bench, { type: 'session.compact' }),
+  },
+  rewind: {
+    title: 'files are restored to their state before a prompt, as previewed, and that can be undone',
+    async shows(bench, scenario) {
+      const { session, turn } = await play(bench, scenario)
+      const { path, text } = scenario.effect
+      const { promptId } = turn
+      const rewind = async (more: { undo?: true } = {}) => {
+        const ends = session.all('turn.ended').length
+        await session.command({ type: 'session.rewind', promptId, ...more })
+        return session.until(() => session.all('turn.ended')[ends])
+      }
+      await session.command({ type: 'session.close' })
+      const { files } = await bench.host.previewRewind(session.id, promptId)
+      expect(files).toEqual([join(await realpath(bench.folder), path)])
+      expect(await bench.file(path)).toBe(text)
+      const stopReason = 'rewound'
+      expect(await rewind()).toMatchObject({ stopReason, result: expect.stringContaining(path) })
+      expect(await bench.file(path)).toBeUndefined()
+      expect(await rewind({ undo: true })).toMatchObject({ stopReason: 'rewind_undone' })
+      expect(await bench.file(path)).toBe(text)
+      await rewind()
+      await writeFile(join(bench.folder, path), 'by somebody else')
+      expect(await rewind({ undo: true })).toMatchObject({ outcome: 'failed', error: { code: 'conflict' } })
+      expect(await bench.file(path)).toBe('by somebody else')
+      const unknown = bench.host.previewRewind(session.id, 'prm_unknown')
+      await expect(unknown).rejects.toMatchObject({ code: 'conflict' })
+    },
+    refused: (bench) => refusedCommand(bench, { type: 'session.rewind', promptId: 'prm_any' }),
+  },
+  rejoin: {
+    title:
+      "what is said in the agent's own program is known to the agent, and recorded once, in both directions",
+    shows: showRejoin,
+  },
+}

@@ -47,4 +47,5 @@ export {
   readUntil,
   silentPerson,
 } from './read-connection.ts'
-export { type StoreUnderTest, storeContract } from './store-contract.ts'
+export type { StoreUnderTest } from './store-contract/tested-store.ts'
+export { storeContract } from './store-contract.ts'

@@ -1,8 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest'
+import { hookCases, hostileCases } from './hostile-cases-under-test.ts'
 import {
   type HostileCase,
-  hookCases,
-  hostileCases,
   layOut,
   plainGitRuns,
   ran,

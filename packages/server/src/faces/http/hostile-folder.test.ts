@@ -4,13 +4,8 @@ import { afterAll, expect, it } from 'vitest'
 import { createScriptedAdapter } from '../../adapters/scripted/index.ts'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
-import {
-  layEverything,
-  layOut,
-  plainGitRuns,
-  ran,
-  removeModel,
-} from '../../workspace/hostile-repository-under-test.ts'
+import { layEverything } from '../../workspace/hostile-cases-under-test.ts'
+import { layOut, plainGitRuns, ran, removeModel } from '../../workspace/hostile-repository-under-test.ts'
 import { createWorkspace } from '../../workspace/index.ts'
 import { serverUnderTest, testToken } from './server-under-test.ts'
 

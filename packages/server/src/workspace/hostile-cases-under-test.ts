@@ -1,0 +1,167 @@
+import { appendFileSync, cpSync, mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { layouts } from './hostile-layouts-under-test.ts'
+import {
+  filterSection,
+  git,
+  type HostileCase,
+  hostileConfig,
+  layHooks,
+  layInner,
+  type Place,
+  write,
+  writeProgram,
+} from './hostile-repository-under-test.ts'
+import {
+  fill,
+  filterNames,
+  hostileHooks,
+  hostileKeys,
+  hostileVariables,
+  type KeyCase,
+  terminal,
+} from './hostile-settings-under-test.ts'
+
+function layKey({ key, value = 'RUN', also }: KeyCase): HostileCase['lay'] {
+  return (place) => {
+    const hooks = join(place.root, 'hooks')
+    layHooks(hooks, place, Object.keys(hostileHooks))
+    const filled = (text: string) => text.replace('RUN', place.run).replace('HOOKS', hooks)
+    for (const [name, text] of Object.entries({ ...also, [key]: value }))
+      git(place.folder, 'config', filled(name), filled(text))
+  }
+}
+
+function layFilter(name: string): HostileCase['lay'] {
+  return (place) => {
+    write(place.folder, { '.gitattributes': `*.txt filter=${name}\n` })
+    appendFileSync(join(place.folder, '.git/config'), filterSection(name, place))
+  }
+}
+
+/** The server's own environment, as it may be if a hook or an editor started the server. */
+const environments: readonly HostileCase[] = [
+  ...hostileVariables.map((name): HostileCase => {
+    const proofs: Partial<Record<string, string>> = {
+      GIT_EXTERNAL_DIFF: 'git diff',
+      GIT_PAGER: terminal('git diff'),
+      PAGER: terminal('git diff'),
+      GIT_SEQUENCE_EDITOR: 'git stash -q; git rebase -i HEAD~1',
+      GIT_ASKPASS: fill,
+      SSH_ASKPASS: fill,
+      GIT_SSH: 'git ls-remote ssh://127.0.0.1/x',
+      GIT_SSH_COMMAND: 'git ls-remote ssh://127.0.0.1/x',
+      GIT_PROXY_COMMAND: 'git ls-remote git://127.0.0.1/x',
+    }
+    return {
+      name: `the variable ${name}`,
+      lay: () => {},
+      env: ({ run }) => ({ [name]: run }),
+      proof: proofs[name] ?? 'git commit --allow-empty',
+    }
+  }),
+  ...['GIT_TRACE', 'GIT_TRACE2_EVENT'].map(
+    (name): HostileCase => ({
+      name: `the variable ${name}`,
+      lay: () => {},
+      env: ({ mark }) => ({ [name]: mark }),
+      proof: 'git status',
+    }),
+  ),
+  {
+    name: 'settings in variables',
+    lay: () => {},
+    env: ({ run }) => ({
+      GIT_CONFIG_COUNT: '1',
+      GIT_CONFIG_KEY_0: 'core.fsmonitor',
+      GIT_CONFIG_VALUE_0: run,
+    }),
+    proof: 'git status',
+  },
+  {
+    name: 'settings in GIT_CONFIG_PARAMETERS',
+    lay: () => {},
+    env: ({ run }) => ({ GIT_CONFIG_PARAMETERS: `'core.fsmonitor'='${run}'` }),
+    proof: 'git status',
+  },
+  {
+    name: 'a git directory in GIT_DIR',
+    lay: (place) => appendFileSync(join(layInner(place, 'other'), '.git/config'), hostileConfig(place)),
+    env: ({ folder }) => ({ GIT_DIR: join(folder, 'other/.git') }),
+    proof: 'git status',
+  },
+  ...['.', '', 'bin', 'FOLDER/bin', 'FOLDER'].map(
+    (entry): HostileCase => ({
+      name: `a program named git in the folder, and ${JSON.stringify(entry)} in PATH`,
+      lay: (place) => {
+        mkdirSync(join(place.folder, 'bin'))
+        for (const path of ['git', 'bin/git']) writeProgram(join(place.folder, path), place.mark)
+      },
+      env: ({ folder }) => ({ PATH: `${entry.replace('FOLDER', folder)}:${process.env.PATH}` }),
+      proof: 'git status',
+    }),
+  ),
+]
+
+const keyCases = hostileKeys.map((one): HostileCase => {
+  const shown = 'proof' in one ? { proof: one.proof } : { never: one.never }
+  return { name: `the setting ${one.key}`, lay: layKey(one), ...shown }
+})
+
+/** Each case is set up alone; those that plain git never runs are set up together. */
+export const hostileCases: readonly HostileCase[] = [
+  ...keyCases.filter(({ proof }) => proof !== undefined),
+  {
+    name: 'settings that plain git does not use when it looks',
+    lay: (place) => {
+      for (const { lay, never } of keyCases) if (never !== undefined) lay(place)
+    },
+    never: 'for the reasons that stand beside each',
+  },
+  {
+    name: 'all hooks',
+    lay: (place) => layHooks(join(place.folder, '.git/hooks'), place, Object.keys(hostileHooks)),
+    proof: 'git commit --allow-empty -m x',
+  },
+  ...filterNames.map(
+    (name): HostileCase => ({
+      name: `a filter named ${JSON.stringify(name)}`,
+      lay: layFilter(name),
+      proof: 'git diff',
+    }),
+  ),
+  {
+    name: 'a filter whose name has a line break',
+    lay: layFilter('a\nb'),
+    never: 'git refuses the whole configuration',
+  },
+  ...layouts,
+  ...environments,
+]
+
+export const hookCases = Object.entries(hostileHooks).flatMap(([name, proof]) =>
+  proof === undefined
+    ? []
+    : [{ name, proof, lay: (place: Place) => layHooks(join(place.folder, '.git/hooks'), place, [name]) }],
+)
+
+/** All cases at once, as far as they fit into one repository. */
+export function layEverything(place: Place): void {
+  const names = ['x=y', 'a.b', 'UPPER', 'evil']
+  const files = (text: string) =>
+    Object.fromEntries(names.map((_, index) => [`f${index}.txt`, text] as const))
+  layInner(place, 'inner')
+  write(place.folder, files('one\n'))
+  git(place.folder, 'add', '-A')
+  git(place.folder, 'commit', '-qm', 'everything')
+  write(place.folder, { 'a.txt': 'more\n', ...files('two\n') })
+  const attributes = names.map((name, index) => `f${index}.txt filter=${name} diff=evil\n`).join('')
+  write(place.folder, { '.gitattributes': `*.txt filter=evil diff=evil\n${attributes}` })
+  for (const one of hostileKeys) layKey(one)(place)
+  layHooks(join(place.folder, '.git/hooks'), place, Object.keys(hostileHooks))
+  const sections = names.map((name) => filterSection(name, place)).join('')
+  appendFileSync(join(place.folder, '.git/config'), sections)
+  cpSync(join(place.folder, '.git'), join(place.folder, 'app'), { recursive: true })
+  appendFileSync(join(place.folder, 'app/config'), '[core]\n\tworktree = .\n')
+  rmSync(place.mark, { force: true })
+}

@@ -8,6 +8,16 @@ import { expect, it } from 'vitest'
  */
 const root = resolve(import.meta.dirname, '..')
 const server = 'packages/server/src'
+const web = 'apps/web/src'
+
+const workspacePackages = {
+  '@parley/protocol': 'packages/protocol/src/index.ts',
+  '@parley/protocol/diff': 'packages/protocol/src/diff.ts',
+  '@parley/client': 'packages/client/src/index.ts',
+  '@parley/client/react': 'packages/client/src/react.ts',
+  '@parley/server': `${server}/index.ts`,
+  '@parley/server/testing': `${server}/testing/index.ts`,
+}
 
 type Rule = { room: string; mayImport: string[]; packages?: string[]; instead: string }
 
@@ -149,20 +159,72 @@ const rules: Rule[] = [
     packages: ['react'],
     instead: 'the client runs in browsers: only the protocol, and React in react.ts.',
   },
-  {
-    room: 'apps/web/src',
-    mayImport: ['packages/protocol/src', 'packages/client/src', 'apps/web/src'],
-    instead: 'the console speaks only client and protocol.',
-  },
+  ...consoleRules(),
 ]
 
-const workspacePackages: Record<string, string> = {
-  '@parley/protocol': 'packages/protocol/src/index.ts',
-  '@parley/protocol/diff': 'packages/protocol/src/diff.ts',
-  '@parley/client': 'packages/client/src/index.ts',
-  '@parley/client/react': 'packages/client/src/react.ts',
-  '@parley/server': `${server}/index.ts`,
-  '@parley/server/testing': `${server}/testing/index.ts`,
+/** The layers of the console, lowest first. Each may import itself and those below; features do not import each other. */
+function consoleRules(): Rule[] {
+  const layers: { folder: string; features?: string[]; packages: string[]; instead: string }[] = [
+    {
+      folder: 'base',
+      packages: ['idb'],
+      instead:
+        'base knows neither sessions nor components. What needs them belongs in session-data or parts.',
+    },
+    {
+      folder: 'parts',
+      packages: ['marked', 'remend', 'shiki'],
+      instead: 'a part knows no session: pass it what it shows, or move it to the feature that uses it.',
+    },
+    {
+      folder: 'session-data',
+      packages: ['idb'],
+      instead: 'session data knows no feature. What only one feature uses belongs there.',
+    },
+    { folder: 'call', packages: [], instead: 'a call is shown from its block alone.' },
+  ]
+  const below = layers.length
+  const feature = (folder: string, packages: string[] = [], features: string[] = []) =>
+    layers.push({
+      folder,
+      features,
+      packages,
+      instead: 'features do not import each other. What two of them use belongs in a layer below.',
+    })
+  feature('changes', [], ['composer'])
+  feature('composer')
+  feature('import')
+  feature('inbox', [], ['request'])
+  feature('inspector')
+  feature('palette', ['cmdk'], ['sessions'])
+  feature('plan')
+  feature('request')
+  feature('sessions', [], ['composer'])
+  feature('settings')
+  feature('sign-in')
+  feature('start', [], ['composer'])
+  feature('terminal', ['@xterm/xterm', '@xterm/addon-fit', '@xterm/addon-search'])
+  feature('timeline', ['@tanstack/react-virtual'], ['composer'])
+  layers.push({
+    folder: 'app',
+    features: layers.slice(below).map(({ folder }) => folder),
+    packages: ['react-dom'],
+    instead: 'the console uses only client and protocol.',
+  })
+  return layers.map(({ folder, features = [], packages, instead }, index) => ({
+    room: `${web}/${folder}`,
+    mayImport: [
+      workspacePackages['@parley/protocol'],
+      workspacePackages['@parley/protocol/diff'],
+      workspacePackages['@parley/client'],
+      workspacePackages['@parley/client/react'],
+      ...[...layers.slice(0, Math.min(index, below)).map((layer) => layer.folder), ...features, folder].map(
+        (name) => `${web}/${name}`,
+      ),
+    ],
+    packages: ['react', 'lucide-react', ...packages],
+    instead,
+  }))
 }
 
 const importPattern =
@@ -174,7 +236,7 @@ function importsOf(file: string): string[] {
 }
 
 function sourceFiles(): string[] {
-  const folders = ['packages/protocol/src', 'packages/client/src', server, 'apps/web/src']
+  const folders = ['packages/protocol/src', 'packages/client/src', server, web]
   return folders
     .flatMap((folder) => {
       try {
@@ -193,7 +255,9 @@ function problemWith(file: string, specifier: string): string | undefined {
   if (!rule) return `${file} is in no room: give its folder a rule in tests/architecture.test.ts`
   const target = targetOf(file, specifier)
   if (target === undefined) {
-    const allowed = rule.packages === undefined || rule.packages.includes(specifier)
+    const allowed =
+      rule.packages === undefined ||
+      rule.packages.some((name) => specifier === name || specifier.startsWith(`${name}/`))
     return allowed ? undefined : `${file} imports the package ${specifier}: ${rule.instead}`
   }
   const allowed = rule.mayImport.some((room) => sees(file, target, room))
@@ -203,7 +267,7 @@ function problemWith(file: string, specifier: string): string | undefined {
 /** The file of this repository that an import names; undefined for another package. */
 function targetOf(file: string, specifier: string): string | undefined {
   if (specifier.startsWith('.')) return relative(root, resolve(root, dirname(file), specifier))
-  return workspacePackages[specifier]
+  return (workspacePackages as Record<string, string>)[specifier]
 }
 
 function sees(file: string, target: string, room: string): boolean {
@@ -229,7 +293,33 @@ it('a forbidden import is reported', () => {
   )
   expect(problemWith('packages/client/src/http.ts', 'node:fs')).toContain('browsers')
   expect(problemWith(`${server}/adapters/scripted/index.ts`, '../environment.ts')).toBeUndefined()
+  expect(problemWith(`${web}/base/focus.ts`, '../parts/button.tsx')).toContain('knows neither sessions')
+  expect(problemWith(`${web}/timeline/find.tsx`, '../request/card.tsx')).toContain('layer below')
+  expect(problemWith(`${web}/app/main.tsx`, 'node:fs')).toContain('package node:fs')
+  expect(problemWith(`${web}/app/main.tsx`, '@parley/server')).toContain('only client and protocol')
+  expect(problemWith(`${web}/inbox/inbox-page.tsx`, '../request/card.tsx')).toBeUndefined()
 })
+
+it('the files of the console have no import cycles, of values or of types', () => {
+  const files = sourceFiles().filter((file) => file.startsWith(`${web}/`))
+  expect(files.length).toBeGreaterThan(100)
+  expect(importCycles(files)).toEqual([])
+})
+
+/** One cycle per file that closes one, as the path of files from the file back to itself. */
+function importCycles(files: readonly string[]): string[] {
+  const cycles: string[] = []
+  const done = new Set<string>()
+  const visit = (file: string, path: readonly string[]) => {
+    if (path.includes(file)) cycles.push([...path.slice(path.indexOf(file)), file].join(' -> '))
+    if (path.includes(file) || done.has(file)) return
+    const targets = importsOf(file).map((specifier) => targetOf(file, specifier.replace(/\?.*/, '')))
+    for (const target of targets) if (target && files.includes(target)) visit(target, [...path, file])
+    done.add(file)
+  }
+  for (const file of files) visit(file, [])
+  return cycles
+}
 
 it('the optional peers of @parley/server/testing are loaded in one place, so that it can be imported without them', () => {
   const testing = sourceFiles().filter((file) => file.startsWith(`${server}/testing/`))

@@ -1,4 +1,4 @@
-import type { Lines } from '../parts/code/highlight.ts'
+import type { TokenLines } from '../parts/code/highlight.worker.ts'
 import { type Language, languageNamed } from '../parts/code/languages.ts'
 import { type DiffLine, type Hunk, lineWords } from '../parts/diff/lines.logic.ts'
 
@@ -21,7 +21,7 @@ export function languageOf(path: string): Language | undefined {
 
 export type Side = { readonly lines: readonly DiffLine[]; readonly code: string }
 export type Sides = { readonly after: Side; readonly before: Side }
-export type Colours = ReadonlyMap<DiffLine, Lines[number]>
+export type Colours = ReadonlyMap<DiffLine, TokenLines[number]>
 
 /** The two texts of a diff, before and after the change. Each is highlighted by itself. */
 export function sidesOf(hunks: readonly Hunk[]): Sides {
@@ -40,13 +40,13 @@ export function sidesOf(hunks: readonly Hunk[]): Sides {
 /** The tokens of each line, from those of both texts. Either may be missing: a deleted file has no text after. */
 export function coloursOf(
   { after, before }: Sides,
-  tokens: { readonly after: Lines | undefined; readonly before: Lines | undefined },
+  tokens: { readonly after: TokenLines | undefined; readonly before: TokenLines | undefined },
 ): Colours | undefined {
   if (!tokens.after && !tokens.before) return undefined
   const gone = coloured(before, tokens.before).filter(([{ type }]) => type === 'removed')
   return new Map([...coloured(after, tokens.after), ...gone])
 }
 
-function coloured({ lines }: Side, tokens: Lines = []): [DiffLine, Lines[number]][] {
+function coloured({ lines }: Side, tokens: TokenLines = []): [DiffLine, TokenLines[number]][] {
   return lines.slice(0, tokens.length).map((line, index) => [line, tokens[index] ?? []])
 }

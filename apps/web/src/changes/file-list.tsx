@@ -1,7 +1,7 @@
 import type { FileChange } from '@parley/protocol'
 import { memo } from 'react'
 import { visible } from '../base/format.logic.ts'
-import { DiffCount } from '../parts/diff/diff-view.tsx'
+import { DiffCount } from '../parts/diff/diff-count.tsx'
 import { jumpTo } from '../session-data/shown-changes.ts'
 import { letters } from './file-changes.tsx'
 

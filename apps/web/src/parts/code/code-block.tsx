@@ -2,7 +2,8 @@ import { memo, useEffect, useState } from 'react'
 import { visible } from '../../base/format.logic.ts'
 import { CopyButton } from '../copy-button.tsx'
 import { ScrollRegion } from '../scroll-region.tsx'
-import { highlight, highlighted, type Lines } from './highlight.ts'
+import { highlight, highlighted } from './highlight.ts'
+import type { TokenLines } from './highlight.worker.ts'
 import { languageNamed } from './languages.ts'
 
 /** Code, plain until it is complete, then highlighted in place without a layout change. Hidden characters are shown. */
@@ -32,7 +33,7 @@ export const CodeBlock = memo(function CodeBlock({
 
 export function Coloured({ code, language, done }: { code: string; language: string; done: boolean }) {
   const known = languageNamed(language)
-  const [lines, setLines] = useState<Lines | undefined>(() =>
+  const [lines, setLines] = useState<TokenLines | undefined>(() =>
     known && done ? highlighted(code, known) : undefined,
   )
   useEffect(() => {

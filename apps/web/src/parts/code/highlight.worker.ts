@@ -1,7 +1,10 @@
 import { createCssVariablesTheme, createHighlighterCore, type HighlighterCore } from 'shiki/core'
 import { createJavaScriptRegexEngine } from 'shiki/engine/javascript'
-import type { Lines, Wanted } from './highlight.ts'
 import { type Language, loadLanguage } from './languages.ts'
+
+/** Each token is its text and the name of its kind. */
+export type TokenLines = (readonly [content: string, kind: string])[][]
+export type HighlightRequest = { readonly id: number; readonly code: string; readonly language: Language }
 
 const theme = createCssVariablesTheme({ name: 'parley', variablePrefix: '--tok-', variableDefaults: {} })
 const highlighter = createHighlighterCore({
@@ -11,12 +14,12 @@ const highlighter = createHighlighterCore({
 })
 const loaded = new Map<Language, Promise<void>>()
 
-addEventListener('message', async ({ data }: MessageEvent<Wanted>) => {
+addEventListener('message', async ({ data }: MessageEvent<HighlightRequest>) => {
   const lines = await tokens(data).catch(() => undefined)
   postMessage({ id: data.id, lines })
 })
 
-async function tokens({ code, language }: Wanted): Promise<Lines> {
+async function tokens({ code, language }: HighlightRequest): Promise<TokenLines> {
   const ready = await highlighter
   await load(ready, language)
   const { tokens } = ready.codeToTokens(code, { lang: language, theme: 'parley' })

@@ -1,6 +1,7 @@
 import type { Diff } from '@parley/protocol'
 import { visible, within } from '../../base/format.logic.ts'
 import { lazyPart, Part } from '../lazy-part.tsx'
+import { DiffCount } from './diff-count.tsx'
 
 const reader = lazyPart(() => import('./file-figures.tsx'))
 
@@ -23,6 +24,18 @@ export function DiffView({ diff, folder }: { diff: Diff; folder: string }) {
   )
 }
 
+/** The diffs of several files, one below the other. */
+export function DiffList({ diffs, folder }: { diffs: readonly Diff[]; folder: string }) {
+  return (
+    <div className="flex flex-col gap-2">
+      {diffs.map((diff, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: one call may change a file twice
+        <DiffView key={index} diff={diff} folder={folder} />
+      ))}
+    </div>
+  )
+}
+
 /** The number of added and removed lines in several diffs. */
 export function DiffsCount({ diffs }: { diffs: readonly Diff[] }) {
   if (diffs.length === 0) return null
@@ -35,15 +48,5 @@ export function DiffsCount({ diffs }: { diffs: readonly Diff[] }) {
         return added > 0 || removed > 0 ? <DiffCount added={added} removed={removed} /> : null
       }}
     </Part>
-  )
-}
-
-export function DiffCount({ added, removed }: { added: number; removed: number }) {
-  return (
-    <span className="shrink-0 font-mono text-xs tabular-nums">
-      {added > 0 && <span className="text-good">+{added}</span>}
-      {added > 0 && removed > 0 && ' '}
-      {removed > 0 && <span className="text-bad">−{removed}</span>}
-    </span>
   )
 }

@@ -3,7 +3,7 @@ import { memo, useState } from 'react'
 import { plural, visible, within } from '../../base/format.logic.ts'
 import { CopyButton } from '../copy-button.tsx'
 import { ScrollRegion } from '../scroll-region.tsx'
-import { DiffCount } from './diff-view.tsx'
+import { DiffCount } from './diff-count.tsx'
 import {
   type DiffLine,
   diffFiles,

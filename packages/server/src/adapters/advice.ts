@@ -14,8 +14,8 @@ export type InstallAdvice = {
   /** The program that the person configured. If it is set, Parley does not use a program that it installs. */
   readonly executable?: string | undefined
   /** Where Parley installs agents. If undefined, Parley does not find programs that it installs. */
-  readonly agentsFolder: string | undefined
-  readonly parley: ParleyCommand | undefined
+  readonly agentsFolder?: string | undefined
+  readonly parley?: ParleyCommand | undefined
 }
 
 /** How to install the tested version of an agent; the same advice serves to replace another version. */

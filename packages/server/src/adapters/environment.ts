@@ -40,7 +40,7 @@ export function agentEnvironment(options: {
   vendor: readonly string[]
   /** Vendor variables that belong to another running session and must not be inherited. */
   without?: readonly string[]
-  add?: Readonly<Record<string, string>>
+  add?: Readonly<Record<string, string>> | undefined
 }): Record<string, string> {
   const { from, vendor, without = [], add = {} } = options
   const wanted = (name: string) =>

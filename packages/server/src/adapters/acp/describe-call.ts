@@ -1,7 +1,7 @@
-import { type ToolKind, ToolKind as ToolKinds } from '@parley/protocol'
+import { isRecord, type ToolKind, ToolKind as ToolKinds } from '@parley/protocol'
 import type { NativeCall } from './native.ts'
 import { diffsIn, textIn } from './translate-content.ts'
-import { type Call, inMeta, isRecord, type TranslateState } from './translate-state.ts'
+import { type Call, inMeta, type TranslateState } from './translate-state.ts'
 
 /** How a message mentions a call: announces it, updates it, or asks permission for it. */
 export type Mention = 'announced' | 'updated' | 'asked'

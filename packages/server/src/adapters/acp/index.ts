@@ -11,9 +11,8 @@ import {
 import type { AgentAdapter, AgentMemory, ConnectInput } from '../../core/agent-adapter.ts'
 import { correctIt, howToFind, type ParleyCommand, programAsTyped } from '../advice.ts'
 import { agentEnvironment, type Environment } from '../environment.ts'
-import { expectFolder } from '../expect-folder.ts'
 import { findProgram, installedVersion, pathWithNode } from '../find-program.ts'
-import { lazyMemory } from '../lazy-memory.ts'
+import { expectFolder, lazyMemory } from '../program-adapter.ts'
 import { AcpAgent, type KnownAgent } from './agent.ts'
 import { acpAgents } from './presets.ts'
 

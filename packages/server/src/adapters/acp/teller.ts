@@ -1,7 +1,7 @@
 import { type ClientContext, RequestError } from '@agentclientprotocol/sdk/unstable'
 import { ParleyError } from '@parley/protocol'
 import { AgentProcess } from '../child-process.ts'
-import { unlessAborted } from '../unless-aborted.ts'
+import { unlessAborted } from '../within.ts'
 import type { KnownAgent } from './agent.ts'
 import { cannotStart, words } from './cannot-start.ts'
 import type { AcpConnectionOptions } from './connection.ts'

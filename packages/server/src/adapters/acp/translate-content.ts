@@ -1,8 +1,7 @@
-import type { Diff, ToolContent } from '@parley/protocol'
+import { type Diff, isRecord, type ToolContent } from '@parley/protocol'
 import { compareTexts, patchText } from '@parley/protocol/diff'
 import type { NativeContent, NativeToolContent } from './native.ts'
 import type { Call, TranslateState } from './translate-state.ts'
-import { isRecord } from './translate-state.ts'
 
 /** The result of a call. Content that the agent showed before the call ran is not a result, except for diffs. */
 export function resultOf(

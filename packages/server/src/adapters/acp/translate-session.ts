@@ -1,4 +1,4 @@
-import type { AgentModel, PlanEntry } from '@parley/protocol'
+import { type AgentModel, isRecord, type PlanEntry } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import type {
   NativeChoice,
@@ -14,7 +14,6 @@ import type {
 } from './native.ts'
 import {
   type Config,
-  isRecord,
   nothing,
   ourMode,
   sayOnce,

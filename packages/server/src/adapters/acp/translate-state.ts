@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { PermissionMode, TokenUsage, ToolKind } from '@parley/protocol'
+import { isRecord } from '@parley/protocol'
 import type { AgentOutput, PermissionAsk } from '../../core/agent-adapter.ts'
 import type { Dialect, KnownAgent } from './agent.ts'
 import type { NativeConfig, NativeId, NativeOption, NativeToolContent } from './native.ts'
@@ -193,8 +194,4 @@ export function inMeta(meta: unknown, path: readonly string[] | undefined): stri
   let at: unknown = path && meta
   for (const step of path ?? []) at = isRecord(at) ? at[step] : undefined
   return typeof at === 'string' ? at : undefined
-}
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,4 +1,4 @@
-import type { Diff, ToolOutcome } from '@parley/protocol'
+import { type Diff, isRecord, type ToolOutcome } from '@parley/protocol'
 import type { AgentOutput, PermissionAsk } from '../../core/agent-adapter.ts'
 import { diffOfReplacing, diffOfWriting, type Session } from '../file-diff.ts'
 import { inputOf, isGiven, type Mention, mergedCall, shown } from './describe-call.ts'
@@ -7,7 +7,6 @@ import { pathsOfCall } from './paths-of-call.ts'
 import { diffsIn, resultOf, textIn } from './translate-content.ts'
 import {
   type Call,
-  isRecord,
   nothing,
   ourId,
   sequence,

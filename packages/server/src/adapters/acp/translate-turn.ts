@@ -1,8 +1,9 @@
-import type { ErrorInfo, TokenUsage, TurnOutcome } from '@parley/protocol'
+import { type ErrorInfo, isRecord, type TokenUsage, type TurnOutcome } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { sumTokens } from '../translation.ts'
 import type { NativeError, NativePromptResult } from './native.ts'
 import { sayUsage } from './translate-session.ts'
-import { isRecord, nothing, sequence, type TranslateState, type Translation } from './translate-state.ts'
+import { nothing, sequence, type TranslateState, type Translation } from './translate-state.ts'
 import { closeTexts } from './translate-text.ts'
 import { callDrafts, endRefused } from './translate-tool-call.ts'
 
@@ -38,7 +39,7 @@ export function endTurn(
   answer: { readonly result?: NativePromptResult; readonly error?: NativeError },
 ): Translation {
   const used = answer.result && tokensOf(answer.result)
-  const total = used ? sum(state.usage.total, used) : state.usage.total
+  const total = used ? sumTokens(state.usage.total, used) : state.usage.total
   return sequence(
     { ...state, usage: { ...state.usage, total } },
     callDrafts,
@@ -151,18 +152,4 @@ function tokensOf({ usage, _meta }: NativePromptResult): TokenUsage | undefined 
   }
   const counted = _meta?.quota?.token_count
   return counted && { input: counted.input_tokens ?? 0, output: counted.output_tokens ?? 0 }
-}
-
-function sum(a: TokenUsage, b: TokenUsage): TokenUsage {
-  const add = (field: 'cacheRead' | 'cacheWrite' | 'reasoning') => {
-    const value = (a[field] ?? 0) + (b[field] ?? 0)
-    return value > 0 ? { [field]: value } : {}
-  }
-  return {
-    input: a.input + b.input,
-    output: a.output + b.output,
-    ...add('cacheRead'),
-    ...add('cacheWrite'),
-    ...add('reasoning'),
-  }
 }

@@ -1,4 +1,4 @@
-import { messageOf } from '@parley/protocol'
+import { isRecord, messageOf } from '@parley/protocol'
 import {
   clientMethods,
   type Frame,
@@ -14,7 +14,6 @@ import {
 } from './native.ts'
 import * as session from './translate-session.ts'
 import {
-  isRecord,
   nothing,
   type Sent,
   sequence,

@@ -1,6 +1,5 @@
-import type { Diff } from '@parley/protocol'
+import { type Diff, isRecord } from '@parley/protocol'
 import { diffOfReplacing, diffOfWriting, type Replacement, readForDiff, type Session } from '../file-diff.ts'
-import { isRecord } from './translate-tool-call.ts'
 
 type Input = Readonly<Record<string, unknown>>
 

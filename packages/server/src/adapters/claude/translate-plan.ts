@@ -1,7 +1,6 @@
-import type { PlanEntry } from '@parley/protocol'
+import { isRecord, type PlanEntry } from '@parley/protocol'
 import type { NativeToolOutput } from './native.ts'
 import type { Call, TranslateState, Translation } from './translate-state.ts'
-import { isRecord } from './translate-tool-call.ts'
 
 /** The plan after a call of a plan tool; undefined for a call of another tool. */
 export function planAfter(

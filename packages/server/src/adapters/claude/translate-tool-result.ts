@@ -1,9 +1,8 @@
-import type { ToolContent, ToolOutcome } from '@parley/protocol'
+import { isRecord, type ToolContent, type ToolOutcome } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import type { NativeBlock, NativeResultMeta, NativeToolOutput, PatchHunk } from './native.ts'
 import { planAfter } from './translate-plan.ts'
 import { type Call, callIdOf, type TranslateState, type Translation } from './translate-state.ts'
-import { isRecord } from './translate-tool-call.ts'
 
 /** The result of a call. `structured` is the tool's own output, if the agent sent it. */
 export function endCall(

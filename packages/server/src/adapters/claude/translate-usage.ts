@@ -1,5 +1,6 @@
 import type { TokenUsage } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { sumTokens } from '../translation.ts'
 import type { NativeResult, NativeUsage } from './native.ts'
 import type { TranslateState, Translation } from './translate-state.ts'
 
@@ -44,7 +45,7 @@ export function measureResult(state: TranslateState, result: NativeResult): Tran
     ...state.usage,
     window: window ?? state.usage.window,
     maxOutput: maxOutput ?? state.usage.maxOutput,
-    total: goesOn ? sum(total, totalOf(added)) : whole,
+    total: goesOn ? sumTokens(total, totalOf(added)) : whole,
     costUsd: goesOn ? costUsd + costIn(added) : result.total_cost_usd,
     apiMs: result.duration_api_ms ?? state.usage.apiMs,
     calls: new Map<string, TokenUsage>(),
@@ -102,7 +103,7 @@ function totalOf(models: ModelUsage | undefined): TokenUsage {
   const empty: TokenUsage = { input: 0, output: 0 }
   return Object.values(models ?? {}).reduce(
     (total, model) =>
-      sum(total, {
+      sumTokens(total, {
         input: model.inputTokens ?? 0,
         output: model.outputTokens ?? 0,
         cacheRead: model.cacheReadInputTokens ?? 0,
@@ -140,23 +141,10 @@ function measured({ total, calls, costUsd, ...usage }: TranslateState['usage']):
         ...(window !== undefined && { window }),
         ...(maxOutput !== undefined && { maxOutput }),
       },
-      total: [...calls.values()].reduce(sum, total),
+      total: [...calls.values()].reduce(sumTokens, total),
       ...(costUsd !== undefined && { costUsd }),
     },
   ]
-}
-
-function sum(a: TokenUsage, b: TokenUsage): TokenUsage {
-  const cacheRead = (a.cacheRead ?? 0) + (b.cacheRead ?? 0)
-  const cacheWrite = (a.cacheWrite ?? 0) + (b.cacheWrite ?? 0)
-  const reasoning = (a.reasoning ?? 0) + (b.reasoning ?? 0)
-  return {
-    input: a.input + b.input,
-    output: a.output + b.output,
-    ...(cacheRead > 0 && { cacheRead }),
-    ...(cacheWrite > 0 && { cacheWrite }),
-    ...(reasoning > 0 && { reasoning }),
-  }
 }
 
 function withoutNulls(usage: NativeUsage | undefined): NativeUsage {

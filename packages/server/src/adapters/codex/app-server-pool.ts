@@ -1,4 +1,4 @@
-import { unlessAborted } from '../unless-aborted.ts'
+import { unlessAborted } from '../within.ts'
 import { AppServer, type AppServerOptions } from './app-server.ts'
 
 export type Lease = {

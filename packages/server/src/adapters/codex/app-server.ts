@@ -1,6 +1,7 @@
 import type { AgentModel } from '@parley/protocol'
 import type { AgentProcess } from '../child-process.ts'
 import { type JsonRpcId, methodNotFound } from '../json-rpc.ts'
+import { within } from '../within.ts'
 import { type NativeMessage, unintelligible } from './native.ts'
 import { isOwnHook, type NativeHook } from './native-hook.ts'
 import { RefusalDesk } from './refusal-desk.ts'
@@ -290,13 +291,6 @@ export class AppServer {
     for (const threadId of this.#closing.keys()) this.#closed(threadId)
     await this.desk.close()
   }
-}
-
-/** Resolves true if `work` resolves within `ms`, otherwise false. */
-export function within(ms: number, work: Promise<unknown>): Promise<boolean> {
-  const late = Promise.withResolvers<boolean>()
-  const timer = setTimeout(() => late.resolve(false), ms)
-  return Promise.race([work.then(() => true), late.promise]).finally(() => clearTimeout(timer))
 }
 
 function oldestOf(threads: ReadonlySet<string> | ReadonlyMap<string, unknown>): string {

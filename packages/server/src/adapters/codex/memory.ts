@@ -1,7 +1,7 @@
 import { type AgentConversation, messageOf, ParleyError } from '@parley/protocol'
 import type { AgentMemory, Remembered } from '../../core/agent-adapter.ts'
 import { JsonRpcError } from '../json-rpc.ts'
-import { unlessAborted } from '../unless-aborted.ts'
+import { unlessAborted } from '../within.ts'
 import type { AppServer } from './app-server.ts'
 import type { Lease } from './app-server-pool.ts'
 import type { NativeItem, NativeTurn } from './native.ts'

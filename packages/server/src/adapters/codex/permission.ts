@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { isRecord } from '@parley/protocol'
 import { hostToolServer, type PermissionAnswer, type PermissionAsk } from '../../core/agent-adapter.ts'
 import { type Reach, reachOf } from '../inside-folder.ts'
 import {
@@ -20,7 +21,7 @@ import { readsOutside } from './read-only-command.ts'
 import { inSandbox, type SandboxPermissions, unknownSandbox } from './sandbox-permissions.ts'
 import { withoutShell } from './shell-words.ts'
 import { diffOf } from './translate-content.ts'
-import { type Call, isRecord, parentOf, type TranslateState } from './translate-state.ts'
+import { type Call, parentOf, type TranslateState } from './translate-state.ts'
 
 /** A request to the host, and how its answer is sent to Codex. */
 export type Approval = {

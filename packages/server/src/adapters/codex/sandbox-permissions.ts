@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
+import { isRecord } from '@parley/protocol'
 import type { NativeHookCall } from './native-hook.ts'
-import { isRecord } from './translate-state.ts'
 
 /** What a call requests of its sandbox, in Codex's terms; `unknown` if the transcript does not show it. */
 export type SandboxPermissions = string

@@ -1,6 +1,5 @@
-import type { Diff, ToolContent } from '@parley/protocol'
+import { type Diff, isRecord, type ToolContent } from '@parley/protocol'
 import type { NativeCallItem, NativeFileChange } from './native.ts'
-import { isRecord } from './translate-state.ts'
 
 /** The result of a call. `streamed` is its streamed output. */
 export function contentOf(item: NativeCallItem, streamed = ''): ToolContent[] {

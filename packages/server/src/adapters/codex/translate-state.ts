@@ -180,7 +180,3 @@ export function parentOf(state: TranslateState, threadId: string): { parentToolC
 export function nothing(state: TranslateState): Translation {
   return { state, outputs: [] }
 }
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}

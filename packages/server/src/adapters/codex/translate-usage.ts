@@ -1,5 +1,6 @@
 import type { TokenUsage } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { noTokens, sumTokens } from '../translation.ts'
 import type { NativeTokens, NativeTokenUsage } from './native.ts'
 import { nothing, type TranslateState, type Translation } from './translate-state.ts'
 
@@ -15,7 +16,9 @@ export function measure(
   if (JSON.stringify(usage) === JSON.stringify(state.usage)) return nothing(state)
   const called = JSON.stringify(total) !== JSON.stringify(state.usage.total)
   const turn =
-    state.turn && called ? { ...state.turn, usage: sum(state.turn.usage, tokensOf(last)) } : state.turn
+    state.turn && called
+      ? { ...state.turn, usage: sumTokens(state.turn.usage ?? noTokens, tokensOf(last)) }
+      : state.turn
   const measured: AgentOutput = {
     type: 'usage.measured',
     context: { used: last.totalTokens, ...(window !== null && { window }) },
@@ -31,19 +34,6 @@ export function tokensOf(native: NativeTokens): TokenUsage {
   return {
     input: Math.max(0, inputTokens - cacheRead - cacheWrite),
     output,
-    ...(cacheRead > 0 && { cacheRead }),
-    ...(cacheWrite > 0 && { cacheWrite }),
-    ...(reasoning > 0 && { reasoning }),
-  }
-}
-
-function sum(a: TokenUsage | undefined, b: TokenUsage): TokenUsage {
-  if (!a) return b
-  const add = (field: 'cacheRead' | 'cacheWrite' | 'reasoning') => (a[field] ?? 0) + (b[field] ?? 0)
-  const [cacheRead, cacheWrite, reasoning] = [add('cacheRead'), add('cacheWrite'), add('reasoning')]
-  return {
-    input: a.input + b.input,
-    output: a.output + b.output,
     ...(cacheRead > 0 && { cacheRead }),
     ...(cacheWrite > 0 && { cacheWrite }),
     ...(reasoning > 0 && { reasoning }),

@@ -1,7 +1,7 @@
 import { ParleyError } from '@parley/protocol'
 import type { AgentConnection, ConnectInput } from '../../core/agent-adapter.ts'
 import type { RewindKeeper } from '../rewind.ts'
-import { unlessAborted } from '../unless-aborted.ts'
+import { unlessAborted } from '../within.ts'
 import { OpenCodeConnection } from './connection.ts'
 import { openConversation, usageOf } from './conversation.ts'
 import { introductionOf } from './introduction.ts'

@@ -16,8 +16,8 @@ import {
 } from '../../core/agent-adapter.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import { type RewindKeeper, type RewindRequest, rewindRequest } from '../rewind.ts'
+import { within } from '../within.ts'
 import { AnnouncedCalls } from './announced-calls.ts'
-import { atMost } from './at-most.ts'
 import { applyRules, type usageOf } from './conversation.ts'
 import { readEvents } from './events.ts'
 import { billingOfModel, connectedOutput, type Introduction } from './introduction.ts'
@@ -211,7 +211,7 @@ export class OpenCodeConnection implements AgentConnection {
   async #close(): Promise<void> {
     this.#closing = true
     this.#watch.begin()
-    if (this.#state.turn) await atMost(this.#stop(), stopMs)
+    if (this.#state.turn) await within(stopMs, this.#stop())
     this.#reading.abort()
     await this.#release()
   }
@@ -322,9 +322,9 @@ export class OpenCodeConnection implements AgentConnection {
   }
 
   async #stop(): Promise<void> {
-    const stopped = await atMost(this.#abort(), answerMs)
+    const stopped = await within(answerMs, this.#abort())
     if (!stopped) this.#server.doubt()
-    await atMost(this.#requests.refuseAll(), answerMs)
+    await within(answerMs, this.#requests.refuseAll())
   }
 
   async #abort(): Promise<void> {

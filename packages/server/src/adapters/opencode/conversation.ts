@@ -1,8 +1,9 @@
 import type { OpencodeClient, Session } from '@opencode-ai/sdk/v2/client'
 import { ParleyError, type TokenUsage } from '@parley/protocol'
 import type { ConnectInput } from '../../core/agent-adapter.ts'
+import { sumTokens } from '../translation.ts'
 import { endsWith, type NativeRule } from './rules.ts'
-import { sum, tokensOf } from './translate-usage.ts'
+import { tokensOf } from './translate-usage.ts'
 import { oldestVersion } from './version.ts'
 
 const thrown = { throwOnError: true } as const
@@ -55,7 +56,7 @@ export async function usageOf(
   const { data: children } = await client.session.children({ sessionID: session.id }, thrown)
   return [session, ...children].reduce(
     (used, { tokens, cost = 0 }) => ({
-      total: tokens ? sum(used.total, tokensOf(tokens)) : used.total,
+      total: tokens ? sumTokens(used.total, tokensOf(tokens)) : used.total,
       costUsd: used.costUsd + cost,
     }),
     { total: { input: 0, output: 0 } as TokenUsage, costUsd: 0 },

@@ -1,5 +1,6 @@
 import { isAbsolute, relative } from 'node:path'
 import type { ToolKind, ToolLocation } from '@parley/protocol'
+import { isRecord } from '@parley/protocol'
 import { kindOfPatch, type PatchedFile, patchedFiles, pathsOfPatch } from '../patch-headers.ts'
 
 export type ToolDescription = {
@@ -115,8 +116,4 @@ function firstLine(command: string): string {
 
 function quoted(words: string): string {
   return `"${words}"`
-}
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,7 +1,7 @@
 import type { GlobalSession, OpencodeClient } from '@opencode-ai/sdk/v2/client'
 import { type AgentConversation, ParleyError } from '@parley/protocol'
 import type { AgentMemory } from '../../core/agent-adapter.ts'
-import { unlessAborted } from '../unless-aborted.ts'
+import { unlessAborted } from '../within.ts'
 import { messageIdOf } from './prompt.ts'
 import { type KeptMessage, type KeptSession, remembered } from './remembered.ts'
 import type { SharedServer } from './server.ts'

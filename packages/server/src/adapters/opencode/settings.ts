@@ -1,12 +1,12 @@
 import {
   type EnvironmentVariables,
+  isRecord,
   type McpServer,
   type McpServers,
   ParleyError,
   type SessionOptions,
 } from '@parley/protocol'
 import { environmentKey } from '../environment.ts'
-import { isRecord } from './describe-tool.ts'
 import { baseline } from './rules.ts'
 
 /** The session options that this adapter supports. All take effect with the next prompt. */

@@ -1,5 +1,6 @@
 import type { TokenUsage } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { sumTokens } from '../translation.ts'
 import type { NativeStep } from './native.ts'
 import { nothing, type TranslateState, type Translation, withDone, withinTurn } from './translate-state.ts'
 
@@ -13,12 +14,12 @@ export function measureStep(state: TranslateState, step: NativeStep): Translatio
   const isMain = step.sessionID === state.root && !state.messages.get(step.messageID)?.summary
   const usage = {
     ...state.usage,
-    total: sum(state.usage.total, used),
+    total: sumTokens(state.usage.total, used),
     costUsd: state.usage.costUsd + costUsd,
     context: isMain ? contextOf(used) : state.usage.context,
   }
   const next = withinTurn({ ...withDone(state, step.id), usage }, (turn) => ({
-    usage: sum(turn.usage, used),
+    usage: sumTokens(turn.usage, used),
     costUsd: turn.costUsd + costUsd,
   }))
   return { state: next, outputs: [measured(usage)] }
@@ -47,17 +48,4 @@ export function tokensOf({ input, output, reasoning, cache }: NativeTokens): Tok
 
 function contextOf({ input, output, cacheRead = 0, cacheWrite = 0, reasoning = 0 }: TokenUsage): number {
   return input + output + cacheRead + cacheWrite + reasoning
-}
-
-export function sum(a: TokenUsage, b: TokenUsage): TokenUsage {
-  const cacheRead = (a.cacheRead ?? 0) + (b.cacheRead ?? 0)
-  const cacheWrite = (a.cacheWrite ?? 0) + (b.cacheWrite ?? 0)
-  const reasoning = (a.reasoning ?? 0) + (b.reasoning ?? 0)
-  return {
-    input: a.input + b.input,
-    output: a.output + b.output,
-    ...(cacheRead > 0 && { cacheRead }),
-    ...(cacheWrite > 0 && { cacheWrite }),
-    ...(reasoning > 0 && { reasoning }),
-  }
 }

@@ -1,5 +1,4 @@
-import { messageOf } from '@parley/protocol'
-import { isRecord } from './describe-tool.ts'
+import { isRecord, messageOf } from '@parley/protocol'
 import { ignored, ignoredFrames, type NativeType } from './native.ts'
 import { translateDelta } from './translate-block.ts'
 import { forgetMessage, removePart, translateMessage } from './translate-message.ts'

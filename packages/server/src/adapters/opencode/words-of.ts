@@ -1,4 +1,4 @@
-import { isRecord } from './describe-tool.ts'
+import { isRecord } from '@parley/protocol'
 
 /** The message of an error, thrown or returned by OpenCode. */
 export function wordsOf(error: unknown): string {

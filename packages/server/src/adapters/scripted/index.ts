@@ -8,7 +8,7 @@ import {
   PermissionMode,
 } from '@parley/protocol'
 import type { AgentAdapter, ConnectInput } from '../../core/agent-adapter.ts'
-import { expectFolder } from '../expect-folder.ts'
+import { expectFolder } from '../program-adapter.ts'
 import type { ScriptContext } from './connection.ts'
 import { createGates, type Gates, realSleep, type Sleep } from './gates.ts'
 import { type Script, scriptInPrompt } from './script.ts'

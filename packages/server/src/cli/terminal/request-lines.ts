@@ -1,5 +1,6 @@
 import {
   type Diff,
+  isRecord,
   type OpenRequest,
   type PermissionOption,
   type Question,
@@ -63,10 +64,6 @@ function pathWords({ path, movedFrom, before, after }: Diff): string {
 function mainField({ kind, input }: OpenPermission): 'plan' | 'command' | undefined {
   const name = kind === 'plan' ? 'plan' : 'command'
   return isRecord(input) && typeof input[name] === 'string' ? name : undefined
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
 function inputLines(input: unknown): string[] {

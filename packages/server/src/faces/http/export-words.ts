@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import {
   type Block,
   type BlockOf,
+  isRecord,
   type ResolvedBy,
   type SessionState,
   visible,
@@ -120,10 +121,6 @@ function commandsRun(timeline: readonly Block[]): ReadonlyMap<string, string> {
 export function commandRun(asked: unknown, allowed: unknown): string | undefined {
   const changed = changedInput(asked, allowed)
   return isRecord(changed) && typeof changed.command === 'string' ? changed.command : undefined
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
 export function answerWords({ resolution }: BlockOf<'question'>, questionId: string): string {

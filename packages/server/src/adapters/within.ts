@@ -1,5 +1,12 @@
 import { ParleyError } from '@parley/protocol'
 
+/** Resolves true if `work` resolves within `ms`, otherwise false. Rejects if `work` rejects before that. */
+export function within(ms: number, work: Promise<unknown>): Promise<boolean> {
+  const timeout = Promise.withResolvers<boolean>()
+  const timer = setTimeout(timeout.resolve, ms, false)
+  return Promise.race([work.then(() => true), timeout.promise]).finally(() => clearTimeout(timer))
+}
+
 /**
  * Resolves with the result of `work`. Rejects as soon as `signal` aborts: with its reason if that is a ParleyError,
  * otherwise with `message`.

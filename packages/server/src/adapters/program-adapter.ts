@@ -1,0 +1,95 @@
+import { statSync } from 'node:fs'
+import { type AgentProbe, ParleyError } from '@parley/protocol'
+import type { AgentAdapter, AgentMemory } from '../core/agent-adapter.ts'
+import type { ParleyCommand } from './advice.ts'
+import type { Environment } from './environment.ts'
+
+/** What the adapters of all agents that are programs share: finding the program, refusing and probing. */
+
+export type ProgramAdapterOptions = {
+  /** The environment of this process. The agent receives only the variables that it needs. */
+  readonly env: Environment
+  /** Variables that the configuration adds. */
+  readonly add?: Readonly<Record<string, string>>
+  /** Replaces the default program: an absolute path, or a name on the PATH. */
+  readonly executable?: string
+  /** Where Parley installs agents. */
+  readonly agentsFolder?: string
+  /** Formats a command of Parley's own program, for advice. */
+  readonly parley?: ParleyCommand
+}
+
+export type AgentProgram = {
+  /** Searches on every call: a program that is installed later is found without a restart. */
+  find(): string | undefined
+  /** The path of the program. Throws if it is missing. */
+  expectFound(): string
+  refusal(): ParleyError | undefined
+  /**
+   * Probes with `ask` if the program is found. With `reuseMs`, a result that says that the agent is signed in is used
+   * again for that long.
+   */
+  probe(
+    ask: (path: string, signal: AbortSignal) => Promise<AgentProbe>,
+    reuseMs?: number,
+  ): AgentAdapter['probe']
+}
+
+/** `hint` says how to get the program if it is missing. */
+export function createAgentProgram({
+  name,
+  find,
+  hint,
+}: {
+  readonly name: string
+  readonly find: () => string | undefined
+  readonly hint: string
+}): AgentProgram {
+  const missing = () => new ParleyError('agent_not_found', `${name} was not found. ${hint}`)
+  return {
+    find,
+    expectFound() {
+      const path = find()
+      if (path === undefined) throw missing()
+      return path
+    },
+    refusal: () => (find() === undefined ? missing() : undefined),
+    probe(ask, reuseMs = 0) {
+      let last: { readonly probe: AgentProbe; readonly at: number } | undefined
+      return async (signal) => {
+        const path = find()
+        if (path === undefined) return { found: false, hint }
+        if (last?.probe.path === path && Date.now() - last.at < reuseMs) return last.probe
+        const probe = await ask(path, signal)
+        last = probe.signedIn ? { probe, at: Date.now() } : undefined
+        return probe
+      }
+    },
+  }
+}
+
+/** An agent's memory whose code is loaded on first use, so that a server starts without it. */
+export function lazyMemory(load: () => Promise<AgentMemory>, idOf?: AgentMemory['idOf']): AgentMemory {
+  return {
+    list: async (query, signal) => (await load()).list(query, signal),
+    async *read(agentSessionId, signal) {
+      yield* (await load()).read(agentSessionId, signal)
+    },
+    ...(idOf && { idOf }),
+  }
+}
+
+/** Throws if the session's folder does not exist: it may have been removed since the session was created. */
+export function expectFolder(cwd: string): void {
+  if (isFolder(cwd)) return
+  const message = `The folder ${cwd} does not exist. Put it back, or begin a session in another.`
+  throw new ParleyError('validation_error', message, { details: { cwd } })
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,90 @@
+import { messageOf, type TokenUsage } from '@parley/protocol'
+import type { AgentOutput } from '../core/agent-adapter.ts'
+
+/**
+ * What all translators share. A translator is a pure function of its state and a native message. It gives the next
+ * state and the outputs, and never throws.
+ */
+export type Translation<State> = { readonly state: State; readonly outputs: readonly AgentOutput[] }
+
+export function noOutput<State>(state: State): Translation<State> {
+  return { state, outputs: [] }
+}
+
+/** Keeps a native message that is not understood, with the reason. */
+export function unrecognised<State>(state: State, native: unknown, reason: string): Translation<State> {
+  return { state, outputs: [{ type: 'agent.unrecognised', native, reason }] }
+}
+
+/** Translates one native message. If `step` throws, the state stays and the message becomes `agent.unrecognised`. */
+export function attempt<State>(
+  state: State,
+  native: unknown,
+  step: (state: State) => Translation<State>,
+): Translation<State> {
+  try {
+    return step(state)
+  } catch (error) {
+    return unrecognised(state, native, `not of the expected shape: ${messageOf(error)}`)
+  }
+}
+
+/** Applies the steps in order, each to the state of the one before, and collects their outputs. */
+export function sequence<State>(
+  state: State,
+  ...steps: readonly ((state: State) => Translation<State>)[]
+): Translation<State> {
+  let now = state
+  const outputs: AgentOutput[] = []
+  for (const step of steps) {
+    const next = step(now)
+    now = next.state
+    outputs.push(...next.outputs)
+  }
+  return { state: now, outputs }
+}
+
+type WithTurn = { readonly turn: object | undefined; readonly interrupting: boolean }
+
+/** The turn is over; later messages are outside any turn. */
+export function withoutTurn<State extends WithTurn>(state: State): State {
+  return { ...state, turn: undefined, interrupting: false }
+}
+
+/** The host asked the agent to stop: calls that do not complete from now on were cancelled. */
+export function withInterrupt<State extends WithTurn>(state: State): State {
+  return { ...state, interrupting: true }
+}
+
+/** The call was denied: if it does not run, that is the reason. */
+export function withDenied<State extends { readonly denied: ReadonlySet<string> }>(
+  state: State,
+  toolCallId: string,
+): State {
+  return { ...state, denied: new Set(state.denied).add(toolCallId) }
+}
+
+export function withCall<Call, State extends { readonly calls: ReadonlyMap<string, Call> }>(
+  state: State,
+  id: string,
+  call: Call,
+): State {
+  return { ...state, calls: new Map(state.calls).set(id, call) }
+}
+
+export const noTokens: TokenUsage = { input: 0, output: 0 }
+
+/** Adds up token counts. An optional count that is zero is left out. */
+export function sumTokens(a: TokenUsage, b: TokenUsage): TokenUsage {
+  const add = (field: 'cacheRead' | 'cacheWrite' | 'reasoning') => {
+    const value = (a[field] ?? 0) + (b[field] ?? 0)
+    return value > 0 ? { [field]: value } : {}
+  }
+  return {
+    input: a.input + b.input,
+    output: a.output + b.output,
+    ...add('cacheRead'),
+    ...add('cacheWrite'),
+    ...add('reasoning'),
+  }
+}

@@ -45,7 +45,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'architecture', include: ['tests/architecture.test.ts'] },
+        test: { name: 'architecture', include: ['tests/architecture/*.test.ts'] },
       },
       {
         extends: true,

@@ -1,0 +1,154 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { root, server } from './workspace.ts'
+
+/**
+ * The interior of an adapter, in reading order. A file has the same meaning in every adapter:
+ * - `index`: the adapter: what it declares, how its program is found, refused and probed
+ * - `connection`: one live attachment: sends messages, reads the agent, ends it
+ * - `native`: the messages of the agent that we rely on, and those that we ignore
+ * - `settings`: session settings in the agent's form
+ * - `prompt`: a prompt in the agent's form
+ * - `requests`: passes the agent's requests to `permission` and `question`
+ * - `permission`, `question`: one request in our form, its answer in the agent's form
+ * - `describe-call`: a tool call in words for people, with the name and the input that rules match
+ * - `translate`: native messages into outputs; `translate-state` has its state, `translate-*` its parts
+ * - `memory`: the conversations that the agent keeps
+ */
+const interior = {
+  required: [
+    'index',
+    'connection',
+    'native',
+    'settings',
+    'prompt',
+    'permission',
+    'describe-call',
+    'translate',
+    'translate-state',
+    'memory',
+  ],
+  optional: ['requests', 'question'],
+}
+
+/** Files for what only one agent has. Add a file only for that; the list otherwise shrinks. */
+const extraFiles: Record<string, string[]> = {
+  acp: [
+    'agent',
+    'approved-change',
+    'cannot-start',
+    'credential',
+    'files',
+    'paths-of-call',
+    'presets',
+    'probe',
+    'process-group',
+    'questions',
+    'retelling',
+    'session-file',
+    'session-pages',
+    'start',
+    'teller',
+    'wire',
+  ],
+  claude: [
+    'credential',
+    'deferred-call',
+    'diffs-of-call',
+    'farewell',
+    'hook-waits',
+    'host-tools',
+    'input',
+    'introduction',
+    'models',
+    'program',
+    'protected-call',
+    'rewind',
+    'settings-file',
+    'signed-in',
+    'spare',
+    'suggestions',
+    'transcript',
+    'transcript-watch',
+    'trust',
+    'will-ask',
+  ],
+  codex: [
+    'app-server',
+    'app-server-pool',
+    'host-tools',
+    'introduction',
+    'judge',
+    'native-hook',
+    'open-thread',
+    'read-only-command',
+    'refusal-desk',
+    'refusal-hook',
+    'remembered-prompt',
+    'sandbox-permissions',
+    'shell-words',
+    'sign-in',
+    'start-program',
+  ],
+  opencode: [
+    'announced-calls',
+    'billing',
+    'catch-up',
+    'connect',
+    'conversation',
+    'credentials',
+    'describe-tool',
+    'diffs-in-metadata',
+    'events',
+    'introduction',
+    'outgoing',
+    'remembered',
+    'remembered-prompt',
+    'rewind',
+    'rules',
+    'server',
+    'turn-watch',
+    'version',
+    'watch-over',
+    'words-of',
+  ],
+  scripted: [
+    'demo',
+    'demo-scenes',
+    'demo-scenes-with-you',
+    'effect',
+    'gates',
+    'play-call',
+    'play-host-tool',
+    'play-text',
+    'player',
+    'script',
+    'transcript',
+    'turn',
+  ],
+}
+
+/** Files of the interior that an adapter still has under another name or in another file. The list shrinks. */
+const missingFiles: Record<string, string[]> = {
+  claude: ['describe-call'],
+  opencode: ['describe-call'],
+  // The scripted agent has no program and no protocol.
+  scripted: interior.required.filter((name) => !['index', 'connection', 'settings'].includes(name)),
+}
+
+it('every adapter has the same interior', () => {
+  const adapters = join(root, server, 'adapters')
+  const folders = readdirSync(adapters, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  expect(folders.map(({ name }) => name).toSorted()).toEqual(Object.keys(extraFiles))
+  for (const { name: adapter } of folders) {
+    const names = readdirSync(join(adapters, adapter))
+      .filter((file) => /\.ts$/.test(file) && !/(\.|-under-)test\.ts$/.test(file))
+      .map((file) => file.replace(/\.ts$/, ''))
+    const known = [...interior.required, ...interior.optional]
+    const extra = names.filter((name) => !known.includes(name) && !name.startsWith('translate-'))
+    const missing = interior.required.filter((name) => !names.includes(name))
+    expect(extra.toSorted(), `extra files of ${adapter}`).toEqual(extraFiles[adapter])
+    expect(missing, `missing files of ${adapter}`).toEqual(missingFiles[adapter] ?? [])
+  }
+})

@@ -1,0 +1,67 @@
+import type { Rule } from './import-rules.ts'
+import { web, workspacePackages } from './workspace.ts'
+
+/** The layers of the console, lowest first. Each may import itself and those below; features do not import each other. */
+export function consoleRules(): Rule[] {
+  const layers: { folder: string; features?: string[]; packages: string[]; instead: string }[] = [
+    {
+      folder: 'base',
+      packages: ['idb'],
+      instead:
+        'base knows neither sessions nor components. What needs them belongs in session-data or parts.',
+    },
+    {
+      folder: 'parts',
+      packages: ['marked', 'remend', 'shiki'],
+      instead: 'a part knows no session: pass it what it shows, or move it to the feature that uses it.',
+    },
+    {
+      folder: 'session-data',
+      packages: ['idb'],
+      instead: 'session data knows no feature. What only one feature uses belongs there.',
+    },
+    { folder: 'call', packages: [], instead: 'a call is shown from its block alone.' },
+  ]
+  const below = layers.length
+  const feature = (folder: string, packages: string[] = [], features: string[] = []) =>
+    layers.push({
+      folder,
+      features,
+      packages,
+      instead: 'features do not import each other. What two of them use belongs in a layer below.',
+    })
+  feature('changes', [], ['composer'])
+  feature('composer')
+  feature('import')
+  feature('inbox', [], ['request'])
+  feature('inspector')
+  feature('palette', ['cmdk'], ['sessions'])
+  feature('plan')
+  feature('request')
+  feature('sessions', [], ['composer'])
+  feature('settings')
+  feature('sign-in')
+  feature('start', [], ['composer'])
+  feature('terminal', ['@xterm/xterm', '@xterm/addon-fit', '@xterm/addon-search'])
+  feature('timeline', ['@tanstack/react-virtual'], ['composer'])
+  layers.push({
+    folder: 'app',
+    features: layers.slice(below).map(({ folder }) => folder),
+    packages: ['react-dom'],
+    instead: 'the console uses only client and protocol.',
+  })
+  return layers.map(({ folder, features = [], packages, instead }, index) => ({
+    room: `${web}/${folder}`,
+    mayImport: [
+      workspacePackages['@parley/protocol'],
+      workspacePackages['@parley/protocol/diff'],
+      workspacePackages['@parley/client'],
+      workspacePackages['@parley/client/react'],
+      ...[...layers.slice(0, Math.min(index, below)).map((layer) => layer.folder), ...features, folder].map(
+        (name) => `${web}/${name}`,
+      ),
+    ],
+    packages: ['react', 'lucide-react', ...packages],
+    instead,
+  }))
+}

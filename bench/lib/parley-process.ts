@@ -1,7 +1,7 @@
 import pino from 'pino'
 import { createScriptedAdapter } from '../../packages/server/src/adapters/scripted/index.ts'
 import { startParley } from '../../packages/server/src/cli/start.ts'
-import type { Limits } from '../../packages/server/src/core/limits.ts'
+import type { Limits } from '../../packages/server/src/core/index.ts'
 import { createBenchAgent } from './bench-agent.ts'
 import { answer, given } from './processes.ts'
 

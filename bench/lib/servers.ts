@@ -1,4 +1,4 @@
-import type { Limits } from '../../packages/server/src/core/limits.ts'
+import type { Limits } from '../../packages/server/src/core/index.ts'
 import type { BareCalls, BarePlay } from './bare-process.ts'
 import type { Task } from './bench-agent.ts'
 import type { ParleyCalls, ParleyProcessInput } from './parley-process.ts'

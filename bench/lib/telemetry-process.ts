@@ -9,7 +9,7 @@ import {
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics'
 import { NoopSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
-import { createCoreHost } from '../../packages/server/src/core/host.ts'
+import { createCoreHost } from '../../packages/server/src/core/index.ts'
 import { createHost } from '../../packages/server/src/index.ts'
 import { openSqliteStore } from '../../packages/server/src/stores/sqlite.ts'
 import { createTemporaryFolders } from '../../packages/server/src/tools/temporary-folders.ts'

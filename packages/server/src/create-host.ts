@@ -1,6 +1,5 @@
 import { version } from './cli/version.ts'
-import { createCoreHost, type Host, type HostOptions } from './core/host.ts'
-import { bothObservers } from './core/host-observer.ts'
+import { bothObservers, createCoreHost, type Host, type HostOptions } from './core/index.ts'
 import { createTelemetry, type Telemetry } from './telemetry/index.ts'
 import { createTemporaryFolders } from './tools/temporary-folders.ts'
 import { checkFolder } from './workspace/folder.ts'

@@ -20,20 +20,25 @@ export type {
   QuestionAnswer,
   QuestionAsk,
 } from './core/agent-adapter.ts'
-export type { AgentInstaller } from './core/agent-list.ts'
-export type { Clock, Ids } from './core/clock.ts'
 export type { DeviceStore, StoredDevice } from './core/device-store.ts'
-export type { EventsOptions, FeedOptions } from './core/feed-loop.ts'
-export type { Host, HostOptions, SessionChange } from './core/host.ts'
-export type { HostTool, HostToolContext } from './core/host-tool.ts'
-export type { Limits } from './core/limits.ts'
 export type {
+  AgentInstaller,
+  Clock,
   EncodedItem as FeedItem,
+  EventsOptions,
   FeedBatch,
+  FeedOptions,
   FeedReader,
   FeedStart,
   FollowFrom,
-} from './core/session-feed.ts'
+  Host,
+  HostOptions,
+  HostTool,
+  HostToolContext,
+  Ids,
+  Limits,
+  SessionChange,
+} from './core/index.ts'
 export type {
   AppendBatch,
   CreateBatch,

@@ -1,7 +1,7 @@
 import type { Environment } from '../adapters/environment.ts'
 import { installedVersion } from '../adapters/find-program.ts'
 import type { AgentAdapter } from '../core/agent-adapter.ts'
-import type { AgentInstaller } from '../core/agent-list.ts'
+import type { AgentInstaller } from '../core/index.ts'
 
 export type AgentInstallerOptions = {
   readonly adapters: readonly AgentAdapter[]

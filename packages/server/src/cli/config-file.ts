@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { ParleyError, PermissionMode } from '@parley/protocol'
 import { z } from 'zod'
-import type { Limits } from '../core/limits.ts'
+import type { Limits } from '../core/index.ts'
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 import type { AgentSettings } from '../adapters/agent-settings.ts'
-import type { Limits } from '../core/limits.ts'
+import type { Limits } from '../core/index.ts'
 import type { ChatDefaults } from '../faces/chat/index.ts'
 import { shortestToken } from '../faces/http/token-length.ts'
 import type { TelemetryOptions } from '../telemetry/index.ts'

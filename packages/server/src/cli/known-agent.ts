@@ -1,5 +1,5 @@
 import type { AgentInfo } from '@parley/protocol'
-import { unknownAgent } from '../core/agent-list.ts'
+import { unknownAgent } from '../core/index.ts'
 import { agentsAt } from './commands/agents-install.ts'
 import type { Flags } from './configuration.ts'
 import type { Context } from './context.ts'

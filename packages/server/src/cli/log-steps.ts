@@ -1,6 +1,6 @@
 import type { SessionEvent, SessionState } from '@parley/protocol'
 import type { Logger } from 'pino'
-import type { HostObserver } from '../core/host-observer.ts'
+import type { HostObserver } from '../core/index.ts'
 
 /**
  * Logs what agents do: at `debug` each step, with names and sizes; at `info` a turn that failed; at `warn` an agent

@@ -1,6 +1,6 @@
 import { type Channel, channel } from 'node:diagnostics_channel'
 import type { CommandInput, ErrorInfo, Receipt, SessionEvent } from '@parley/protocol'
-import type { SessionChange } from '../core/host.ts'
+import type { SessionChange } from '../core/index.ts'
 
 /** The channels of `node:diagnostics_channel` that a program can subscribe to, by name. */
 export const channelNames = {

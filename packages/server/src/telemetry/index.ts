@@ -1,6 +1,5 @@
 import { errorInfoOf } from '@parley/protocol'
-import type { Host } from '../core/host.ts'
-import type { HostObserver } from '../core/host-observer.ts'
+import type { Host, HostObserver } from '../core/index.ts'
 import { type CommandMessage, createChannels } from './channels.ts'
 import { createOpenTelemetry } from './open-telemetry.ts'
 import { createSessionMetrics, type MetricsNow } from './session-metrics.ts'

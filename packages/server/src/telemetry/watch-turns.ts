@@ -1,5 +1,5 @@
 import type { EventOf, PromptPart, SessionEvent, SessionState, ToolKind } from '@parley/protocol'
-import type { HostObserver } from '../core/host-observer.ts'
+import type { HostObserver } from '../core/index.ts'
 
 /** A turn that runs or waits. Listeners use this object as the key for their own data. */
 export type WatchedTurn = {

@@ -1,4 +1,4 @@
-import type { Clock } from '../core/clock.ts'
+import type { Clock } from '../core/index.ts'
 
 /** A clock that stands still until a test advances it. Calls of `soon` wait for `runSoon`. */
 export type HandClock = Clock & {

@@ -7,7 +7,7 @@ import {
   type SessionView,
   type UnknownEvent,
 } from '@parley/protocol'
-import type { Host } from '../core/host.ts'
+import type { Host } from '../core/index.ts'
 
 /**
  * A client in a test: follows a session, folds what it receives, and records what no client may ever see. It can

@@ -8,7 +8,7 @@ import {
   emptyState,
   type SessionState,
 } from '@parley/protocol'
-import { numbered } from '../core/session-log.ts'
+import { numbered } from '../core/index.ts'
 
 type Said = EventDraft | Delta
 

@@ -1,7 +1,7 @@
 import { ParleyError } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { HostToolContext } from '../core/host-tool.ts'
+import type { HostToolContext } from '../core/index.ts'
 import { defineTool, type ToolDefinition } from './define-tool.ts'
 import type { ToolInput } from './tool-input.ts'
 

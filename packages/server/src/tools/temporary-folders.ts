@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TemporaryFolders } from '../core/host-tool.ts'
+import type { TemporaryFolders } from '../core/index.ts'
 
 /** A temporary folder for each session that asks for one, readable by this user only. */
 export function createTemporaryFolders(): TemporaryFolders {

@@ -1,6 +1,6 @@
 import { type Delta, deltaTypes, type EventDraft, type SessionEvent } from '@parley/protocol'
 import { expect } from 'vitest'
-import { numbered } from '../core/session-log.ts'
+import { numbered } from '../core/index.ts'
 import { ai7 } from './ai-sdk-modules-under-test.ts'
 import { plain, readMessage, refusalOf, refusalOfMessages, type Sdk, sdks } from './ai-sdk-under-test.ts'
 import { SessionFacts } from './session-facts.ts'

@@ -1,5 +1,5 @@
 import { builtInAdapters } from '../../adapters/index.ts'
-import { defaultLimits } from '../../core/limits.ts'
+import { defaultLimits } from '../../core/index.ts'
 import { type Check, checkLine } from '../checks.ts'
 import type { Context } from '../context.ts'
 import { parseDuration } from '../durations.ts'

@@ -1,4 +1,4 @@
-import type { Host } from '../../core/host.ts'
+import type { Host } from '../../core/index.ts'
 import type { Access } from './access.ts'
 
 const pageSize = 100

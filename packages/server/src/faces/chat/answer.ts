@@ -1,5 +1,5 @@
 import { type ChatRequest, ParleyError } from '@parley/protocol'
-import type { Host } from '../../core/host.ts'
+import type { Host } from '../../core/index.ts'
 import { SessionFacts } from '../../transcripts/session-facts.ts'
 import { TurnChunks } from '../../transcripts/turn-chunks.ts'
 import { commandsFor } from './chat-answers.ts'

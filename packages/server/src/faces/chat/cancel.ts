@@ -1,4 +1,4 @@
-import type { Host } from '../../core/host.ts'
+import type { Host } from '../../core/index.ts'
 
 type Cancelled = { readonly turnId: string; readonly commandId: string; readonly pauseQueue: boolean }
 

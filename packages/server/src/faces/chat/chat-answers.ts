@@ -6,7 +6,7 @@ import {
   type Question,
   Answers as RecordOfAnswers,
 } from '@parley/protocol'
-import { hashOf } from '../../core/hash.ts'
+import { hashOf } from '../../core/index.ts'
 import type { TurnRequest } from '../../transcripts/turn-requests.ts'
 import type { GivenAnswer } from './chat-request.ts'
 

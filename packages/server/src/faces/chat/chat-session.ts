@@ -1,6 +1,5 @@
 import { type ChatRequest, ParleyError, type PermissionMode, type SessionState } from '@parley/protocol'
-import { sessionIdFrom } from '../../core/hash.ts'
-import type { Host } from '../../core/host.ts'
+import { type Host, sessionIdFrom } from '../../core/index.ts'
 import { checkFolder } from '../../workspace/folder.ts'
 
 /** Settings of a new chat that its page does not send. */

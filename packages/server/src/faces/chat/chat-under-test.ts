@@ -1,12 +1,12 @@
 import type { ChatRequest } from '@parley/protocol'
 import { pino } from 'pino'
-import { sessionIdFrom } from '../../core/hash.ts'
 import {
   type HostUnderTest,
   type HostUnderTestOptions,
   hostUnderTest,
   SessionUnderTest,
 } from '../../core/host-under-test.ts'
+import { sessionIdFrom } from '../../core/index.ts'
 import type { Sdk } from '../../transcripts/ai-sdk-under-test.ts'
 import type { UiMessage } from '../../transcripts/ui-message.ts'
 import type { ServeSettings } from '../http/serve.ts'

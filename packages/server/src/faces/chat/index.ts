@@ -7,7 +7,7 @@ import {
   type UiMessage,
 } from '@parley/protocol'
 import type { Logger } from 'pino'
-import type { Host } from '../../core/host.ts'
+import type { Host } from '../../core/index.ts'
 import { SessionFacts } from '../../transcripts/session-facts.ts'
 import { UiMessages } from '../../transcripts/ui-messages.ts'
 import { answer } from './answer.ts'

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { type Delta, isKnown, type SessionEvent, type UnknownEvent } from '@parley/protocol'
 import type { Logger } from 'pino'
-import type { FeedBatch, FeedReader } from '../../core/session-feed.ts'
+import type { FeedBatch, FeedReader } from '../../core/index.ts'
 import type { SessionFacts } from '../../transcripts/session-facts.ts'
 import { TurnChunks, type TurnChunksOptions } from '../../transcripts/turn-chunks.ts'
 import type { UiChunk } from '../../transcripts/ui-chunk.ts'

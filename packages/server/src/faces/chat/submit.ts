@@ -1,5 +1,5 @@
 import type { ChatRequest, SessionState } from '@parley/protocol'
-import type { Host } from '../../core/host.ts'
+import type { Host } from '../../core/index.ts'
 import { SessionFacts } from '../../transcripts/session-facts.ts'
 import { cancel } from './cancel.ts'
 import { type ChatWish, notAgain } from './chat-request.ts'

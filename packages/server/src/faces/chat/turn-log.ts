@@ -1,5 +1,5 @@
 import { isKnown, type SessionEvent, type SessionState, type UnknownEvent } from '@parley/protocol'
-import type { Host } from '../../core/host.ts'
+import type { Host } from '../../core/index.ts'
 import type { StoredEvent } from '../../core/session-store.ts'
 
 const pageSize = 1000

@@ -7,7 +7,7 @@ import {
   type SessionView,
   type UnknownEvent,
 } from '@parley/protocol'
-import type { Host } from '../../core/host.ts'
+import type { Host } from '../../core/index.ts'
 import type { StoredEvent } from '../../core/session-store.ts'
 import { incomingMessagesOf } from '../../transcripts/incoming-messages.ts'
 import { runEventsOf } from '../../transcripts/run-events.ts'

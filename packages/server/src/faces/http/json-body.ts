@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { ParleyError } from '@parley/protocol'
-import { deepest, isTooDeep } from '../../core/json-depth.ts'
+import { deepest, isTooDeep } from '../../core/index.ts'
 
 /** The body of a request as JSON. Refuses a body that is too large while it arrives, whatever its headers say. */
 export async function readJson(request: IncomingMessage, limit: number): Promise<unknown> {

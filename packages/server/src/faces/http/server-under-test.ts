@@ -1,7 +1,7 @@
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import { Writable } from 'node:stream'
 import { pino } from 'pino'
-import type { Host } from '../../core/host.ts'
+import type { Host } from '../../core/index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { type HttpServer, type ServeSettings, startServer } from './serve.ts'
 

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
-import type { Host } from '../../core/host.ts'
-import type { FeedBatch, FeedReader, FeedStart } from '../../core/session-feed.ts'
+import type { FeedBatch, FeedReader, FeedStart, Host } from '../../core/index.ts'
 
 /** Serves sessions as server-sent events. Owns the frames and the buffer of each reader; the feed owns the order. */
 export type EventStreams = {

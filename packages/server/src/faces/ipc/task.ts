@@ -12,9 +12,7 @@ import {
   type SessionState,
   type UnknownEvent,
 } from '@parley/protocol'
-import { hashOf } from '../../core/hash.ts'
-import type { Host } from '../../core/host.ts'
-import type { FeedBatch, FeedReader } from '../../core/session-feed.ts'
+import { type FeedBatch, type FeedReader, type Host, hashOf } from '../../core/index.ts'
 import type { AgentAbilities, TaskStatus } from './agent-calls.ts'
 import type { CheckedConfig, CheckedResponse } from './check-call.ts'
 import { joined, type PageMessage, PageMessages } from './page-messages.ts'

@@ -1,5 +1,5 @@
 import { ParleyError } from '@parley/protocol'
-import type { Host } from '../../core/host.ts'
+import type { Host } from '../../core/index.ts'
 import { messageChannel, type TaskMessage, type TaskStatus } from './agent-calls.ts'
 import type { CheckedCall, CheckedConfig } from './check-call.ts'
 import { Task } from './task.ts'

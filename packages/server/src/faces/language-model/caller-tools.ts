@@ -1,5 +1,5 @@
 import type { HostToolContent, HostToolResult } from '../../core/agent-adapter.ts'
-import type { HostTool, HostToolContext } from '../../core/host-tool.ts'
+import type { HostTool, HostToolContext } from '../../core/index.ts'
 import type { FunctionTool, ToolOutput } from './specification.ts'
 
 /** Passes a call to the caller; resolves with the caller's result. */

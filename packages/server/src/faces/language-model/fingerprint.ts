@@ -1,4 +1,4 @@
-import { hashOf } from '../../core/hash.ts'
+import { hashOf } from '../../core/index.ts'
 import { dataOf } from './file-data.ts'
 import type { AssistantPart, Content, FilePart, Message, TextPart, ToolOutput } from './specification.ts'
 

@@ -6,8 +6,7 @@ import {
   type SessionOptions,
   type SessionState,
 } from '@parley/protocol'
-import { hashOf } from '../../core/hash.ts'
-import type { Host } from '../../core/host.ts'
+import { type Host, hashOf } from '../../core/index.ts'
 import { SessionFacts } from '../../transcripts/session-facts.ts'
 import { type CallSettings, callSettings, inWords } from './call-settings.ts'
 import { type HandOver, hostResultOf, hostToolsOf } from './caller-tools.ts'

@@ -1,5 +1,5 @@
 import { ParleyError } from '@parley/protocol'
-import type { Host } from '../../core/host.ts'
+import type { Host } from '../../core/index.ts'
 import { type Begun, type DoorLimits, Histories, type SessionWishes } from './histories.ts'
 import { LanguageModelError, modelError } from './model-error.ts'
 import { Reply } from './reply.ts'

@@ -9,7 +9,7 @@ import {
 } from '@parley/protocol'
 import type { HostToolResult } from '../../core/agent-adapter.ts'
 
-import type { Host } from '../../core/host.ts'
+import type { Host } from '../../core/index.ts'
 import type { SessionFacts } from '../../transcripts/session-facts.ts'
 import { finishReasonOf, usageOf } from './finish.ts'
 import { abortError } from './model-error.ts'

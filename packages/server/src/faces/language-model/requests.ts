@@ -7,7 +7,7 @@ import {
   type PermissionScope,
   type QuestionRequest,
 } from '@parley/protocol'
-import type { Host } from '../../core/host.ts'
+import type { Host } from '../../core/index.ts'
 
 export type PermissionDecision = {
   readonly decision: 'allow' | 'deny'

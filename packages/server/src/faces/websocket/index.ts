@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { webSocketProtocol } from '@parley/protocol'
 import type { Logger } from 'pino'
 import { WebSocketServer } from 'ws'
-import type { Host } from '../../core/host.ts'
+import type { Host } from '../../core/index.ts'
 import { defaultOutboxLimits, type OutboxLimits } from './outbox.ts'
 import { changeFrame, Peer } from './peer.ts'
 

@@ -10,9 +10,14 @@ import {
 } from '@parley/protocol'
 import type { Logger } from 'pino'
 import type { WebSocket } from 'ws'
-import type { Host, SessionChange } from '../../core/host.ts'
-import { deepest, isTooDeep } from '../../core/json-depth.ts'
-import type { FeedBatch, FeedReader } from '../../core/session-feed.ts'
+import {
+  deepest,
+  type FeedBatch,
+  type FeedReader,
+  type Host,
+  isTooDeep,
+  type SessionChange,
+} from '../../core/index.ts'
 import { encodeFrames } from './encode.ts'
 import { Outbox, type OutboxLimits } from './outbox.ts'
 

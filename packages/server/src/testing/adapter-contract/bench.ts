@@ -13,8 +13,7 @@ import {
   type SessionEvent,
 } from '@parley/protocol'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
-import type { Host, HostOptions } from '../../core/host.ts'
-import type { EncodedItem } from '../../core/session-feed.ts'
+import type { EncodedItem, Host, HostOptions } from '../../core/index.ts'
 import type { SessionStore } from '../../core/session-store.ts'
 import { createHost } from '../../index.ts'
 import { expect } from '../peers.ts'

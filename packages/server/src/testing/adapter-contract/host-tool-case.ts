@@ -1,7 +1,7 @@
 import { hostToolName } from '@parley/protocol'
 import { z } from 'zod'
 import type { HostToolContent } from '../../core/agent-adapter.ts'
-import type { HostToolContext } from '../../core/host-tool.ts'
+import type { HostToolContext } from '../../core/index.ts'
 import { defineTool } from '../../tools/define-tool.ts'
 import { expect } from '../peers.ts'
 import type { Bench, BenchSession, Turn } from './bench.ts'

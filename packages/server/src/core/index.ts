@@ -1,0 +1,16 @@
+/**
+ * The interface of core for the other folders, beside its ports agent-adapter.ts, session-store.ts and device-store.ts.
+ * All other files of core are internal.
+ */
+export type { AgentKeeper } from './agent-keeper.ts'
+export { type AgentInstaller, unknownAgent } from './agent-list.ts'
+export { type Clock, type Ids, systemClock } from './clock.ts'
+export type { EventsOptions, FeedOptions } from './feed-loop.ts'
+export { hashOf, sessionIdFrom } from './hash.ts'
+export { createCoreHost, type Host, type HostOptions, type SessionChange } from './host.ts'
+export { bothObservers, type HostObserver } from './host-observer.ts'
+export { type HostTool, type HostToolContext, nameProblem, type TemporaryFolders } from './host-tool.ts'
+export { deepest, isTooDeep } from './json-depth.ts'
+export { defaultLimits, type Limits } from './limits.ts'
+export type { EncodedItem, FeedBatch, FeedReader, FeedStart, FollowFrom } from './session-feed.ts'
+export { numbered } from './session-log.ts'

@@ -9,7 +9,7 @@ import { Announcer } from '../parts/announcer.tsx'
 import { BackToSessions } from '../parts/back-to-sessions.tsx'
 import { ConnectionNote } from '../parts/connection-note.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { lazyPart, Part } from '../parts/lazy-part.tsx'
+import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { AllSessions, Problem } from '../parts/problem.tsx'
 import { Toasts } from '../parts/toasts.tsx'
 import { showInTab } from '../session-data/news.ts'
@@ -68,13 +68,13 @@ export function App() {
         </div>
       </main>
       {shown === 'palette' && (
-        <Part of={palettePart} frame={inDialog('Command palette', close)}>
+        <Lazy part={palettePart} frame={inDialog('Command palette', close)}>
           {(Palette) => <Palette onClose={close} />}
-        </Part>
+        </Lazy>
       )}
       {shown === 'keys' && (
         <Dialog label="Keyboard shortcuts" className="w-[min(46rem,calc(100vw-1.5rem))]!" onClose={close}>
-          <Part of={keysPart}>{(KeysDialog) => <KeysDialog onClose={close} />}</Part>
+          <Lazy part={keysPart}>{(KeysDialog) => <KeysDialog onClose={close} />}</Lazy>
         </Dialog>
       )}
       <Announcer />
@@ -88,15 +88,15 @@ function Place({ route }: { route: Route }) {
       return <SessionPage id={route.id} />
     case 'inbox':
       return (
-        <Part key="inbox" of={inboxPage} frame={withWayBack}>
+        <Lazy key="inbox" part={inboxPage} frame={withWayBack}>
           {(InboxPage) => <InboxPage />}
-        </Part>
+        </Lazy>
       )
     case 'import':
       return (
-        <Part key="import" of={importPage} frame={withWayBack}>
+        <Lazy key="import" part={importPage} frame={withWayBack}>
           {(ImportPage) => <ImportPage />}
-        </Part>
+        </Lazy>
       )
     case 'nowhere':
       return (
@@ -106,9 +106,9 @@ function Place({ route }: { route: Route }) {
       )
     case 'settings':
       return (
-        <Part key="settings" of={settingsPage} frame={withWayBack}>
+        <Lazy key="settings" part={settingsPage} frame={withWayBack}>
           {(SettingsPage) => <SettingsPage section={route.section} />}
-        </Part>
+        </Lazy>
       )
     default:
       return <StartPage />

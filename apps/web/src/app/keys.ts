@@ -1,8 +1,7 @@
-import { isEditable, wasWriting } from '../base/focus.ts'
-import { focusPrompt } from '../base/focus-prompt.ts'
+import { focusPrompt, isEditable, wasTyping } from '../base/focus.ts'
 import { pageDialog } from '../base/page-dialog.ts'
 import { currentRoute, go } from '../base/route.ts'
-import { noteUnused, pressOnCard } from '../request/card-keys.ts'
+import { handleCardKey, noteUnusedKey } from '../request/card-keys.ts'
 import { sessions } from '../session-data/session-list.ts'
 
 /** The keys of the page. A key with a modifier works everywhere, the others only outside editable fields. */
@@ -16,10 +15,10 @@ export function startKeys(): () => void {
     }
     if (event.ctrlKey || event.metaKey || event.altKey || isEditable(event.target)) return
     if (document.querySelector('dialog[open], [popover]:popover-open')) return
-    if (wasWriting()) return noteUnused(event)
-    if (pressOnCard(event)) return event.preventDefault()
+    if (wasTyping()) return noteUnusedKey(event)
+    if (handleCardKey(event)) return event.preventDefault()
     const action = isInPanel(event.target) ? undefined : plain[event.key]
-    if (!action) return noteUnused(event)
+    if (!action) return noteUnusedKey(event)
     event.preventDefault()
     action()
   }

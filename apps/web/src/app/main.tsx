@@ -19,7 +19,7 @@ import { watchSignOut } from '../session-data/sign-out.ts'
 import { keepWaiting } from '../session-data/waiting-list.ts'
 import { App } from './app.tsx'
 import './style.css'
-import { deleteLeftBehind } from '../sessions/deleting.ts'
+import { finishDeletions } from '../sessions/deleting.ts'
 
 applyTheme()
 if (location.pathname === '/open') void import('../sign-in/sign-in-page.tsx').then(show)
@@ -39,7 +39,7 @@ function start(): void {
   keepWaiting()
   startNews()
   sendLeftBehind()
-  deleteLeftBehind()
+  finishDeletions()
   watchAnswers()
   keepPage()
   watchSignOut()

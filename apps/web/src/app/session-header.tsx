@@ -12,29 +12,29 @@ import { lazyPart } from '../parts/lazy-part.tsx'
 import { Link } from '../parts/link.tsx'
 import { Menu } from '../parts/menu.tsx'
 import { useKnownSession } from '../session-data/known-session.ts'
-import { offerDoings } from '../session-data/session-actions.ts'
-import { usePart, useStatePart } from '../session-data/session-context.tsx'
+import { registerSessionActions } from '../session-data/session-actions.ts'
+import { useSessionState, useSnapshot } from '../session-data/session-context.tsx'
 import { RenameField } from '../sessions/session-row.tsx'
 
 const sessionMenu = lazyPart(() => import('./session-menu.tsx'))
 
 export function SessionHeader({ onFind }: { onFind: () => void }) {
   const [renaming, setRenaming] = useState(false)
-  const id = useStatePart((state) => state.id)
-  const title = useStatePart((state) => state.title)
+  const id = useSessionState((state) => state.id)
+  const title = useSessionState((state) => state.title)
   const known = useKnownSession()
   const { agent: agentId, cwd } = known
-  const archived = useStatePart((state) => state.archived)
-  const version = useStatePart((state) => state.connection?.agentVersion)
-  const credential = useStatePart((state) => state.connection?.credential)
-  const background = useStatePart((state) => runningInBackground(state).length)
-  const planned = useStatePart((state) => state.plan.length + state.tasks.length > 0)
-  const status = usePart((snapshot) => snapshot.status)
+  const archived = useSessionState((state) => state.archived)
+  const version = useSessionState((state) => state.connection?.agentVersion)
+  const credential = useSessionState((state) => state.connection?.credential)
+  const background = useSessionState((state) => runningInBackground(state).length)
+  const planned = useSessionState((state) => state.plan.length + state.tasks.length > 0)
+  const status = useSnapshot((snapshot) => snapshot.status)
   const agentName = useAgentName(agentId)
   const head = useRef<HTMLElement>(null)
   useFocusBack(renaming, () => head.current?.querySelector<HTMLElement>('[aria-haspopup=menu]'))
   useFocusFromPanel(head)
-  useEffect(() => offerDoings({ find: onFind, rename: () => setRenaming(true) }))
+  useEffect(() => registerSessionActions({ find: onFind, rename: () => setRenaming(true) }))
   return (
     <header ref={head} className="flex min-h-12 items-center gap-1 border-b border-line px-3 max-md:px-1">
       <Link

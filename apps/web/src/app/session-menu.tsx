@@ -17,24 +17,24 @@ import { useStore } from '../base/store.ts'
 import type { OpenMenu } from '../parts/menu.tsx'
 import MenuList, { type MenuEntry } from '../parts/menu-list.tsx'
 import { toast, toastError } from '../parts/toasts.tsx'
-import { useStatePart } from '../session-data/session-context.tsx'
+import { useSessionState } from '../session-data/session-context.tsx'
 import { exportEntry } from '../sessions/export-entry.tsx'
-import { keepingEntries } from '../sessions/keeping-entries.tsx'
+import { lifecycleEntries } from '../sessions/keeping-entries.tsx'
 
 type Props = OpenMenu & { onRename: () => void; onFind: () => void }
 
 export default function SessionMenu({ onRename, onFind, ...menu }: Props) {
-  const id = useStatePart((state) => state.id)
-  const title = useStatePart((state) => state.title)
-  const pinned = useStatePart((state) => state.pinned)
-  const archived = useStatePart((state) => state.archived)
-  const connected = useStatePart((state) => state.connected)
-  const cwd = useStatePart((state) => state.cwd)
-  const agent = useAgent(useStatePart((state) => state.agent))
+  const id = useSessionState((state) => state.id)
+  const title = useSessionState((state) => state.title)
+  const pinned = useSessionState((state) => state.pinned)
+  const archived = useSessionState((state) => state.archived)
+  const connected = useSessionState((state) => state.connected)
+  const cwd = useSessionState((state) => state.cwd)
+  const agent = useAgent(useSessionState((state) => state.agent))
   const all = useStore(preferences, (state) => state.expandAll)
   const run = (work: Promise<unknown>) => void work.catch(toastError)
   const fork = async () => go({ name: 'session', id: (await client.fork(id)).sessionId })
-  const { pin, archiving, remove } = keepingEntries({ id, title, pinned, archived })
+  const { pin, archiving, remove } = lifecycleEntries({ id, title, pinned, archived })
   const entries: (MenuEntry | false | undefined)[] = [
     { label: 'Rename', icon: <Pencil size={14} />, onSelect: onRename },
     { label: 'Find', icon: <Search size={14} />, onSelect: onFind },

@@ -13,7 +13,7 @@ import { AllSessions, Problem } from '../parts/problem.tsx'
 import { useUnansweredFirst } from '../request/kept-answers.ts'
 import { fetchCards, RequestCard } from '../request/request-card.tsx'
 import { markSeen } from '../session-data/seen.ts'
-import { SessionProvider, usePart, useStatePart } from '../session-data/session-context.tsx'
+import { SessionProvider, useSessionState, useSnapshot } from '../session-data/session-context.tsx'
 import { useStopTurn } from '../session-data/stop-turn.ts'
 import { Timeline } from '../timeline/timeline.tsx'
 import { SessionHeader } from './session-header.tsx'
@@ -29,9 +29,9 @@ export function SessionPage({ id }: { id: string }) {
 
 function Session() {
   const [finding, setFinding] = useState(false)
-  const status = usePart((snapshot) => snapshot.status)
-  const error = usePart((snapshot) => snapshot.error)
-  const loaded = useStatePart((state) => state.seq > 0)
+  const status = useSnapshot((snapshot) => snapshot.status)
+  const error = useSnapshot((snapshot) => snapshot.error)
+  const loaded = useSessionState((state) => state.seq > 0)
   const panel = useStore(preferences, (state) => state.sidePanel)
   useEffect(fetchMarkdown, [])
   useEffect(fetchDiffs, [])
@@ -81,10 +81,10 @@ const fitting =
 
 /** Open requests, the queue and the composer, always in view. */
 function Dock() {
-  const requests = useStatePart((state) => state.requests)
-  const id = useStatePart((state) => state.id)
-  const agent = useStatePart((state) => state.agent)
-  const cwd = useStatePart((state) => state.cwd)
+  const requests = useSessionState((state) => state.requests)
+  const id = useSessionState((state) => state.id)
+  const agent = useSessionState((state) => state.agent)
+  const cwd = useSessionState((state) => state.cwd)
   const { open, answered } = useUnansweredFirst(requests)
   const [first, ...others] = open
   useEffect(() => {
@@ -142,7 +142,7 @@ function useFindKey(setFinding: (open: boolean) => void): void {
 /** Escape stops the turn, except in a field or a panel, which handle the key themselves. An open find bar closes first. */
 function useStopKey(finding: boolean, setFinding: (open: boolean) => void): void {
   const stop = useStopTurn()
-  const running = useStatePart((state) => state.turn !== undefined && !state.turn.interrupted)
+  const running = useSessionState((state) => state.turn !== undefined && !state.turn.interrupted)
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       if (event.key !== 'Escape' || event.defaultPrevented || event.isComposing || event.repeat) return
@@ -158,9 +158,9 @@ function useStopKey(finding: boolean, setFinding: (open: boolean) => void): void
 }
 
 function useSeenHere(): void {
-  const id = useStatePart((state) => state.id)
+  const id = useSessionState((state) => state.id)
   // A working session does not count as unread, so it is not marked as seen with every event.
-  const updatedAt = useStatePart((state) => (state.status === 'working' ? 0 : state.updatedAt))
+  const updatedAt = useSessionState((state) => (state.status === 'working' ? 0 : state.updatedAt))
   useEffect(() => {
     const see = () => {
       if (!document.hidden && updatedAt > 0) markSeen(id, updatedAt)
@@ -180,8 +180,8 @@ const turnEnds: Record<TurnOutcome, string> = {
 
 /** Announces the end of a turn that was running on this page. */
 function useTurnNews(): void {
-  const turnId = useStatePart((state) => state.turn?.turnId)
-  const outcome = useStatePart((state) => state.lastTurn?.outcome)
+  const turnId = useSessionState((state) => state.turn?.turnId)
+  const outcome = useSessionState((state) => state.lastTurn?.outcome)
   const [ran, setRan] = useState(turnId)
   useEffect(() => {
     if (turnId === ran) return

@@ -2,7 +2,7 @@ import { X } from 'lucide-react'
 import { type CSSProperties, useEffect } from 'react'
 import { type Preferences, prefer } from '../base/preferences.ts'
 import { IconButton } from '../parts/button.tsx'
-import { lazyPart, Part } from '../parts/lazy-part.tsx'
+import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { PanelEdge, usePanelWidth } from './panel-width.tsx'
 
 const lazyPanels = {
@@ -62,9 +62,13 @@ export function SidePanel({ panel }: { panel: Exclude<Preferences['sidePanel'], 
         </IconButton>
       </header>
       <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={-1}>
-        <Part key={panel} of={lazyPanels[panel]} waiting={<p className="p-4 text-sm text-faint">Loading…</p>}>
+        <Lazy
+          key={panel}
+          part={lazyPanels[panel]}
+          waiting={<p className="p-4 text-sm text-faint">Loading…</p>}
+        >
           {(Panel) => <Panel />}
-        </Part>
+        </Lazy>
       </div>
     </aside>
   )

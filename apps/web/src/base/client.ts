@@ -2,15 +2,15 @@ import { createClient } from '@parley/client'
 import { useSyncExternalStore } from 'react'
 import { accessToken } from './device.ts'
 
-const takenListeners = new Set<() => void>()
+const acceptedListeners = new Set<() => void>()
 
 /** Calls the listener whenever the server has accepted a command or a write request. */
-export function onTaken(listener: () => void): void {
-  takenListeners.add(listener)
+export function onAccepted(listener: () => void): void {
+  acceptedListeners.add(listener)
 }
 
-function taken(): void {
-  for (const listener of takenListeners) listener()
+function notifyAccepted(): void {
+  for (const listener of acceptedListeners) listener()
 }
 
 /** The page's only connection to the server. The device key of this browser signs it in. */
@@ -20,13 +20,13 @@ export const client = createClient({
   token: accessToken,
   async fetch(input, init) {
     const response = await fetch(input, init)
-    if (response.ok && (init?.method ?? 'GET') !== 'GET') taken()
+    if (response.ok && (init?.method ?? 'GET') !== 'GET') notifyAccepted()
     return response
   },
 })
 
 client.socket.onFrame((frame) => {
-  if (frame.type === 'receipt' && !frame.error) taken()
+  if (frame.type === 'receipt' && !frame.error) notifyAccepted()
 })
 
 const subscribe = (listener: () => void) => client.socket.onStatus(listener)

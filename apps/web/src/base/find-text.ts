@@ -1,9 +1,9 @@
 import { createStore, useStore } from './store.ts'
 
 /** The search text of the find bar, in lower case; empty without a search. */
-export const finding = createStore('')
+export const findText = createStore('')
 
 /** Whether the text contains the search text. Collapsed content that does is shown. */
-export function useIsWanted(text: string): boolean {
-  return useStore(finding, (wanted) => wanted !== '' && text.toLowerCase().includes(wanted))
+export function useMatchesFind(text: string): boolean {
+  return useStore(findText, (wanted) => wanted !== '' && text.toLowerCase().includes(wanted))
 }

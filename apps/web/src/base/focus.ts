@@ -1,19 +1,34 @@
 import { type RefObject, useEffect, useLayoutEffect, useRef } from 'react'
-import { promptField } from './focus-prompt.ts'
+
+/** True with a hardware keyboard. On a touch device Enter breaks the line, and focusing a field opens the keyboard. */
+export const hasKeyboard = () => !matchMedia('(pointer: coarse)').matches
 
 export const lacksFocus = () => document.activeElement === null || document.activeElement === document.body
 
 /** Focuses the search field of the session list. Not on touch devices, where the keyboard would cover the list. */
 export function focusSearch(): void {
-  if (matchMedia('(pointer: coarse)').matches) return
+  if (!hasKeyboard()) return
   document.querySelector<HTMLElement>('nav input[type=search]')?.focus()
 }
 
+/** The prompt field, of a session or of a new one. */
+export const promptField = () =>
+  document.querySelector<HTMLTextAreaElement>('main textarea[aria-label=Prompt]')
+
+export function focusPrompt(): void {
+  promptField()?.focus()
+}
+
+/** Focuses a field with the caret at the end of its text. */
+export function focusAtEnd(field: HTMLTextAreaElement | null): void {
+  field?.focus({ preventScroll: true })
+  field?.setSelectionRange(field.value.length, field.value.length)
+}
+
 /** Focuses the prompt field, or the main area if there is none or on touch devices, where the keyboard would open. */
-export function focusPlace(): void {
+export function focusMain(): void {
   const prompt = promptField()
-  const touched = matchMedia('(pointer: coarse)').matches
-  const place = prompt && !touched ? prompt : document.querySelector<HTMLElement>('main')
+  const place = prompt && hasKeyboard() ? prompt : document.querySelector<HTMLElement>('main')
   place?.focus({ preventScroll: true })
 }
 
@@ -30,22 +45,22 @@ let leftWritingAt = Number.NEGATIVE_INFINITY
 const writingMs = 1500
 
 /** True shortly after an editable field was removed while it had the focus: the next part must not receive the keys. */
-export const wasWriting = () => performance.now() < leftWritingAt + writingMs
+export const wasTyping = () => performance.now() < leftWritingAt + writingMs
 
-/** When the part is removed with the focus in it, its replacement may take the focus; otherwise `focusPlace` does. */
-export function useFocusLeft(part: RefObject<HTMLElement | null>): void {
+/** When the part is removed with the focus in it, its replacement may take the focus; otherwise `focusMain` does. */
+export function useFocusFallback(part: RefObject<HTMLElement | null>): void {
   useLayoutEffect(() => {
     const element = part.current
     return () => {
       if (!element?.contains(document.activeElement)) return
       if (isEditable(document.activeElement)) leftWritingAt = performance.now()
       // The replacement takes the focus first, if it wants it.
-      requestAnimationFrame(() => setTimeout(() => lacksFocus() && focusPlace()))
+      requestAnimationFrame(() => setTimeout(() => lacksFocus() && focusMain()))
     }
   }, [part])
 }
 
-export function isWritten(target: unknown): boolean {
+export function isFilledField(target: unknown): boolean {
   return isEditable(target) && (target as Partial<HTMLTextAreaElement>).value !== ''
 }
 

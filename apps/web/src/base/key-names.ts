@@ -7,6 +7,6 @@ export function keyName(key: string): string {
 }
 
 /** Replaces the key names within a text such as "Find (Ctrl+F)". */
-export function withKeys(words: string): string {
-  return onMac ? words.replace(/\b(Ctrl|Shift)\+/g, (_, key: string) => keyName(key)) : words
+export function withKeys(text: string): string {
+  return onMac ? text.replace(/\b(Ctrl|Shift)\+/g, (_, key: string) => keyName(key)) : text
 }

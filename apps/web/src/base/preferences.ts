@@ -1,4 +1,4 @@
-import { ask } from './focus-claim.ts'
+import { claimFocus } from './focus-claim.ts'
 import { createKeptStore } from './kept-store.ts'
 
 export type Theme = 'system' | 'light' | 'dark'
@@ -34,7 +34,7 @@ export const preferences = createKeptStore<Preferences>('preferences', {
 
 export function prefer(change: Partial<Preferences>): void {
   // A panel that is restored by a reload was not asked for and does not take the focus.
-  if (change.sidePanel) ask(change.sidePanel)
+  if (change.sidePanel) claimFocus(change.sidePanel)
   preferences.set((before) => ({ ...before, ...change }))
 }
 

@@ -10,8 +10,16 @@ export type Route =
   /** `seq`: the block that the link points to, by the `seq` of its first event. */
   | { readonly name: 'session'; readonly id: string; readonly seq?: number }
 
-export const settingsSections = ['agents', 'permissions', 'appearance', 'keys', 'browser'] as const
-export type SettingsSection = (typeof settingsSections)[number]
+/** The settings sections in the order of their tabs, with their names. */
+export const sectionNames = {
+  agents: 'Agents',
+  permissions: 'Rules and trust',
+  appearance: 'Appearance',
+  keys: 'Keyboard',
+  browser: 'Browsers',
+}
+export type SettingsSection = keyof typeof sectionNames
+export const settingsSections = Object.keys(sectionNames) as SettingsSection[]
 
 export function routeOf({ pathname, hash }: { pathname: string; hash: string }): Route {
   const [first, second] = pathname.split('/').filter((part) => part !== '')

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import {
   type Answering,
   answerWords,
-  outcomeWords,
+  outcomeText,
   questionNote,
   requestWords,
   settledWords,
@@ -88,7 +88,7 @@ it('describes the outcome of a permission', () => {
   ) => {
     const resolution = { requestId: 'req_1', outcome, by: 'person' as const, ...rest }
     const request = { kind, input: { command: 'rm' } }
-    return outcomeWords({ type: 'permission', request, resolution } as BlockOf<'permission'>, resolution)
+    return outcomeText({ type: 'permission', request, resolution } as BlockOf<'permission'>, resolution)
   }
   expect(words('cancelled', { by: 'turn-end' })).toBe('Not answered: the turn stopped')
   expect(words('allowed', { scope: 'session' })).toBe('Allowed for this session by you')

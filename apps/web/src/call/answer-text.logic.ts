@@ -49,7 +49,7 @@ export function settledWords(outcome: unknown): string {
 const allowedFor = { once: 'once', session: 'for this session', project: 'in this folder', always: 'always' }
 
 /** The final outcome of a permission. */
-export function outcomeWords(block: BlockOf<'permission'>, resolution: PermissionResolution): string {
+export function outcomeText(block: BlockOf<'permission'>, resolution: PermissionResolution): string {
   const { outcome, scope, by, message, input, carriedFrom } = resolution
   if (outcome === 'cancelled') return 'Not answered: the turn stopped'
   if (outcome === 'expired') return 'Expired without an answer'

@@ -1,5 +1,5 @@
 import type { BlockOf, Diff, OpenToolCall, ToolContent } from '@parley/protocol'
-import { useIsWanted } from '../base/find-text.ts'
+import { useMatchesFind } from '../base/find-text.ts'
 import { visible } from '../base/format.logic.ts'
 import { TerminalText } from '../parts/code/terminal-text.tsx'
 import { DiffList, DiffView } from '../parts/diff/diff-view.tsx'
@@ -53,7 +53,7 @@ function CallInput({ call, diffs }: { call: Call; diffs: readonly Diff[] }) {
 }
 
 function JsonInput({ json }: { json: string }) {
-  const isWanted = useIsWanted(json)
+  const isWanted = useMatchesFind(json)
   return (
     <details className="text-xs" open={isWanted}>
       <summary className="flex w-fit items-center rounded text-soft hover:text-ink pointer-coarse:min-h-11">

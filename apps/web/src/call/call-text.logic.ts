@@ -113,13 +113,13 @@ export function planOf(input: unknown): string | undefined {
 export function asJson(value: unknown): string {
   try {
     const text = JSON.stringify(value) ?? ''
-    return depthOf(text) > deepestIndented ? text : (JSON.stringify(value, null, 2) ?? text)
+    return depthOf(text) > maxIndentedDepth ? text : (JSON.stringify(value, null, 2) ?? text)
   } catch {
     return '(cannot be shown)'
   }
 }
 
-const deepestIndented = 40
+const maxIndentedDepth = 40
 
 function depthOf(json: string): number {
   let deepest = 0

@@ -1,6 +1,6 @@
 import type { BlockOf } from '@parley/protocol'
 import { CircleCheck, CircleSlash, Hand } from 'lucide-react'
-import { outcomeWords } from './answer-text.logic.ts'
+import { outcomeText } from './answer-text.logic.ts'
 
 /** The outcome of a permission, below its call. Nothing is shown if a mode or rule allowed it. */
 export function RequestOutcome({ block }: { block: BlockOf<'permission'> }) {
@@ -17,7 +17,7 @@ export function RequestOutcome({ block }: { block: BlockOf<'permission'> }) {
   return (
     <p className={`flex items-center gap-1.5 pl-8 text-xs ${allowed ? 'text-faint' : 'text-wait'}`}>
       {allowed ? <CircleCheck size={12} aria-hidden /> : <CircleSlash size={12} aria-hidden />}
-      {outcomeWords(block, resolution)}
+      {outcomeText(block, resolution)}
     </p>
   )
 }

@@ -6,8 +6,8 @@ import { useStore } from '../base/store.ts'
 import { submit } from '../composer/outbox.ts'
 import { Button, IconButton } from '../parts/button.tsx'
 import { DiffCount } from '../parts/diff/diff-count.tsx'
-import { useSessionId, useStatePart } from '../session-data/session-context.tsx'
-import { promptOf } from './comments.logic.ts'
+import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
+import { commentsPrompt } from './comments.logic.ts'
 import { commentsOf } from './comments.ts'
 import { FileChanges } from './file-changes.tsx'
 import { FileList } from './file-list.tsx'
@@ -53,7 +53,7 @@ export default function ChangesPanel() {
           <p className="px-4 py-3 text-sm text-soft">There are too many files to show all of them.</p>
         )}
       </div>
-      <Remarks />
+      <UnsentComments />
     </div>
   )
 }
@@ -120,7 +120,7 @@ type Since = { readonly chosen: 'commit' | 'start'; readonly base: string; reado
 
 /** What the changes are compared with. A session created outside a repository has no start commit to compare with. */
 function useSince(): Since {
-  const start = useStatePart((state) => state.startCommit)
+  const start = useSessionState((state) => state.startCommit)
   const wanted = useStore(preferences, (state) => state.changesSince)
   const chosen = start === undefined ? 'commit' : wanted
   return { chosen, base: chosen === 'start' && start ? start : 'HEAD', canChoose: start !== undefined }
@@ -142,13 +142,13 @@ function Since({ since, noCommit }: { since: Since; noCommit: boolean }) {
   )
 }
 
-function Remarks() {
+function UnsentComments() {
   const sessionId = useSessionId()
   const store = commentsOf(sessionId)
   const { comments } = useStore(store)
   if (comments.length === 0) return null
   const send = () => {
-    submit({ sessionId, delivery: 'queue', parts: [{ type: 'text', text: promptOf(comments) }] })
+    submit({ sessionId, delivery: 'queue', parts: [{ type: 'text', text: commentsPrompt(comments) }] })
     store.set({ comments: [] })
   }
   return (

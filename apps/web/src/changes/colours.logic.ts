@@ -1,6 +1,6 @@
 import type { TokenLines } from '../parts/code/highlight.worker.ts'
 import { type Language, languageNamed } from '../parts/code/languages.ts'
-import { type DiffLine, type Hunk, lineWords } from '../parts/diff/lines.logic.ts'
+import { type DiffLine, type Hunk, lineText } from '../parts/diff/lines.logic.ts'
 
 const byEnding = new Map([
   ['cc', 'cpp'],
@@ -28,7 +28,7 @@ export function sidesOf(hunks: readonly Hunk[]): Sides {
   const all = hunks.flatMap(({ lines }) => lines)
   const side = (lines: readonly DiffLine[]) => ({
     lines,
-    code: lines.map(({ text }) => lineWords(text)).join('\n'),
+    code: lines.map(({ text }) => lineText(text)).join('\n'),
   })
   const gone = all.some(({ type }) => type === 'removed')
   return {

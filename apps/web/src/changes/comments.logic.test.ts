@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Comment, promptOf, withComment } from './comments.logic.ts'
+import { type Comment, commentsPrompt, withComment } from './comments.logic.ts'
 
 const comment = (path: string, line: number, text: string, side: Comment['side'] = 'after'): Comment => ({
   path,
@@ -19,14 +19,14 @@ describe('comments on changes', () => {
   })
 
   it('become one prompt, sorted by file and line', () => {
-    const text = promptOf([
+    const text = commentsPrompt([
       comment('b.ts', 1, 'last'),
       comment('a.ts', 9, 'two\nlines'),
       comment('a.ts', 2, 'first', 'before'),
     ])
     expect(text).toBe(
       [
-        'Please address these remarks on your changes:',
+        'Please address these comments on your changes:',
         '',
         '- a.ts:2 (removed line)',
         '  >   code 2',

@@ -27,12 +27,12 @@ export function withComment(comments: readonly Comment[], comment: Comment): rea
 }
 
 /** All comments as one prompt, sorted by file and line. */
-export function promptOf(comments: readonly Comment[]): string {
+export function commentsPrompt(comments: readonly Comment[]): string {
   const sorted = comments.toSorted((a, b) => (a.path === b.path ? a.line - b.line : a.path < b.path ? -1 : 1))
   const lines = sorted.map(({ path, line, side, quote, text }) => {
     const where = `${path}:${line}${side === 'before' ? ' (removed line)' : ''}`
     const code = quote.trim() === '' ? '' : `\n  > ${quote.trimEnd().slice(0, 200)}\n`
     return `- ${where}${code}\n  ${text.trim().replaceAll('\n', '\n  ')}`
   })
-  return `Please address these remarks on your changes:\n\n${lines.join('\n\n')}`
+  return `Please address these comments on your changes:\n\n${lines.join('\n\n')}`
 }

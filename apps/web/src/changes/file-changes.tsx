@@ -19,18 +19,18 @@ export const letters = {
   untracked: 'A',
   conflicted: '!',
 }
-const mostLinesOpen = 500
+const maxLinesOpen = 500
 
 /** Whether a file is expanded at first. Generated, binary, deleted and large files are not. */
 export function opensAtFirst({ generated, binary, added, removed = 0, status }: FileChange): boolean {
   if (generated || binary || status === 'deleted') return false
   if (status === 'untracked' && added === undefined) return false
-  return (added ?? 0) + removed <= mostLinesOpen
+  return (added ?? 0) + removed <= maxLinesOpen
 }
 
 const headHeight = 33
 
-function guessOf({ binary, added = 8, removed = 0 }: FileChange): number {
+function estimatedHeight({ binary, added = 8, removed = 0 }: FileChange): number {
   return binary ? 0 : Math.min(400, (added + removed) * 19 + 20)
 }
 
@@ -62,7 +62,7 @@ export const FileChanges = memo(function FileChanges({
       aria-label={file.path}
       className="scroll-mt-9 border-b border-line [content-visibility:auto] pointer-coarse:scroll-mt-12"
       // The estimated height until the file is rendered for the first time; then the browser remembers the real one.
-      style={{ containIntrinsicBlockSize: `auto ${headHeight + (open ? guessOf(file) : 0)}px` }}
+      style={{ containIntrinsicBlockSize: `auto ${headHeight + (open ? estimatedHeight(file) : 0)}px` }}
     >
       <h3 className="sticky top-9 z-10 bg-side pointer-coarse:top-12">
         <button
@@ -132,7 +132,7 @@ function Patch({
     return () => controller.abort()
   }, [near, id, file.path, base, stamp])
   if (!patch) {
-    return <div ref={place} style={{ height: guessOf(file) }} />
+    return <div ref={place} style={{ height: estimatedHeight(file) }} />
   }
   if ('error' in patch) return <p className="px-3 py-2 text-sm text-bad">{patch.error}</p>
   return (

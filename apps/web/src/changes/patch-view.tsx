@@ -1,10 +1,10 @@
 import { MessageSquarePlus } from 'lucide-react'
 import { Fragment, memo, useMemo, useRef, useState } from 'react'
 import { plural } from '../base/format.logic.ts'
-import { type DiffLine, type DiffLines, type Hunk, lineWords } from '../parts/diff/lines.logic.ts'
+import { type DiffLine, type DiffLines, type Hunk, lineText } from '../parts/diff/lines.logic.ts'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
 import type { Colours } from './colours.logic.ts'
-import { RemarkForm, type Remarking, remarkOn, useRemarking } from './comment-form.tsx'
+import { type CommentEditor, CommentForm, commentRow, useCommentEditor } from './comment-form.tsx'
 import { type Place, placeOf, samePlace } from './comments.logic.ts'
 import { pairsOf } from './split.logic.ts'
 import { useColours } from './use-colours.ts'
@@ -16,12 +16,12 @@ type Props = { path: string; lines: DiffLines; split: boolean }
 /** The patch of one file, with comments between its lines. */
 export const PatchView = memo(function PatchView({ path, lines, split }: Props) {
   const [limit, setLimit] = useState(shownAtFirst)
-  const { editing, ...remarking } = useRemarking(path)
+  const { editing, ...editor } = useCommentEditor(path)
   const total = lines.hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0)
   const hunks = useMemo(() => cut(lines.hunks, limit), [lines, limit])
   const place = useRef<HTMLDivElement>(null)
   const colours = useColours(path, hunks, place)
-  const rows = { path, editing, ...remarking, split, colours }
+  const rows = { path, editing, ...editor, split, colours }
   const isShown = (place: Place) =>
     hunks.some((hunk) => hunk.lines.some((line) => samePlace(placeOf(line, path), place)))
   return (
@@ -58,7 +58,7 @@ export const PatchView = memo(function PatchView({ path, lines, split }: Props) 
           <p className="pb-1 text-xs text-soft">
             On line {editing.line}, which is not among the changes now:
           </p>
-          <RemarkForm editing={editing} {...remarking} />
+          <CommentForm editing={editing} {...editor} />
         </div>
       )}
       {total > limit && (
@@ -89,7 +89,7 @@ type RowsProps = {
   path: string
   split: boolean
   colours: Colours | undefined
-} & Remarking
+} & CommentEditor
 
 const signs = { added: '+', removed: '−', same: ' ' }
 
@@ -100,9 +100,9 @@ function StackedRows({ hunk, ...rest }: RowsProps) {
       <tr className={`group/line ${line.type}`}>
         <LineNumber line={line} path={rest.path} onEdit={rest.onEdit} />
         <td className="sign">{signs[line.type]}</td>
-        <td className="words">{wordsOf(line, rest.colours)}</td>
+        <td className="words">{lineContent(line, rest.colours)}</td>
       </tr>
-      {remarkOn(line, rest)}
+      {commentRow(line, rest)}
     </Fragment>
   ))
 }
@@ -115,8 +115,8 @@ function SplitRows({ hunk, ...rest }: RowsProps) {
         <HalfLine line={before} side="before" {...rest} />
         <HalfLine line={after} side="after" {...rest} />
       </tr>
-      {before?.type === 'removed' && remarkOn(before, rest)}
-      {after && remarkOn(after, rest)}
+      {before?.type === 'removed' && commentRow(before, rest)}
+      {after && commentRow(after, rest)}
     </Fragment>
   ))
 }
@@ -144,15 +144,15 @@ function HalfLine({
       )}
       <td className={`sign ${look}`}>{line.type === 'same' ? '' : signs[line.type]}</td>
       <td className={`words whitespace-pre-wrap! [overflow-wrap:anywhere] ${look}`}>
-        {wordsOf(line, colours)}
+        {lineContent(line, colours)}
       </td>
     </>
   )
 }
 
-function wordsOf(line: DiffLine, colours: Colours | undefined) {
+function lineContent(line: DiffLine, colours: Colours | undefined) {
   const tokens = colours?.get(line)
-  if (!tokens) return lineWords(line.text)
+  if (!tokens) return lineText(line.text)
   return tokens.map(([content, kind], place) =>
     kind === '' || kind === 'foreground' ? (
       content
@@ -173,7 +173,7 @@ function LineNumber({
 }: {
   line: DiffLine
   path: string
-  onEdit: Remarking['onEdit']
+  onEdit: CommentEditor['onEdit']
   look?: string
 }) {
   const number = line.after ?? line.before

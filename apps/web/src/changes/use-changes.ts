@@ -2,7 +2,7 @@ import type { Changes } from '@parley/protocol'
 import { startTransition, useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { client, useConnection } from '../base/client.ts'
 import { problemWords } from '../base/error-text.logic.ts'
-import { usePart, useSessionId } from '../session-data/session-context.tsx'
+import { useSessionId, useSnapshot } from '../session-data/session-context.tsx'
 import { type Stamps, stampsAfter } from './stamps.logic.ts'
 
 type Seen = { readonly changes?: Changes; readonly stamps: Stamps; readonly error?: string }
@@ -35,7 +35,7 @@ export function useChanges(base: string) {
     if (online && visible) return watch(id, (paths) => look.current(paths))
     return undefined
   }, [id, online, visible])
-  const ended = usePart((snapshot) => endedSteps(snapshot.view.timeline))
+  const ended = useSnapshot((snapshot) => endedSteps(snapshot.view.timeline))
   const first = useRef(true)
   // biome-ignore lint/correctness/useExhaustiveDependencies: each step that ended may have changed something
   useEffect(() => {

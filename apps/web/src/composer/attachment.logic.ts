@@ -4,9 +4,9 @@ import { type PromptPart, promptText } from '@parley/protocol'
 export type Attachment = { readonly id: number; readonly part: PromptPart; readonly size: number }
 
 /** The server accepts bodies of up to twelve megabytes, and base64 adds a third. */
-const mostBytes = 8_000_000
+const maxFileBytes = 8_000_000
 /** The limit for all attachments of a prompt. It leaves a megabyte for the text. */
-const mostTogether = 11 * 1024 * 1024
+const maxTotalBytes = 11 * 1024 * 1024
 const pictures = /^image\/(png|jpeg|gif|webp)$/
 
 export function isPicture(type: string): boolean {
@@ -69,8 +69,8 @@ export function apart(parts: readonly PromptPart[]): { text: string; rest: Promp
 /** Why a file does not fit with the attachments that are there already; undefined if it fits. */
 export function overflow(name: string, size: number, attached: readonly Attachment[]): string | undefined {
   const together = attached.reduce((sum, one) => sum + one.size, size)
-  if (together <= mostTogether) return undefined
-  return `${name} does not fit: a prompt can have ${mostBytes / 1_000_000} MB of attachments. Send it with the next one.`
+  if (together <= maxTotalBytes) return undefined
+  return `${name} does not fit: a prompt can have ${maxFileBytes / 1_000_000} MB of attachments. Send it with the next one.`
 }
 
 /** Why a file cannot be attached; undefined if it can. */
@@ -78,7 +78,7 @@ export function refusal(
   file: { readonly name: string; readonly type: string; readonly size: number },
   can: { readonly images: boolean; readonly files: boolean },
 ): string | undefined {
-  if (file.size > mostBytes) return `${file.name} is larger than ${mostBytes / 1_000_000} MB.`
+  if (file.size > maxFileBytes) return `${file.name} is larger than ${maxFileBytes / 1_000_000} MB.`
   if (isPicture(file.type)) return can.images ? undefined : 'This agent does not accept images.'
   return can.files ? undefined : 'This agent does not accept files. Mention the file with @ instead.'
 }

@@ -2,8 +2,8 @@ import type { Delivery } from '@parley/protocol'
 import { ArrowUp, CornerDownRight, ListPlus, Square } from 'lucide-react'
 import { withKeys } from '../base/key-names.ts'
 import { IconButton } from '../parts/button.tsx'
-import { lazyPart, Part } from '../parts/lazy-part.tsx'
-import { useStatePart } from '../session-data/session-context.tsx'
+import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
+import { useSessionState } from '../session-data/session-context.tsx'
 import { AttachButton } from './attach-button.tsx'
 import { SettingsRow } from './settings-row.tsx'
 
@@ -29,9 +29,9 @@ export function ComposerBar({
   onSend: (delivery: Delivery) => void
   onStop: () => void
 }) {
-  const usage = useStatePart((state) => state.usage)
-  const working = useStatePart((state) => state.turn !== undefined)
-  const interrupted = useStatePart((state) => state.turn?.interrupted ?? false)
+  const usage = useSessionState((state) => state.usage)
+  const working = useSessionState((state) => state.turn !== undefined)
+  const interrupted = useSessionState((state) => state.turn?.interrupted ?? false)
   return (
     <div className="@container flex items-center gap-0.5 px-1.5 pb-1.5 [@media(width<48rem)_and_(height>=38rem)]:flex-wrap">
       <AttachButton onFiles={onFiles} />
@@ -39,9 +39,9 @@ export function ComposerBar({
         <SettingsRow />
       </div>
       {usage && (
-        <Part of={lazyMeter} frame={() => null}>
+        <Lazy part={lazyMeter} frame={() => null}>
           {(Meter) => <Meter usage={usage} beside={canSteer && !empty ? 'much' : 'little'} />}
-        </Part>
+        </Lazy>
       )}
       <span className="ml-auto flex shrink-0 items-center gap-1">
         {canSteer && !empty && (

@@ -1,10 +1,9 @@
 import { type Delivery, pausedPrompts } from '@parley/protocol'
 import { type KeyboardEvent, useEffect, useMemo, useRef } from 'react'
 import { useAgent } from '../base/agents.ts'
-import { enterSends } from '../base/enter-sends.ts'
-import { focusAtEnd } from '../base/focus-prompt.ts'
+import { focusAtEnd, hasKeyboard } from '../base/focus.ts'
 import { useStore } from '../base/store.ts'
-import { useSessionId, useStatePart } from '../session-data/session-context.tsx'
+import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
 import { useStopTurn } from '../session-data/stop-turn.ts'
 import { promptParts } from './attachment.logic.ts'
 import { AttachmentChips, useAttachments } from './attachments.tsx'
@@ -24,18 +23,18 @@ export function Composer() {
   // Typing a letter renders only the field.
   const wordless = useStore(draft, (text) => text.trim() === '')
   const field = useRef<HTMLTextAreaElement>(null)
-  const working = useStatePart((state) => state.turn !== undefined)
-  const commands = useStatePart((state) => state.connection?.commands)
-  const agent = useAgent(useStatePart((state) => state.agent))
+  const working = useSessionState((state) => state.turn !== undefined)
+  const commands = useSessionState((state) => state.connection?.commands)
+  const agent = useAgent(useSessionState((state) => state.agent))
   const attachments = useAttachments(sessionId, agent)
   const findFiles = useMemo(() => filesOfSession(sessionId), [sessionId])
   const recall = useRecall(draft.set)
-  const isPaused = useStatePart((state) => pausedPrompts(state) > 0)
+  const isPaused = useSessionState((state) => pausedPrompts(state) > 0)
   const wasPaused = useStore(placeOf(sessionId), (place) => place.paused)
   // If no other prompt is paused, the queue is not paused any more.
   const goesBackPaused = isPaused && wasPaused
   const canSteer = working && (agent?.capabilities.steer ?? false)
-  const begun = useStatePart((state) => state.lastTurn !== undefined)
+  const begun = useSessionState((state) => state.lastTurn !== undefined)
   const empty = wordless && attachments.list.length === 0
 
   const send = (delivery: Delivery) => {
@@ -51,7 +50,7 @@ export function Composer() {
   const onKey = (event: KeyboardEvent): boolean => {
     const { key, shiftKey } = event
     if (key === 'Enter' && (event.metaKey || event.ctrlKey)) send(canSteer ? 'steer' : 'queue')
-    else if (key === 'Enter' && !shiftKey && enterSends()) send('queue')
+    else if (key === 'Enter' && !shiftKey && hasKeyboard()) send('queue')
     else if (key === 'Escape' && working) stop()
     else if (key === 'ArrowUp' && (draft.get() === '' || recall.active)) return recall.older()
     else if (key === 'ArrowDown' && recall.active) return recall.newer()
@@ -95,7 +94,7 @@ export function Composer() {
 function useFocusHere(field: React.RefObject<HTMLTextAreaElement | null>, sessionId: string): void {
   // biome-ignore lint/correctness/useExhaustiveDependencies: focused again when another session opens
   useEffect(() => {
-    if (!enterSends()) return
+    if (!hasKeyboard()) return
     const taken = document.activeElement?.closest('dialog, [data-testid=request], input')
     if (!taken) focusAtEnd(field.current)
   }, [sessionId])

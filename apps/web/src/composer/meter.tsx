@@ -1,6 +1,6 @@
 import type { SessionState } from '@parley/protocol'
 import { amount, dollars } from '../base/format.logic.ts'
-import { useStatePart } from '../session-data/session-context.tsx'
+import { useSessionState } from '../session-data/session-context.tsx'
 
 /** How full the context is and what the session has cost, as the agent reports it. The cost is shown if there is room. */
 export default function Meter({
@@ -10,7 +10,7 @@ export default function Meter({
   usage: NonNullable<SessionState['usage']>
   beside: 'much' | 'little'
 }) {
-  const paidBy = useStatePart((state) => state.connection?.credential)
+  const paidBy = useSessionState((state) => state.connection?.credential)
   const { used, window } = usage.context
   const share = window ? Math.min(1, used / window) : undefined
   const details = [

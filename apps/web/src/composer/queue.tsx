@@ -3,8 +3,8 @@ import { CloudOff, CornerDownRight, Send, X } from 'lucide-react'
 import { useConnection } from '../base/client.ts'
 import { plural, visible } from '../base/format.logic.ts'
 import { IconButton } from '../parts/button.tsx'
-import { lazyPart, Part } from '../parts/lazy-part.tsx'
-import { useSessionId, useStatePart } from '../session-data/session-context.tsx'
+import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
+import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
 import { type Outgoing, takeBack, useOutgoing } from './outbox.ts'
 
 const queuedPrompts = lazyPart(() => import('./queued-prompts.tsx'))
@@ -14,8 +14,8 @@ const none: readonly Prompt[] = []
 /** The queued prompts. Each can be moved earlier, withdrawn, or withdrawn for editing. */
 export function Queue() {
   const sessionId = useSessionId()
-  const queue = useStatePart((state) => state.queue)
-  const steers = useStatePart((state) => state.turn?.steers ?? none)
+  const queue = useSessionState((state) => state.queue)
+  const steers = useSessionState((state) => state.turn?.steers ?? none)
   const outgoing = useOutgoing(sessionId)
   const waits = queue.length + steers.length > 0
   if (!waits && outgoing.length === 0) return null
@@ -25,9 +25,9 @@ export function Queue() {
       className="mb-2 flex max-h-40 shrink-0 flex-col gap-1 overflow-y-auto px-1 max-md:max-h-28"
     >
       {waits && (
-        <Part of={queuedPrompts} frame={(inside) => <li>{inside}</li>}>
+        <Lazy part={queuedPrompts} frame={(inside) => <li>{inside}</li>}>
           {(QueuedPrompts) => <QueuedPrompts queue={queue} steers={steers} />}
-        </Part>
+        </Lazy>
       )}
       {outgoing.map((one) => (
         <OutgoingPrompt key={one.commandId} outgoing={one} />

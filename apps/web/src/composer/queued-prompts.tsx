@@ -2,12 +2,12 @@ import { type Prompt, pausedPrompts, promptText } from '@parley/protocol'
 import { ArrowUp, CornerDownRight, ListOrdered, Pause, Pencil, Play, X } from 'lucide-react'
 import { useEffect } from 'react'
 import { client } from '../base/client.ts'
-import { focusPrompt } from '../base/focus-prompt.ts'
+import { focusPrompt } from '../base/focus.ts'
 import { plural, visible } from '../base/format.logic.ts'
 import { announce } from '../parts/announcer.tsx'
 import { Button, IconButton } from '../parts/button.tsx'
 import { toastError } from '../parts/toasts.tsx'
-import { useSessionId, useStatePart } from '../session-data/session-context.tsx'
+import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
 import { putBack, type QueuePlace } from './draft.ts'
 
 /**
@@ -37,14 +37,14 @@ export default function QueuedPrompts({
 
 function PausedRow({ count }: { count: number }) {
   const sessionId = useSessionId()
-  const isRunning = useStatePart(({ turn }) => turn !== undefined && !turn.interrupted)
-  const words = `${isRunning ? '' : 'Stopped. '}${plural(count, 'prompt')} paused.`
+  const isRunning = useSessionState(({ turn }) => turn !== undefined && !turn.interrupted)
+  const label = `${isRunning ? '' : 'Stopped. '}${plural(count, 'prompt')} paused.`
   // biome-ignore lint/correctness/useExhaustiveDependencies: announced once, not again when a prompt is withdrawn
-  useEffect(() => announce(words), [])
+  useEffect(() => announce(label), [])
   return (
     <li className="sticky top-0 z-10 flex shrink-0 items-center gap-2 rounded-lg border border-wait-fill bg-card py-0.5 pr-1 pl-2.5 text-sm">
       <Pause size={14} aria-hidden className="shrink-0 text-wait" />
-      <span className="min-w-0 flex-1">{words}</span>
+      <span className="min-w-0 flex-1">{label}</span>
       <Button
         look="quiet"
         className="text-mark!"

@@ -1,10 +1,10 @@
 import { type Block, promptText } from '@parley/protocol'
 import { useState } from 'react'
-import { usePart } from '../session-data/session-context.tsx'
+import { useSnapshot } from '../session-data/session-context.tsx'
 
 /** Up and Down step through the prompts that were sent in this session. */
 export function useRecall(write: (text: string) => void) {
-  const timeline = usePart((snapshot) => snapshot.view.timeline, samePrompts)
+  const timeline = useSnapshot((snapshot) => snapshot.view.timeline, samePrompts)
   const [place, setPlace] = useState(-1)
   const sent = () => {
     const prompts = timeline

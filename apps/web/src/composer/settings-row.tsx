@@ -3,7 +3,7 @@ import { useAgent } from '../base/agents.ts'
 import { client } from '../base/client.ts'
 import { useModels } from '../base/models.ts'
 import { toastError } from '../parts/toasts.tsx'
-import { useSessionId, useStatePart } from '../session-data/session-context.tsx'
+import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
 import { chosenModel, effortName, effortsOf } from './model-choice.logic.ts'
 
 export const modeNames: Record<PermissionMode, string> = {
@@ -25,11 +25,11 @@ export const modeNotes: Record<PermissionMode, string> = {
 /** Mode, model and effort, where the next prompt is written. */
 export function SettingsRow() {
   const sessionId = useSessionId()
-  const agent = useAgent(useStatePart((state) => state.agent))
-  const requested = useStatePart((state) => state.requested)
-  const effective = useStatePart((state) => state.effective)
-  const connectedModel = useStatePart((state) => state.connection?.model)
-  const connectedModels = useStatePart((state) => state.connection?.models)
+  const agent = useAgent(useSessionState((state) => state.agent))
+  const requested = useSessionState((state) => state.requested)
+  const effective = useSessionState((state) => state.effective)
+  const connectedModel = useSessionState((state) => state.connection?.model)
+  const connectedModels = useSessionState((state) => state.connection?.models)
   const configure = (settings: SessionSettings) =>
     void client.configure(sessionId, settings).catch(toastError)
 

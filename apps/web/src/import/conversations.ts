@@ -11,18 +11,18 @@ export type Conversations = {
   readonly problems: readonly string[]
 }
 
-const nothing: Conversations = { found: [], asking: 0, problems: [] }
+const noConversations: Conversations = { found: [], asking: 0, problems: [] }
 
 /** The conversations of all installed agents that list them, added as each agent answers, the latest first. */
 export function useConversations(agents: readonly AgentInfo[]): Conversations {
   const here = agents.filter((agent) => agent.found && agent.conversations)
   const ids = here.map(({ id }) => id).join(' ')
-  const [conversations, setConversations] = useState(nothing)
+  const [conversations, setConversations] = useState(noConversations)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the ids stand for the agents
   useEffect(() => {
     const controller = new AbortController()
     const { signal } = controller
-    setConversations({ ...nothing, asking: here.length })
+    setConversations({ ...noConversations, asking: here.length })
     for (const agent of here) {
       void ask(agent, signal).then(({ found, problems }) => {
         if (signal.aborted) return

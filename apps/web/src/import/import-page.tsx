@@ -11,15 +11,15 @@ import { toastError } from '../parts/toasts.tsx'
 import { type Found, useConversations } from './conversations.ts'
 import { matching } from './matching.logic.ts'
 
-const atFirst = 50
+const initialLimit = 50
 
 /** The conversations in the agents' own histories, to read and continue here. */
 export default function ImportPage() {
   const { agents, status } = useAgents()
   const { found, asking, problems } = useConversations(agents)
-  const [words, setWords] = useState('')
-  const [most, setMost] = useState(atFirst)
-  const fitting = matching(found, words)
+  const [query, setQuery] = useState('')
+  const [limit, setLimit] = useState(initialLimit)
+  const fitting = matching(found, query)
   const looking = asking > 0 || status === 'asking' || status === 'unasked'
   return (
     <div className="h-full overflow-y-auto" tabIndex={-1}>
@@ -35,8 +35,8 @@ export default function ImportPage() {
         <input
           aria-label="Search conversations"
           placeholder="Search by title, folder or agent"
-          value={words}
-          onChange={(event) => setWords(event.target.value)}
+          value={query}
+          onChange={(event) => setQuery(event.target.value)}
           className="field mb-3 w-full pointer-coarse:min-h-11 pointer-coarse:text-base"
         />
         {problems.map((problem) => (
@@ -45,13 +45,13 @@ export default function ImportPage() {
           </p>
         ))}
         <ul className="flex flex-col gap-1.5">
-          {fitting.slice(0, most).map((one) => (
+          {fitting.slice(0, limit).map((one) => (
             <Conversation key={`${one.agent.id} ${one.agentSessionId}`} conversation={one} />
           ))}
         </ul>
-        {fitting.length > most && (
-          <Button look="quiet" onClick={() => setMost(most + 200)}>
-            Show {plural(fitting.length - most, 'older one')}
+        {fitting.length > limit && (
+          <Button look="quiet" onClick={() => setLimit(limit + 200)}>
+            Show {plural(fitting.length - limit, 'older one')}
           </Button>
         )}
         <p className="flex items-center gap-2 py-2 text-sm text-soft" aria-live="polite">
@@ -60,7 +60,7 @@ export default function ImportPage() {
               <LoaderCircle size={14} aria-hidden className="animate-spin" /> Loading conversations…
             </>
           ) : (
-            fitting.length === 0 && noneText(found.length, words)
+            fitting.length === 0 && noneText(found.length, query)
           )}
         </p>
       </div>
@@ -68,8 +68,8 @@ export default function ImportPage() {
   )
 }
 
-function noneText(all: number, words: string): string {
-  if (all > 0) return `No results for “${words}” in ${plural(all, 'conversation')}.`
+function noneText(all: number, query: string): string {
+  if (all > 0) return `No results for “${query}” in ${plural(all, 'conversation')}.`
   return 'No conversations found. Some agents do not list theirs.'
 }
 

@@ -6,7 +6,7 @@ import { CopyButton } from '../parts/copy-button.tsx'
 import { useSessionId } from '../session-data/session-context.tsx'
 
 type AnyEvent = SessionEvent | UnknownEvent
-const mostShown = 500
+const maxShown = 500
 
 /** The session's log, the newest event first. */
 export default function EventsPanel() {
@@ -44,7 +44,7 @@ function useEvents(sessionId: string): readonly AnyEvent[] {
       timer = undefined
       const fresh = waiting
       waiting = []
-      setEvents((before) => [...before, ...fresh].slice(-mostShown))
+      setEvents((before) => [...before, ...fresh].slice(-maxShown))
     }
     const start = async () => {
       const { head } = await client.call('events', { params: { id: sessionId }, query: { limit: 1 } })
@@ -57,7 +57,7 @@ function useEvents(sessionId: string): readonly AnyEvent[] {
           },
           onReset: () => setEvents([]),
         },
-        { after: Math.max(0, head - mostShown), signal: controller.signal },
+        { after: Math.max(0, head - maxShown), signal: controller.signal },
       )
     }
     setEvents([])

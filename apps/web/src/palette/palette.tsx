@@ -18,37 +18,36 @@ import { useAgentName } from '../base/agents.ts'
 import { folderName, visible } from '../base/format.logic.ts'
 import { pageDialog } from '../base/page-dialog.ts'
 import { prefer, preferences } from '../base/preferences.ts'
-import { settingsSections } from '../base/route.logic.ts'
+import { sectionNames, settingsSections } from '../base/route.logic.ts'
 import { go, useRoute } from '../base/route.ts'
-import { sectionNames } from '../base/section-names.ts'
 import { IconButton, Key } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { useAllSessions } from '../session-data/session-list.ts'
 import { sessionSource } from '../session-data/session-source.ts'
 import { StatusMark } from '../sessions/status-mark.tsx'
 import { matchOf } from './match.logic.ts'
-import { type Doing, doingsOf } from './session-commands.tsx'
+import { type PaletteCommand, sessionCommands } from './session-commands.tsx'
 import { type SessionSearch, useSessionSearch } from './session-search.ts'
 
 /** The number of sessions shown before anything is typed. */
-const mostAtFirst = 5
+const maxInitial = 5
 
 /** The command palette: sessions and actions, those of the open session among them. */
 export default function Palette({ onClose }: { onClose: () => void }) {
-  const [words, setWords] = useState('')
-  const [inside, setInside] = useState<Doing>()
-  const search = useSessionSearch(inside ? '' : words.trim())
-  const enter = (doing: Doing | undefined) => {
-    setInside(doing)
-    setWords('')
+  const [query, setQuery] = useState('')
+  const [inside, setInside] = useState<PaletteCommand>()
+  const search = useSessionSearch(inside ? '' : query.trim())
+  const enter = (command: PaletteCommand | undefined) => {
+    setInside(command)
+    setQuery('')
   }
-  const choose = (doing: Doing) => {
-    if (doing.entries) return enter(doing)
+  const choose = (command: PaletteCommand) => {
+    if (command.entries) return enter(command)
     onClose()
-    doing.onSelect?.()
+    command.onSelect?.()
   }
   const onKeyDown = (event: KeyboardEvent) => {
-    if (!inside || (event.key !== 'Escape' && !(event.key === 'Backspace' && words === ''))) return
+    if (!inside || (event.key !== 'Escape' && !(event.key === 'Backspace' && query === ''))) return
     // Keep the dialog open.
     event.preventDefault()
     enter(undefined)
@@ -77,8 +76,8 @@ export default function Palette({ onClose }: { onClose: () => void }) {
           )}
           <Command.Input
             autoFocus
-            value={words}
-            onValueChange={setWords}
+            value={query}
+            onValueChange={setQuery}
             placeholder={inside ? 'Choose one of these' : 'Search sessions and commands'}
             className={`min-w-0 flex-1 bg-transparent py-3 pr-4 text-base outline-none ${inside ? 'pl-1' : 'pl-4'}`}
           />
@@ -88,9 +87,9 @@ export default function Palette({ onClose }: { onClose: () => void }) {
             {search.searching ? 'Searching…' : 'No results'}
           </Command.Empty>
           {inside?.entries ? (
-            <Doings heading={inside.label} doings={inside.entries} onChoose={choose} />
+            <CommandGroup heading={inside.label} commands={inside.entries} onChoose={choose} />
           ) : (
-            <Everything typed={words.trim() !== ''} search={search} onChoose={choose} />
+            <Results typed={query.trim() !== ''} search={search} onChoose={choose} />
           )}
         </Command.List>
         <SearchNote search={search} />
@@ -113,21 +112,21 @@ function SearchNote({ search: { problem, hasMore } }: { search: SessionSearch })
   )
 }
 
-function Everything({
+function Results({
   typed,
   search,
   onChoose,
 }: {
   typed: boolean
   search: SessionSearch
-  onChoose: (doing: Doing) => void
+  onChoose: (command: PaletteCommand) => void
 }) {
   // Sessions that are loaded already match at once; the server adds all others.
   const known = useAllSessions().sessions
   const here = useSessionHere(known)
   const byId = new Map([...known, ...search.sessions].map((session) => [session.id, session]))
   const others = (typed ? [...byId.values()] : known).filter(({ id }) => id !== here?.id)
-  const listed = typed ? others : others.slice(0, mostAtFirst)
+  const listed = typed ? others : others.slice(0, maxInitial)
   return (
     <>
       {listed.length > 0 && (
@@ -138,9 +137,14 @@ function Everything({
         </Command.Group>
       )}
       {here && (
-        <Doings heading="This session" note=" (this session)" doings={doingsOf(here)} onChoose={onChoose} />
+        <CommandGroup
+          heading="This session"
+          note=" (this session)"
+          commands={sessionCommands(here)}
+          onChoose={onChoose}
+        />
       )}
-      <Doings heading="Commands" doings={doings} onChoose={onChoose} />
+      <CommandGroup heading="Commands" commands={commands} onChoose={onChoose} />
     </>
   )
 }
@@ -155,44 +159,44 @@ function useSessionHere(known: readonly SessionSummary[]): SessionSummary | unde
   return state.seq > 0 ? summarise(state) : undefined
 }
 
-function Doings({
+function CommandGroup({
   heading,
   note = '',
-  doings,
+  commands,
   onChoose,
 }: {
   heading: string
   /** Distinguishes these actions from others with the same label. */
   note?: string
-  doings: readonly Doing[]
-  onChoose: (doing: Doing) => void
+  commands: readonly PaletteCommand[]
+  onChoose: (command: PaletteCommand) => void
 }) {
   return (
     <Command.Group heading={heading} className={groupLook}>
-      {doings.map((doing) => (
+      {commands.map((command) => (
         <Entry
-          key={doing.label}
-          icon={doing.icon}
-          value={doing.label + note}
-          {...(doing.entries && { keywords: doing.entries.map(({ label }) => label) })}
-          onSelect={() => onChoose(doing)}
+          key={command.label}
+          icon={command.icon}
+          value={command.label + note}
+          {...(command.entries && { keywords: command.entries.map(({ label }) => label) })}
+          onSelect={() => onChoose(command)}
         >
-          <span className="min-w-0 flex-1 truncate">{doing.label}</span>
-          {doing.keys && (
+          <span className="min-w-0 flex-1 truncate">{command.label}</span>
+          {command.keys && (
             <span className="flex shrink-0 gap-1 text-ink">
-              {doing.keys.map((key) => (
+              {command.keys.map((key) => (
                 <Key key={key}>{key}</Key>
               ))}
             </span>
           )}
-          {doing.entries && <ChevronRight size={14} aria-hidden className="shrink-0 text-faint" />}
+          {command.entries && <ChevronRight size={14} aria-hidden className="shrink-0 text-faint" />}
         </Entry>
       ))}
     </Command.Group>
   )
 }
 
-const doings: readonly Doing[] = [
+const commands: readonly PaletteCommand[] = [
   { label: 'New session', icon: <Plus size={15} />, keys: ['N'], onSelect: () => go({ name: 'new' }) },
   {
     label: 'Inbox: approvals and questions',
@@ -226,7 +230,13 @@ const doings: readonly Doing[] = [
   },
 ]
 
-function SessionEntry({ session, onChoose }: { session: SessionSummary; onChoose: (doing: Doing) => void }) {
+function SessionEntry({
+  session,
+  onChoose,
+}: {
+  session: SessionSummary
+  onChoose: (command: PaletteCommand) => void
+}) {
   const { id, title, cwd, archived } = session
   const icon = archived ? <Archive size={15} /> : <StatusMark session={session} unread={false} />
   const label = visible(title) || 'Untitled'

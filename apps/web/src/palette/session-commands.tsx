@@ -2,17 +2,17 @@ import type { SessionSummary } from '@parley/protocol'
 import { FileDiff, ListChecks, Pencil, ScanText, Search, SquareTerminal } from 'lucide-react'
 import { type Preferences, prefer } from '../base/preferences.ts'
 import type { MenuEntry } from '../parts/menu-list.tsx'
-import { sessionDoings } from '../session-data/session-actions.ts'
+import { sessionActions } from '../session-data/session-actions.ts'
 import { exportEntry } from '../sessions/export-entry.tsx'
-import { keepingEntries } from '../sessions/keeping-entries.tsx'
+import { lifecycleEntries } from '../sessions/keeping-entries.tsx'
 
 /** `keys`: the keyboard shortcut of the action. */
-export type Doing = MenuEntry & { readonly keys?: readonly string[] }
+export type PaletteCommand = MenuEntry & { readonly keys?: readonly string[] }
 
 /** The actions for the open session. */
-export function doingsOf(session: SessionSummary): readonly Doing[] {
+export function sessionCommands(session: SessionSummary): readonly PaletteCommand[] {
   const show = (sidePanel: Preferences['sidePanel']) => () => prefer({ sidePanel })
-  const { pin, archiving, remove } = keepingEntries(session, 15)
+  const { pin, archiving, remove } = lifecycleEntries(session, 15)
   const { icon, entries = [] } = exportEntry(session.id)
   return [
     { label: 'Changes', icon: <FileDiff size={15} />, onSelect: show('changes') },
@@ -22,9 +22,9 @@ export function doingsOf(session: SessionSummary): readonly Doing[] {
       label: 'Find in session',
       icon: <Search size={15} />,
       keys: ['Ctrl', 'F'],
-      onSelect: later(() => sessionDoings()?.find()),
+      onSelect: later(() => sessionActions()?.find()),
     },
-    { label: 'Rename', icon: <Pencil size={15} />, onSelect: later(() => sessionDoings()?.rename()) },
+    { label: 'Rename', icon: <Pencil size={15} />, onSelect: later(() => sessionActions()?.rename()) },
     pin,
     archiving,
     { label: 'Plan', icon: <ListChecks size={15} />, onSelect: show('plan') },

@@ -11,30 +11,30 @@ export type SessionSearch = {
   readonly problem?: string
 }
 
-const nothing: SessionSearch = { sessions: [], searching: false, hasMore: false }
+const noResults: SessionSearch = { sessions: [], searching: false, hasMore: false }
 /** Shorter than a pause in typing, longer than the time between two keystrokes. */
 const debounceMs = 120
 const limit = 40
 
 /** Searches all sessions by title, folder and agent, archived ones too. A new query aborts the one before. */
-export function useSessionSearch(words: string): SessionSearch {
-  const [found, setFound] = useState(nothing)
+export function useSessionSearch(query: string): SessionSearch {
+  const [found, setFound] = useState(noResults)
   useEffect(() => {
-    if (words === '') return setFound(nothing)
+    if (query === '') return setFound(noResults)
     const controller = new AbortController()
     const { signal } = controller
     setFound((before) => ({ ...before, searching: true }))
     const timer = setTimeout(() => {
-      client.call('listSessions', { query: { q: words, archived: 'all', limit }, signal }).then(
+      client.call('listSessions', { query: { q: query, archived: 'all', limit }, signal }).then(
         ({ sessions, cursor }) =>
           signal.aborted || setFound({ sessions, searching: false, hasMore: cursor !== undefined }),
-        (thrown: unknown) => signal.aborted || setFound({ ...nothing, problem: problemWords(thrown) }),
+        (thrown: unknown) => signal.aborted || setFound({ ...noResults, problem: problemWords(thrown) }),
       )
     }, debounceMs)
     return () => {
       clearTimeout(timer)
       controller.abort()
     }
-  }, [words])
+  }, [query])
   return found
 }

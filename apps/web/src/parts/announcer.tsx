@@ -1,17 +1,17 @@
 import { createStore, useStore } from '../base/store.ts'
 
-const words = createStore('')
+const announcement = createStore('')
 
 /** Announces a text to screen readers through one polite live region. The streamed text itself is not announced. */
 export function announce(text: string): void {
-  words.set('')
-  setTimeout(() => words.set(text), 50)
+  announcement.set('')
+  setTimeout(() => announcement.set(text), 50)
 }
 
 export function Announcer() {
   return (
     <div aria-live="polite" className="sr-only" data-testid="announcer">
-      {useStore(words)}
+      {useStore(announcement)}
     </div>
   )
 }

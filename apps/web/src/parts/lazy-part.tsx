@@ -47,13 +47,13 @@ function anotherTry<Module>({ message }: Error): (() => Promise<Module>) | undef
  * Shows a lazy part. If its code cannot be loaded or it throws, an error with a retry button stands in its place, and
  * the rest of the page keeps working. `frame` wraps the stand-in.
  */
-export function Part<Shown>({
-  of: { loaded, fetch },
+export function Lazy<Shown>({
+  part: { loaded, fetch },
   waiting = null,
   frame = (inside) => inside,
   children,
 }: {
-  of: LazyPart<Shown>
+  part: LazyPart<Shown>
   waiting?: ReactNode
   frame?: (inside: ReactNode) => ReactNode
   children: (shown: Shown) => ReactNode

@@ -1,6 +1,6 @@
 import { type KeyboardEvent, type ReactNode, useId, useRef, useState } from 'react'
 import { Button } from './button.tsx'
-import { type LazyPart, Part } from './lazy-part.tsx'
+import { Lazy, type LazyPart } from './lazy-part.tsx'
 
 /** A menu while it is open. */
 export type OpenMenu = {
@@ -69,8 +69,8 @@ export function Menu<List>({ label, part, list, children, className = '', tabInd
         {children}
       </button>
       {open && (
-        <Part
-          of={part}
+        <Lazy
+          part={part}
           frame={(inside) => (
             <NotThere onKeyDown={leave} onClose={onClose}>
               {inside}
@@ -78,7 +78,7 @@ export function Menu<List>({ label, part, list, children, className = '', tabInd
           )}
         >
           {(shown) => list(shown, { id, label, anchor: button.current, onClose })}
-        </Part>
+        </Lazy>
       )}
     </>
   )

@@ -1,6 +1,6 @@
 import { X } from 'lucide-react'
 import { useEffect } from 'react'
-import { client, onTaken } from '../base/client.ts'
+import { client, onAccepted } from '../base/client.ts'
 import { isUnreachable, problemWords } from '../base/error-text.logic.ts'
 import { useRoute } from '../base/route.ts'
 import { createStore, useStore } from '../base/store.ts'
@@ -21,7 +21,7 @@ export type Toast = {
 const toasts = createStore<readonly Toast[]>([])
 let nextId = 1
 /** The minimum display time of an error after the server accepts the next command. */
-const leastMs = 1500
+const minDisplayMs = 1500
 
 /** Dismisses errors when they are outdated: the server is back or accepted a command, or the person left the page. */
 function forgetErrors({ shownFor = 0, unreachable = false } = {}): void {
@@ -33,7 +33,7 @@ function forgetErrors({ shownFor = 0, unreachable = false } = {}): void {
   }
 }
 client.socket.onStatus(({ state }) => state === 'open' && forgetErrors({ unreachable: true }))
-onTaken(() => forgetErrors({ shownFor: leastMs }))
+onAccepted(() => forgetErrors({ shownFor: minDisplayMs }))
 
 /** Shows a short message. Information that must not be missed belongs in the page instead. */
 export function toast(

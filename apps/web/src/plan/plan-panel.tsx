@@ -1,12 +1,12 @@
 import { isInBackground, type PlanEntry, type Task } from '@parley/protocol'
 import { Circle, CircleCheck, CircleDot, CircleSlash } from 'lucide-react'
 import { visible } from '../base/format.logic.ts'
-import { useStatePart } from '../session-data/session-context.tsx'
+import { useSessionState } from '../session-data/session-context.tsx'
 import { useStopTasks } from '../session-data/stop-turn.ts'
 
 export default function PlanPanel() {
-  const plan = useStatePart((state) => state.plan)
-  const tasks = useStatePart((state) => state.tasks)
+  const plan = useSessionState((state) => state.plan)
+  const tasks = useSessionState((state) => state.tasks)
   const done = plan.filter((entry) => entry.status === 'completed').length
   return (
     <div className="flex flex-col gap-4 px-4 py-3 text-sm">

@@ -7,7 +7,7 @@ import { isEditable } from '../base/focus.ts'
 const cards = new Map<Element, (key: string) => boolean>()
 
 /** After a change of the cards, keys are ignored for this time: they may be meant for the card before. */
-const deafMs = 500
+const pauseMs = 500
 /** How long a person who types is assumed to go on typing, even if the field has disappeared. */
 const writingMs = 1500
 
@@ -17,29 +17,29 @@ let movedAt = Number.NEGATIVE_INFINITY
 let hearing: ReturnType<typeof setTimeout> | undefined
 
 /** `answer` returns true if it used the key. */
-export function takeKeys(card: Element, answer: (key: string) => boolean): () => void {
+export function registerCard(card: Element, answer: (key: string) => boolean): () => void {
   cards.set(card, answer)
-  hushKeys()
+  pauseKeys()
   return () => {
     cards.delete(card)
-    hushKeys()
+    pauseKeys()
   }
 }
 
 /** Ignores keys after a change of the cards. The time counts from the next frame: a hidden page renders none. */
-function hushKeys(): void {
+function pauseKeys(): void {
   const { dataset } = document.documentElement
   changedAt = Number.POSITIVE_INFINITY
   dataset.cards = 'deaf'
   requestAnimationFrame(() => {
     changedAt = performance.now()
     clearTimeout(hearing)
-    hearing = setTimeout(() => delete dataset.cards, deafMs)
+    hearing = setTimeout(() => delete dataset.cards, pauseMs)
   })
 }
 
 /** True if a card has used the key. */
-export function pressOnCard(event: KeyboardEvent): boolean {
+export function handleCardKey(event: KeyboardEvent): boolean {
   const digit = /^[1-9]$/.test(event.key)
   if (!digit && event.key !== 'Enter') return false
   // Enter on a link, button or summary inside the card activates that element and is not an answer.
@@ -55,16 +55,16 @@ export function pressOnCard(event: KeyboardEvent): boolean {
 
 /** So soon after a change of the cards that the press may be meant for another card. */
 function isTooSoon({ timeStamp }: { readonly timeStamp: number }): boolean {
-  return timeStamp < changedAt + deafMs
+  return timeStamp < changedAt + pauseMs
 }
 
 /** A touch, or a click without pointer movement, on a card that has just appeared there. */
-export function isBlindPress({ timeStamp, pointerType }: PointerEvent): boolean {
+export function isAccidentalPress({ timeStamp, pointerType }: PointerEvent): boolean {
   return isTooSoon({ timeStamp }) && (pointerType === 'touch' || movedAt < changedAt)
 }
 
 /** A letter without a target: the person is typing and has not noticed that the field is gone. */
-export function noteUnused({ key, timeStamp }: KeyboardEvent): void {
+export function noteUnusedKey({ key, timeStamp }: KeyboardEvent): void {
   if (key.length === 1 && !/^\d$/.test(key)) wroteAt = timeStamp
 }
 

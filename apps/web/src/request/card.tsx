@@ -1,6 +1,6 @@
 import { type MouseEvent, type ReactNode, useEffect, useRef } from 'react'
-import { isWritten, useFocusLeft, wasWriting } from '../base/focus.ts'
-import { isBlindPress, takeKeys } from './card-keys.ts'
+import { isFilledField, useFocusFallback, wasTyping } from '../base/focus.ts'
+import { isAccidentalPress, registerCard } from './card-keys.ts'
 
 /** The frame of a request. It takes the focus unless the person is typing. The keys of the first card work everywhere. */
 export function Card({
@@ -20,17 +20,18 @@ export function Card({
   useEffect(() => {
     answer.current = onKey
   })
-  useEffect(() => (card.current ? takeKeys(card.current, (key) => answer.current(key)) : undefined), [])
-  useFocusLeft(card)
+  useEffect(() => (card.current ? registerCard(card.current, (key) => answer.current(key)) : undefined), [])
+  useFocusFallback(card)
   useEffect(() => {
     const focused = document.activeElement
-    const busy = isWritten(focused) || wasWriting() || focused?.closest('[data-testid=request]')
+    const busy = isFilledField(focused) || wasTyping() || focused?.closest('[data-testid=request]')
     if (takesFocus && !busy && !document.querySelector('dialog[open]'))
       card.current?.focus({ preventScroll: true })
   }, [takesFocus])
   /** Ignores a button press by the second click of a double click, or on a card that has just appeared under the pointer. */
   const click = (event: MouseEvent) => {
-    const isBlind = event.detail > 1 || (event.detail > 0 && isBlindPress(event.nativeEvent as PointerEvent))
+    const isBlind =
+      event.detail > 1 || (event.detail > 0 && isAccidentalPress(event.nativeEvent as PointerEvent))
     if (!isBlind || !(event.target as HTMLElement).closest('button')) return
     event.preventDefault()
     event.stopPropagation()

@@ -1,6 +1,6 @@
 import type { PermissionOption } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
-import { choicesOf, coverOf, otherFields, plainFields, wishOf } from './choices.logic.ts'
+import { choicesOf, grantCoverage, otherFields, plainFields, requestTitle } from './choices.logic.ts'
 
 const option = (
   decision: 'allow' | 'deny',
@@ -33,40 +33,40 @@ describe('the choices of a card', () => {
   })
 
   it('say what a grant covers', () => {
-    expect(coverOf(option('allow', 'session', { tool: 'Bash', match: { command: 'npm test' } }))).toBe(
+    expect(grantCoverage(option('allow', 'session', { tool: 'Bash', match: { command: 'npm test' } }))).toBe(
       'npm test',
     )
-    expect(coverOf(option('allow', 'session', { tool: 'Edit' }))).toBe('all uses of Edit')
-    expect(coverOf(option('allow', 'once'))).toBe('')
+    expect(grantCoverage(option('allow', 'session', { tool: 'Edit' }))).toBe('all uses of Edit')
+    expect(grantCoverage(option('allow', 'once'))).toBe('')
     const grant = (command: string) => option('allow', 'session', { tool: 'Bash', match: { command } })
-    expect(coverOf(grant('npm test'), 'npm test')).toBe('only this command')
-    expect(coverOf(grant('npm *'), 'npm *')).toBe('npm *')
-    expect(coverOf(grant("ls '\\*.ts'"), "ls '*.ts'")).toBe('only this command')
-    expect(coverOf(grant("ls '\\*.ts' *"), "ls '*.ts' *")).toBe("ls '\\*.ts' *")
-    expect(coverOf(grant('npm *'), 'npm test')).toBe('npm *')
-    expect(coverOf(option('allow', 'session', { tool: 'Edit' }), undefined)).toBe('all uses of Edit')
+    expect(grantCoverage(grant('npm test'), 'npm test')).toBe('only this command')
+    expect(grantCoverage(grant('npm *'), 'npm *')).toBe('npm *')
+    expect(grantCoverage(grant("ls '\\*.ts'"), "ls '*.ts'")).toBe('only this command')
+    expect(grantCoverage(grant("ls '\\*.ts' *"), "ls '*.ts' *")).toBe("ls '\\*.ts' *")
+    expect(grantCoverage(grant('npm *'), 'npm test')).toBe('npm *')
+    expect(grantCoverage(option('allow', 'session', { tool: 'Edit' }), undefined)).toBe('all uses of Edit')
     const command = { tool: 'Bash', match: { command: 'make' }, exact: { cwd: '/x', env: { A: '1' } } }
-    expect(coverOf(option('allow', 'session', command), 'make')).toBe(
+    expect(grantCoverage(option('allow', 'session', command), 'make')).toBe(
       'only this command with cwd: /x, env: {"A":"1"}',
     )
     const file = { tool: 'Edit', any: ['file_path'], exact: {} }
-    expect(coverOf(option('allow', 'session', file))).toBe(
+    expect(grantCoverage(option('allow', 'session', file))).toBe(
       'all uses of Edit on files in the folder, except settings of git, agents, editors and shells',
     )
     const elsewhere = { tool: 'Read', exact: { file_path: '/etc/hosts' }, outside: true }
-    expect(coverOf(option('allow', 'session', elsewhere))).toBe('only this call, outside the folder')
-    expect(coverOf(option('allow', 'session', { tool: 'Read', outside: true }))).toBe(
+    expect(grantCoverage(option('allow', 'session', elsewhere))).toBe('only this call, outside the folder')
+    expect(grantCoverage(option('allow', 'session', { tool: 'Read', outside: true }))).toBe(
       'all uses of Read, also outside the folder',
     )
     const fetch = { tool: 'WebFetch', exact: { url: 'x' }, any: ['prompt'] }
-    expect(coverOf(option('allow', 'session', fetch))).toBe('only this call')
+    expect(grantCoverage(option('allow', 'session', fetch))).toBe('only this call')
   })
 
   it('say what the agent wants to do', () => {
-    expect(wishOf({ kind: 'execute', tool: 'Bash' }, 'Demo')).toBe('Demo wants to run a command')
-    expect(wishOf({ kind: 'other', tool: 'mcp__x' }, 'Demo')).toContain('mcp__x')
+    expect(requestTitle({ kind: 'execute', tool: 'Bash' }, 'Demo')).toBe('Demo wants to run a command')
+    expect(requestTitle({ kind: 'other', tool: 'mcp__x' }, 'Demo')).toContain('mcp__x')
     const inside = { kind: 'execute', tool: 'Bash', parentToolCallId: 'call_1' } as const
-    expect(wishOf(inside, 'Demo')).toBe('A subagent of Demo wants to run a command')
+    expect(requestTitle(inside, 'Demo')).toBe('A subagent of Demo wants to run a command')
   })
 })
 

@@ -7,8 +7,8 @@ import {
   requestedDiffs,
 } from '@parley/protocol'
 
-export type PermissionAsk = Extract<OpenRequest, { type: 'permission' }>
-export type QuestionAsk = Extract<OpenRequest, { type: 'question' }>
+export type OpenPermission = Extract<OpenRequest, { type: 'permission' }>
+export type OpenQuestion = Extract<OpenRequest, { type: 'question' }>
 
 /** What the keys 1, 2 and 3 mean on a card. They are the same on every card, so that people can learn them. */
 export type Choices = {
@@ -20,7 +20,7 @@ export type Choices = {
   readonly wider: readonly PermissionOption[]
 }
 
-export function choicesOf({ options }: Pick<PermissionAsk, 'options'>): Choices {
+export function choicesOf({ options }: Pick<OpenPermission, 'options'>): Choices {
   const allow = (scope: PermissionScope) =>
     options.find((option) => option.decision === 'allow' && option.scope === scope)
   const session = allow('session')
@@ -34,14 +34,14 @@ export function choicesOf({ options }: Pick<PermissionAsk, 'options'>): Choices 
 }
 
 /** What a lasting grant covers, as text. `command` is the requested command, which is not repeated. */
-export function coverOf({ rule }: PermissionOption, command?: string): string {
+export function grantCoverage({ rule }: PermissionOption, command?: string): string {
   if (!rule) return ''
   const { tool, match = {}, exact = {}, any = [] } = rule
   const isPinned = rule.match || rule.exact || rule.any
   const beyond = rule.outside ? ', also outside the folder' : ''
   if (!isPinned) return tool === '*' ? `all tools${beyond}` : `all uses of ${tool}${beyond}`
-  const fields = fieldWords(rule)
-  const others = fields.filter((words) => words !== match.command)
+  const fields = fieldTexts(rule)
+  const others = fields.filter((text) => text !== match.command)
   const isThis = command !== undefined && literalOf(match.command) === command
   if (isThis) return `only this command${others.length > 0 ? ` with ${others.join(', ')}` : ''}`
   if (any.some((field) => field !== 'prompt')) {
@@ -59,7 +59,7 @@ function literalOf(pattern = '*'): string | undefined {
 }
 
 /** The input fields that a rule checks, each with its required value. */
-export function fieldWords({ match = {}, exact = {} }: RulePattern): readonly string[] {
+export function fieldTexts({ match = {}, exact = {} }: RulePattern): readonly string[] {
   return [
     ...Object.entries(match).map(([field, text]) => (field === 'command' ? text : `${field}: ${text}`)),
     ...Object.entries(exact).map(
@@ -69,14 +69,14 @@ export function fieldWords({ match = {}, exact = {} }: RulePattern): readonly st
 }
 
 /** Warnings about a call outside the session's folders or on a protected file. */
-export function reachOf(ask: Pick<PermissionAsk, 'outside' | 'protected'>): readonly string[] {
+export function reachWarnings(request: Pick<OpenPermission, 'outside' | 'protected'>): readonly string[] {
   return [
-    ...(ask.outside ? ['This reaches outside the session’s folder.'] : []),
-    ...(ask.protected ? ['This changes a protected file: one that can make programs run code.'] : []),
+    ...(request.outside ? ['This reaches outside the session’s folder.'] : []),
+    ...(request.protected ? ['This changes a protected file: one that can make programs run code.'] : []),
   ]
 }
 
-const wishes = {
+const requestPhrases = {
   read: 'wants to read a file',
   delete: 'wants to delete a file',
   move: 'wants to move a file',
@@ -88,33 +88,33 @@ const wishes = {
   subagent: 'wants to start a subagent',
 } as const
 
-type Wish = Pick<PermissionAsk, 'kind' | 'tool' | 'parentToolCallId' | 'diffs' | 'diff'>
+type Titled = Pick<OpenPermission, 'kind' | 'tool' | 'parentToolCallId' | 'diffs' | 'diff'>
 
 /** The first line of a card, e.g. "Demo wants to run a command". */
-export function wishOf(ask: Wish, name: string): string {
-  const agentName = askerOf(ask, name)
-  if (ask.kind === 'edit') return `${agentName} wants to change ${filesOf(ask)}`
-  if (ask.kind === 'other') return `${agentName} wants to use ${ask.tool}`
-  return `${agentName} ${wishes[ask.kind]}`
+export function requestTitle(request: Titled, name: string): string {
+  const agentName = requesterName(request, name)
+  if (request.kind === 'edit') return `${agentName} wants to change ${filesOf(request)}`
+  if (request.kind === 'other') return `${agentName} wants to use ${request.tool}`
+  return `${agentName} ${requestPhrases[request.kind]}`
 }
 
-function filesOf(ask: Wish): string {
-  const { length } = requestedDiffs(ask)
+function filesOf(request: Titled): string {
+  const { length } = requestedDiffs(request)
   return length > 1 ? `${length} files` : 'a file'
 }
 
 /** Who asks: the agent or one of its subagents. */
-export function askerOf(
+export function requesterName(
   { parentToolCallId }: Pick<OpenRequest, 'parentToolCallId'>,
   agentName: string,
 ): string {
   return parentToolCallId === undefined ? agentName : `A subagent of ${agentName}`
 }
 
-const longestShown = 300
+const maxValueLength = 300
 
 /** Input fields that the diff shows already, by the names that agents use. */
-const saidByDiff = new Set([
+const shownByDiff = new Set([
   ...['path', 'paths', 'file_path', 'filePath', 'notebook_path', 'absolute_path'],
   ...['content', 'old_string', 'new_string', 'oldString', 'newString', 'new_source', 'edits', 'changes'],
   ...['patch', 'patchText', 'diff'],
@@ -129,9 +129,9 @@ export function otherFields(
   return Object.entries(input).flatMap(([name, value]) => {
     if (name === 'command' || value === undefined || value === null) return []
     if (value === false && isHarmlessField(name, value)) return []
-    if (beside === 'diff' && saidByDiff.has(name)) return []
-    const words = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
-    return [[name, words.length > longestShown ? `${words.slice(0, longestShown)}…` : words] as const]
+    if (beside === 'diff' && shownByDiff.has(name)) return []
+    const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+    return [[name, text.length > maxValueLength ? `${text.slice(0, maxValueLength)}…` : text] as const]
   })
 }
 

@@ -4,7 +4,7 @@ import { visible } from '../base/format.logic.ts'
 import { Button, Key } from '../parts/button.tsx'
 import { lazyPart } from '../parts/lazy-part.tsx'
 import { Menu } from '../parts/menu.tsx'
-import { type Choices, coverOf } from './choices.logic.ts'
+import { type Choices, grantCoverage } from './choices.logic.ts'
 
 const menuList = lazyPart(() => import('../parts/menu-list.tsx'))
 
@@ -26,7 +26,7 @@ type Props = {
 /** Allow is on the left and deny on the right, far apart, to prevent wrong taps. */
 export function PermissionButtons({ plan, choices, command, edited, disabled, onAllow, ...rest }: Props) {
   const { once, session, wider } = choices
-  const cover = session ? coverOf(session, command) : ''
+  const cover = session ? grantCoverage(session, command) : ''
   return (
     <div className="flex flex-wrap items-center gap-2 px-3.5 pt-2.5 pb-3">
       <Button look="good" disabled={disabled} onClick={() => onAllow(once)}>
@@ -47,7 +47,7 @@ export function PermissionButtons({ plan, choices, command, edited, disabled, on
             <MenuList
               {...menu}
               entries={wider.map((option) => ({
-                label: `${option.label}${coverOf(option) ? ` (${coverOf(option)})` : ''}`,
+                label: `${option.label}${grantCoverage(option) ? ` (${grantCoverage(option)})` : ''}`,
                 onSelect: () => onAllow(option),
               }))}
             />

@@ -8,44 +8,51 @@ import { asJson, commandOf, isEmpty, planOf } from '../call/call-text.logic.ts'
 import { KindIcon } from '../call/kind-icon.tsx'
 import { Button } from '../parts/button.tsx'
 import { DiffList } from '../parts/diff/diff-view.tsx'
-import { lazyPart, Part } from '../parts/lazy-part.tsx'
+import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { LongText } from '../parts/long-text.tsx'
 import { LazyMarkdown } from '../parts/markdown/lazy-markdown.tsx'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
 import { useAnswer } from './answer.ts'
 import { useAnswerDraft } from './answer-draft.ts'
 import { Card, focusCard } from './card.tsx'
-import { choicesOf, otherFields, type PermissionAsk, plainFields, reachOf, wishOf } from './choices.logic.ts'
+import {
+  choicesOf,
+  type OpenPermission,
+  otherFields,
+  plainFields,
+  reachWarnings,
+  requestTitle,
+} from './choices.logic.ts'
 import { PermissionButtons } from './permission-buttons.tsx'
 
 const editPart = lazyPart(() => import('./edit-form.tsx'))
 
 type Props = {
   session: { readonly id: string; readonly agent: string; readonly cwd: string }
-  ask: PermissionAsk
+  request: OpenPermission
   takesFocus: boolean
 }
 
 /** A permission with its reason and every possible answer. Everything that would run is shown. */
-export function PermissionCard({ session, ask, takesFocus }: Props) {
+export function PermissionCard({ session, request, takesFocus }: Props) {
   const agent = useAgent(session.agent)
-  const { decide, sending } = useAnswer(session.id, ask)
+  const { decide, sending } = useAnswer(session.id, request)
   const [denying, setDenying] = useState(false)
   const [editing, setEditing] = useState(false)
-  const [draft, keep] = useAnswerDraft(ask.requestId)
-  const choices = choicesOf(ask)
+  const [draft, keep] = useAnswerDraft(request.requestId)
+  const choices = choicesOf(request)
   // Edits apply only while the edit form is open. They are kept for the next time it opens.
   const edits = editing ? (draft.edits ?? {}) : undefined
   const { shown: form } = useStore(editPart.loaded)
-  const edited = edits && form?.editedInput(ask.input, edits)
-  const { input, problem, at } = edited ?? { input: ask.input }
+  const edited = edits && form?.editedInput(request.input, edits)
+  const { input, problem, at } = edited ?? { input: request.input }
   const mayAllow = problem === undefined && (!edits || form !== undefined)
 
   const allow = (option: PermissionOption | undefined) => {
     if (!option || !mayAllow) return
-    decide('allow', { scope: option.scope, ...(input !== ask.input && { input }) })
+    decide('allow', { scope: option.scope, ...(input !== request.input && { input }) })
   }
-  const isPlan = ask.kind === 'plan'
+  const isPlan = request.kind === 'plan'
   const onKey = (key: string) => {
     if (denying || (edits && !form)) return false
     if (key === '1' && choices.once) allow(choices.once)
@@ -54,15 +61,15 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
     else return false
     return true
   }
-  const title = wishOf(ask, useAgentName(session.agent))
+  const title = requestTitle(request, useAgentName(session.agent))
   return (
-    <Card label={`${title}: ${ask.title}`} takesFocus={takesFocus} onKey={onKey}>
+    <Card label={`${title}: ${request.title}`} takesFocus={takesFocus} onKey={onKey}>
       <header className="flex flex-wrap items-baseline gap-x-2 px-3.5 pt-2.5 text-sm">
         <span className="self-center text-wait">
-          <KindIcon kind={ask.kind} size={15} />
+          <KindIcon kind={request.kind} size={15} />
         </span>
         <h3 className="font-semibold">{title}</h3>
-        {ask.readOnly && !isPlan && (
+        {request.readOnly && !isPlan && (
           <span className="rounded-sm border border-line px-1 text-xs text-soft">Read-only</span>
         )}
         <span className="ml-auto truncate font-mono text-xs text-faint" title={session.cwd}>
@@ -71,12 +78,12 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
       </header>
       <div className="max-h-[min(26rem,45dvh)] overflow-y-auto px-3.5 pt-2" tabIndex={-1}>
         {!edits ? (
-          <Wanted ask={ask} folder={session.cwd} />
+          <RequestedAction request={request} folder={session.cwd} />
         ) : (
-          <Part of={editPart}>
+          <Lazy part={editPart}>
             {({ EditForm }) => (
               <EditForm
-                input={ask.input}
+                input={request.input}
                 edits={edits}
                 problem={problem}
                 at={at}
@@ -87,15 +94,15 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
                 }}
               />
             )}
-          </Part>
+          </Lazy>
         )}
-        {reachOf(ask).map((words) => (
-          <p key={words} className="pt-1.5 text-sm text-wait">
-            {words}
+        {reachWarnings(request).map((warning) => (
+          <p key={warning} className="pt-1.5 text-sm text-wait">
+            {warning}
           </p>
         ))}
-        {ask.reason && <p className="pt-1.5 text-sm text-soft">{visible(ask.reason)}</p>}
-        {ask.stale && (
+        {request.reason && <p className="pt-1.5 text-sm text-soft">{visible(request.reason)}</p>}
+        {request.stale && (
           <p className="pt-1.5 text-xs text-faint">The agent is paused. It continues when you answer.</p>
         )}
       </div>
@@ -111,7 +118,7 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
       ) : (
         <PermissionButtons
           plan={isPlan}
-          command={commandOf(ask.input)}
+          command={commandOf(request.input)}
           choices={!edits ? choices : { ...choices, session: undefined, wider: [] }}
           edited={edits !== undefined}
           disabled={sending || !mayAllow}
@@ -138,15 +145,15 @@ function leaveByEscape(event: KeyboardEvent, leave: () => void): void {
   leave()
 }
 
-function Wanted({ ask, folder }: { ask: PermissionAsk; folder: string }) {
-  const command = commandOf(ask.input)
-  const diffs = requestedDiffs(ask)
-  if (ask.kind === 'plan') return <PlanText input={ask.input} />
+function RequestedAction({ request, folder }: { request: OpenPermission; folder: string }) {
+  const command = commandOf(request.input)
+  const diffs = requestedDiffs(request)
+  if (request.kind === 'plan') return <PlanText input={request.input} />
   if (diffs.length > 0) {
     return (
       <>
         <DiffList diffs={diffs} folder={folder} />
-        <Others fields={otherFields(ask.input, 'diff')} />
+        <OtherFields fields={otherFields(request.input, 'diff')} />
       </>
     )
   }
@@ -154,14 +161,14 @@ function Wanted({ ask, folder }: { ask: PermissionAsk; folder: string }) {
     return (
       <>
         <CommandText command={command} />
-        <Others fields={otherFields(ask.input)} />
+        <OtherFields fields={otherFields(request.input)} />
       </>
     )
   }
   return (
     <div>
-      <p className="text-sm font-medium [overflow-wrap:anywhere]">{visible(within(ask.title, folder))}</p>
-      <PlainInput input={ask.input} title={ask.title} />
+      <p className="text-sm font-medium [overflow-wrap:anywhere]">{visible(within(request.title, folder))}</p>
+      <PlainInput input={request.input} title={request.title} />
     </div>
   )
 }
@@ -212,7 +219,7 @@ const fieldLabels: Readonly<Record<string, string>> = {
 const labelOf = (name: string) => fieldLabels[name] ?? visible(name)
 
 /** The remaining input fields: a flag that disables the sandbox must not go unnoticed. */
-function Others({ fields }: { fields: ReturnType<typeof otherFields> }) {
+function OtherFields({ fields }: { fields: ReturnType<typeof otherFields> }) {
   if (fields.length === 0) return null
   return (
     <dl className="flex flex-wrap gap-x-4 gap-y-0.5 px-1 pt-1.5 text-xs text-soft">

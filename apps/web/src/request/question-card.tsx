@@ -7,24 +7,25 @@ import { LazyMarkdown } from '../parts/markdown/lazy-markdown.tsx'
 import { useAnswer } from './answer.ts'
 import { useAnswerDraft } from './answer-draft.ts'
 import { Card, focusCard } from './card.tsx'
-import { askerOf, type QuestionAsk } from './choices.logic.ts'
+import { type OpenQuestion, requesterName } from './choices.logic.ts'
 import { answersOf, choose, type Filled, filledFor, leftToAgent, write } from './question-form.logic.ts'
 
 type Props = {
   session: { readonly id: string; readonly agent: string }
-  ask: QuestionAsk
+  request: OpenQuestion
   takesFocus: boolean
 }
 
-export function QuestionCard({ session, ask, takesFocus }: Props) {
+export function QuestionCard({ session, request, takesFocus }: Props) {
   const agentName = useAgentName(session.agent)
-  const { answer, sending } = useAnswer(session.id, ask)
-  const [{ filled = {} }, keep] = useAnswerDraft(ask.requestId)
+  const { answer, sending } = useAnswer(session.id, request)
+  const [{ filled = {} }, keep] = useAnswerDraft(request.requestId)
   const setFilled = (next: Filled) => keep({ filled: next })
-  const answers = answersOf(ask.questions, filled)
-  const complete = answersProblem(ask.questions, answers) === undefined
-  const left = leftToAgent(ask.questions, answers)
-  const open = ask.questions.find((question) => answers[question.id] === undefined) ?? ask.questions.at(-1)!
+  const answers = answersOf(request.questions, filled)
+  const complete = answersProblem(request.questions, answers) === undefined
+  const left = leftToAgent(request.questions, answers)
+  const open =
+    request.questions.find((question) => answers[question.id] === undefined) ?? request.questions.at(-1)!
 
   const form = useRef<HTMLFormElement>(null)
   /** A digit chooses in the first unanswered question; Enter sends. */
@@ -39,7 +40,11 @@ export function QuestionCard({ session, ask, takesFocus }: Props) {
     return true
   }
   return (
-    <Card label={`${askerOf(ask, agentName)} asks: ${open.text}`} takesFocus={takesFocus} onKey={onKey}>
+    <Card
+      label={`${requesterName(request, agentName)} asks: ${open.text}`}
+      takesFocus={takesFocus}
+      onKey={onKey}
+    >
       <form
         ref={form}
         onSubmit={(event) => {
@@ -55,14 +60,14 @@ export function QuestionCard({ session, ask, takesFocus }: Props) {
           className="flex max-h-[min(30rem,50dvh)] flex-col gap-4 overflow-y-auto px-3.5 pt-3 [@media(height<28rem)]:max-h-none"
           tabIndex={-1}
         >
-          {ask.questions.map((question, index) => (
+          {request.questions.map((question, index) => (
             <QuestionField
               key={question.id}
               question={question}
-              place={ask.questions.length > 1 ? `${index + 1} of ${ask.questions.length}` : undefined}
+              place={request.questions.length > 1 ? `${index + 1} of ${request.questions.length}` : undefined}
               filled={filled}
               numbered={question === open}
-              name={`${ask.requestId}:${question.id}`}
+              name={`${request.requestId}:${question.id}`}
               onChange={setFilled}
             />
           ))}
@@ -85,7 +90,7 @@ export function QuestionCard({ session, ask, takesFocus }: Props) {
           )}
           {!complete && (
             <span className="text-xs text-faint">
-              {ask.questions.length > 1
+              {request.questions.length > 1
                 ? 'Answer every question to continue.'
                 : 'Choose an option, or write your own answer.'}
             </span>

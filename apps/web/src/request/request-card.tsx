@@ -1,5 +1,5 @@
 import type { OpenRequest } from '@parley/protocol'
-import { lazyPart, Part } from '../parts/lazy-part.tsx'
+import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { useAnswerTo } from './kept-answers.ts'
 import { UnsentAnswer } from './unsent-answer.tsx'
 
@@ -19,14 +19,14 @@ export function RequestCard({
   const given = useAnswerTo(request.requestId)
   if (given?.waited) return <UnsentAnswer answer={given} />
   return (
-    <Part of={cards}>
+    <Lazy part={cards}>
       {({ PermissionCard, QuestionCard }) =>
         request.type === 'permission' ? (
-          <PermissionCard session={session} ask={request} takesFocus={takesFocus} />
+          <PermissionCard session={session} request={request} takesFocus={takesFocus} />
         ) : (
-          <QuestionCard session={session} ask={request} takesFocus={takesFocus} />
+          <QuestionCard session={session} request={request} takesFocus={takesFocus} />
         )
       }
-    </Part>
+    </Lazy>
   )
 }

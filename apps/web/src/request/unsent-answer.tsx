@@ -1,6 +1,6 @@
 import { CloudOff, Hand, Send } from 'lucide-react'
 import { useEffect, useRef } from 'react'
-import { lacksFocus, useFocusLeft } from '../base/focus.ts'
+import { lacksFocus, useFocusFallback } from '../base/focus.ts'
 import { Button } from '../parts/button.tsx'
 import type { KeptAnswer } from './kept-answers.ts'
 import { sendHeldAnswer, takeBackAnswer } from './send-answer.ts'
@@ -13,7 +13,7 @@ export function UnsentAnswer({ answer }: { answer: KeptAnswer }) {
     // The focused card was removed.
     if (lacksFocus()) row.current?.focus({ preventScroll: true })
   }, [])
-  useFocusLeft(row)
+  useFocusFallback(row)
   const Icon = state === 'held' ? Hand : state === 'sent' ? Send : CloudOff
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for forms

@@ -14,7 +14,7 @@ type KeptList = {
   readonly parts?: readonly PromptPart[]
 }
 
-const mostSessions = 60
+const maxSessions = 60
 let opening: Promise<IDBPDatabase<Kept> | undefined> | undefined
 
 /** Undefined if the browser has no storage for it, e.g. in some private windows. */
@@ -58,8 +58,8 @@ export function cacheSession(record: CachedSession): Promise<void> {
     if (!isKeeping) return
     await db.put('sessions', record)
     const count = await db.count('sessions')
-    if (count <= mostSessions) return
-    const oldest = await db.getAllKeysFromIndex('sessions', 'savedAt', undefined, count - mostSessions)
+    if (count <= maxSessions) return
+    const oldest = await db.getAllKeysFromIndex('sessions', 'savedAt', undefined, count - maxSessions)
     await Promise.all(oldest.map((id) => db.delete('sessions', id)))
   }).then(() => undefined)
 }

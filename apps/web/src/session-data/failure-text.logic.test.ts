@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { failureWords } from './failure-text.logic.ts'
+import { failureText } from './failure-text.logic.ts'
 
 describe('the failure of a session', () => {
   it.each([
@@ -9,12 +9,12 @@ describe('the failure of a session', () => {
     [{ outcome: 'failed' }, 'Failed'],
     [{ outcome: 'unknown' }, 'Interrupted'],
   ] as const)('%j is shown as %s', (failure, words) => {
-    expect(failureWords({ status: 'idle', failure })).toBe(words)
+    expect(failureText({ status: 'idle', failure })).toBe(words)
   })
 
   it('is not shown while the session works, nor if it never failed', () => {
     const failure = { outcome: 'failed' as const }
-    expect(failureWords({ status: 'working', failure })).toBeUndefined()
-    expect(failureWords({ status: 'idle' })).toBeUndefined()
+    expect(failureText({ status: 'working', failure })).toBeUndefined()
+    expect(failureText({ status: 'idle' })).toBeUndefined()
   })
 })

@@ -1,7 +1,7 @@
 import type { SessionSummary } from '@parley/protocol'
 
 /** Why a session stopped, short enough for a row of the list. Undefined if it did not fail. */
-export function failureWords(session: Pick<SessionSummary, 'status' | 'failure'>): string | undefined {
+export function failureText(session: Pick<SessionSummary, 'status' | 'failure'>): string | undefined {
   const { failure, status } = session
   if (!failure || status !== 'idle') return undefined
   if (failure.code === 'agent_not_signed_in') return 'Not signed in'

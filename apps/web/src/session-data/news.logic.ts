@@ -1,6 +1,6 @@
 import { type SessionSummary, visible, type WaitingRequest } from '@parley/protocol'
 import type { Route } from '../base/route.logic.ts'
-import { failureWords } from './failure-text.logic.ts'
+import { failureText } from './failure-text.logic.ts'
 
 /** A notification for the person. `key` is the same in every tab, so that it is shown once. */
 export type News = {
@@ -45,7 +45,7 @@ export function endedTurns(before: Known | undefined, sessions: readonly Session
 }
 
 function endOf(session: SessionSummary): string {
-  const failed = failureWords(session)
+  const failed = failureText(session)
   if (failed === undefined) return 'Turn finished.'
   return session.failure?.message ? `${failed}: ${session.failure.message}` : `${failed}.`
 }

@@ -6,8 +6,8 @@ import { endedTurns, type News, newRequests, pageTitle, placeName } from './news
 import { sessions } from './session-list.ts'
 import { waiting } from './waiting-list.ts'
 
-const toldKey = 'parley:told'
-const mostKept = 200
+const notifiedKey = 'parley:notified'
+const maxKept = 200
 
 /** Reports open requests and ended turns in the tab's title and icon, and by notifications if the session is not in view. */
 export function startNews(): void {
@@ -17,14 +17,14 @@ export function startNews(): void {
     const snapshot = waiting.getSnapshot()
     showInTab()
     if (snapshot.status !== 'live') return
-    for (const news of newRequests(requests, snapshot.requests)) void call(news)
+    for (const news of newRequests(requests, snapshot.requests)) void notify(news)
     requests = new Set(snapshot.requests.map(({ request }) => request.requestId))
   })
   sessions.subscribe(() => {
     const snapshot = sessions.getSnapshot()
     showInTab()
     if (snapshot.status !== 'live') return
-    for (const news of endedTurns(known, snapshot.sessions)) void call(news)
+    for (const news of endedTurns(known, snapshot.sessions)) void notify(news)
     known = new Map(snapshot.sessions.map((session) => [session.id, session]))
   })
   addEventListener('popstate', showInTab)
@@ -45,11 +45,11 @@ export function showInTab(): void {
 }
 
 /** Shows a notification in one tab only: a lock serializes the tabs, and the keys of shown notifications are stored. */
-async function call(news: News): Promise<void> {
+async function notify(news: News): Promise<void> {
   if (!preferences.get().notifications || !('Notification' in window)) return
   if (Notification.permission !== 'granted') return
   await navigator.locks.request('parley-news', async () => {
-    if (wasTold(news.key)) return
+    if (wasNotified(news.key)) return
     const route = currentRoute()
     const looking = document.hasFocus() && route.name === 'session' && route.id === news.sessionId
     if (looking) return
@@ -63,11 +63,11 @@ async function call(news: News): Promise<void> {
   })
 }
 
-function wasTold(key: string): boolean {
+function wasNotified(key: string): boolean {
   try {
-    const told = JSON.parse(localStorage.getItem(toldKey) ?? '[]') as string[]
-    if (told.includes(key)) return true
-    localStorage.setItem(toldKey, JSON.stringify([...told, key].slice(-mostKept)))
+    const notified = JSON.parse(localStorage.getItem(notifiedKey) ?? '[]') as string[]
+    if (notified.includes(key)) return true
+    localStorage.setItem(notifiedKey, JSON.stringify([...notified, key].slice(-maxKept)))
   } catch {}
   return false
 }

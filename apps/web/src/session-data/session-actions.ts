@@ -1,13 +1,13 @@
 /** Actions that only the page of the open session can perform, for use by the command palette. */
-export type SessionDoings = { readonly find: () => void; readonly rename: () => void }
+export type SessionActions = { readonly find: () => void; readonly rename: () => void }
 
-let here: SessionDoings | undefined
+let here: SessionActions | undefined
 
-export function offerDoings(doings: SessionDoings): () => void {
-  here = doings
+export function registerSessionActions(actions: SessionActions): () => void {
+  here = actions
   return () => {
-    if (here === doings) here = undefined
+    if (here === actions) here = undefined
   }
 }
 
-export const sessionDoings = () => here
+export const sessionActions = () => here

@@ -5,31 +5,31 @@ import { createContext, type ReactNode, useContext } from 'react'
 import { sessionSource } from './session-source.ts'
 
 type Here = { readonly id: string; readonly source: LiveStore<MirrorSnapshot> }
-const HereContext = createContext<Here | undefined>(undefined)
+const OpenSessionContext = createContext<Here | undefined>(undefined)
 
 export function SessionProvider({ id, children }: { id: string; children: ReactNode }) {
-  return <HereContext value={{ id, source: sessionSource(id) }}>{children}</HereContext>
+  return <OpenSessionContext value={{ id, source: sessionSource(id) }}>{children}</OpenSessionContext>
 }
 
-function useHere(): Here {
-  const here = useContext(HereContext)
+function useOpenSession(): Here {
+  const here = useContext(OpenSessionContext)
   if (!here) throw new Error('This belongs inside a SessionProvider.')
   return here
 }
 
-export const useSessionId = () => useHere().id
+export const useSessionId = () => useOpenSession().id
 
 /** A part of the open session. The component renders again only if this part changes. */
-export function usePart<Part>(
-  selector: (snapshot: MirrorSnapshot) => Part,
-  isEqual?: (one: Part, other: Part) => boolean,
-): Part {
-  return useSessionView(useHere().source, selector, isEqual)
+export function useSnapshot<Selected>(
+  selector: (snapshot: MirrorSnapshot) => Selected,
+  isEqual?: (one: Selected, other: Selected) => boolean,
+): Selected {
+  return useSessionView(useOpenSession().source, selector, isEqual)
 }
 
-export function useStatePart<Part>(
-  selector: (state: SessionState) => Part,
-  isEqual?: (one: Part, other: Part) => boolean,
-): Part {
-  return usePart((snapshot) => selector(snapshot.view.state), isEqual)
+export function useSessionState<Selected>(
+  selector: (state: SessionState) => Selected,
+  isEqual?: (one: Selected, other: Selected) => boolean,
+): Selected {
+  return useSnapshot((snapshot) => selector(snapshot.view.state), isEqual)
 }

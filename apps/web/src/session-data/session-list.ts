@@ -15,7 +15,7 @@ export function useAllSessions() {
 /** The cached list, shown until the server answers. */
 const kept = createStore<Awaited<ReturnType<typeof cachedList>>>([])
 void cachedList().then(kept.set)
-export const useKeptSessions = () => useStore(kept)
+export const useCachedSessions = () => useStore(kept)
 
 /** Stores the list in this browser whenever it changes. */
 export function keepSessions(): void {

@@ -2,7 +2,7 @@ import type { LiveStore, MirrorSnapshot } from '@parley/client'
 import { sharedMirror } from '@parley/client/react'
 import { client } from '../base/client.ts'
 import { cachedSession, cacheSession, forgetSession } from './cache.ts'
-import { mostKept, recordOf } from './cache-record.logic.ts'
+import { maxKept, recordOf } from './cache-record.logic.ts'
 
 /** The first save comes soon after the session opens, in case the connection is lost at once. */
 const firstSaveMs = 100
@@ -39,7 +39,7 @@ function createSource(id: string): LiveStore<MirrorSnapshot> {
     const { status, view, error } = mirror.getSnapshot()
     if (status === 'failed' && error?.code === 'not_found') return forgetSession(id)
     const isTheServers = status === 'live' || status === 'reconnecting'
-    const tail = mirror.current?.tail(mostKept)
+    const tail = mirror.current?.tail(maxKept)
     if (!isTheServers || !tail || view.state.seq === savedSeq) return
     savedSeq = view.state.seq
     void cacheSession(recordOf(tail, Date.now()))

@@ -1,7 +1,7 @@
 import { ParleyError } from '@parley/protocol'
 import { client } from '../base/client.ts'
 import { toastError } from '../parts/toasts.tsx'
-import { useSessionId, useStatePart } from './session-context.tsx'
+import { useSessionId, useSessionState } from './session-context.tsx'
 
 /**
  * Stops the turn that is shown and no other: the command may reach the server late, when the next turn runs already.
@@ -9,7 +9,7 @@ import { useSessionId, useStatePart } from './session-context.tsx'
  */
 export function useStopTurn(): () => void {
   const id = useSessionId()
-  const turnId = useStatePart((state) => state.turn?.turnId)
+  const turnId = useSessionState((state) => state.turn?.turnId)
   return () => {
     if (turnId === undefined) return
     client.cancel(id, { turnId }).catch((thrown: unknown) => {

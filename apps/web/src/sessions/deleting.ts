@@ -40,7 +40,7 @@ export function deleteWithUndo(session: { readonly id: string; readonly title: s
 }
 
 /** Deletes the sessions of a page that was closed before their undo time was over. */
-export function deleteLeftBehind(): void {
+export function finishDeletions(): void {
   for (const [id, until] of Object.entries(deleting.get().until))
     setTimeout(() => isDeleting(id) && void remove(id), Math.max(0, until + graceMs - Date.now()))
 }

@@ -13,7 +13,7 @@ type Kept = {
 }
 
 /** The menu entries to pin, archive and delete a session. */
-export function keepingEntries({ id, title, pinned, archived }: Kept, size = 14) {
+export function lifecycleEntries({ id, title, pinned, archived }: Kept, size = 14) {
   const patch = (body: { pinned: boolean }) => () =>
     void client.call('patchSession', { params: { id }, body }).catch(toastError)
   const pin: MenuEntry = pinned

@@ -8,7 +8,7 @@ import { lazyPart } from '../parts/lazy-part.tsx'
 import { Link } from '../parts/link.tsx'
 import { Menu } from '../parts/menu.tsx'
 import { toastError } from '../parts/toasts.tsx'
-import { failureWords } from '../session-data/failure-text.logic.ts'
+import { failureText } from '../session-data/failure-text.logic.ts'
 import { StatusMark } from './status-mark.tsx'
 
 const rowMenu = lazyPart(() => import('./row-menu.tsx'))
@@ -29,7 +29,7 @@ export const SessionRow = memo(function SessionRow(props: Props) {
   const { session, agentName, current, unread, now, tabStop, onFocusLost } = props
   const [renaming, setRenaming] = useState(false)
   const title = visible(session.title) || 'Untitled'
-  const failed = failureWords(session)
+  const failed = failureText(session)
   const row = useRef<HTMLLIElement>(null)
   useFocusBack(renaming, () => row.current?.querySelector('a'))
   useLayoutEffect(() => {

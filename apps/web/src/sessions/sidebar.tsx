@@ -22,16 +22,16 @@ import { ConnectionNote } from '../parts/connection-note.tsx'
 import { Link } from '../parts/link.tsx'
 import { isUnread } from '../session-data/seen.logic.ts'
 import { useSeen } from '../session-data/seen.ts'
-import { useKeptSessions } from '../session-data/session-list.ts'
+import { useCachedSessions } from '../session-data/session-list.ts'
 import { useWaiting } from '../session-data/waiting-list.ts'
 import { useDeleting } from './deleting.ts'
 import { neighbourOf } from './neighbour.logic.ts'
 import { SessionRow } from './session-row.tsx'
 
 export function Sidebar() {
-  const [words, setWords] = useState('')
+  const [typed, setTyped] = useState('')
   const [archived, setArchived] = useState(false)
-  const q = useDeferredValue(words.trim())
+  const q = useDeferredValue(typed.trim())
   const list = useSessions({
     ...(q !== '' && { q }),
     archived: q !== '' ? 'all' : archived ? 'true' : 'false',
@@ -46,8 +46,8 @@ export function Sidebar() {
           <Search size={14} aria-hidden />
           <input
             type="search"
-            value={words}
-            onChange={(event) => setWords(event.target.value)}
+            value={typed}
+            onChange={(event) => setTyped(event.target.value)}
             placeholder="Search sessions"
             aria-label="Search sessions"
             className="min-w-0 flex-1 bg-transparent py-1 text-sm text-ink outline-none pointer-coarse:py-2.5"
@@ -147,7 +147,7 @@ function SessionRows({ list, emptyText }: { list: Shown; emptyText: string }) {
   const deleting = useDeleting()
   const now = useNow()
   const agentName = useAgentNames()
-  const kept = useKeptSessions()
+  const kept = useCachedSessions()
   const known = list.status === 'loading' && list.error ? kept : list.sessions
   const shown = known.filter((session) => !deleting.has(session.id))
   const sections = sectionsOf(shown, now)

@@ -1,6 +1,6 @@
 import type { SessionSummary } from '@parley/protocol'
 import { TriangleAlert } from 'lucide-react'
-import { failureWords } from '../session-data/failure-text.logic.ts'
+import { failureText } from '../session-data/failure-text.logic.ts'
 
 const names = {
   idle: 'idle',
@@ -19,7 +19,7 @@ export function StatusMark({
   unread: boolean
 }) {
   const { status, failure } = session
-  const failed = failureWords(session)
+  const failed = failureText(session)
   const name = failed ?? (status === 'idle' && unread ? 'unread' : names[status])
   const look = {
     // Hollow, to differ from the mark of an unread session when motion is reduced.

@@ -127,7 +127,7 @@ function KeyForm({
 }
 
 const looks = { ok: 'bg-good', info: 'bg-edge', warn: 'bg-wait-fill', fail: 'bg-bad' }
-const words = { ok: 'works', info: 'note', warn: 'warning', fail: 'fails' }
+const resultNames = { ok: 'works', info: 'note', warn: 'warning', fail: 'fails' }
 
 function Checks({ checks }: { checks: readonly AgentCheck[] }) {
   return (
@@ -137,7 +137,7 @@ function Checks({ checks }: { checks: readonly AgentCheck[] }) {
           <span className={`size-2 shrink-0 rounded-full ${looks[result]}`} aria-hidden />
           <span className="min-w-0 flex-1 [overflow-wrap:anywhere]">
             <span className="font-medium text-ink">{name}</span>{' '}
-            <span className="sr-only">{words[result]}: </span>
+            <span className="sr-only">{resultNames[result]}: </span>
             {visible(text)}
             {lines.length > 0 && (
               <span className="block font-mono whitespace-pre-wrap text-faint">

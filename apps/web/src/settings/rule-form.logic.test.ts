@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { emptyRule, reachWords, ruleOf } from './rule-form.logic.ts'
+import { emptyRule, reachText, ruleOf } from './rule-form.logic.ts'
 
 it('makes a rule of the fields that are filled in', () => {
   expect(ruleOf({ ...emptyRule, tool: ' Bash ' })).toEqual({
@@ -40,8 +40,8 @@ it('covers files outside the folder and protected files only if it allows', () =
   const far = { ...emptyRule, tool: 'Edit', outside: true, protected: true }
   expect(ruleOf({ ...far, decision: 'allow' })).toMatchObject({ rule: { outside: true, protected: true } })
   expect(ruleOf(far)).toEqual({ rule: { decision: 'deny', tool: 'Edit', scope: 'always' } })
-  expect(reachWords({})).toBe('')
-  expect(reachWords({ outside: true, protected: true })).toBe(
+  expect(reachText({})).toBe('')
+  expect(reachText({ outside: true, protected: true })).toBe(
     'files outside the folder and protected files, too',
   )
 })

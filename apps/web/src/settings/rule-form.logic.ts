@@ -53,7 +53,7 @@ export function ruleOf(form: RuleForm): { rule: NewRule } | { problem: string } 
 }
 
 /** What an allow rule covers beside the files of the session's folder. */
-export function reachWords({ outside, protected: covers }: Pick<NewRule, 'outside' | 'protected'>): string {
-  const words = [...(outside ? ['files outside the folder'] : []), ...(covers ? ['protected files'] : [])]
-  return words.length === 0 ? '' : `${words.join(' and ')}, too`
+export function reachText({ outside, protected: covers }: Pick<NewRule, 'outside' | 'protected'>): string {
+  const covered = [...(outside ? ['files outside the folder'] : []), ...(covers ? ['protected files'] : [])]
+  return covered.length === 0 ? '' : `${covered.join(' and ')}, too`
 }

@@ -7,7 +7,7 @@ import { Button } from '../parts/button.tsx'
 import { Link } from '../parts/link.tsx'
 import { toast, toastError } from '../parts/toasts.tsx'
 import { AddRule } from './add-rule.tsx'
-import { reachWords } from './rule-form.logic.ts'
+import { reachText } from './rule-form.logic.ts'
 import { Section } from './section.tsx'
 
 /** All rules. Each can be removed here. */
@@ -69,7 +69,7 @@ function RuleRow({ rule, onRevoke }: { rule: PermissionRule; onRevoke: () => voi
               {visible(`${field}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)}
             </code>
           ))}
-          {rule.decision === 'allow' && <span className="ml-2 text-xs text-soft">{reachWords(rule)}</span>}
+          {rule.decision === 'allow' && <span className="ml-2 text-xs text-soft">{reachText(rule)}</span>}
         </span>
         <span className="flex gap-1.5 text-xs text-faint">
           <Where rule={rule} /> {rule.agent && <span>· only {rule.agent}</span>}{' '}

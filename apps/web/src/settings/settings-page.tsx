@@ -1,6 +1,4 @@
-import type { SettingsSection } from '../base/route.logic.ts'
-import { settingsSections } from '../base/route.logic.ts'
-import { sectionNames } from '../base/section-names.ts'
+import { type SettingsSection, sectionNames, settingsSections } from '../base/route.logic.ts'
 import { BackToSessions } from '../parts/back-to-sessions.tsx'
 import { Link } from '../parts/link.tsx'
 import { AgentsSection } from './agents-section.tsx'

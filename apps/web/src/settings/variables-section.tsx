@@ -1,7 +1,7 @@
 import type { EnvironmentInfo, SessionSummary } from '@parley/protocol'
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { client } from '../base/client.ts'
-import { useFocusLeft } from '../base/focus.ts'
+import { useFocusFallback } from '../base/focus.ts'
 import { visible } from '../base/format.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Link } from '../parts/link.tsx'
@@ -70,7 +70,7 @@ function VariableRow({
 }) {
   const [asking, setAsking] = useState(false)
   const row = useRef<HTMLLIElement>(null)
-  useFocusLeft(row)
+  useFocusFallback(row)
   return (
     <li
       ref={row}

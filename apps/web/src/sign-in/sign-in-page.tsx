@@ -20,7 +20,7 @@ export default function SignInPage() {
   useEffect(attempt, [])
   if (problem === undefined) return <Problem title="Signing in" text="One moment." />
   return (
-    <Problem title="This browser could not be signed in" text={wordsOf(problem)}>
+    <Problem title="This browser could not be signed in" text={problemText(problem)}>
       {isUnreachable(problem) && (
         <div className="pt-3">
           <Button onClick={attempt}>Try again</Button>
@@ -48,7 +48,7 @@ async function enterOnce(): Promise<void> {
   location.replace('/')
 }
 
-function wordsOf(problem: unknown): string {
+function problemText(problem: unknown): string {
   if (isSecureContext) return problemWords(problem)
   return 'Browsers store keys only for pages that are served over HTTPS or from this machine. Open Parley at 127.0.0.1, through an SSH tunnel, or behind a proxy with HTTPS.'
 }

@@ -5,12 +5,12 @@ import { Problem } from '../parts/problem.tsx'
 
 /** The only page of a browser that is not signed in. The server's message says how to get a link. */
 export default function SignedOutPage() {
-  const [words, setWords] = useState('')
+  const [text, setText] = useState('')
   useEffect(() => {
     client.call('listDevices').then(
       () => location.reload(),
-      (thrown) => setWords(problemWords(thrown)),
+      (thrown) => setText(problemWords(thrown)),
     )
   }, [])
-  return <Problem title="This browser is not signed in" text={words} />
+  return <Problem title="This browser is not signed in" text={text} />
 }

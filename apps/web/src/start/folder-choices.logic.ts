@@ -1,13 +1,13 @@
 import type { Choice } from '../parts/choice-list.tsx'
 
-const mostRecents = 8
+const maxRecent = 8
 
 /** Recent folders that contain the typed text, then the folders that the server found; each once. */
 export function folderChoices(typed: string, recents: readonly string[], found: readonly string[]): Choice[] {
-  const words = typed.trim().toLowerCase().replace(/^~\//, '')
+  const query = typed.trim().toLowerCase().replace(/^~\//, '')
   const known = recents
-    .filter((folder) => folder.toLowerCase().includes(words) && folder !== typed)
-    .slice(0, mostRecents)
+    .filter((folder) => folder.toLowerCase().includes(query) && folder !== typed)
+    .slice(0, maxRecent)
   return [
     ...known.map((value) => ({ value, note: 'recent' })),
     // The typed folder itself is not offered: a list with only that one would cover the fields below.

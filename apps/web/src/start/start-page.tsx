@@ -1,9 +1,8 @@
 import type { PermissionMode } from '@parley/protocol'
 import { ArrowUp } from 'lucide-react'
 import { type KeyboardEvent, useEffect, useMemo, useRef } from 'react'
-import { enterSends } from '../base/enter-sends.ts'
 import { problemWords } from '../base/error-text.logic.ts'
-import { focusAtEnd } from '../base/focus-prompt.ts'
+import { focusAtEnd, hasKeyboard } from '../base/focus.ts'
 import { useRoute } from '../base/route.ts'
 import { AttachButton } from '../composer/attach-button.tsx'
 import { AttachmentChips } from '../composer/attachments.tsx'
@@ -57,7 +56,7 @@ export function StartPage() {
           />
         </form>
         {/* Shown once the part above has its final height. */}
-        {(agents.length > 0 || error) && <BegunElsewhere />}
+        {(agents.length > 0 || error) && <ImportLink />}
       </div>
     </div>
   )
@@ -71,10 +70,10 @@ function Task({ choices }: { choices: SessionChoices }) {
   const route = useRoute()
   // biome-ignore lint/correctness/useExhaustiveDependencies: opening the page again focuses the field again
   useEffect(() => {
-    if (enterSends()) focusAtEnd(field.current)
+    if (hasKeyboard()) focusAtEnd(field.current)
   }, [route])
   const onKey = ({ key, shiftKey }: KeyboardEvent) => {
-    if (key !== 'Enter' || shiftKey || !enterSends()) return false
+    if (key !== 'Enter' || shiftKey || !hasKeyboard()) return false
     void choices.start()
     return true
   }
@@ -182,7 +181,7 @@ function Trust({ choices: { agent, mode, trust, chooseTrust } }: { choices: Sess
   )
 }
 
-function BegunElsewhere() {
+function ImportLink() {
   return (
     <p className="pt-4 text-sm text-soft">
       <Link

@@ -15,7 +15,7 @@ const look: ISearchOptions = {
 
 /** Searches the whole buffer of a terminal, including its scrollback. */
 export function FindBar({ search, onClose }: { search: RefObject<SearchAddon | null>; onClose: () => void }) {
-  const [words, setWords] = useState('')
+  const [query, setQuery] = useState('')
   const [found, setFound] = useState({ resultIndex: -1, resultCount: 0 })
   useEffect(() => {
     const heard = search.current?.onDidChangeResults(setFound)
@@ -25,10 +25,10 @@ export function FindBar({ search, onClose }: { search: RefObject<SearchAddon | n
       finder?.clearDecorations()
     }
   }, [search])
-  const next = () => search.current?.findNext(words, look)
-  const before = () => search.current?.findPrevious(words, look)
+  const next = () => search.current?.findNext(query, look)
+  const before = () => search.current?.findPrevious(query, look)
   const type = (text: string) => {
-    setWords(text)
+    setQuery(text)
     if (text === '') search.current?.clearDecorations()
     else search.current?.findNext(text, { ...look, incremental: true })
   }
@@ -46,13 +46,13 @@ export function FindBar({ search, onClose }: { search: RefObject<SearchAddon | n
         autoFocus
         aria-label="Find in the terminal"
         placeholder="Find in the terminal"
-        value={words}
+        value={query}
         className="field min-w-0 flex-1 pointer-coarse:min-h-11"
         onChange={(event) => type(event.target.value)}
         onKeyDown={press}
       />
       <span role="status" className="min-w-16 shrink-0 px-1 text-center text-xs text-soft tabular-nums">
-        {words === '' ? '' : resultCount === 0 ? 'No results' : countWords(resultIndex, resultCount)}
+        {query === '' ? '' : resultCount === 0 ? 'No results' : countLabel(resultIndex, resultCount)}
       </span>
       <IconButton label="Previous match" disabled={resultCount === 0} onClick={before}>
         <ChevronUp size={15} />
@@ -68,6 +68,6 @@ export function FindBar({ search, onClose }: { search: RefObject<SearchAddon | n
 }
 
 /** With very many matches, the index of the current one is unknown. */
-function countWords(index: number, count: number): string {
+function countLabel(index: number, count: number): string {
   return index < 0 ? `${count}+` : `${index + 1} of ${count}`
 }

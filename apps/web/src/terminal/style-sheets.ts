@@ -42,7 +42,7 @@ export function forgetSheets(sheets: readonly CSSStyleSheet[]): void {
  * The terminal colours a cell by setting the `style` attribute of its span. The page's Content Security Policy forbids
  * that, but allows the same text in the element's `style` property.
  */
-export function takeStyleText(): void {
+export function allowStyleText(): void {
   HTMLSpanElement.prototype.setAttribute = function setAttribute(name, value) {
     if (name === 'style') this.style.cssText = value
     else Element.prototype.setAttribute.call(this, name, value)

@@ -4,13 +4,13 @@ import { useCallback, useEffect, useRef, useState } from 'react'
 import { useAgent } from '../base/agents.ts'
 import { client, useConnection } from '../base/client.ts'
 import { problemWords } from '../base/error-text.logic.ts'
-import { useFocusLeft } from '../base/focus.ts'
-import { ask, isAsked } from '../base/focus-claim.ts'
+import { useFocusFallback } from '../base/focus.ts'
+import { claimFocus, hasFocusClaim } from '../base/focus-claim.ts'
 import { visible } from '../base/format.logic.ts'
 import { withKeys } from '../base/key-names.ts'
 import { Button, IconButton } from '../parts/button.tsx'
 import { toastError } from '../parts/toasts.tsx'
-import { useSessionId, useStatePart } from '../session-data/session-context.tsx'
+import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
 import { tabNames } from './tab-names.logic.ts'
 import { TerminalView } from './terminal-view.tsx'
 
@@ -20,7 +20,7 @@ const size = { cols: 80, rows: 24 }
 export default function TerminalPanel() {
   const { terminals, shown, problem, show, open, close, ending, end, keep, reload } = useTerminals()
   const [finding, setFinding] = useState(false)
-  const agent = useAgent(useStatePart((state) => state.agent))
+  const agent = useAgent(useSessionState((state) => state.agent))
   const continues = useContinues()
   const names = tabNames(terminals)
   const nameOf = ({ terminalId }: Terminal) => names.get(terminalId) ?? ''
@@ -35,7 +35,7 @@ export default function TerminalPanel() {
               name={nameOf(terminal)}
               current={terminal.terminalId === shown}
               onShow={() => {
-                ask('terminal')
+                claimFocus('terminal')
                 show(terminal.terminalId)
               }}
               onClose={() => void close(terminal.terminalId)}
@@ -60,11 +60,13 @@ export default function TerminalPanel() {
           </IconButton>
         )}
       </div>
-      {ending && <Ending terminal={ending} name={nameOf(ending)} onEnd={() => void end()} onKeep={keep} />}
+      {ending && (
+        <EndConfirmation terminal={ending} name={nameOf(ending)} onEnd={() => void end()} onKeep={keep} />
+      )}
       {shown === undefined ? (
         <div className="px-4 py-4 text-sm text-soft">
           <p className="pb-3">A shell in the session’s folder. It keeps running when you close the page.</p>
-          <Button autoFocus={isAsked('terminal')} look="primary" onClick={() => void open('shell')}>
+          <Button autoFocus={hasFocusClaim('terminal')} look="primary" onClick={() => void open('shell')}>
             Open a terminal
           </Button>
         </div>
@@ -94,7 +96,7 @@ function Tab({
   onClose: () => void
 }) {
   const place = useRef<HTMLSpanElement>(null)
-  useFocusLeft(place)
+  useFocusFallback(place)
   return (
     <span ref={place} className={`flex shrink-0 items-center rounded-md ${current ? 'bg-hover' : ''}`}>
       <button
@@ -113,7 +115,7 @@ function Tab({
 }
 
 /** Asks for confirmation before a terminal with a running program is closed. */
-function Ending({
+function EndConfirmation({
   terminal,
   name,
   onEnd,
@@ -125,7 +127,7 @@ function Ending({
   onKeep: () => void
 }) {
   const place = useRef<HTMLDivElement>(null)
-  useFocusLeft(place)
+  useFocusFallback(place)
   return (
     <div
       ref={place}
@@ -174,7 +176,7 @@ function useTerminals() {
   // biome-ignore lint/correctness/useExhaustiveDependencies: loaded again when the server is back
   useEffect(() => void load(), [load, online])
   const open = async (run: 'shell' | 'agent') => {
-    ask('terminal')
+    claimFocus('terminal')
     try {
       const terminal = await client.call('openTerminal', { params: { id }, body: { ...size, run } })
       setTerminals((before) => [...before, terminal])
@@ -205,7 +207,7 @@ function useTerminals() {
 /** Whether the agent's own program can continue this conversation. */
 function useContinues(): boolean {
   const id = useSessionId()
-  const connected = useStatePart((state) => state.connection?.agentSessionId)
+  const connected = useSessionState((state) => state.connection?.agentSessionId)
   const [continues, setContinues] = useState(false)
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new agent session may be continued
   useEffect(() => {

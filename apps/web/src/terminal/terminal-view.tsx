@@ -4,12 +4,12 @@ import { type ITheme, Terminal } from '@xterm/xterm'
 import '@xterm/xterm/css/xterm.css'
 import { useEffect, useRef, useState } from 'react'
 import { client } from '../base/client.ts'
-import { focusPlace, useFocusLeft } from '../base/focus.ts'
-import { isAsked } from '../base/focus-claim.ts'
+import { focusMain, useFocusFallback } from '../base/focus.ts'
+import { hasFocusClaim } from '../base/focus-claim.ts'
 import { FindBar } from './find-bar.tsx'
-import { forgetSheets, takeStyleText, withStyleSheets } from './style-sheets.ts'
+import { allowStyleText, forgetSheets, withStyleSheets } from './style-sheets.ts'
 
-takeStyleText()
+allowStyleText()
 
 const activityMs = 1000
 
@@ -34,7 +34,7 @@ export function TerminalView({
   const [state, setState] = useState<'open' | 'lost' | 'gone' | 'refused'>('open')
   const tell = useRef({ onGone, onFind, onActivity })
   tell.current = { onGone, onFind, onActivity }
-  useFocusLeft(place)
+  useFocusFallback(place)
 
   useEffect(() => {
     const element = place.current
@@ -80,12 +80,12 @@ export function TerminalView({
     terminal.attachCustomKeyEventHandler((event) => {
       const action = event.type === 'keydown' ? keyOf(event) : undefined
       if (action === 'find') tell.current.onFind(true)
-      if (action === 'leave') focusPlace()
+      if (action === 'leave') focusMain()
       if (action) event.preventDefault()
       return action === undefined
     })
     // Without this check, text that is typed for the agent could go to a shell.
-    if (isAsked('terminal')) terminal.focus()
+    if (hasFocusClaim('terminal')) terminal.focus()
     return () => {
       observer.disconnect()
       clearTimeout(activity)

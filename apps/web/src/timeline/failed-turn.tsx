@@ -3,26 +3,26 @@ import { useAgent } from '../base/agents.ts'
 import { submit } from '../composer/outbox.ts'
 import { Button } from '../parts/button.tsx'
 import { CopyText } from '../parts/copy-button.tsx'
-import { usePart, useSessionId, useStatePart } from '../session-data/session-context.tsx'
-import { promptOf } from './prompt-of.ts'
-import { Trouble } from './trouble.tsx'
+import { useSessionId, useSessionState, useSnapshot } from '../session-data/session-context.tsx'
+import { Callout } from './callout.tsx'
+import { promptOfTurn } from './turn-end.logic.ts'
 
 type Props = { turnId: string | undefined; error: ErrorInfo | undefined }
 
 /** Why a turn failed and, for the latest one, what to do next: sign in, or send the same prompt again. */
 export function FailedTurn({ turnId, error }: Props) {
-  const isLatest = useStatePart(({ turn, lastTurn }) => !turn && lastTurn?.turnId === turnId)
+  const isLatest = useSessionState(({ turn, lastTurn }) => !turn && lastTurn?.turnId === turnId)
   return (
-    <Trouble level="error" text={error?.message ?? 'The turn failed.'}>
+    <Callout level="error" text={error?.message ?? 'The turn failed.'}>
       {isLatest && turnId !== undefined && <NextSteps turnId={turnId} error={error} />}
-    </Trouble>
+    </Callout>
   )
 }
 
 function NextSteps({ turnId, error }: Props) {
   const sessionId = useSessionId()
-  const agent = useAgent(useStatePart((state) => state.agent))
-  const parts = usePart(({ view }) => promptOf(view.timeline, turnId)?.parts)
+  const agent = useAgent(useSessionState((state) => state.agent))
+  const parts = useSnapshot(({ view }) => promptOfTurn(view.timeline, turnId)?.parts)
   const command = error?.code === 'agent_not_signed_in' ? signInCommand(error, agent) : undefined
   if (!parts && command === undefined) return null
   return (

@@ -1,23 +1,23 @@
 import { type RefObject, useEffect } from 'react'
-import { finding } from '../base/find-text.ts'
+import { findText } from '../base/find-text.ts'
 import type { Hit } from './find.logic.ts'
 
-const mostMarked = 2000
+const maxMarked = 2000
 /** How many frames a row may take to be rendered and to reach its final position. */
-const mostFrames = 300
+const maxFrames = 300
 
 /** Highlights the matches on screen without changing elements. */
 export function useMarks(wanted: string, now: Hit | undefined): void {
   useEffect(() => {
-    finding.set(wanted)
-    return () => finding.set('')
+    findText.set(wanted)
+    return () => findText.set('')
   }, [wanted])
   useEffect(() => {
     if (!('highlights' in CSS)) return
     const paint = () => {
       const rows = wanted === '' ? [] : [...document.querySelectorAll<HTMLElement>('[role=feed] > article')]
       const here = now && rangeOf(now, wanted)
-      const others = rows.flatMap((row) => rangesIn(row, wanted)).slice(0, mostMarked)
+      const others = rows.flatMap((row) => rangesIn(row, wanted)).slice(0, maxMarked)
       CSS.highlights.set('find', new Highlight(...others))
       CSS.highlights.set('find-now', here ? new Highlight(here) : new Highlight())
     }
@@ -48,7 +48,7 @@ export function useSeek(
         if (!rowOf(key)) showRow(key)
         settled = 0
       } else settled = bringIntoSight(range, scroller.current) ? settled + 1 : 0
-      if (settled < 5 && frames++ < mostFrames) frame = requestAnimationFrame(seek)
+      if (settled < 5 && frames++ < maxFrames) frame = requestAnimationFrame(seek)
     })
     return () => cancelAnimationFrame(frame)
   }, [key, nth, wanted, showRow, scroller])
@@ -69,7 +69,7 @@ function rangeOf({ key, nth }: Hit, wanted: string): Range | undefined {
 function rangesIn(row: HTMLElement, wanted: string): Range[] {
   const ranges: Range[] = []
   const walker = document.createTreeWalker(row, NodeFilter.SHOW_TEXT)
-  for (let node = walker.nextNode(); node && ranges.length < mostMarked; node = walker.nextNode()) {
+  for (let node = walker.nextNode(); node && ranges.length < maxMarked; node = walker.nextNode()) {
     const text = node.nodeValue?.toLowerCase() ?? ''
     if (text.length !== node.nodeValue?.length) continue
     for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) {

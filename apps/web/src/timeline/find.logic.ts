@@ -8,18 +8,18 @@ import { innerOf } from './rows.logic.ts'
 export type Hit = { readonly key: string; readonly nth: number }
 
 /** The limit of matches in one node. */
-const mostInNode = 200
-export const mostFound = 5000
+const maxPerNode = 200
+export const maxFound = 5000
 
 /** All matches of the query, in order, in collapsed nodes too. */
 export function findIn(segments: readonly Segment[], query: string): readonly Hit[] {
-  const wanted = wantedOf(query)
+  const wanted = normalizedQuery(query)
   if (wanted === '') return []
   const found: Hit[] = []
   const look = (node: Node): void => {
-    if (found.length >= mostFound) return
+    if (found.length >= maxFound) return
     if (node.type !== 'group') {
-      const count = countOf(wordsOf(node), wanted)
+      const count = countOf(searchTextOf(node), wanted)
       for (let nth = 0; nth < count; nth++) found.push({ key: node.key, nth })
     }
     for (const inner of innerOf(node)) look(inner)
@@ -28,24 +28,24 @@ export function findIn(segments: readonly Segment[], query: string): readonly Hi
   return found
 }
 
-export function wantedOf(query: string): string {
+export function normalizedQuery(query: string): string {
   return query.trim().toLowerCase()
 }
 
 function countOf(text: string, wanted: string): number {
   let count = 0
   let at = text.indexOf(wanted)
-  for (; at >= 0 && count < mostInNode; at = text.indexOf(wanted, at + wanted.length)) count++
+  for (; at >= 0 && count < maxPerNode; at = text.indexOf(wanted, at + wanted.length)) count++
   return count
 }
 
-const words = new WeakMap<object, string>()
+const searchTexts = new WeakMap<object, string>()
 
-function wordsOf(node: Exclude<Node, { type: 'group' }>): string {
-  const known = words.get(node.block)
+function searchTextOf(node: Exclude<Node, { type: 'group' }>): string {
+  const known = searchTexts.get(node.block)
   if (known !== undefined) return known
   const made = read(node).toLowerCase()
-  words.set(node.block, made)
+  searchTexts.set(node.block, made)
   return made
 }
 
@@ -66,7 +66,7 @@ function read(node: Exclude<Node, { type: 'group' }>): string {
       const shown = input && (input.type === 'json' ? asJson(block.input) : input.text)
       const { verb, about } = callLabel(block)
       const parts = [...diffs.map((diff) => ({ type: 'diff' as const, ...diff })), ...block.content]
-      return [verb, about, shown ?? '', ...parts.map(partWords)].join('\n')
+      return [verb, about, shown ?? '', ...parts.map(partText)].join('\n')
     }
     case 'request':
       return asJson(node.block.request)
@@ -79,7 +79,7 @@ function read(node: Exclude<Node, { type: 'group' }>): string {
 
 type Part = Extract<Node, { type: 'call' }>['block']['content'][number]
 
-function partWords(part: Part): string {
+function partText(part: Part): string {
   switch (part.type) {
     case 'text':
       return part.text

@@ -3,8 +3,8 @@ import { ChevronDown, ChevronUp, X } from 'lucide-react'
 import { type RefObject, useDeferredValue, useEffect, useMemo, useState } from 'react'
 import { IconButton } from '../parts/button.tsx'
 import { toastError } from '../parts/toasts.tsx'
-import { usePart, useSessionId } from '../session-data/session-context.tsx'
-import { findIn, type Hit, mostFound, wantedOf } from './find.logic.ts'
+import { useSessionId, useSnapshot } from '../session-data/session-context.tsx'
+import { findIn, type Hit, maxFound, normalizedQuery } from './find.logic.ts'
 import { useMarks, useSeek } from './find-marks.ts'
 import type { Segment } from './nodes.logic.ts'
 import { pathTo } from './rows.logic.ts'
@@ -21,7 +21,7 @@ type Props = {
 export default function Find({ segments, toggle, showRow, scroller, onClose }: Props) {
   const [query, setQuery] = useState('')
   const [place, setPlace] = useState(0)
-  const wanted = wantedOf(useDeferredValue(query))
+  const wanted = normalizedQuery(useDeferredValue(query))
   const found = useMemo(() => findIn(segments, wanted), [segments, wanted])
   const index = found.length === 0 ? -1 : ((place % found.length) + found.length) % found.length
   const hit = found[index]
@@ -62,7 +62,7 @@ export default function Find({ segments, toggle, showRow, scroller, onClose }: P
         }}
       />
       <span className="min-w-14 text-right text-xs text-soft tabular-nums" role="status">
-        {wanted !== '' && countWords(found, index, loading)}
+        {wanted !== '' && countLabel(found, index, loading)}
       </span>
       <IconButton label="Previous" onClick={() => step(-1)}>
         <ChevronUp size={15} />
@@ -77,9 +77,9 @@ export default function Find({ segments, toggle, showRow, scroller, onClose }: P
   )
 }
 
-function countWords(found: readonly Hit[], index: number, loading: boolean): string {
+function countLabel(found: readonly Hit[], index: number, loading: boolean): string {
   if (found.length === 0) return loading ? 'Searching…' : 'No results'
-  return `${index + 1} of ${found.length}${found.length >= mostFound ? '+' : ''}`
+  return `${index + 1} of ${found.length}${found.length >= maxFound ? '+' : ''}`
 }
 
 /** Returns the focus to where it was when the find bar closes, or to the timeline if that element is gone. */
@@ -97,8 +97,8 @@ function useFocusGivenBack(scroller: RefObject<HTMLElement | null>): void {
 /** Loads older pages one by one while a search is active. */
 function useWholeConversation(wanted: boolean): boolean {
   const loadOlder = useLoadOlder(useSessionId())
-  const more = usePart((snapshot) => !snapshot.atStart && snapshot.status === 'live')
-  const length = usePart((snapshot) => snapshot.view.timeline.length)
+  const more = useSnapshot((snapshot) => !snapshot.atStart && snapshot.status === 'live')
+  const length = useSnapshot((snapshot) => snapshot.view.timeline.length)
   // biome-ignore lint/correctness/useExhaustiveDependencies: each loaded page requests the next
   useEffect(() => {
     if (wanted && more) loadOlder().catch(toastError)

@@ -50,9 +50,9 @@ export type Segment = {
 }
 
 /** The least number of consecutive quiet steps that are grouped into one line. */
-const fewestFolded = 3
+const minGroupSize = 3
 /** How many of the last steps of a running turn are not grouped. */
-const keptInSight = 2
+const ungroupedAtEnd = 2
 
 /** A timeline with its segments. */
 export type Reading = {
@@ -62,12 +62,12 @@ export type Reading = {
 }
 
 /** Reads a timeline. Segments before the first difference from `before` are reused. */
-export function readOn(
+export function readTimeline(
   timeline: readonly Block[],
   openTurnId: string | undefined,
   before?: Reading,
 ): Reading {
-  const kept = before ? keptOf(before, timeline, openTurnId) : 0
+  const kept = before ? reusableSegments(before, timeline, openTurnId) : 0
   const known = before?.segments.slice(kept) ?? []
   const from = kept === 0 ? 0 : known[0]!.cut!
   const read = segmentsOf(timeline, openTurnId, { known, from })
@@ -75,7 +75,11 @@ export function readOn(
 }
 
 /** How many segments are reused: those before the last cut above the first change and above any open turn. */
-function keptOf(before: Reading, timeline: readonly Block[], openTurnId: string | undefined): number {
+function reusableSegments(
+  before: Reading,
+  timeline: readonly Block[],
+  openTurnId: string | undefined,
+): number {
   let last = 0
   while (last < timeline.length && timeline[last] === before.timeline[last]) last++
   const isOpen = ({ turnId }: Segment) =>
@@ -111,12 +115,12 @@ type Part = { turnId: string | undefined; blocks: Block[]; cut: number | undefin
 
 function splitByTurn(timeline: readonly Block[], from: number): Part[] {
   const parts: Part[] = []
-  const again = saidAgain(timeline, from)
+  const again = repeatedNotices(timeline, from)
   const isBetween = (index: number) => index === 0 || timeline[index - 1]!.type === 'turn-end'
   for (const { block, start } of placeBlocks(timeline, from).placed) {
     if (again.has(block)) continue
     const last = parts.at(-1)
-    if (last && goesOn(last, block)) last.blocks.push(block)
+    if (last && continuesPart(last, block)) last.blocks.push(block)
     else {
       const cut = start !== undefined && isBetween(start) && !isLoss(block) ? start : undefined
       parts.push({ turnId: block.turnId, blocks: [block], cut })
@@ -126,13 +130,13 @@ function splitByTurn(timeline: readonly Block[], from: number): Part[] {
 }
 
 /** A block without a turn, such as a withdrawn prompt, does not split the running turn. */
-function goesOn({ turnId, blocks }: Part, block: Block): boolean {
+function continuesPart({ turnId, blocks }: Part, block: Block): boolean {
   if (block.turnId === turnId) return true
   return block.turnId === undefined && blocks.at(-1)!.type !== 'turn-end'
 }
 
 /** Notices that repeat the error of their turn's end, from the model or the agent's process. They are not shown. */
-function saidAgain(timeline: readonly Block[], from: number): ReadonlySet<Block> {
+function repeatedNotices(timeline: readonly Block[], from: number): ReadonlySet<Block> {
   const again = new Set<Block>()
   let end: BlockOf<'turn-end'> | undefined
   for (let index = timeline.length - 1; index >= from; index--) {
@@ -225,7 +229,7 @@ function foldQuiet(nodes: readonly Node[], open: boolean): readonly Node[] {
   const flush = (sparing: number) => {
     const inside = run.slice(0, run.length - sparing)
     const outside = run.slice(run.length - sparing)
-    if (inside.length >= fewestFolded && inside.some((node) => node.type === 'call')) {
+    if (inside.length >= minGroupSize && inside.some((node) => node.type === 'call')) {
       folded.push(groupOf(inside, open), ...outside)
     } else folded.push(...run)
     run = []
@@ -238,7 +242,7 @@ function foldQuiet(nodes: readonly Node[], open: boolean): readonly Node[] {
     flush(0)
     folded.push(node)
   }
-  flush(open ? Math.min(keptInSight, run.length) : 0)
+  flush(open ? Math.min(ungroupedAtEnd, run.length) : 0)
   return folded
 }
 

@@ -1,14 +1,14 @@
 import type { OpenBlock, OpenToolCall } from '@parley/protocol'
-import { useStatePart } from '../session-data/session-context.tsx'
+import { useSessionState } from '../session-data/session-context.tsx'
 import { sameBlocksOpen } from './rows.logic.ts'
 
 /** The open blocks as they were when they started. Later deltas do not render this again. */
 export function useOpenBlocks(): readonly OpenBlock[] {
-  return useStatePart((state) => state.openBlocks, sameBlocksOpen)
+  return useSessionState((state) => state.openBlocks, sameBlocksOpen)
 }
 
 export function useOpenBlock(id: string | undefined): OpenBlock | undefined {
-  return useStatePart((state) =>
+  return useSessionState((state) =>
     id === undefined ? undefined : state.openBlocks.find((block) => block.id === id),
   )
 }

@@ -2,7 +2,7 @@ import type { BlockOf, OpenBlock, PromptPart } from '@parley/protocol'
 import { ChevronRight, CircleStop, CornerDownRight, FileText, FoldVertical, Info, Layers } from 'lucide-react'
 import { memo, type ReactNode, useState } from 'react'
 import { useNow } from '../base/clock.ts'
-import { useIsWanted } from '../base/find-text.ts'
+import { useMatchesFind } from '../base/find-text.ts'
 import { amount, dollars, plural, timeOf, turnTime, visible, within } from '../base/format.logic.ts'
 import { asJson } from '../call/call-text.logic.ts'
 import { Picture } from '../call/picture.tsx'
@@ -10,26 +10,26 @@ import { TerminalText } from '../parts/code/terminal-text.tsx'
 import { LazyMarkdown } from '../parts/markdown/lazy-markdown.tsx'
 import { useSessionId } from '../session-data/session-context.tsx'
 import { showChanges } from '../session-data/shown-changes.ts'
+import { Callout } from './callout.tsx'
 import { FailedTurn } from './failed-turn.tsx'
 import type { GroupNode } from './nodes.logic.ts'
 import { RewoundTurn } from './rewound-turn.tsx'
 import { RowActions } from './row-actions.tsx'
 import { groupSummary } from './rows.logic.ts'
-import { isRewind, rewindWords, stopWords } from './stop-words.logic.ts'
-import { Trouble } from './trouble.tsx'
+import { isRewind, rewindText, stopText } from './turn-end.logic.ts'
 
 type Toggle = (key: string, open: boolean) => void
 
 export const PromptRow = memo(function PromptRow({ block }: { block: BlockOf<'prompt'> }) {
   const steer = block.delivery === 'steer'
   if (block.status === 'withdrawn') {
-    return <p className="truncate text-xs text-faint">Withdrawn: {visible(wordsOf(block.parts))}</p>
+    return <p className="truncate text-xs text-faint">Withdrawn: {visible(promptSummary(block.parts))}</p>
   }
   return (
     <div className="group/row relative ml-auto w-fit max-w-[88%]">
       <RowActions
         seq={block.seq}
-        text={wordsOf(block.parts)}
+        text={promptSummary(block.parts)}
         promptId={block.id}
         className="top-1 right-full mr-1"
       />
@@ -42,7 +42,7 @@ export const PromptRow = memo(function PromptRow({ block }: { block: BlockOf<'pr
           </p>
         )}
         {block.outside && <p className="pb-0.5 text-xs font-medium text-soft">In the agent’s own program</p>}
-        <Clamped text={wordsOf(block.parts)}>
+        <Clamped text={promptSummary(block.parts)}>
           <PromptParts parts={block.parts} />
         </Clamped>
       </div>
@@ -55,7 +55,7 @@ const longPrompt = 1500
 /** A very long prompt is usually a pasted file: only its beginning is shown at first. */
 function Clamped({ text, children }: { text: string; children: ReactNode }) {
   const [chosen, setChosen] = useState(false)
-  const isWanted = useIsWanted(text)
+  const isWanted = useMatchesFind(text)
   const all = chosen || isWanted
   if (text.length <= longPrompt) return children
   return (
@@ -72,9 +72,9 @@ function Clamped({ text, children }: { text: string; children: ReactNode }) {
   )
 }
 
-function wordsOf(parts: readonly PromptPart[]): string {
+function promptSummary(parts: readonly PromptPart[]): string {
   return parts
-    .map((part) => (part.type === 'text' ? part.text : (rewindWords(part) ?? part.name ?? part.type)))
+    .map((part) => (part.type === 'text' ? part.text : (rewindText(part) ?? part.name ?? part.type)))
     .join(' ')
 }
 
@@ -95,7 +95,7 @@ function PartView({ part }: { part: PromptPart }) {
     return <Picture mimeType={part.mimeType} data={part.data} name={part.name ?? 'Attached picture'} />
   }
   if (part.type === 'command') {
-    const restored = rewindWords(part)
+    const restored = rewindText(part)
     if (restored !== undefined) return <p className="text-sm">{restored}</p>
     return (
       <p className="font-mono text-sm">
@@ -219,12 +219,12 @@ export const EndRow = memo(function EndRow({
     <div>
       {outcome === 'failed' && <FailedTurn turnId={block.turnId} error={error} />}
       {isRewind(stopReason) && <RewoundTurn turnId={block.turnId} end={block.end} />}
-      {outcome === 'completed' && stopWords(stopReason) !== undefined && (
-        <Trouble level="warning" text={stopWords(stopReason) ?? ''} />
+      {outcome === 'completed' && stopText(stopReason) !== undefined && (
+        <Callout level="warning" text={stopText(stopReason) ?? ''} />
       )}
-      {error && <LastWords details={error.details} />}
+      {error && <ProcessEnd details={error.details} />}
       {outcome === 'unknown' && (
-        <Trouble
+        <Callout
           level="warning"
           text="The server restarted during this turn. Some actions may be missing; check Changes."
         />
@@ -265,7 +265,7 @@ export const EndRow = memo(function EndRow({
 })
 
 /** How an agent's process ended, and the end of its stderr. */
-function LastWords({ details = {} }: { details?: Readonly<Record<string, unknown>> | undefined }) {
+function ProcessEnd({ details = {} }: { details?: Readonly<Record<string, unknown>> | undefined }) {
   const { exitCode, signal, stderrTail } = details
   const how =
     typeof signal === 'string'
@@ -292,13 +292,13 @@ export const NoticeRow = memo(function NoticeRow({ block }: { block: BlockOf<'no
       </p>
     )
   }
-  return <Trouble level={block.level} text={block.text} />
+  return <Callout level={block.level} text={block.text} />
 })
 
 /** A divider: the agent has only a summary of everything above it. */
 function Compaction({ text }: { text: string }) {
   const [said = '', ...summary] = text.split('\n\n')
-  const isWanted = useIsWanted(text)
+  const isWanted = useMatchesFind(text)
   return (
     <div className="py-2 text-xs text-soft">
       <p className="flex items-center gap-2.5 before:h-px before:flex-1 before:bg-line after:h-px after:flex-1 after:bg-line">

@@ -7,14 +7,14 @@ import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
 import { toastError } from '../parts/toasts.tsx'
-import { useSessionId, useStatePart } from '../session-data/session-context.tsx'
+import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
 
 type Found = { readonly preview?: RewindPreview; readonly problem?: string }
 
 /** Shows which files a restore would change, and asks for confirmation. */
 export default function RewindDialog({ promptId, onClose }: { promptId: string; onClose: () => void }) {
   const id = useSessionId()
-  const folder = useStatePart((state) => state.cwd)
+  const folder = useSessionState((state) => state.cwd)
   const [{ preview, problem }, setFound] = useState<Found>({})
   useEffect(() => {
     const leaving = new AbortController()

@@ -4,15 +4,14 @@ import { client } from '../base/client.ts'
 import { visible } from '../base/format.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { toastError } from '../parts/toasts.tsx'
-import { usePart, useSessionId, useStatePart } from '../session-data/session-context.tsx'
-import { promptOf } from './prompt-of.ts'
-import { rewoundTo } from './stop-words.logic.ts'
+import { useSessionId, useSessionState, useSnapshot } from '../session-data/session-context.tsx'
+import { promptOfTurn, rewoundTo } from './turn-end.logic.ts'
 
 /** The restored files, with an undo button as long as it is the latest turn. */
 export function RewoundTurn({ turnId, end }: { turnId: string | undefined; end: TurnEnd }) {
   const sessionId = useSessionId()
-  const isLatest = useStatePart(({ turn, lastTurn }) => !turn && lastTurn?.turnId === turnId)
-  const promptId = usePart(({ view }) => rewoundTo(promptOf(view.timeline, turnId)?.parts ?? []))
+  const isLatest = useSessionState(({ turn, lastTurn }) => !turn && lastTurn?.turnId === turnId)
+  const promptId = useSnapshot(({ view }) => rewoundTo(promptOfTurn(view.timeline, turnId)?.parts ?? []))
   const undo = () =>
     promptId !== undefined &&
     void client.command(sessionId, { type: 'session.rewind', promptId, undo: true }).catch(toastError)

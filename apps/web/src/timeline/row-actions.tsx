@@ -4,9 +4,9 @@ import { useAgent } from '../base/agents.ts'
 import { addressOf } from '../base/route.logic.ts'
 import { IconButton } from '../parts/button.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
-import { lazyPart, Part } from '../parts/lazy-part.tsx'
+import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { toast, toastError } from '../parts/toasts.tsx'
-import { useSessionId, useStatePart } from '../session-data/session-context.tsx'
+import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
 
 const rewindPart = lazyPart(() => import('./rewind-dialog.tsx'))
 
@@ -55,8 +55,8 @@ function Actions({ seq, text, promptId, className = '' }: Props) {
 }
 
 function Rewind({ promptId }: { promptId: string }) {
-  const agent = useAgent(useStatePart((state) => state.agent))
-  const busy = useStatePart((state) => state.turn !== undefined)
+  const agent = useAgent(useSessionState((state) => state.agent))
+  const busy = useSessionState((state) => state.turn !== undefined)
   const [asking, setAsking] = useState(false)
   if (!agent?.capabilities.rewind || busy) return null
   return (
@@ -70,9 +70,9 @@ function Rewind({ promptId }: { promptId: string }) {
         <RotateCcw size={13} />
       </IconButton>
       {asking && (
-        <Part of={rewindPart}>
+        <Lazy part={rewindPart}>
           {(RewindDialog) => <RewindDialog promptId={promptId} onClose={() => setAsking(false)} />}
-        </Part>
+        </Lazy>
       )}
     </>
   )

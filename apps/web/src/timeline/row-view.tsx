@@ -28,7 +28,7 @@ export function RowView({ row, folder, onToggle }: RowProps) {
     return writing.type === 'tool-call' ? (
       <DraftView writing={writing} />
     ) : (
-      <WordsView row={row} block={writing} onToggle={onToggle} />
+      <TextView row={row} block={writing} onToggle={onToggle} />
     )
   }
   const { node, open } = row
@@ -37,7 +37,7 @@ export function RowView({ row, folder, onToggle }: RowProps) {
       return <PromptRow block={node.block} />
     case 'text':
     case 'thinking':
-      return <WordsView row={row} block={node.block} onToggle={onToggle} />
+      return <TextView row={row} block={node.block} onToggle={onToggle} />
     case 'call':
       if (node.request?.type === 'question') return <SettledQuestion block={node.request} />
       return <CallRow node={node} open={open} folder={folder} onToggle={onToggle} />
@@ -78,10 +78,10 @@ function sameNode(one: Node, other: Node): boolean {
   return one.request === other.request && one.children.length === other.children.length
 }
 
-type Words = BlockOf<'text' | 'thinking'> | Exclude<OpenBlock, OpenToolCall>
+type TextBlock = BlockOf<'text' | 'thinking'> | Exclude<OpenBlock, OpenToolCall>
 
 /** The same component renders an open block and the finished one, so that nothing is mounted anew when it ends. */
-function WordsView({ row, block, onToggle }: Omit<RowProps, 'folder'> & { block: Words }) {
+function TextView({ row, block, onToggle }: Omit<RowProps, 'folder'> & { block: TextBlock }) {
   const done = 'node' in row
   const written = useOpenBlock(done ? undefined : block.id)
   const { text } = written?.type === block.type ? written : block

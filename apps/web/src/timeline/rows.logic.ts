@@ -7,7 +7,7 @@ export type Row = {
   readonly depth: number
   readonly open: boolean
   /** The estimated height in pixels, until the row is measured. */
-  readonly guess: number
+  readonly estimate: number
 } & (
   | { readonly node: Node }
   /** The block as it was when it started. Its component subscribes to the rest. */
@@ -25,11 +25,11 @@ export function isOpen(node: Node, opened: Opened): boolean {
     opened.by.get(node.key) ?? (node.type === 'group' ? opened.by.get(node.keyBefore) : undefined)
   if (chosen !== undefined) return chosen
   if (opened.all) return true
-  return opensItself(node)
+  return opensByDefault(node)
 }
 
 /** A failed call is expanded by default, and a subagent's call while it runs. */
-export function opensItself(node: Node): boolean {
+export function opensByDefault(node: Node): boolean {
   if (node.type !== 'call') return false
   if (node.block.status === 'failed') return true
   return node.block.kind === 'subagent' && node.block.status === 'running'
@@ -48,7 +48,7 @@ export type RowList = {
 /** Rows before the first segment that differs from `before` are reused. */
 export function listRows(segments: readonly Segment[], opened: Opened, before?: RowList): RowList {
   const known = before?.opened === opened ? before : undefined
-  const kept = known ? sameSoFar(known.segments, segments) : 0
+  const kept = known ? commonPrefix(known.segments, segments) : 0
   const rows = known ? known.rows.slice(0, known.starts[kept] ?? known.rows.length) : []
   const starts = known ? known.starts.slice(0, kept) : []
   const places = known?.places ?? new Map<string, number>()
@@ -57,7 +57,7 @@ export function listRows(segments: readonly Segment[], opened: Opened, before?: 
     const open = isOpen(node, opened)
     const key = isTaken(node.key) ? `${node.key}:${rows.length}` : node.key
     places.set(key, rows.length)
-    rows.push({ key, depth, open, guess: guessOf(node, open), node })
+    rows.push({ key, depth, open, estimate: estimatedHeight(node, open), node })
     if (!open) return
     for (const inner of innerOf(node)) add(inner, depth + 1)
   }
@@ -68,7 +68,7 @@ export function listRows(segments: readonly Segment[], opened: Opened, before?: 
   return { rows, segments, starts, opened, places }
 }
 
-function sameSoFar(one: readonly Segment[], other: readonly Segment[]): number {
+function commonPrefix(one: readonly Segment[], other: readonly Segment[]): number {
   const index = other.findIndex((segment, at) => segment !== one[at])
   return index < 0 ? other.length : index
 }
@@ -77,7 +77,7 @@ export function rowsOf(segments: readonly Segment[], opened: Opened): readonly R
   return listRows(segments, opened).rows
 }
 
-function guessOf(node: Node, open: boolean): number {
+function estimatedHeight(node: Node, open: boolean): number {
   if (node.type === 'text') return textHeight(node.block.text)
   if (node.type === 'prompt') return 64
   return open ? 140 : lineHeight
@@ -97,7 +97,7 @@ function textHeight(text: string): number {
   return 12 + Math.max(1, Math.ceil(text.length / 90)) * 24
 }
 
-function writingGuess(block: OpenBlock): number {
+function writingEstimate(block: OpenBlock): number {
   return block.type === 'text' ? textHeight(block.text) : lineHeight
 }
 
@@ -122,7 +122,7 @@ export function writingRows(
       key: block.id,
       depth: block.parentToolCallId === undefined ? 0 : 1,
       open: opened.by.get(block.id) ?? opened.all,
-      guess: writingGuess(block),
+      estimate: writingEstimate(block),
       writing: block,
     }))
 }

@@ -2,7 +2,7 @@ import { useLoadOlder } from '@parley/client/react'
 import { useEffect, useRef, useState } from 'react'
 import { useRoute } from '../base/route.ts'
 import { toast, toastError } from '../parts/toasts.tsx'
-import { usePart, useSessionId } from '../session-data/session-context.tsx'
+import { useSessionId, useSnapshot } from '../session-data/session-context.tsx'
 import type { Segment } from './nodes.logic.ts'
 import { pathTo, type Row } from './rows.logic.ts'
 
@@ -17,8 +17,8 @@ type Input = {
 export function useShowBlock({ rows, segments, toggle, showRow }: Input): string | undefined {
   const route = useRoute()
   const seq = route.name === 'session' ? route.seq : undefined
-  const status = usePart((snapshot) => snapshot.status)
-  const atStart = usePart((snapshot) => snapshot.atStart)
+  const status = useSnapshot((snapshot) => snapshot.status)
+  const atStart = useSnapshot((snapshot) => snapshot.atStart)
   const loadOlder = useLoadOlder(useSessionId())
   const [marked, setMarked] = useState<string>()
   const done = useRef<number>(undefined)

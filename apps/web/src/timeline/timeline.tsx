@@ -1,10 +1,10 @@
 import { useLoadOlder } from '@parley/client/react'
 import { ArrowDown } from 'lucide-react'
 import { useCallback, useEffect, useMemo, useRef } from 'react'
-import { lazyPart, Part } from '../parts/lazy-part.tsx'
+import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { toastError } from '../parts/toasts.tsx'
-import { usePart, useSessionId, useStatePart } from '../session-data/session-context.tsx'
-import { type Reading, readOn } from './nodes.logic.ts'
+import { useSessionId, useSessionState, useSnapshot } from '../session-data/session-context.tsx'
+import { type Reading, readTimeline } from './nodes.logic.ts'
 import { useOpenBlocks } from './open-blocks.ts'
 import { useOpened } from './opened.ts'
 import { listRows, type Row, type RowList, writingRows } from './rows.logic.ts'
@@ -18,13 +18,13 @@ const findPart = lazyPart(() => import('./find.tsx'))
 
 /** The rows of the open session, and the function that expands them. */
 export function useRows() {
-  const timeline = usePart((snapshot) => snapshot.view.timeline)
-  const openTurnId = useStatePart((state) => state.turn?.turnId)
+  const timeline = useSnapshot((snapshot) => snapshot.view.timeline)
+  const openTurnId = useSessionState((state) => state.turn?.turnId)
   const openBlocks = useOpenBlocks()
   const { opened, toggle } = useOpened()
   const read = useRef<Reading>(undefined)
   const segments = useMemo(() => {
-    read.current = readOn(timeline, openTurnId, read.current)
+    read.current = readTimeline(timeline, openTurnId, read.current)
     return read.current.segments
   }, [timeline, openTurnId])
   const listed = useRef<RowList>(undefined)
@@ -49,7 +49,7 @@ function useKeys(rows: readonly Row[], recorded: readonly Row[], writing: readon
 
 export function Timeline({ findOpen, onFindClose }: { findOpen: boolean; onFindClose: () => void }) {
   const { rows, keyOf, segments, openBlocks, toggle } = useRows()
-  const folder = useStatePart((state) => state.cwd)
+  const folder = useSessionState((state) => state.cwd)
   const setSize = useKnownLength(rows.length)
   const scroller = useRef<HTMLDivElement>(null)
   const { virtualizer, end, atEnd } = useList(rows, keyOf, scroller)
@@ -59,7 +59,7 @@ export function Timeline({ findOpen, onFindClose }: { findOpen: boolean; onFindC
   return (
     <div className="relative min-h-0 flex-1">
       {findOpen && (
-        <Part of={findPart}>
+        <Lazy part={findPart}>
           {(Find) => (
             <Find
               segments={segments}
@@ -69,7 +69,7 @@ export function Timeline({ findOpen, onFindClose }: { findOpen: boolean; onFindC
               onClose={onFindClose}
             />
           )}
-        </Part>
+        </Lazy>
       )}
       <section
         ref={scroller}
@@ -138,7 +138,7 @@ function useShowRow(rows: readonly Row[], virtualizer: TimelineVirtualizer, { le
 
 /** The number of rows for screen readers: -1 (unknown) while older rows are not loaded or a turn runs. */
 function useKnownLength(length: number): number {
-  const isWhole = usePart(({ atStart, view }) => atStart && view.state.turn === undefined)
+  const isWhole = useSnapshot(({ atStart, view }) => atStart && view.state.turn === undefined)
   return isWhole ? length : -1
 }
 
@@ -148,7 +148,7 @@ function useOlderPages(
   scroller: React.RefObject<HTMLDivElement | null>,
 ): void {
   const loadOlder = useLoadOlder(useSessionId())
-  const more = usePart((snapshot) => !snapshot.atStart && snapshot.status === 'live')
+  const more = useSnapshot((snapshot) => !snapshot.atStart && snapshot.status === 'live')
   const load = useCallback(() => {
     const element = scroller.current
     if (!more || !element || element.scrollTop > 800) return
@@ -160,7 +160,7 @@ function useOlderPages(
       return
     loadOlder().catch(toastError)
   }, [more, loadOlder, scroller, virtualizer])
-  const length = usePart((snapshot) => snapshot.view.timeline.length)
+  const length = useSnapshot((snapshot) => snapshot.view.timeline.length)
   // biome-ignore lint/correctness/useExhaustiveDependencies: a reader still near the top after a page needs the next
   useEffect(() => {
     const element = scroller.current

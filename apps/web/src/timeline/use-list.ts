@@ -21,7 +21,7 @@ export function useList(
     count: rows.length,
     getScrollElement: () => scroller.current,
     getItemKey: keyOf,
-    estimateSize: (index) => rows[index]?.guess ?? 30,
+    estimateSize: (index) => rows[index]?.estimate ?? 30,
     overscan: 4,
     rangeExtractor: range,
     // The browser reports the height of a row after layout. Measuring earlier forces a second layout.

@@ -2,15 +2,15 @@ import { isInBackground } from '@parley/protocol'
 import { LoaderCircle } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { duration, visible } from '../base/format.logic.ts'
-import { useStatePart } from '../session-data/session-context.tsx'
+import { useSessionState } from '../session-data/session-context.tsx'
 import { useStopTasks } from '../session-data/stop-turn.ts'
 
 /** The last row: shows that the agent works and for how long, so that silence is not mistaken for the end. */
 export function WorkingRow({ isWriting, isEmpty }: { isWriting: boolean; isEmpty: boolean }) {
-  const status = useStatePart((state) => state.status)
-  const startedAt = useStatePart((state) => state.turn?.startedAt)
-  const interrupted = useStatePart((state) => state.turn?.interrupted ?? false)
-  const connected = useStatePart((state) => state.connected)
+  const status = useSessionState((state) => state.status)
+  const startedAt = useSessionState((state) => state.turn?.startedAt)
+  const interrupted = useSessionState((state) => state.turn?.interrupted ?? false)
+  const connected = useSessionState((state) => state.connected)
   if (status === 'background') return <BackgroundRow />
   if (startedAt === undefined) {
     return <p className="h-6 px-1.5 text-sm text-faint">{isEmpty && 'No messages yet.'}</p>
@@ -23,7 +23,7 @@ export function WorkingRow({ isWriting, isEmpty }: { isWriting: boolean; isEmpty
       </p>
     )
   }
-  const words = interrupted
+  const label = interrupted
     ? 'Stopping'
     : !connected
       ? 'Starting the agent'
@@ -33,21 +33,21 @@ export function WorkingRow({ isWriting, isEmpty }: { isWriting: boolean; isEmpty
   return (
     <p className="flex h-6 items-center gap-2 px-1.5 text-xs text-faint tabular-nums" data-testid="working">
       <LoaderCircle size={12} aria-hidden className="animate-spin" />
-      {words} <Elapsed since={startedAt} />
+      {label} <Elapsed since={startedAt} />
     </p>
   )
 }
 
 /** Shown while no turn runs but background tasks do. */
 function BackgroundRow() {
-  const tasks = useStatePart((state) => state.tasks).filter((task) => isInBackground(task))
+  const tasks = useSessionState((state) => state.tasks).filter((task) => isInBackground(task))
   const [only] = tasks
-  const words = tasks.length === 1 && only ? visible(only.title) : `${tasks.length} tasks`
+  const label = tasks.length === 1 && only ? visible(only.title) : `${tasks.length} tasks`
   const stop = useStopTasks()
   return (
     <p className="flex min-h-6 items-center gap-2 px-1.5 text-xs text-faint" data-testid="background">
       <LoaderCircle size={12} aria-hidden className="animate-spin" />
-      <span className="min-w-0 truncate">Working in the background: {words}</span>
+      <span className="min-w-0 truncate">Working in the background: {label}</span>
       <button
         type="button"
         className="shrink-0 rounded px-1.5 py-0.5 font-medium text-soft hover:bg-hover pointer-coarse:min-h-11"

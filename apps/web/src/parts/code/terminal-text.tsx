@@ -1,5 +1,5 @@
 import { memo, useState } from 'react'
-import { finding } from '../../base/find-text.ts'
+import { findText } from '../../base/find-text.ts'
 import { amount } from '../../base/format.logic.ts'
 import { useStore } from '../../base/store.ts'
 import { CopyButton } from '../copy-button.tsx'
@@ -12,7 +12,7 @@ const more = { lines: 2000, characters: 300_000 }
 /** The output of a command. Only its end is rendered at first, so ten megabytes cost no more than a screenful. */
 export const TerminalText = memo(function TerminalText({ output, label }: { output: string; label: string }) {
   const [all, setAll] = useState(false)
-  const wanted = useStore(finding)
+  const wanted = useStore(findText)
   const tail = tailOf(output, all ? more : first)
   const isAbove = wanted !== '' && output.slice(0, tail.left).toLowerCase().includes(wanted)
   const { shown, left } = isAbove ? fromPlaceOf(output, wanted, more) : tail

@@ -1,6 +1,6 @@
 import type { Diff } from '@parley/protocol'
 import { visible, within } from '../../base/format.logic.ts'
-import { lazyPart, Part } from '../lazy-part.tsx'
+import { Lazy, lazyPart } from '../lazy-part.tsx'
 import { DiffCount } from './diff-count.tsx'
 
 const reader = lazyPart(() => import('./file-figures.tsx'))
@@ -18,9 +18,9 @@ export function DiffView({ diff, folder }: { diff: Diff; folder: string }) {
     </figure>
   )
   return (
-    <Part of={reader} waiting={waiting}>
+    <Lazy part={reader} waiting={waiting}>
       {({ FileFigures }) => <FileFigures diff={diff} folder={folder} />}
-    </Part>
+    </Lazy>
   )
 }
 
@@ -40,13 +40,13 @@ export function DiffList({ diffs, folder }: { diffs: readonly Diff[]; folder: st
 export function DiffsCount({ diffs }: { diffs: readonly Diff[] }) {
   if (diffs.length === 0) return null
   return (
-    <Part of={reader}>
+    <Lazy part={reader}>
       {({ diffLines }) => {
         const lines = diffs.map((diff) => diffLines(diff))
         const sum = (side: 'added' | 'removed') => lines.reduce((total, one) => total + one[side], 0)
         const [added, removed] = [sum('added'), sum('removed')]
         return added > 0 || removed > 0 ? <DiffCount added={added} removed={removed} /> : null
       }}
-    </Part>
+    </Lazy>
   )
 }

@@ -11,7 +11,7 @@ import {
   type FileDiff,
   fileNote,
   type Hunk,
-  lineWords,
+  lineText,
 } from './lines.logic.ts'
 
 const shownAtFirst = 400
@@ -107,7 +107,7 @@ function LineRow({ line }: { line: DiffLine }) {
       <td className="number">{line.after ?? line.before}</td>
       <td className="sign">{signs[line.type]}</td>
       <td className="words">
-        {lineWords(line.text)}
+        {lineText(line.text)}
         {line.noNewline && <span className="text-faint select-none"> (no line break at the end)</span>}
       </td>
     </tr>

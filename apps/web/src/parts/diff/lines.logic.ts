@@ -38,10 +38,10 @@ export function fileNote(
   return patch === undefined && before === undefined ? 'Whole new content' : undefined
 }
 
-const longestLine = 4000
+const maxLineLength = 4000
 
 /** A line with hidden and reordering characters made visible, cut at the length limit. */
-export function lineWords(text: string): string {
+export function lineText(text: string): string {
   const line = visible(text.replace(/\r$/, ''))
-  return line.length > longestLine ? `${line.slice(0, longestLine)}…` : line
+  return line.length > maxLineLength ? `${line.slice(0, maxLineLength)}…` : line
 }

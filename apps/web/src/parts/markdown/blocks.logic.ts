@@ -49,15 +49,15 @@ function lex(text: string, offset: number, done: boolean): MarkdownBlock[] {
 }
 
 /** A longer line is parsed by itself in chunks, so that the cost of appending to it does not grow. */
-const longestLine = 4000
+const maxLineLength = 4000
 
 function tokensOf(text: string): Token[] {
-  return apart(text).flatMap((piece) => (piece.long ? [longLine(piece.text)] : lexed(piece.text)))
+  return splitLongLines(text).flatMap((piece) => (piece.long ? [longLine(piece.text)] : lexed(piece.text)))
 }
 
 /** Splits a text into very long lines and the text between them. Lines inside a fence stay in the fence. */
-function apart(text: string): { text: string; long: boolean }[] {
-  if (text.length <= longestLine) return text === '' ? [] : [{ text, long: false }]
+function splitLongLines(text: string): { text: string; long: boolean }[] {
+  if (text.length <= maxLineLength) return text === '' ? [] : [{ text, long: false }]
   const pieces: { text: string; long: boolean }[] = []
   let from = 0
   let inFence = false
@@ -65,7 +65,7 @@ function apart(text: string): { text: string; long: boolean }[] {
     const newline = text.indexOf('\n', at)
     const end = newline < 0 ? text.length : newline + 1
     if (text.startsWith('```', at) || text.startsWith('~~~', at)) inFence = !inFence
-    if (end - at > longestLine && !inFence) {
+    if (end - at > maxLineLength && !inFence) {
       if (at > from) pieces.push({ text: text.slice(from, at), long: false })
       pieces.push({ text: text.slice(at, end), long: true })
       from = end
@@ -88,11 +88,11 @@ function lexed(text: string): Token[] {
 }
 
 /** A longer text is not shown as a paragraph. */
-const longestParagraph = 50_000
+const maxParagraphLength = 50_000
 
 /** Whether a long text is a paragraph: one line, under the length limit, with spaces to split it at. */
 export function isProse(text: string): boolean {
-  if (text.length > longestParagraph || text.trimEnd().includes('\n')) return false
+  if (text.length > maxParagraphLength || text.trimEnd().includes('\n')) return false
   return chunksOf(text)
     .slice(0, -1)
     .every((chunk) => chunk.endsWith(' '))
@@ -110,9 +110,9 @@ export function inlineOf(text: string): Token[] {
 export function chunksOf(text: string): readonly string[] {
   const chunks: string[] = []
   for (let from = 0; from < text.length; ) {
-    const space = text.lastIndexOf(' ', from + longestLine)
+    const space = text.lastIndexOf(' ', from + maxLineLength)
     const end =
-      from + longestLine >= text.length ? text.length : space > from ? space + 1 : from + longestLine
+      from + maxLineLength >= text.length ? text.length : space > from ? space + 1 : from + maxLineLength
     chunks.push(text.slice(from, end))
     from = end
   }

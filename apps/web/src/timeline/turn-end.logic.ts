@@ -1,7 +1,7 @@
-import type { PromptPart } from '@parley/protocol'
+import type { Block, BlockOf, PromptPart } from '@parley/protocol'
 
 /** Why a completed turn stopped early, by the stop reasons of agents and models. */
-const words: Readonly<Record<string, string>> = {
+const stopTexts: Readonly<Record<string, string>> = {
   max_tokens: 'The answer was cut off: the model reached its output limit (max_tokens).',
   length: 'The answer was cut off: the model reached its output limit (max_tokens).',
   max_turn_requests: 'The turn stopped: the agent reached its limit of steps for one turn.',
@@ -10,8 +10,8 @@ const words: Readonly<Record<string, string>> = {
   model_context_window_exceeded: "The answer was cut off: the model's context window is full.",
 }
 
-export function stopWords(stopReason: string): string | undefined {
-  return Object.hasOwn(words, stopReason) ? words[stopReason] : undefined
+export function stopText(stopReason: string): string | undefined {
+  return Object.hasOwn(stopTexts, stopReason) ? stopTexts[stopReason] : undefined
 }
 
 /** Whether the turn restored files, or undid a restore. */
@@ -20,15 +20,26 @@ export function isRewind(stopReason: string): boolean {
 }
 
 /** The prompt of `session.rewind`, as text. */
-export function rewindWords(part: PromptPart): string | undefined {
+export function rewindText(part: PromptPart): string | undefined {
   if (part.type !== 'command' || part.name !== 'rewind') return undefined
-  const { arguments: words = '' } = part
-  if (words.startsWith('undo prm_')) return 'Undo the restore of files'
-  return words.startsWith('prm_') ? 'Restore files to before an earlier prompt' : undefined
+  const { arguments: target = '' } = part
+  if (target.startsWith('undo prm_')) return 'Undo the restore of files'
+  return target.startsWith('prm_') ? 'Restore files to before an earlier prompt' : undefined
 }
 
 /** The prompt that this rewind restored files to. */
 export function rewoundTo([part]: readonly PromptPart[]): string | undefined {
   if (part?.type !== 'command' || part.name !== 'rewind') return undefined
   return part.arguments?.startsWith('prm_') ? part.arguments : undefined
+}
+
+/** The prompt that started a turn, if it is loaded. */
+export function promptOfTurn(
+  timeline: readonly Block[],
+  turnId: string | undefined,
+): BlockOf<'prompt'> | undefined {
+  const isIt = (block: Block) =>
+    block.type === 'prompt' && block.turnId === turnId && block.delivery === 'queue'
+  const found = turnId === undefined ? undefined : timeline.findLast(isIt)
+  return found?.type === 'prompt' ? found : undefined
 }

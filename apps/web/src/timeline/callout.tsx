@@ -2,7 +2,7 @@ import { CircleAlert, TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
 
 /** An error or warning, with what can be done about it below. */
-export function Trouble({
+export function Callout({
   level,
   text,
   children,

@@ -1,7 +1,7 @@
 import type { Block } from '@parley/protocol'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { type Reading, readOn, segmentsOf } from './nodes.logic.ts'
+import { type Reading, readTimeline, segmentsOf } from './nodes.logic.ts'
 import { listRows, type Opened, type RowList, rowsOf } from './rows.logic.ts'
 
 const opened: Opened = { by: new Map(), all: false }
@@ -78,7 +78,7 @@ it('reads a changed timeline incrementally with the same result as anew', () => 
       let listed: RowList | undefined
       for (const [one, openTurnId] of steps) {
         timeline = next(timeline, one)
-        read = readOn(timeline, openTurnId, read)
+        read = readTimeline(timeline, openTurnId, read)
         listed = listRows(read.segments, opened, listed)
         const anew = segmentsOf(timeline, openTurnId)
         expect(read.segments).toEqual(anew)
@@ -96,8 +96,8 @@ it('reuses the segments that did not change', () => {
     blockOf({ do: 'prompt', turn: of, queued: false }),
     blockOf({ do: 'end', turn: of, lost: false }),
   ])
-  const before = readOn(timeline, undefined)
-  const after = readOn([...timeline, blockOf({ do: 'text', turn: 'd' as 'a', id: 1 })], 'd', before)
+  const before = readTimeline(timeline, undefined)
+  const after = readTimeline([...timeline, blockOf({ do: 'text', turn: 'd' as 'a', id: 1 })], 'd', before)
   expect(after.segments.slice(0, 3).every((segment, index) => segment === before.segments[index])).toBe(true)
   expect(after.segments).toHaveLength(4)
 })

@@ -52,3 +52,18 @@ function fieldNames(list: string): ReadonlySet<string> {
 function plain(name: string): string {
   return name.toLowerCase().replaceAll('_', '')
 }
+
+/** The whole command of a call that runs one. */
+export function commandOf(input: unknown): string | undefined {
+  if (typeof input !== 'object' || input === null) return undefined
+  const { command, cmd } = input as Record<string, unknown>
+  const found = command ?? cmd
+  if (typeof found === 'string') return found
+  return Array.isArray(found) && found.every((part) => typeof part === 'string') ? found.join(' ') : undefined
+}
+
+/** The command that ran in place of the agent's, if a person edited it. `allowed` is the input of the answer. */
+export function editedCommand(asked: unknown, allowed: unknown): string | undefined {
+  const ran = commandOf(allowed)
+  return ran === commandOf(asked) ? undefined : ran
+}

@@ -1,10 +1,9 @@
-import type { BlockOf, ToolKind } from '@parley/protocol'
+import { type BlockOf, commandOf, type ToolKind } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import {
   asJson,
   asRun,
   callLabel,
-  commandOf,
   exitCodeOf,
   firstLine,
   inputOf,

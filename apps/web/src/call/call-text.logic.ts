@@ -1,4 +1,12 @@
-import { type BlockOf, type Diff, requestedDiffs, type ToolContent, type ToolKind } from '@parley/protocol'
+import {
+  type BlockOf,
+  commandOf,
+  type Diff,
+  editedCommand,
+  requestedDiffs,
+  type ToolContent,
+  type ToolKind,
+} from '@parley/protocol'
 
 /** The label of each kind of call. */
 export const kindNames: Record<ToolKind, string> = {
@@ -45,15 +53,6 @@ export function fieldOf(input: unknown, field: string): unknown {
   return typeof input === 'object' && input !== null ? (input as Record<string, unknown>)[field] : undefined
 }
 
-/** The whole command of a call that runs one. */
-export function commandOf(input: unknown): string | undefined {
-  const command = fieldOf(input, 'command') ?? fieldOf(input, 'cmd')
-  if (typeof command === 'string') return command
-  return Array.isArray(command) && command.every((part) => typeof part === 'string')
-    ? command.join(' ')
-    : undefined
-}
-
 /** A call with the input that it ran with, which a person may have edited. */
 export function asRun(call: BlockOf<'tool-call'>, request: BlockOf<'permission' | 'question'> | undefined) {
   const edited = request?.type === 'permission' ? request.resolution?.input : undefined
@@ -62,9 +61,9 @@ export function asRun(call: BlockOf<'tool-call'>, request: BlockOf<'permission' 
 
 /** The command that ran in place of the agent's, if a person edited it. */
 export function commandRun(request: BlockOf<'permission' | 'question'> | undefined): string | undefined {
-  if (request?.type !== 'permission') return undefined
-  const ran = commandOf(request.resolution?.input)
-  return ran === commandOf(request.request.input) ? undefined : ran
+  return request?.type === 'permission'
+    ? editedCommand(request.request.input, request.resolution?.input)
+    : undefined
 }
 
 /** Longer titles may be cut on one line of a phone. */

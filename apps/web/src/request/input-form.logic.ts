@@ -1,5 +1,5 @@
-import { messageOf } from '@parley/protocol'
-import { asJson, commandOf } from '../call/call-text.logic.ts'
+import { commandOf, messageOf } from '@parley/protocol'
+import { asJson } from '../call/call-text.logic.ts'
 
 /** The input of a call as a form: a field for each text, and JSON for everything else. */
 export type InputForm = {

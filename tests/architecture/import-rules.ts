@@ -67,8 +67,8 @@ export const rules: Rule[] = [
   {
     room: `${server}/transcripts`,
     mayImport: ['packages/protocol/src', `${server}/transcripts`],
-    packages: [],
-    instead: 'transcripts are pure: events in, the words of other programs out. What needs more is a face.',
+    packages: ['marked', 'node:crypto', 'node:util'],
+    instead: 'transcripts are pure functions: events in, text or messages out. What needs more is a face.',
   },
   {
     room: `${server}/tools`,

@@ -1,5 +1,5 @@
 import { ParleyError, promptText, runningInBackground, type SessionDetail } from '@parley/protocol'
-import { sessionFacts } from '../../faces/http/export-words.ts'
+import { sessionFacts } from '../../transcripts/documents/block-text.ts'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'

@@ -1,5 +1,5 @@
 import { type Block, type BlockOf, inReadingOrder, promptText } from '@parley/protocol'
-import { type BlockFacts, factsOf, promptNote } from '../../faces/http/export-words.ts'
+import { type BlockFacts, factsOf, promptNote } from '../../transcripts/documents/block-text.ts'
 import { noticeRow, promptRow, resolutionRow, toolRow, turnEndRow } from './rows.ts'
 import type { Style } from './style.ts'
 import { toolOutputLines } from './tool-output.ts'

@@ -10,8 +10,8 @@ import {
   type ToolKind,
   type TurnEnd,
 } from '@parley/protocol'
-import { diffLines } from '../../faces/http/diff-lines.ts'
-import { changeText, resolverWords } from '../../faces/http/export-words.ts'
+import { changeText, resolverText } from '../../transcripts/documents/block-text.ts'
+import { diffLines } from '../../transcripts/documents/diff-lines.ts'
 import { durationWords } from '../durations.ts'
 import type { Style } from './style.ts'
 import { oneLine, visible } from './visible.ts'
@@ -122,7 +122,7 @@ export function resolutionRow(
 ): string {
   const changes = 'input' in event ? changeText(asked.input, event.input) : undefined
   if (changes !== undefined) {
-    const why = `${resolverWords(event)}, instead of ${oneLine(asked.title ?? 'what was asked')}`
+    const why = `${resolverText(event)}, instead of ${oneLine(asked.title ?? 'what was asked')}`
     return `${style.dim('·')} ${style.green(`${event.outcome} with changes`)}: ${oneLine(changes)} ${style.dim(`(${why})`)}`
   }
   const answers = 'answers' in event ? event.answers : undefined
@@ -136,7 +136,7 @@ export function resolutionRow(
   const message = 'message' in event && event.message ? `: ${oneLine(event.message)}` : ''
   const good = event.outcome === 'allowed' || event.outcome === 'answered'
   const word = good ? style.green(event.outcome) : style.yellow(event.outcome)
-  return `${style.dim('·')} ${word}${what.join('')}${style.dim(` (${resolverWords(event)}${scope}${message})`)}`
+  return `${style.dim('·')} ${word}${what.join('')}${style.dim(` (${resolverText(event)}${scope}${message})`)}`
 }
 
 function scopeWords(scope: 'session' | 'project' | 'always'): string {

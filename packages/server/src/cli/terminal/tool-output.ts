@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import type { Diff, ToolContent } from '@parley/protocol'
-import { diffLines } from '../../faces/http/diff-lines.ts'
+import { diffLines } from '../../transcripts/documents/diff-lines.ts'
 import type { ToolRow } from './rows.ts'
 import type { Style } from './style.ts'
 import { visible } from './visible.ts'

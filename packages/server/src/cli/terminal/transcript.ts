@@ -1,13 +1,13 @@
 import {
   type Delta,
   type EventOf,
+  editedCommand,
   isKnown,
   requestedDiffs,
   type SessionEvent,
   timeWaited,
   type UnknownEvent,
 } from '@parley/protocol'
-import { commandRun } from '../../faces/http/export-words.ts'
 import { eventRows } from './event-rows.ts'
 import { type AskedFacts, type ToolRow, toolRow } from './rows.ts'
 import type { Style } from './style.ts'
@@ -207,7 +207,7 @@ class FeedTranscript implements Transcript {
     if (!asked) return
     this.#asked.set(event.requestId, { ...asked, resolvedAt: event.at })
     const call = this.#calls.get(asked.toolCallId ?? '')
-    const title = event.type === 'permission.resolved' ? commandRun(asked.input, event.input) : undefined
+    const title = event.type === 'permission.resolved' ? editedCommand(asked.input, event.input) : undefined
     if (call && title !== undefined) this.#calls.set(asked.toolCallId ?? '', { ...call, title })
   }
 

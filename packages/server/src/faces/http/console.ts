@@ -1,7 +1,7 @@
+import { html, page } from '../../transcripts/documents/html.ts'
 import type { CommandLine } from './command-line.ts'
 import { consolePolicy, createConsoleFiles } from './console-files.ts'
-import { html, htmlResponse, page } from './html.ts'
-import type { App, AppParts, RequestContext } from './mount.ts'
+import { type App, type AppParts, htmlResponse, type RequestContext } from './mount.ts'
 import { problem, problemResponse } from './problem.ts'
 
 /** The paths that serve the console page. The page itself reads the rest of the URL. */

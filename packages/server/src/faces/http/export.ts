@@ -9,11 +9,11 @@ import {
 } from '@parley/protocol'
 import type { Host } from '../../core/index.ts'
 import type { StoredEvent } from '../../core/session-store.ts'
+import { htmlDocument } from '../../transcripts/documents/html-document.ts'
+import { markdownDocument } from '../../transcripts/documents/markdown-document.ts'
 import { incomingMessagesOf } from '../../transcripts/incoming-messages.ts'
 import { runEventsOf } from '../../transcripts/run-events.ts'
 import { uiMessagesOf } from '../../transcripts/ui-messages.ts'
-import { htmlTranscript } from './export-html.ts'
-import { markdownTranscript } from './export-markdown.ts'
 
 export type ExportFile = {
   readonly mediaType: string
@@ -24,8 +24,8 @@ export type ExportFile = {
 const pageSize = 1000
 const formats = {
   jsonl: { mediaType: 'application/jsonl', extension: 'jsonl', write: eventLines },
-  markdown: { mediaType: 'text/markdown', extension: 'md', write: written(markdownTranscript) },
-  html: { mediaType: 'text/html', extension: 'html', write: written(htmlTranscript) },
+  markdown: { mediaType: 'text/markdown', extension: 'md', write: written(markdownDocument) },
+  html: { mediaType: 'text/html', extension: 'html', write: written(htmlDocument) },
   'ui-messages': { ...json('ui-messages'), write: listed(uiMessagesOf) },
   'incoming-messages': { ...json('incoming-messages'), write: listed(incomingMessagesOf) },
   'run-events': { ...json('run-events'), write: listed(runEventsOf) },
@@ -61,8 +61,8 @@ async function* eventLines({ pages }: Pages): AsyncGenerator<string> {
   for await (const events of pages) yield events.map((event) => `${event.json}\n`).join('')
 }
 
-/** Transcripts need the whole timeline: a late answer is shown beside its early question. */
-function written(transcript: (view: SessionView) => Iterable<string>) {
+/** Documents need the whole timeline: a late answer is shown beside its early question. */
+function written(document: (view: SessionView) => Iterable<string>) {
   return async function* ({ state, pages }: Pages): AsyncGenerator<string> {
     let view = emptyView(state.id, state.epoch)
     for await (const events of pages) {
@@ -71,7 +71,7 @@ function written(transcript: (view: SessionView) => Iterable<string>) {
         events.map((event) => JSON.parse(event.json) as SessionEvent | UnknownEvent),
       )
     }
-    yield* transcript(view)
+    yield* document(view)
   }
 }
 

@@ -4,6 +4,7 @@ import { type ChatRequest, type Route, type UiMessage, validationError } from '@
 import type { Context, Hono } from 'hono'
 import type { Logger } from 'pino'
 import type { Host } from '../../core/index.ts'
+import { pagePolicy } from '../../transcripts/documents/html.ts'
 import type { Workspace } from '../../workspace/index.ts'
 import type { Terminals } from '../../workspace/terminals.ts'
 import type { Access, Caller } from './access.ts'
@@ -104,6 +105,18 @@ export function mount<R extends Route>(
 /** A reply that is JSON text already. */
 export function json(text: string, status = 200): Response {
   return new Response(text, { status, headers: { 'Content-Type': 'application/json; charset=UTF-8' } })
+}
+
+/** A reply that is an HTML page. */
+export function htmlResponse(text: string, status: number, headers: Record<string, string> = {}): Response {
+  return new Response(text, {
+    status,
+    headers: {
+      'Content-Type': 'text/html; charset=UTF-8',
+      'Content-Security-Policy': `${pagePolicy}; frame-ancestors 'none'`,
+      ...headers,
+    },
+  })
 }
 
 function checked(schema: Schema | undefined, what: string, value: unknown): unknown {

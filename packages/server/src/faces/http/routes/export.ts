@@ -2,10 +2,10 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type ExportFormat, routes } from '@parley/protocol'
+import { html, page, pagePolicy } from '../../../transcripts/documents/html.ts'
 import { cutWhenRevoked, downloadLifetimeMs, isSignedOut } from '../access.ts'
 import type { ExportFile } from '../export.ts'
-import { html, htmlResponse, page, pagePolicy } from '../html.ts'
-import { type App, type AppParts, mount, type RequestContext } from '../mount.ts'
+import { type App, type AppParts, htmlResponse, mount, type RequestContext } from '../mount.ts'
 import { problem, problemResponse } from '../problem.ts'
 
 export function mountExport(app: App, parts: AppParts): void {

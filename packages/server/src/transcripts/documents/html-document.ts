@@ -9,34 +9,35 @@ import {
   type ToolContent,
   visible,
 } from '@parley/protocol'
-import { diffLines } from './diff-lines.ts'
 import {
-  answerWords,
+  answerText,
+  type BlockFacts,
+  callInputText,
   changeText,
   factsOf,
   inputText,
-  noticeWords,
-  permissionWords,
+  noticeText,
+  permissionText,
   promptNote,
   sessionFacts,
-  turnWords,
-} from './export-words.ts'
+  turnEndText,
+} from './block-text.ts'
+import { diffLines } from './diff-lines.ts'
 import { type Html, html, pageEnd, pageStart } from './html.ts'
 import { markdownHtml } from './markdown-html.ts'
 
-/** A transcript as one page without scripts or requests. All content is escaped by `html`; hidden characters of what was asked for are shown. */
-export function* htmlTranscript({ state, timeline }: SessionView): Generator<string> {
+/** A session as one page without scripts or requests. All content is escaped by `html`; hidden characters of what was asked for are shown. */
+export function* htmlDocument({ state, timeline }: SessionView): Generator<string> {
   const title = visible(state.title || 'Untitled session')
   yield pageStart({ title })
-  const facts = sessionFacts(state).map(([name, value]) => html`<br>${name}: ${value}`)
-  yield html`<h1>${title}</h1><p class="soft">A session of Parley${facts}</p>`.text
+  const about = sessionFacts(state).map(([name, value]) => html`<br>${name}: ${value}`)
+  yield html`<h1>${title}</h1><p class="soft">A session of Parley${about}</p>`.text
   const permissions = permissionsOfCalls(timeline)
-  const { waits, commands } = factsOf(timeline)
+  const facts = factsOf(timeline)
   for (const block of inReadingOrder(timeline)) {
-    if (block.type === 'tool-call')
-      yield `\n${toolCall(block, permissions.get(block.id) ?? [], commands.get(block.id)).text}`
+    if (block.type === 'tool-call') yield `\n${toolCall(block, permissions.get(block.id) ?? [], facts).text}`
     else if (block.type !== 'permission' || !permissions.get(block.request.toolCallId ?? '')?.includes(block))
-      yield `\n${blockHtml(block, waits.get(block) ?? 0).text}`
+      yield `\n${blockHtml(block, facts.waits.get(block) ?? 0).text}`
   }
   yield pageEnd
 }
@@ -68,7 +69,7 @@ function blockHtml(block: Exclude<Block, { type: 'tool-call' }>, waited: number)
     case 'turn-end':
       return turnEnd(block, waited)
     case 'notice':
-      return html`<section class="${block.level === 'error' ? 'bad' : 'soft'}">${noticeWords(block)}</section>`
+      return html`<section class="${block.level === 'error' ? 'bad' : 'soft'}">${noticeText(block)}</section>`
     case 'unrecognised':
       return html`<section><details><summary>A message of the agent that Parley does not know</summary><pre>${inputText(block.native)}</pre></details></section>`
   }
@@ -94,9 +95,10 @@ function promptPart(part: PromptPart): Html {
 function toolCall(
   block: BlockOf<'tool-call'>,
   permissions: readonly BlockOf<'permission'>[],
-  command: string | undefined,
+  facts: BlockFacts,
 ): Html {
-  const input = inputText(block.input)
+  const command = facts.commands.get(block.id)
+  const input = callInputText(block, facts)
   const places = (block.locations ?? []).map(
     ({ path, line }) => html` · ${visible(path)}${line && `:${line}`}`,
   )
@@ -148,19 +150,19 @@ function permission(block: BlockOf<'permission'>, call?: BlockOf<'tool-call'>): 
   const input = call ? '' : inputText(request.input)
   const changes = changeText(request.input, resolution?.input, 2)
   const what = call ? '' : html` for <strong>${visible(request.tool)}</strong>, ${visible(request.title)}`
-  return html`<div>Permission${what}: <span class="${tone}">${permissionWords(block)}</span>
+  return html`<div>Permission${what}: <span class="${tone}">${permissionText(block)}</span>
     ${request.reason && html`<p class="soft">${request.reason}</p>`}${input !== '' && html`<pre>${input}</pre>`}${changes !== undefined && html`<p class="soft">Run instead:</p><pre>${changes}</pre>`}${!isShown && requestedDiffs(request).map(diff)}${resolution?.message && html`<p class="text">${resolution.message}</p>`}</div>`
 }
 
 function question(block: BlockOf<'question'>): Html {
   const asked = block.request.questions.map(
     (one) =>
-      html`<p><strong>${one.header}</strong>: ${one.text}</p><ul>${one.options.map((option) => html`<li>${option.label}</li>`)}</ul><p>Answer: <strong>${answerWords(block, one.id)}</strong></p>`,
+      html`<p><strong>${one.header}</strong>: ${one.text}</p><ul>${one.options.map((option) => html`<li>${option.label}</li>`)}</ul><p>Answer: <strong>${answerText(block, one.id)}</strong></p>`,
   )
   return html`<section>${asked}</section>`
 }
 
 function turnEnd(block: BlockOf<'turn-end'>, waited: number): Html {
   const { error } = block.end
-  return html`<section class="soft">${turnWords(block, waited)}${error && html`<p class="bad">${error.message}</p>`}</section>`
+  return html`<section class="soft">${turnEndText(block, waited)}${error && html`<p class="bad">${error.message}</p>`}</section>`
 }

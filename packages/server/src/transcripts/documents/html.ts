@@ -30,12 +30,12 @@ const entities: Record<string, string> = {
   "'": '&#39;',
 }
 
-export function escapeHtml(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
 }
 
 /** Allows the one style sheet by its hash and embedded images; no scripts, no requests. */
-export function policyFor(style: string): string {
+function policyFor(style: string): string {
   const hash = createHash('sha256').update(style).digest('base64')
   return `default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'`
 }
@@ -64,17 +64,6 @@ ${head}<style>${new Html(pageStyle)}</style>
 
 export const pageEnd = '\n</main>\n</body>\n</html>\n'
 
-export function htmlResponse(text: string, status: number, headers: Record<string, string> = {}): Response {
-  return new Response(text, {
-    status,
-    headers: {
-      'Content-Type': 'text/html; charset=UTF-8',
-      'Content-Security-Policy': `${pagePolicy}; frame-ancestors 'none'`,
-      ...headers,
-    },
-  })
-}
-
 const pageStyle = `
 :root { color-scheme: light dark; --ink: #1c1f24; --soft: #626b78; --line: #dfe3e8; --page: #fbfbfa; --card: #fff; --mark: #2f5fd0; --good: #1c7c4a; --bad: #b3261e; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e8eb; --soft: #98a1ad; --line: #30353d; --page: #15171a; --card: #1d2024; --mark: #8fb0ff; --good: #6fcf97; --bad: #ff8a80; } }
@@ -89,6 +78,10 @@ p { margin: .5rem 0; }
 pre, code { font: .875rem/1.5 ui-monospace, SFMono-Regular, Menlo, monospace; }
 pre { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .6rem .75rem; margin: .5rem 0; overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
 ul, ol { margin: .5rem 0; padding-left: 1.5rem; }
+table { border-collapse: collapse; margin: .5rem 0; }
+th, td { border: 1px solid var(--line); padding: .25rem .6rem; text-align: start; vertical-align: top; }
+th[align=right], td[align=right] { text-align: right; } th[align=center], td[align=center] { text-align: center; }
+hr { border: 0; border-top: 1px solid var(--line); }
 blockquote { margin: .5rem 0; padding-left: .8rem; border-left: 3px solid var(--line); }
 img { max-width: 100%; height: auto; }
 .soft { color: var(--soft); font-size: .9rem; }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import {
   type Block,
   type BlockOf,
+  editedCommand,
   isRecord,
   type ResolvedBy,
   type SessionState,
@@ -9,20 +10,20 @@ import {
   waitsOf,
 } from '@parley/protocol'
 
-/** Texts that the HTML and the Markdown transcript share. */
+/** The texts of blocks that the HTML and the Markdown document and the terminal share. */
 
 export function sessionFacts(state: SessionState): [name: string, value: string][] {
   return [
     ['Agent', state.agent],
     ...(state.effective.model ? [['Model', state.effective.model] as [string, string]] : []),
     ['Folder', state.cwd],
-    ['Started', timeWords(state.createdAt)],
+    ['Started', timeText(state.createdAt)],
     ['Session', `${state.id}, up to event ${state.seq}`],
   ]
 }
 
 /** A time with its zone, such as `2026-11-16 06:15 UTC`. */
-function timeWords(at: number): string {
+function timeText(at: number): string {
   const parts = Object.fromEntries(timeFormat.formatToParts(at).map(({ type, value }) => [type, value]))
   const { year, month, day, hour, minute, timeZoneName } = parts
   return `${year}-${month}-${day} ${hour}:${minute} ${timeZoneName}`
@@ -44,25 +45,25 @@ export function promptNote({ delivery, status }: BlockOf<'prompt'>): string | un
   return delivery === 'steer' ? 'steered' : undefined
 }
 
-export function permissionWords({ request, resolution }: BlockOf<'permission'>): string {
+export function permissionText({ request, resolution }: BlockOf<'permission'>): string {
   if (!resolution) return 'not answered yet'
   const scope = resolution.scope && resolution.scope !== 'once' ? `, scope ${resolution.scope}` : ''
   const changed = changedInput(request.input, resolution.input) ? ' with changes' : ''
-  return `${resolution.outcome}${changed} ${resolverWords(resolution)}${scope}`
+  return `${resolution.outcome}${changed} ${resolverText(resolution)}${scope}`
 }
 
 /** Who or what resolved a request. For a carried answer it says so. */
-export function resolverWords({
+export function resolverText({
   by,
   carriedFrom,
 }: {
   by: ResolvedBy
   carriedFrom?: string | undefined
 }): string {
-  return `${resolvers[by]}${carriedWords(carriedFrom)}`
+  return `${resolvers[by]}${carriedText(carriedFrom)}`
 }
 
-function carriedWords(carriedFrom: string | undefined): string {
+function carriedText(carriedFrom: string | undefined): string {
   return carriedFrom === undefined ? '' : ', as answered before'
 }
 
@@ -102,36 +103,36 @@ export type BlockFacts = {
   readonly waits: ReadonlyMap<Block, number>
   /** By tool call: the command that a person changed and that ran instead. */
   readonly commands: ReadonlyMap<string, string>
+  /** The tool calls that ask a question: the question shows their input. */
+  readonly questions: ReadonlySet<string>
 }
 
 export function factsOf(timeline: readonly Block[]): BlockFacts {
-  return { waits: waitsOf(timeline), commands: commandsRun(timeline) }
+  const asked = timeline.flatMap((block) =>
+    block.type === 'question' ? (block.request.toolCallId ?? []) : [],
+  )
+  return { waits: waitsOf(timeline), commands: editedCommands(timeline), questions: new Set(asked) }
 }
 
-function commandsRun(timeline: readonly Block[]): ReadonlyMap<string, string> {
+function editedCommands(timeline: readonly Block[]): ReadonlyMap<string, string> {
   const commands = new Map<string, string>()
   for (const block of timeline) {
     if (block.type !== 'permission') continue
-    const command = commandRun(block.request.input, block.resolution?.input)
+    const command = editedCommand(block.request.input, block.resolution?.input)
     if (block.request.toolCallId && command) commands.set(block.request.toolCallId, command)
   }
   return commands
 }
 
-export function commandRun(asked: unknown, allowed: unknown): string | undefined {
-  const changed = changedInput(asked, allowed)
-  return isRecord(changed) && typeof changed.command === 'string' ? changed.command : undefined
-}
-
-export function answerWords({ resolution }: BlockOf<'question'>, questionId: string): string {
+export function answerText({ resolution }: BlockOf<'question'>, questionId: string): string {
   if (!resolution) return 'not answered yet'
   const answer = resolution.answers?.[questionId]
   if (answer === undefined) return resolution.outcome
-  return `${[answer].flat().join(', ')}${carriedWords(resolution.carriedFrom)}`
+  return `${[answer].flat().join(', ')}${carriedText(resolution.carriedFrom)}`
 }
 
 /** `waited` is how long people were asked during the turn, in milliseconds. */
-export function turnWords({ end }: BlockOf<'turn-end'>, waited: number): string {
+export function turnEndText({ end }: BlockOf<'turn-end'>, waited: number): string {
   const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
   const facts = [
     seconds(Math.max(0, end.durationMs - waited)),
@@ -146,8 +147,13 @@ export function turnWords({ end }: BlockOf<'turn-end'>, waited: number): string 
 }
 
 /** The notice's code is for programs and stays in the log. */
-export function noticeWords({ level, text }: BlockOf<'notice'>): string {
+export function noticeText({ level, text }: BlockOf<'notice'>): string {
   return level === 'info' ? text : `${level === 'error' ? 'Error' : 'Warning'}: ${text}`
+}
+
+/** The input of a call; empty if a question shows it. */
+export function callInputText({ id, input }: BlockOf<'tool-call'>, { questions }: BlockFacts): string {
+  return questions.has(id) ? '' : inputText(input)
 }
 
 export function inputText(input: unknown): string {

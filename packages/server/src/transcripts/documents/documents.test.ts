@@ -1,8 +1,8 @@
 import { applyEvents, emptyView, type SessionEvent, type SessionView } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
-import { htmlTranscript } from './export-html.ts'
-import { markdownTranscript } from './export-markdown.ts'
-import { changeText } from './export-words.ts'
+import { changeText } from './block-text.ts'
+import { htmlDocument } from './html-document.ts'
+import { markdownDocument } from './markdown-document.ts'
 
 type Fields = { type: SessionEvent['type'] } & Record<string, unknown>
 const viewOf = (...all: Fields[]): SessionView =>
@@ -33,7 +33,7 @@ const ended = (turnId: string, more = {}): Fields => ({
   ...more,
 })
 const both = (view: SessionView) =>
-  [markdownTranscript, htmlTranscript].map((transcript) => [...transcript(view)].join(''))
+  [markdownDocument, htmlDocument].map((transcript) => [...transcript(view)].join(''))
 
 describe('a transcript', () => {
   it('shows a queued prompt above the turn it started, and marks steered and withdrawn ones', () => {
@@ -113,6 +113,25 @@ describe('a transcript', () => {
         'allowed by a person',
         'allowed by a person, as answered before',
       ])
+  })
+
+  it('shows a question once, without the input of the call that asks it', () => {
+    const which = { id: 'c', header: 'Colour', text: 'Which colour?', options: [{ label: 'red' }] }
+    const input = { questions: [which] }
+    const questions = [{ ...which, multiple: false, freeText: false }]
+    const view = viewOf(
+      {
+        type: 'tool-call.called',
+        turnId: 'a',
+        toolCallId: 'c',
+        name: 'Ask',
+        kind: 'other',
+        title: 'Ask',
+        input,
+      },
+      { type: 'question.asked', turnId: 'a', requestId: 's', toolCallId: 'c', questions },
+    )
+    for (const text of both(view)) expect(text.match(/Which colour/g)).toHaveLength(1)
   })
 
   it('says that a permission was allowed with changes, and what was run', () => {

@@ -27,7 +27,7 @@ export function contained(text: string): string {
   return open ? `${safe.replace(/\n$/, '')}\n${' '.repeat(open.indent)}${open.run}` : safe
 }
 
-type Fence = { readonly run: string; readonly indent: number }
+export type Fence = { readonly run: string; readonly indent: number }
 
 /** Shows tags as text but leaves code as it is, since tags in code are text already. In doubt, text is not code. */
 function withoutHtml(text: string): { text: string; open: Fence | undefined } {
@@ -66,7 +66,7 @@ function leaves(line: string, { indent }: Fence): boolean {
  * The fence that is open after this line. Only a run of the same character, at least as long and alone on its line,
  * closes it.
  */
-function fenceAfter(open: Fence | undefined, line: string): Fence | undefined {
+export function fenceAfter(open: Fence | undefined, line: string): Fence | undefined {
   const match = /^( *)(`{3,}|~{3,})(.*)$/.exec(line)
   if (!match) return open
   const [, space = '', run = '', rest = ''] = match

@@ -33,6 +33,36 @@ describe("an agent's Markdown as HTML", () => {
     )
   })
 
+  it('has tables, tasks, rules and struck text', () => {
+    expect(of('a | b\n-|-:\n1 | **2**')).toBe(
+      '<table><thead><tr><th>a</th><th align="right">b</th></tr></thead><tbody><tr><td>1</td><td align="right"><strong>2</strong></td></tr></tbody></table>',
+    )
+    expect(of('- [ ] a\n- [x] b')).toBe('<ul><li>☐ a</li><li>☑ b</li></ul>')
+    expect(of('~~a~~\n\n---')).toBe('<p class="text"><s>a</s></p><hr>')
+  })
+
+  it('names the address of a link only if the text does not, and never loads an image', () => {
+    expect(of('https://a.example and <b@c.example>')).toBe(
+      '<p class="text">https://a.example and b@c.example</p>',
+    )
+    expect(of('![a chart](http://a.example/b.png)')).toBe(
+      '<p class="text">a chart <span class="soft">(image: http://a.example/b.png)</span></p>',
+    )
+  })
+
+  it('shows hidden characters in code and addresses', () => {
+    expect(of('`a\u202eb` [x](http://a.example/\u200bb)')).toContain('<code>a\\u{202e}b</code>')
+    expect(of('[x](http://a.example/\u200bb)')).toContain('(http://a.example/\\u{200b}b)')
+    expect(of('```\na\u202eb\n```')).toBe('<pre>a\\u{202e}b</pre>')
+  })
+
+  it('keeps a fence whole in a long text', () => {
+    const code = 'line of code\n'.repeat(5_000).trimEnd()
+    expect(of(`${'Some words.\n\n'.repeat(2_000)}\`\`\`\n${code}\n\`\`\`\nend`)).toContain(
+      `<pre>${code}</pre><p class="text">end</p>`,
+    )
+  })
+
   it.each([
     '<script>alert(1)</script>',
     '# <img src=x onerror=alert(1)>',
@@ -42,15 +72,19 @@ describe("an agent's Markdown as HTML", () => {
     '`<script>` **`<i>`** *_<u>_*',
     '> <style>\n1. <form>',
     '[a](" onclick="x")',
+    '<div onclick="x">\n<b>\n</div>',
+    '<a> | <b>\n-|-:\n<i> | !["><u>]("><u>)',
+    '[x]: "><b>\n\n[x] ~~<s>~~ <a@b.c"><i>',
   ])('escapes every tag in the text: %j', (text) => {
-    const ours = /<\/?(p|h3|h4|ul|ol|li|pre|code|strong|em|blockquote|span)( (class|start)="[\w]*")?>/g
+    const ours =
+      /<\/?(p|h3|h4|ul|ol|li|pre|code|strong|em|s|blockquote|span|table|thead|tbody|tr|th|td|hr)( (class|start|align)="[\w]*")?>/g
     expect(of(text).replace(ours, '')).not.toMatch(/[<>"]/)
   })
 
   it('terminates, whatever the text', () => {
     const many = 20_000
     const odd = ['*', '**a ', 'a`', '[', '[a](', '> ', '>', '- ', '_a', '`` a ', '1. ', '#']
-    for (const piece of odd) expect(of(piece.repeat(many)).length).toBeGreaterThan(many)
+    for (const piece of odd) expect(of(`${piece.repeat(many)}x`).length).toBeGreaterThan(many)
     const stairs = Array.from({ length: 300 }, (_, index) => `${' '.repeat(2 * index)}- a`)
     expect(of(stairs.join('\n'))).toContain('<li>a')
   })

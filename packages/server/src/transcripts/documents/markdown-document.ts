@@ -9,23 +9,24 @@ import {
   type ToolContent,
   visible,
 } from '@parley/protocol'
-import { diffLines, diffText } from './diff-lines.ts'
 import {
-  answerWords,
+  answerText,
   type BlockFacts,
+  callInputText,
   changeText,
   factsOf,
   inputText,
-  noticeWords,
-  permissionWords,
+  noticeText,
+  permissionText,
   promptNote,
   sessionFacts,
-  turnWords,
-} from './export-words.ts'
+  turnEndText,
+} from './block-text.ts'
+import { diffLines, diffText } from './diff-lines.ts'
 import { contained, fenced, inline, quoted } from './markdown-text.ts'
 
-/** A transcript as Markdown. No content of a session can end the section that contains it. */
-export function* markdownTranscript({ state, timeline }: SessionView): Generator<string> {
+/** A session as Markdown. No content of a session can end the section that contains it. */
+export function* markdownDocument({ state, timeline }: SessionView): Generator<string> {
   yield `# ${inline(visible(state.title || 'Untitled session'))}\n\n`
   yield sessionFacts(state)
     .map(([name, value]) => `- ${name}: ${inline(value)}\n`)
@@ -37,7 +38,7 @@ export function* markdownTranscript({ state, timeline }: SessionView): Generator
   }
 }
 
-function blockText(block: Block, { waits, commands }: BlockFacts): string {
+function blockText(block: Block, facts: BlockFacts): string {
   switch (block.type) {
     case 'prompt': {
       const note = promptNote(block)
@@ -48,17 +49,17 @@ function blockText(block: Block, { waits, commands }: BlockFacts): string {
     case 'thinking':
       return details('Thinking', quoted(block.text))
     case 'tool-call':
-      return toolCall(block, commands.get(block.id))
+      return toolCall(block, facts)
     case 'permission':
       return permission(block)
     case 'question':
       return question(block)
     case 'turn-end': {
       const problem = block.end.error && inline(block.end.error.message)
-      return paragraphs(`*${inline(turnWords(block, waits.get(block) ?? 0))}*`, problem, '---')
+      return paragraphs(`*${inline(turnEndText(block, facts.waits.get(block) ?? 0))}*`, problem, '---')
     }
     case 'notice':
-      return `*${inline(noticeWords(block))}*`
+      return `*${inline(noticeText(block))}*`
     case 'unrecognised':
       return details(
         'A message of the agent that Parley does not know',
@@ -75,14 +76,16 @@ function promptPart(part: PromptPart): string {
   return paragraphs(`*(${part.type}${name})*`, text)
 }
 
-function toolCall(block: BlockOf<'tool-call'>, command?: string): string {
+function toolCall(block: BlockOf<'tool-call'>, facts: BlockFacts): string {
+  const command = facts.commands.get(block.id)
+  const input = callInputText(block, facts)
   const places = (block.locations ?? []).map(({ path, line }) => inline(line ? `${path}:${line}` : path))
   return paragraphs(
     `### ${inline(visible(command ?? (block.title || block.name)))}`,
     `*${inline(block.name)}, ${block.kind}: ${block.status}${block.parentToolCallId ? ', by a subagent' : ''}*`,
     places.length > 0 && places.join(', '),
     command !== undefined && '*A person changed this input of the agent:*',
-    inputText(block.input) !== '' && fenced(inputText(block.input), 'json'),
+    input !== '' && fenced(input, 'json'),
     ...block.content.map(toolContent),
   )
 }
@@ -115,7 +118,7 @@ function permission(block: BlockOf<'permission'>): string {
   const { request, resolution } = block
   const changes = changeText(request.input, resolution?.input, 2)
   return paragraphs(
-    `**Permission** for ${inline(visible(request.tool))}, ${inline(visible(request.title))}: **${permissionWords(block)}**`,
+    `**Permission** for ${inline(visible(request.tool))}, ${inline(visible(request.title))}: **${permissionText(block)}**`,
     request.reason && inline(request.reason),
     !request.toolCallId && inputText(request.input) !== '' && fenced(inputText(request.input), 'json'),
     changes !== undefined && paragraphs('Run instead:', fenced(changes)),
@@ -129,7 +132,7 @@ function question(block: BlockOf<'question'>): string {
     paragraphs(
       `**${inline(one.header)}**: ${inline(one.text)}`,
       one.options.map((option) => `- ${inline(option.label)}`).join('\n'),
-      `Answer: **${inline(answerWords(block, one.id))}**`,
+      `Answer: **${inline(answerText(block, one.id))}**`,
     ),
   )
   return paragraphs(...asked)

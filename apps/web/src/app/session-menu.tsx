@@ -18,8 +18,7 @@ import type { OpenMenu } from '../parts/menu.tsx'
 import MenuList, { type MenuEntry } from '../parts/menu-list.tsx'
 import { toast, toastError } from '../parts/toasts.tsx'
 import { useSessionState } from '../session-data/session-context.tsx'
-import { exportEntry } from '../sessions/export-entry.tsx'
-import { lifecycleEntries } from '../sessions/keeping-entries.tsx'
+import { exportEntry, lifecycleEntries } from '../sessions/session-entries.tsx'
 
 type Props = OpenMenu & { onRename: () => void; onFind: () => void }
 
@@ -34,7 +33,7 @@ export default function SessionMenu({ onRename, onFind, ...menu }: Props) {
   const all = useStore(preferences, (state) => state.expandAll)
   const run = (work: Promise<unknown>) => void work.catch(toastError)
   const fork = async () => go({ name: 'session', id: (await client.fork(id)).sessionId })
-  const { pin, archiving, remove } = lifecycleEntries({ id, title, pinned, archived })
+  const { pin, archive, remove } = lifecycleEntries({ id, title, pinned, archived })
   const entries: (MenuEntry | false | undefined)[] = [
     { label: 'Rename', icon: <Pencil size={14} />, onSelect: onRename },
     { label: 'Find', icon: <Search size={14} />, onSelect: onFind },
@@ -66,7 +65,7 @@ export default function SessionMenu({ onRename, onFind, ...menu }: Props) {
     },
     exportEntry(id),
     pin,
-    archiving,
+    archive,
     remove,
   ]
   return <MenuList {...menu} entries={entries.filter((entry) => entry !== false && entry !== undefined)} />

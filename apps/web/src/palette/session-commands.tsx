@@ -3,8 +3,7 @@ import { FileDiff, ListChecks, Pencil, ScanText, Search, SquareTerminal } from '
 import { type Preferences, prefer } from '../base/preferences.ts'
 import type { MenuEntry } from '../parts/menu-list.tsx'
 import { sessionActions } from '../session-data/session-actions.ts'
-import { exportEntry } from '../sessions/export-entry.tsx'
-import { lifecycleEntries } from '../sessions/keeping-entries.tsx'
+import { exportEntry, lifecycleEntries } from '../sessions/session-entries.tsx'
 
 /** `keys`: the keyboard shortcut of the action. */
 export type PaletteCommand = MenuEntry & { readonly keys?: readonly string[] }
@@ -12,7 +11,7 @@ export type PaletteCommand = MenuEntry & { readonly keys?: readonly string[] }
 /** The actions for the open session. */
 export function sessionCommands(session: SessionSummary): readonly PaletteCommand[] {
   const show = (sidePanel: Preferences['sidePanel']) => () => prefer({ sidePanel })
-  const { pin, archiving, remove } = lifecycleEntries(session, 15)
+  const { pin, archive, remove } = lifecycleEntries(session, 15)
   const { icon, entries = [] } = exportEntry(session.id)
   return [
     { label: 'Changes', icon: <FileDiff size={15} />, onSelect: show('changes') },
@@ -26,7 +25,7 @@ export function sessionCommands(session: SessionSummary): readonly PaletteComman
     },
     { label: 'Rename', icon: <Pencil size={15} />, onSelect: later(() => sessionActions()?.rename()) },
     pin,
-    archiving,
+    archive,
     { label: 'Plan', icon: <ListChecks size={15} />, onSelect: show('plan') },
     { label: 'Event log', icon: <ScanText size={15} />, onSelect: show('events') },
     { label: 'Export this session…', icon, entries: entries.map((entry) => ({ icon, ...entry })) },

@@ -2,12 +2,12 @@ import type { SessionSummary } from '@parley/protocol'
 import { Pencil } from 'lucide-react'
 import type { OpenMenu } from '../parts/menu.tsx'
 import MenuList from '../parts/menu-list.tsx'
-import { lifecycleEntries } from './keeping-entries.tsx'
+import { lifecycleEntries } from './session-entries.tsx'
 
 type Props = OpenMenu & { session: SessionSummary; onRename: () => void }
 
 export default function RowMenu({ session, onRename, ...menu }: Props) {
-  const { pin, archiving, remove } = lifecycleEntries(session)
+  const { pin, archive, remove } = lifecycleEntries(session)
   const rename = { label: 'Rename', icon: <Pencil size={14} />, onSelect: onRename }
-  return <MenuList {...menu} entries={[pin, rename, archiving, remove]} />
+  return <MenuList {...menu} entries={[pin, rename, archive, remove]} />
 }

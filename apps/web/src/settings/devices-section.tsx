@@ -1,5 +1,4 @@
 import type { Device } from '@parley/protocol'
-import { useCallback, useEffect, useState } from 'react'
 import { client } from '../base/client.ts'
 import { useNow } from '../base/clock.ts'
 import { agoInWords } from '../base/format.logic.ts'
@@ -7,28 +6,20 @@ import { Button } from '../parts/button.tsx'
 import { toast, toastError } from '../parts/toasts.tsx'
 import { signOut } from '../session-data/sign-out.ts'
 import { Section } from './section.tsx'
+import { useServerList } from './use-server-list.ts'
+
+const listDevices = () => client.call('listDevices').then(({ devices }) => devices)
 
 /** The browsers that are signed in. Each can be signed out here. */
 export function DevicesSection() {
-  const [devices, setDevices] = useState<readonly Device[]>()
+  const { list: devices, change } = useServerList(listDevices)
   const now = useNow()
-  const load = useCallback(async () => {
-    try {
-      setDevices((await client.call('listDevices')).devices)
-    } catch (thrown) {
-      toastError(thrown)
-    }
-  }, [])
-  useEffect(() => void load(), [load])
-  const revoke = async ({ deviceId, name, current }: Device) => {
-    try {
-      if (current) return await signOut()
+  const revoke = ({ deviceId, name, current }: Device) => {
+    if (current) return void signOut().catch(toastError)
+    change(async () => {
       await client.call('revokeDevice', { params: { id: deviceId } })
       toast(`${name} is signed out.`)
-    } catch (thrown) {
-      toastError(thrown)
-    }
-    await load()
+    })
   }
   return (
     <Section
@@ -50,7 +41,7 @@ export function DevicesSection() {
             <Button
               look="danger"
               aria-label={`Sign out ${device.current ? 'this browser' : device.name}`}
-              onClick={() => void revoke(device)}
+              onClick={() => revoke(device)}
             >
               Sign out
             </Button>

@@ -1,5 +1,6 @@
 import { onMac } from '../base/key-names.ts'
 import { Key } from '../parts/button.tsx'
+import { Section } from './section.tsx'
 
 const keys: [string, readonly (readonly [keys: readonly string[], does: string])[]][] = [
   [
@@ -84,5 +85,13 @@ export function KeyTable() {
         </section>
       ))}
     </div>
+  )
+}
+
+export function KeysSection() {
+  return (
+    <Section title="Keyboard shortcuts" purpose={keysPurpose}>
+      <KeyTable />
+    </Section>
   )
 }

@@ -1,37 +1,26 @@
 import type { PermissionRule } from '@parley/protocol'
-import { useCallback, useEffect, useState } from 'react'
 import { client } from '../base/client.ts'
 import { useNow } from '../base/clock.ts'
 import { agoInWords, visible } from '../base/format.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Link } from '../parts/link.tsx'
-import { toast, toastError } from '../parts/toasts.tsx'
+import { toast } from '../parts/toasts.tsx'
 import { AddRule } from './add-rule.tsx'
 import { reachText } from './rule-form.logic.ts'
 import { Section } from './section.tsx'
+import { useServerList } from './use-server-list.ts'
+
+const listRules = () => client.call('listRules').then(({ rules }) => rules)
 
 /** All rules. Each can be removed here. */
 export function RulesSection() {
-  const [rules, setRules] = useState<readonly PermissionRule[]>()
-  const load = useCallback(async () => {
-    try {
-      setRules((await client.call('listRules')).rules)
-    } catch (thrown) {
-      toastError(thrown)
-    }
-  }, [])
-  useEffect(() => void load(), [load])
-  const revoke = async (rule: PermissionRule) => {
-    try {
-      await client.call('deleteRule', { params: { id: rule.ruleId } })
-      const { ruleId, createdAt, ...again } = rule
-      const restore = () => void client.call('createRule', { body: again }).then(load, toastError)
+  const { list: rules, reload, change } = useServerList(listRules)
+  const revoke = ({ ruleId, createdAt, ...rule }: PermissionRule) =>
+    change(async () => {
+      await client.call('deleteRule', { params: { id: ruleId } })
+      const restore = () => change(() => client.call('createRule', { body: rule }))
       toast('Revoked.', { action: { label: 'Undo', run: restore } })
-    } catch (thrown) {
-      toastError(thrown)
-    }
-    await load()
-  }
+    })
   return (
     <Section
       title="Rules and grants"
@@ -43,10 +32,10 @@ export function RulesSection() {
       )}
       <ul className="flex flex-col gap-2">
         {rules?.map((rule) => (
-          <RuleRow key={rule.ruleId} rule={rule} onRevoke={() => void revoke(rule)} />
+          <RuleRow key={rule.ruleId} rule={rule} onRevoke={() => revoke(rule)} />
         ))}
       </ul>
-      <AddRule onAdded={() => void load()} />
+      <AddRule onAdded={reload} />
     </Section>
   )
 }

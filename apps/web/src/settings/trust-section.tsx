@@ -1,34 +1,23 @@
-import type { TrustedFolder } from '@parley/protocol'
-import { useCallback, useEffect, useState } from 'react'
 import { client } from '../base/client.ts'
 import { useNow } from '../base/clock.ts'
 import { agoInWords } from '../base/format.logic.ts'
 import { Button } from '../parts/button.tsx'
-import { toast, toastError } from '../parts/toasts.tsx'
+import { toast } from '../parts/toasts.tsx'
 import { Section } from './section.tsx'
+import { useServerList } from './use-server-list.ts'
+
+const listFolders = () => client.call('listTrustedFolders').then(({ folders }) => folders)
 
 /** The folders whose settings, hooks and MCP servers agents may load. */
 export function TrustSection() {
-  const [folders, setFolders] = useState<readonly TrustedFolder[]>()
+  const { list: folders, change } = useServerList(listFolders)
   const now = useNow()
-  const load = useCallback(async () => {
-    try {
-      setFolders((await client.call('listTrustedFolders')).folders)
-    } catch (thrown) {
-      toastError(thrown)
-    }
-  }, [])
-  useEffect(() => void load(), [load])
-  const revoke = async (folder: string) => {
-    try {
+  const revoke = (folder: string) =>
+    change(async () => {
       await client.call('distrustFolder', { query: { folder } })
-      const restore = () => void client.call('trustFolder', { body: { folder } }).then(load, toastError)
+      const restore = () => change(() => client.call('trustFolder', { body: { folder } }))
       toast('Folder no longer trusted.', { action: { label: 'Undo', run: restore } })
-    } catch (thrown) {
-      toastError(thrown)
-    }
-    await load()
-  }
+    })
   return (
     <Section
       title="Trusted folders"
@@ -43,11 +32,7 @@ export function TrustSection() {
           >
             <span className="min-w-0 flex-1 font-mono text-xs [overflow-wrap:anywhere]">{folder}</span>
             <span className="text-xs text-faint">Trusted {agoInWords(trustedAt, now)}</span>
-            <Button
-              look="danger"
-              aria-label={`Revoke trust of ${folder}`}
-              onClick={() => void revoke(folder)}
-            >
+            <Button look="danger" aria-label={`Revoke trust of ${folder}`} onClick={() => revoke(folder)}>
               Revoke
             </Button>
           </li>

@@ -1,38 +1,29 @@
 import type { EnvironmentInfo, SessionSummary } from '@parley/protocol'
-import { useCallback, useEffect, useRef, useState } from 'react'
+import { useRef, useState } from 'react'
 import { client } from '../base/client.ts'
 import { useFocusFallback } from '../base/focus.ts'
 import { visible } from '../base/format.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Link } from '../parts/link.tsx'
-import { toast, toastError } from '../parts/toasts.tsx'
+import { toast } from '../parts/toasts.tsx'
 import { useAllSessions } from '../session-data/session-list.ts'
 import { AddForm } from './add-form.tsx'
 import { Labelled, Select, Text } from './form-parts.tsx'
 import { Section } from './section.tsx'
+import { useServerList } from './use-server-list.ts'
 import { emptyVariable, type VariableForm, variableOf } from './variable-form.logic.ts'
+
+const listEnvironments = () => client.call('listEnvironments').then(({ environments }) => environments)
 
 /** Environment variables for agents' processes. Only their names are shown: the server never returns a value. */
 export function VariablesSection() {
   const { sessions } = useAllSessions()
-  const [places, setPlaces] = useState<readonly EnvironmentInfo[]>()
-  const load = useCallback(async () => {
-    try {
-      setPlaces((await client.call('listEnvironments')).environments)
-    } catch (thrown) {
-      toastError(thrown)
-    }
-  }, [])
-  useEffect(() => void load(), [load])
-  const remove = async ({ names: _, ...place }: EnvironmentInfo, name: string) => {
-    try {
+  const { list: places, reload, change } = useServerList(listEnvironments)
+  const remove = ({ names: _, ...place }: EnvironmentInfo, name: string) =>
+    change(async () => {
       await client.call('unsetEnvironment', { query: { ...place, name } })
       toast(`Removed ${name}.`)
-    } catch (thrown) {
-      toastError(thrown)
-    }
-    await load()
-  }
+    })
   return (
     <Section
       title="Environment variables"
@@ -47,12 +38,12 @@ export function VariablesSection() {
               place={place}
               name={name}
               sessions={sessions}
-              onRemove={() => void remove(place, name)}
+              onRemove={() => remove(place, name)}
             />
           )),
         )}
       </ul>
-      <AddVariable sessions={sessions} onAdded={() => void load()} />
+      <AddVariable sessions={sessions} onAdded={reload} />
     </Section>
   )
 }

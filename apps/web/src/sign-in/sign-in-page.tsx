@@ -1,9 +1,8 @@
 import { useEffect, useState } from 'react'
-import { accessToken } from '../base/device.ts'
+import { accessToken, base64url, http, keepDevice } from '../base/device.ts'
 import { isUnreachable, problemWords } from '../base/error-text.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Problem } from '../parts/problem.tsx'
-import { signIn } from './sign-in.ts'
 
 const code = location.hash.slice(1)
 // Remove the one-time code from the address and the history.
@@ -46,6 +45,18 @@ async function enterOnce(): Promise<void> {
   })
   if (known === undefined) await signIn(code)
   location.replace('/')
+}
+
+/** Creates a private key that no script can read, and registers its public key with the code of a one-time link. */
+async function signIn(code: string): Promise<void> {
+  const { publicKey, privateKey } = await crypto.subtle.generateKey(
+    { name: 'ECDSA', namedCurve: 'P-256' },
+    false,
+    ['sign', 'verify'],
+  )
+  const exported = base64url(await crypto.subtle.exportKey('spki', publicKey))
+  const { deviceId } = await http.call('createDevice', { body: { code, publicKey: exported } })
+  await keepDevice({ deviceId, key: privateKey })
 }
 
 function problemText(problem: unknown): string {

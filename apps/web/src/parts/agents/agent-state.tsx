@@ -1,8 +1,7 @@
 import type { AgentInfo } from '@parley/protocol'
 import { CopyButton } from '../copy-button.tsx'
 import { InstallRow } from './install-button.tsx'
-import { nextStep } from './next-step.logic.ts'
-import { readinessOf } from './readiness.logic.ts'
+import { nextStep, readinessOf } from './readiness.logic.ts'
 
 /** The label and colour of each readiness, used wherever agents are listed. */
 const states = {

@@ -9,3 +9,21 @@ export function readinessOf(agent: AgentInfo): AgentReadiness {
   if (agent.signedIn === undefined) return 'unsure'
   return agent.signedIn === false ? 'signed-out' : 'ready'
 }
+
+/** `install`: the install button. Otherwise a text, with the command to type if a single command is enough. */
+export type NextStep = 'install' | { readonly text: string; readonly command?: string }
+
+const otherwise = {
+  missing: 'Install it on the server’s machine, then refresh.',
+  unusable: 'Update it on the server’s machine, then refresh.',
+  'signed-out': 'Sign in with its own program, then refresh.',
+}
+
+/** What to do before an agent can be used. The probe's hint comes first; without one, a default text is used. */
+export function nextStep(agent: AgentInfo): NextStep | undefined {
+  const readiness = readinessOf(agent)
+  if (agent.installing || (readiness === 'missing' && agent.install)) return 'install'
+  if (readiness === 'ready') return undefined
+  const text = agent.hint ?? (readiness === 'unsure' ? undefined : otherwise[readiness])
+  return text === undefined ? undefined : { text, ...(agent.command && { command: agent.command }) }
+}

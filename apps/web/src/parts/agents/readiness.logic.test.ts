@@ -1,6 +1,6 @@
 import { type AgentInfo, capabilities } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
-import { nextStep } from './next-step.logic.ts'
+import { nextStep } from './readiness.logic.ts'
 
 const step = (more: Partial<AgentInfo>) =>
   nextStep({ id: 'one', name: 'One', capabilities: capabilities(), modes: ['ask'], found: true, ...more })

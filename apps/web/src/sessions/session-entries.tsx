@@ -1,0 +1,79 @@
+import type { ExportFormat } from '@parley/protocol'
+import { Archive, ArchiveRestore, Download, Pin, PinOff, Trash2 } from 'lucide-react'
+import { client } from '../base/client.ts'
+import type { MenuEntry } from '../parts/menu-list.tsx'
+import { toast, toastError } from '../parts/toasts.tsx'
+import { deleteWithUndo } from './deleting.ts'
+
+type Entry = {
+  readonly id: string
+  readonly title: string
+  readonly pinned: boolean
+  readonly archived: boolean
+}
+
+/** The menu entries to pin, archive and delete a session. */
+export function lifecycleEntries({ id, title, pinned, archived }: Entry, size = 14) {
+  const pin: MenuEntry = pinned
+    ? { label: 'Unpin', icon: <PinOff size={size} />, onSelect: () => update(id, { pinned: false }) }
+    : { label: 'Pin', icon: <Pin size={size} />, onSelect: () => update(id, { pinned: true }) }
+  const archive: MenuEntry = archived
+    ? {
+        label: 'Unarchive',
+        icon: <ArchiveRestore size={size} />,
+        onSelect: () => update(id, { archived: false }),
+      }
+    : { label: 'Archive', icon: <Archive size={size} />, onSelect: () => archiveWithUndo(id, title) }
+  const remove: MenuEntry = {
+    label: 'Delete',
+    icon: <Trash2 size={size} />,
+    danger: true,
+    onSelect: () => deleteWithUndo({ id, title }),
+  }
+  return { pin, archive, remove }
+}
+
+type Change = { readonly pinned?: boolean; readonly archived?: boolean }
+
+function update(id: string, body: Change, done?: () => void): void {
+  client.call('patchSession', { params: { id }, body }).then(done, toastError)
+}
+
+/** Shows a toast, since the row disappears from the list. */
+function archiveWithUndo(id: string, title: string): void {
+  const undo = () => update(id, { archived: false })
+  update(id, { archived: true }, () =>
+    toast(`Archived “${title || 'Untitled'}”`, { action: { label: 'Undo', run: undo } }),
+  )
+}
+
+const formats: Record<ExportFormat, string> = {
+  html: 'Web page (HTML)',
+  markdown: 'Markdown',
+  jsonl: 'Event log (JSONL)',
+  'ui-messages': 'AI SDK UI messages (JSON)',
+  'incoming-messages': 'Messages for IPC clients (JSON)',
+  'run-events': 'Run events for scripts (JSON)',
+}
+
+/** The menu entry with all export formats. */
+export function exportEntry(sessionId: string): MenuEntry {
+  return {
+    label: 'Export',
+    icon: <Download size={14} />,
+    entries: (Object.keys(formats) as ExportFormat[]).map((format) => ({
+      label: formats[format],
+      onSelect: () => void fetchExport(sessionId, format).catch(toastError),
+    })),
+  }
+}
+
+/** HTML opens in a new tab, the other formats are saved. The download address works once. */
+async function fetchExport(sessionId: string, format: ExportFormat): Promise<void> {
+  const { path } = await client.call('createDownload', { params: { id: sessionId }, body: { as: format } })
+  const link = document.createElement('a')
+  link.href = path
+  if (format === 'html') Object.assign(link, { target: '_blank', rel: 'noopener' })
+  else link.download = ''
+  link.click()
+}

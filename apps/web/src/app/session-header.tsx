@@ -11,9 +11,9 @@ import { IconButton } from '../parts/button.tsx'
 import { lazyPart } from '../parts/lazy-part.tsx'
 import { Link } from '../parts/link.tsx'
 import { Menu } from '../parts/menu.tsx'
-import { useKnownSession } from '../session-data/known-session.ts'
 import { registerSessionActions } from '../session-data/session-actions.ts'
-import { useSessionState, useSnapshot } from '../session-data/session-context.tsx'
+import { useSessionId, useSessionState, useSnapshot } from '../session-data/session-context.tsx'
+import { useAllSessions, useCachedSessions } from '../session-data/session-list.ts'
 import { RenameField } from '../sessions/session-row.tsx'
 
 const sessionMenu = lazyPart(() => import('./session-menu.tsx'))
@@ -23,14 +23,7 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
   const id = useSessionState((state) => state.id)
   const title = useSessionState((state) => state.title)
   const known = useKnownSession()
-  const { agent: agentId, cwd } = known
-  const archived = useSessionState((state) => state.archived)
-  const version = useSessionState((state) => state.connection?.agentVersion)
-  const credential = useSessionState((state) => state.connection?.credential)
-  const background = useSessionState((state) => runningInBackground(state).length)
   const planned = useSessionState((state) => state.plan.length + state.tasks.length > 0)
-  const status = useSnapshot((snapshot) => snapshot.status)
-  const agentName = useAgentName(agentId)
   const head = useRef<HTMLElement>(null)
   useFocusBack(renaming, () => head.current?.querySelector<HTMLElement>('[aria-haspopup=menu]'))
   useFocusFromPanel(head)
@@ -51,42 +44,7 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
           <h1 className="truncate text-sm font-semibold" onDoubleClick={() => setRenaming(true)}>
             {visible(known.title)}
           </h1>
-          <p className="flex items-center gap-x-1.5 truncate text-xs text-faint max-md:flex-wrap">
-            <span
-              title={[version && `version ${version}`, credential && `paid by ${credential}`]
-                .filter(Boolean)
-                .join(', ')}
-            >
-              {agentName}
-            </span>
-            {cwd && (
-              <span aria-hidden className="max-md:hidden">
-                ·
-              </span>
-            )}
-            <Folder path={cwd} />
-            {credential && (
-              <span className="shrink-0 max-md:max-w-full max-md:truncate">
-                <span className="max-md:hidden">· </span>paid by {credential}
-              </span>
-            )}
-            {background > 0 && (
-              <span className="shrink-0 text-mark">
-                <span className="max-md:hidden">· </span>
-                {background === 1 ? '1 background task' : `${background} background tasks`}
-              </span>
-            )}
-            {archived && (
-              <span>
-                <span className="max-md:hidden">· </span>archived
-              </span>
-            )}
-            {status === 'reconnecting' && (
-              <span className="text-wait">
-                <span className="max-md:hidden">· </span>reconnecting
-              </span>
-            )}
-          </p>
+          <SessionFacts agent={known.agent} folder={known.cwd} />
         </div>
       )}
       <IconButton
@@ -109,6 +67,66 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
         <Ellipsis size={17} />
       </Menu>
     </header>
+  )
+}
+
+/** The title, agent and folder of the open session. Until it is loaded, those of the session list. */
+function useKnownSession(): { readonly title: string; readonly agent: string; readonly cwd: string } {
+  const id = useSessionId()
+  const loaded = useSessionState((state) => state.seq > 0)
+  const title = useSessionState((state) => state.title)
+  const agent = useSessionState((state) => state.agent)
+  const cwd = useSessionState((state) => state.cwd)
+  const listed = [...useAllSessions().sessions, ...useCachedSessions()].find((session) => session.id === id)
+  if (loaded) return { title: title || 'Untitled', agent, cwd }
+  return { title: listed?.title || 'Session', agent: listed?.agent ?? '', cwd: listed?.cwd ?? '' }
+}
+
+/** Who works where, who pays, and the state of the session. */
+function SessionFacts({ agent, folder }: { agent: string; folder: string }) {
+  const agentName = useAgentName(agent)
+  const archived = useSessionState((state) => state.archived)
+  const version = useSessionState((state) => state.connection?.agentVersion)
+  const credential = useSessionState((state) => state.connection?.credential)
+  const background = useSessionState((state) => runningInBackground(state).length)
+  const status = useSnapshot((snapshot) => snapshot.status)
+  return (
+    <p className="flex items-center gap-x-1.5 truncate text-xs text-faint max-md:flex-wrap">
+      <span
+        title={[version && `version ${version}`, credential && `paid by ${credential}`]
+          .filter(Boolean)
+          .join(', ')}
+      >
+        {agentName}
+      </span>
+      {folder && (
+        <span aria-hidden className="max-md:hidden">
+          ·
+        </span>
+      )}
+      <Folder path={folder} />
+      {credential && (
+        <span className="shrink-0 max-md:max-w-full max-md:truncate">
+          <span className="max-md:hidden">· </span>paid by {credential}
+        </span>
+      )}
+      {background > 0 && (
+        <span className="shrink-0 text-mark">
+          <span className="max-md:hidden">· </span>
+          {background === 1 ? '1 background task' : `${background} background tasks`}
+        </span>
+      )}
+      {archived && (
+        <span>
+          <span className="max-md:hidden">· </span>archived
+        </span>
+      )}
+      {status === 'reconnecting' && (
+        <span className="text-wait">
+          <span className="max-md:hidden">· </span>reconnecting
+        </span>
+      )}
+    </p>
   )
 }
 

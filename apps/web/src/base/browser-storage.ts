@@ -1,0 +1,65 @@
+import { newId } from '@parley/protocol'
+
+/** Local storage, as the modules that use it see it. All methods except `onChange` may throw. */
+export type TextStorage = {
+  keys(): readonly string[]
+  get(key: string): string | null
+  set(key: string, text: string): void
+  remove(key: string): void
+  /** Reports changes by other tabs, with the changed key, or null if everything was removed. */
+  onChange(listener: (key: string | null) => void): () => void
+}
+
+export const browserStorage: TextStorage = {
+  keys: () => Object.keys(localStorage),
+  get: (key) => localStorage.getItem(key),
+  set: (key, text) => localStorage.setItem(key, text),
+  remove: (key) => localStorage.removeItem(key),
+  onChange(listener) {
+    const changed = ({ key }: StorageEvent) => listener(key)
+    addEventListener('storage', changed)
+    return () => removeEventListener('storage', changed)
+  },
+}
+
+/** Locks that all tabs of the browser share. */
+export type TabLocks = {
+  /** Runs `work` while no other tab holds the lock. Rejects if the signal aborts first. */
+  run(name: string, signal: AbortSignal, work: () => Promise<void>): Promise<void>
+  isHeld(name: string): Promise<boolean>
+  /** A tab counts as closed when its lock has been free for this time. A reload takes less. */
+  readonly graceMs: number
+}
+
+/** Without the Web Locks API (it needs HTTPS or localhost), work runs at once and no lock is ever held. */
+export const browserLocks: TabLocks = {
+  async run(name, signal, work) {
+    if (navigator.locks) await navigator.locks.request(name, { signal }, work)
+    else await work()
+  },
+  async isHeld(name) {
+    if (!navigator.locks) return false
+    return navigator.locks.request(name, { ifAvailable: true }, (lock) => lock === null)
+  },
+  get graceMs() {
+    return navigator.locks ? 1500 : 60_000
+  },
+}
+
+let tab: string | undefined
+
+/** The id of this tab. It survives a reload. */
+export function tabId(): string {
+  tab ??= storedTabId()
+  return tab
+}
+
+function storedTabId(): string {
+  const fresh = newId('cmd')
+  try {
+    const known = sessionStorage.getItem('parley:tab')
+    if (known) return known
+    sessionStorage.setItem('parley:tab', fresh)
+  } catch {}
+  return fresh
+}

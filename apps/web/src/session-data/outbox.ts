@@ -1,0 +1,225 @@
+import type { Clock } from '@parley/client'
+import { newId } from '@parley/protocol'
+import type { TabLocks, TextStorage } from '../base/browser-storage.ts'
+import { type Envelope, OutboxItems } from './outbox-items.ts'
+
+/** What happens to an item: it is removed, or held for a reason that the person reads. */
+export type Resolution = 'remove' | { readonly hold: string }
+
+export type OutboxOptions<Content> = {
+  /** Part of the storage keys and of the lock names. */
+  readonly name: string
+  readonly storage: TextStorage
+  readonly locks: TabLocks
+  readonly clock: Clock
+  readonly tab: () => string
+  /** Whether a stored value has the content of an item. */
+  readonly isContent: (value: Partial<Content>) => boolean
+  /**
+   * Resolves when the server has accepted the item, rejects when it has refused it. It waits while the server is
+   * unreachable, and must send the same command id each time. The signal aborts it.
+   */
+  readonly send: (item: Content & Envelope, signal: AbortSignal) => Promise<unknown>
+  readonly onRefused: (item: Content & Envelope, error: unknown) => Resolution
+  /** Called when the tab of an item was closed before the server accepted it. By default this tab sends the item. */
+  readonly onAbandoned?: (item: Content & Envelope) => Resolution
+  /** Items of one sequence are sent one after the other, oldest first. By default each item is its own sequence. */
+  readonly sequenceOf?: (item: Content) => string
+  /** An item that is not accepted after this time is marked as late. */
+  readonly late?: { readonly ms: number; readonly tell: (item: Content & Envelope) => void }
+  /** How many accepted items stay in the list, in memory only. */
+  readonly keepSent?: number
+}
+
+/**
+ * Holds commands until the server has accepted them. Items are stored, so a reload, a lost connection or a closed tab
+ * loses nothing. Each is sent by one tab at a time, the one that added it, and always under the same command id, so it
+ * takes effect once. When that tab is closed, another one decides whether to send the item or to hold it.
+ */
+export function createOutbox<Content extends object>(options: OutboxOptions<Content>): Outbox<Content> {
+  return new Outbox(options)
+}
+
+export type { Outbox }
+
+class Outbox<Content extends object> {
+  readonly #options: OutboxOptions<Content>
+  readonly #items: OutboxItems<Content & Envelope>
+  /** The items that this page is sending. */
+  readonly #sending = new Map<string, AbortController>()
+  /** The end of the last turn in each sequence. */
+  readonly #turns = new Map<string, Promise<unknown>>()
+  /** The sequences in which this page waits for an item of another tab. */
+  readonly #watched = new Set<string>()
+  readonly #stopping = new AbortController()
+  #lastId = 0
+
+  constructor(options: OutboxOptions<Content>) {
+    const { storage, name, isContent } = options
+    this.#options = options
+    this.#items = new OutboxItems(storage, `parley:${name}:`, isContent as (value: object) => boolean)
+  }
+
+  readonly get = () => this.#items.get()
+  readonly subscribe = (listener: () => void) => this.#items.subscribe(listener)
+
+  /** Sends the items that this tab added before a reload, and from now on those that are added. */
+  start(): void {
+    const { storage, name } = this.#options
+    this.#items.removeUnreadable()
+    this.#items.load()
+    const stops = [
+      storage.onChange((key) => {
+        if (key === null || key.startsWith(`parley:${name}:`)) this.#items.load()
+      }),
+      this.#items.subscribe(() => this.#update()),
+    ]
+    this.#stopping.signal.addEventListener('abort', () => {
+      for (const stop of stops) stop()
+    })
+    this.#update()
+  }
+
+  /** Ends all sending and changes nothing any more. The stored items stay. */
+  stop(): void {
+    this.#stopping.abort()
+    for (const sending of this.#sending.values()) sending.abort()
+  }
+
+  add(content: Content, commandId = this.#newId()): string {
+    this.#items.put({ ...content, commandId, tab: this.#options.tab(), state: 'sending', waited: false })
+    return commandId
+  }
+
+  /** If the server has the item already, its effect stands. */
+  withdraw(commandId: string): void {
+    this.#sending.get(commandId)?.abort()
+    this.#items.remove(commandId)
+  }
+
+  /** Sends a held item, from this tab. */
+  sendHeld(commandId: string): void {
+    const item = this.#items.find(commandId)
+    if (item?.state !== 'held') return
+    const { problem, ...rest } = item
+    this.#items.put({ ...(rest as typeof item), tab: this.#options.tab(), state: 'late' })
+  }
+
+  isSending(commandId: string): boolean {
+    return this.#sending.has(commandId)
+  }
+
+  /** Ids sort by time. Two items of one millisecond must sort too. */
+  #newId(): string {
+    this.#lastId = Math.max(this.#options.clock.now(), this.#lastId + 1)
+    return newId('cmd', this.#lastId)
+  }
+
+  #update(): void {
+    for (const item of this.#items.get()) {
+      if (!isPending(item) || this.#sending.has(item.commandId)) continue
+      if (item.tab === this.#options.tab()) void this.#deliver(item)
+      else void this.#watch(item).catch(() => {})
+    }
+    // Withdrawn in another tab.
+    for (const [commandId, sending] of this.#sending) if (!this.#items.find(commandId)) sending.abort()
+  }
+
+  async #deliver(item: Content & Envelope): Promise<void> {
+    const { commandId } = item
+    const { send, locks, keepSent = 0, onRefused } = this.#options
+    const controller = new AbortController()
+    const { signal } = controller
+    this.#sending.set(commandId, controller)
+    const cancelLate = this.#markLate(commandId)
+    const turn = this.#takeTurn(this.#sequenceOf(item))
+    try {
+      // The lock is taken before the item's turn: another tab must not take a waiting item for abandoned.
+      await locks.run(this.#lockOf(commandId), signal, async () => {
+        await turn.comes
+        // Another tab may have sent it while this one waited for the lock.
+        this.#items.load()
+        if (signal.aborted || !isPending(this.#items.find(commandId))) return
+        await send(item, signal)
+        this.#items.markSent(commandId, keepSent)
+      })
+    } catch (error) {
+      if (!signal.aborted) this.#resolve(commandId, (current) => onRefused(current, error))
+    } finally {
+      cancelLate()
+      this.#sending.delete(commandId)
+      turn.end()
+    }
+  }
+
+  /** The turn of an item in its sequence comes when the turns of all earlier items have ended. */
+  #takeTurn(sequence: string): { readonly comes: Promise<unknown>; readonly end: () => void } {
+    const comes = this.#turns.get(sequence) ?? Promise.resolve()
+    const own = Promise.withResolvers<void>()
+    const both = Promise.all([comes, own.promise])
+    this.#turns.set(sequence, both)
+    void both.then(() => this.#turns.get(sequence) === both && this.#turns.delete(sequence))
+    return { comes, end: own.resolve }
+  }
+
+  #markLate(commandId: string): () => void {
+    const { late, clock } = this.#options
+    if (!late) return () => {}
+    return clock.after(late.ms, () => {
+      const item = this.#items.find(commandId)
+      if (!item) return
+      this.#items.put({ ...item, state: 'late', waited: true })
+      late.tell(item)
+    })
+  }
+
+  /** Waits until an item of another tab is accepted, withdrawn or abandoned. One item of a sequence at a time. */
+  async #watch(item: Content & Envelope): Promise<void> {
+    const sequence = this.#sequenceOf(item)
+    if (this.#watched.has(sequence)) return
+    this.#watched.add(sequence)
+    const isAbandoned = await this.#isAbandoned(item.commandId)
+    if (this.#stopping.signal.aborted) return
+    this.#watched.delete(sequence)
+    if (isAbandoned) this.#resolve(item.commandId, this.#options.onAbandoned ?? (() => 'send'))
+    this.#update()
+  }
+
+  /**
+   * This page may learn of an item before its tab takes the lock, and a reloaded tab takes the lock again: the lock must
+   * still be free after a while.
+   */
+  async #isAbandoned(commandId: string): Promise<boolean> {
+    const { locks, clock, tab } = this.#options
+    const lock = this.#lockOf(commandId)
+    for (;;) {
+      await locks.run(lock, this.#stopping.signal, async () => {})
+      await new Promise<void>((resolve) => clock.after(locks.graceMs, resolve))
+      const isHeld = await locks.isHeld(lock)
+      const item = this.#items.find(commandId)
+      if (!isPending(item) || item.tab === tab()) return false
+      if (!isHeld) return true
+    }
+  }
+
+  #resolve(commandId: string, decide: (item: Content & Envelope) => Resolution | 'send'): void {
+    const item = this.#items.find(commandId)
+    if (!item) return
+    const resolution = decide(item)
+    if (resolution === 'remove') this.#items.remove(commandId)
+    else if (resolution === 'send') this.#items.put({ ...item, tab: this.#options.tab() })
+    else this.#items.put({ ...item, state: 'held', waited: true, problem: resolution.hold })
+  }
+
+  #sequenceOf(item: Content & Envelope): string {
+    return this.#options.sequenceOf?.(item) ?? item.commandId
+  }
+
+  #lockOf(commandId: string): string {
+    return `parley-${this.#options.name}-${commandId}`
+  }
+}
+
+function isPending<Item extends Envelope>(item: Item | undefined): item is Item {
+  return item?.state === 'sending' || item?.state === 'late'
+}

@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import type { SessionEvent } from '@parley/protocol'
 import type { Host } from '../packages/server/src/core/index.ts'
 import { createHost } from '../packages/server/src/index.ts'
 import { createMemoryStore } from '../packages/server/src/stores/memory.ts'
-import { answerByPrompt, modelPrompt } from '../packages/server/src/testing/model-by-prompt.ts'
-import { startModelServer } from '../packages/server/src/testing/model-server.ts'
+import { AgentHome } from '../packages/server/src/testing/agent-home.ts'
+import { processesIn } from '../packages/server/src/testing/child-processes.ts'
+import { modelPrompt } from '../packages/server/src/testing/model-by-prompt.ts'
 import { type RealAgentName, realAgents } from '../packages/server/src/testing/real-agents.ts'
 import { type Figure, mebibytes, milliseconds, type Row } from './lib/figure.ts'
 
@@ -19,18 +19,16 @@ const names: readonly RealAgentName[] = ['claude', 'codex', 'opencode', 'gemini'
  */
 export const agents: Figure = {
   name: 'agents',
-  async measure({ folder }) {
-    const model = await startModelServer()
-    answerByPrompt(model, /never/)
-    const real = realAgents({ url: model.url, home: join(folder, 'home') })
+  async measure() {
+    await using home = await AgentHome.open()
+    const real = realAgents(home)
     const nothing = await nodeThatDoesNothing()
     const rows: Row[] = []
     for (const name of names) {
       const host = await createHost({ adapters: [real[name].adapter()], store: createMemoryStore() })
-      rows.push(...(await measureAgent(name, host, join(folder, name), nothing)))
+      rows.push(...(await measureAgent(name, host, home, nothing)))
       await host.close()
     }
-    await model.stop()
     return rows
   },
 }
@@ -38,10 +36,10 @@ export const agents: Figure = {
 async function measureAgent(
   name: RealAgentName,
   host: Host,
-  cwd: string,
+  home: AgentHome,
   nothing: { ms: number; rss: number },
 ): Promise<Row[]> {
-  mkdirSync(cwd)
+  const cwd = home.folder('work')
   const begin = performance.now()
   const { id } = await host.create({ agent: name, cwd, prompt: modelPrompt('Hello.', { content: 'Hello.' }) })
   await ended(host, id, 1)
@@ -51,7 +49,7 @@ async function measureAgent(
   await host.command(id, { type: 'prompt.submit', commandId: 'second', text })
   await ended(host, id, 2)
   const warmMs = performance.now() - again
-  const rss = memoryOfProcesses(cwd.slice(0, cwd.lastIndexOf('/')))
+  const rss = memoryOfProcesses(home.path)
   const row = (figure: string, value: string, baseline: string, ratio: number): Row => ({
     figure: `${name}: ${figure}`,
     value,
@@ -95,13 +93,12 @@ async function ended(host: Host, id: string, turns: number): Promise<void> {
 
 /** The resident memory of all processes with `place` in their environment. */
 function memoryOfProcesses(place: string): number {
-  const pids = readdirSync('/proc').filter(
-    (pid) => /^\d+$/.test(pid) && read(`/proc/${pid}/environ`).includes(place),
-  )
-  return pids.map(rssOf).reduce((sum, one) => sum + one, 0)
+  return processesIn(place)
+    .map(({ pid }) => rssOf(pid))
+    .reduce((sum, one) => sum + one, 0)
 }
 
-function rssOf(pid: string | number): number {
+function rssOf(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) * 1024
 }
 

@@ -6,7 +6,7 @@ import { Readable, Writable } from 'node:stream'
 import { ndJsonStream } from '@agentclientprotocol/sdk/unstable'
 import { type Client, createClient } from '@parley/client'
 import type { SessionEvent } from '@parley/protocol'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createHome, type Home } from '../../packages/server/src/cli/program-under-test.ts'
 import {
   choosing,
@@ -14,10 +14,9 @@ import {
   editorUnderTest,
   everything,
 } from '../../packages/server/src/faces/acp/editor-under-test.ts'
-import { claudeEnvironment } from '../../packages/server/src/testing/claude-environment.ts'
+import { AgentHome } from '../../packages/server/src/testing/agent-home.ts'
 import { logProblems } from '../../packages/server/src/testing/invariants.ts'
-import { answerByPrompt, modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
-import { type ModelServer, startModelServer } from '../../packages/server/src/testing/model-server.ts'
+import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
 
 /** The real program as an editor starts it, over stdin and stdout only. */
 const program = new URL('../../packages/server/bin/parley.js', import.meta.url).pathname
@@ -274,16 +273,10 @@ describe('with a server that belongs to another editor', () => {
 })
 
 describe('with the real Claude', () => {
-  let model: ModelServer
-  beforeAll(async () => {
-    model = await startModelServer()
-    answerByPrompt(model, /Parley was restarted/)
-  })
-  afterAll(() => model?.stop())
-
   it('runs a command that the editor allows, and not one that it denies', async () => {
     const home = await aHome()
-    const env = claudeEnvironment({ url: model.url, home: home.folder })
+    await using agents = await AgentHome.open()
+    const env = agents.env('claude')
     const editor = editorOf(start(home, ['--agent', 'claude'], env))
     await editor.introduce(everything)
     const { sessionId } = await editor.agent.request('session/new', { cwd: home.work, mcpServers: [] })

@@ -1,54 +1,39 @@
-import { execFileSync } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { createHome } from '../../packages/server/src/cli/program-under-test.ts'
+import { AgentHome } from '../../packages/server/src/testing/agent-home.ts'
 import { testAgentsFolder } from '../../packages/server/src/testing/agents-folder.ts'
+import { processesIn } from '../../packages/server/src/testing/child-processes.ts'
 import { claudeEnvironment } from '../../packages/server/src/testing/claude-environment.ts'
 import { codexEnvironment } from '../../packages/server/src/testing/codex-environment.ts'
 import { geminiEnvironment } from '../../packages/server/src/testing/gemini-environment.ts'
-import { answerByPrompt, modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
-import { startModelServer } from '../../packages/server/src/testing/model-server.ts'
-import {
-  opencodeEnvironment,
-  quietEnvironment,
-} from '../../packages/server/src/testing/opencode-environment.ts'
+import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
+import { quietEnvironment } from '../../packages/server/src/testing/opencode-environment.ts'
 
 /** The program starts each real agent, talks to it, and leaves nothing behind. */
 
-const environments = {
-  codex: codexEnvironment,
-  opencode: opencodeEnvironment,
-  gemini: geminiEnvironment,
-  'claude-acp': claudeEnvironment,
-}
-
-it.each(Object.entries(environments))(
+it.each(['codex', 'opencode', 'gemini', 'claude-acp'] as const)(
   'parley agents doctor %s checks the real agent and leaves no process behind',
-  async (agent, environment) => {
+  async (agent) => {
     await using home = createHome()
-    const model = await startModelServer()
-    try {
-      answerByPrompt(model, /^never$/)
-      const env = environment({ url: model.url, home: home.folder })
-      const examine = (words: string) =>
-        home.run(['agents', 'doctor', agent, '--into', testAgentsFolder(), '--prompt', words], { env })
-      const { exitCode, stdout } = await examine(modelPrompt('Hello.', { content: 'Hello there.' }))
-      expect(stdout).toMatch(/^ok +start +answers after/m)
-      expect(stdout).toMatch(/^ok +prompt +completed$/m)
-      expect(stdout).toMatch(/^ok +end /m)
-      expect(exitCode).toBe(0)
-      expect(model.calls.some(({ status }) => status === 200)).toBe(true)
-      expect(processesIn(home.folder)).toEqual([])
+    await using agents = await AgentHome.open()
+    const env = agents.env(agent)
+    const examine = (words: string) =>
+      home.run(['agents', 'doctor', agent, '--into', testAgentsFolder(), '--prompt', words], { env })
+    const { exitCode, stdout } = await examine(modelPrompt('Hello.', { content: 'Hello there.' }))
+    expect(stdout).toMatch(/^ok +start +answers after/m)
+    expect(stdout).toMatch(/^ok +prompt +completed$/m)
+    expect(stdout).toMatch(/^ok +end /m)
+    expect(exitCode).toBe(0)
+    expect(agents.model.calls.some(({ status }) => status === 200)).toBe(true)
+    expect(processesIn(agents.path)).toEqual([])
 
-      const error = { message: 'The key is not valid.', type: 'invalid_request_error' }
-      const refused = await examine(modelPrompt('Hello.', { error, status: 401 }))
-      expect(refused.stdout).toMatch(/^fail prompt +failed: \S/m)
-      expect(refused.exitCode).toBe(1)
-      expect(processesIn(home.folder)).toEqual([])
-    } finally {
-      await model.stop()
-    }
+    const error = { message: 'The key is not valid.', type: 'invalid_request_error' }
+    const refused = await examine(modelPrompt('Hello.', { error, status: 401 }))
+    expect(refused.stdout).toMatch(/^fail prompt +failed: \S/m)
+    expect(refused.exitCode).toBe(1)
+    expect(processesIn(agents.path)).toEqual([])
   },
 )
 
@@ -89,13 +74,4 @@ it.each([
 function without(env: Record<string, string>, name: string): Record<string, string> {
   const { [name]: _, ...rest } = env
   return rest
-}
-
-/** Processes whose environment names the folder. */
-function processesIn(folder: string): string[] {
-  const all = execFileSync('ps', ['axeww', '-o', 'pid=,command='], { encoding: 'utf8', maxBuffer: 2 ** 26 })
-  return all
-    .split('\n')
-    .filter((line) => line.includes(`HOME=${folder}`))
-    .map((line) => line.slice(0, 200))
 }

@@ -1,53 +1,33 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SessionEvent } from '@parley/protocol'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Host } from '../../packages/server/src/core/index.ts'
+import { afterAll, expect, it } from 'vitest'
 import { createHost } from '../../packages/server/src/index.ts'
 import { createMemoryStore } from '../../packages/server/src/stores/memory.ts'
 import { BenchSession } from '../../packages/server/src/testing/adapter-contract/bench.ts'
-import { withNamespaces } from '../../packages/server/src/testing/codex-environment.ts'
+import { AgentHome } from '../../packages/server/src/testing/agent-home.ts'
+import { processesIn } from '../../packages/server/src/testing/child-processes.ts'
 import { logProblems } from '../../packages/server/src/testing/invariants.ts'
-import { answerByPrompt, modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
-import { type ModelServer, startModelServer } from '../../packages/server/src/testing/model-server.ts'
-import {
-  type RealAgent,
-  type RealAgentName,
-  realAgents,
-} from '../../packages/server/src/testing/real-agents.ts'
+import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
+import { type RealAgentName, realAgents } from '../../packages/server/src/testing/real-agents.ts'
 
 /** All real agents on one host, with one scripted model. */
 
-const place = mkdtempSync(join(tmpdir(), 'parley-agents-'))
-let model: ModelServer
-let agents: Record<RealAgentName, RealAgent>
-let host: Host
-beforeAll(async () => {
-  model = await startModelServer()
-  model.wire(withNamespaces)
-  answerByPrompt(model, /Parley was restarted/)
-  agents = realAgents({ url: model.url, home: join(place, 'home') })
-  host = await createHost({
-    adapters: Object.values(agents).map(({ adapter }) => adapter()),
-    store: createMemoryStore(),
-    limits: { maxConnections: 32 },
-  })
+const home = await AgentHome.forFile()
+const agents = realAgents(home)
+const host = await createHost({
+  adapters: Object.values(agents).map(({ adapter }) => adapter()),
+  store: createMemoryStore(),
+  limits: { maxConnections: 32 },
 })
-afterAll(async () => {
-  await host?.close()
-  await model?.stop()
-  rmSync(place, { recursive: true, force: true, maxRetries: 5 })
-})
+afterAll(() => host.close())
 
 const names: readonly RealAgentName[] = ['claude', 'codex', 'opencode', 'gemini', 'claude-acp']
 /** Turns per session, for each of the twenty sessions; about 40 take a minute on two cores. */
 const turns = Number(process.env.PARLEY_AGENTS_TURNS ?? 3)
-let folders = 0
 
 async function begin(agent: RealAgentName): Promise<BenchSession & { folder: string }> {
-  const folder = join(place, `work-${++folders}`)
-  mkdirSync(folder)
+  const folder = home.folder('work')
   const { id } = await host.create({ agent, cwd: folder })
   return Object.assign(await BenchSession.follow(() => host, id), { folder })
 }
@@ -131,21 +111,9 @@ it('twenty sessions of four agents at once lose nothing, mix nothing up, and lea
     }),
   )
   await host.close()
-  expect(offspring()).toEqual([])
+  expect(processesIn(home.path)).toEqual([])
 })
 
-/** Processes that still run with a home of this test, whatever their parent is by now. */
-function offspring(): string[] {
-  return readdirSync('/proc').flatMap((pid) => {
-    if (!/^\d+$/.test(pid) || !read(`/proc/${pid}/environ`)?.includes(place)) return []
-    return [(read(`/proc/${pid}/cmdline`) ?? '').replaceAll('\0', ' ').slice(0, 200)]
-  })
-}
-
 function read(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return undefined
-  }
+  return existsSync(file) ? readFileSync(file, 'utf8') : undefined
 }

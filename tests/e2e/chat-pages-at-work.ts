@@ -1,15 +1,12 @@
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { expect } from 'vitest'
+import { AgentHome } from '../../packages/server/src/testing/agent-home.ts'
 import { testAgentsFolder } from '../../packages/server/src/testing/agents-folder.ts'
-import { claudeEnvironment } from '../../packages/server/src/testing/claude-environment.ts'
-import { answerByPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
-import { type ModelServer, startModelServer } from '../../packages/server/src/testing/model-server.ts'
-import { opencodeEnvironment } from '../../packages/server/src/testing/opencode-environment.ts'
+import type { ModelServer } from '../../packages/server/src/testing/model-server.ts'
 import type { UiMessage } from '../../packages/server/src/transcripts/ui-message.ts'
 import { buildPage, PageServer, type Sdk } from './chat-pages-server.ts'
-import { seen } from './claude-at-work.ts'
 import { ConsoleServer, launchBrowser, listen } from './console-browser.ts'
 import { eventually } from './console-page.ts'
 
@@ -22,7 +19,7 @@ export class ChatPages implements AsyncDisposable {
   readonly #pages = new Map<Sdk, PageServer>()
   /** The files in each page besides third-party packages. */
   readonly madeFrom: string[][] = []
-  model!: ModelServer
+  agents!: AgentHome
   browser!: Browser
   #chats = 0
 
@@ -39,11 +36,8 @@ export class ChatPages implements AsyncDisposable {
 
   async #start(script: (model: ModelServer) => void): Promise<void> {
     const { parley } = this
-    this.#undo.defer(() => this.#endParley())
-    this.model = await startModelServer()
-    this.#undo.defer(() => this.model.stop())
-    script(this.model)
-    answerByPrompt(this.model, /Parley was restarted/)
+    this.agents = this.#undo.use(await AgentHome.open({ prepare: script }))
+    this.#undo.defer(() => parley.dispose())
     for (const sdk of [6, 7] as const) {
       const folder = join(parley.folder, `page-${sdk}`)
       this.madeFrom.push(await buildPage(sdk, folder))
@@ -57,22 +51,17 @@ export class ChatPages implements AsyncDisposable {
   async #startParley(): Promise<void> {
     const { parley } = this
     const data = join(parley.folder, 'data')
-    const home = join(parley.folder, 'home')
-    for (const folder of [data, home]) mkdirSync(folder, { mode: 0o700 })
+    mkdirSync(data, { mode: 0o700 })
     symlinkSync(testAgentsFolder(), join(data, 'agents'))
     const allowOrigins = [...this.#pages.values()].map(({ origin }) => origin)
     writeFileSync(join(data, 'config.json'), JSON.stringify({ allowOrigins, limits: { maxConnections: 3 } }))
-    const at = { url: this.model.url, home }
-    parley.environment = { ...claudeEnvironment(at), ...opencodeEnvironment(at) }
+    parley.environment = { ...this.agents.env('claude'), ...this.agents.env('opencode') }
     await parley.start()
     for (const page of this.#pages.values()) page.parley = { port: parley.port, token: parley.token }
   }
 
-  /** The agents end after Parley; until then they write into their home. */
-  async #endParley(): Promise<void> {
-    await this.parley.kill()
-    await seen(() => !isAnyoneAt(this.parley.folder))
-    await this.parley.dispose()
+  get model(): ModelServer {
+    return this.agents.model
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -96,17 +85,6 @@ export class ChatPages implements AsyncDisposable {
   messages(id: string): Promise<UiMessage[]> {
     return this.parley.call(`/api/chat/${encodeURIComponent(id)}/messages`)
   }
-}
-
-/** Whether a process has this folder in its environment. */
-function isAnyoneAt(folder: string): boolean {
-  return readdirSync('/proc').some((pid) => {
-    try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/environ`, 'utf8').includes(folder)
-    } catch {
-      return false
-    }
-  })
 }
 
 const patienceMs = 20_000

@@ -12,14 +12,9 @@ import type {
   SessionState,
 } from '@parley/protocol'
 import { expect } from 'vitest'
-import { claudeEnvironment } from '../../packages/server/src/testing/claude-environment.ts'
+import { AgentHome } from '../../packages/server/src/testing/agent-home.ts'
 import { logProblems } from '../../packages/server/src/testing/invariants.ts'
-import { answerByPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
-import {
-  type ModelAnswer,
-  type ModelServer,
-  startModelServer,
-} from '../../packages/server/src/testing/model-server.ts'
+import type { ModelAnswer, ModelServer } from '../../packages/server/src/testing/model-server.ts'
 import { KillableServer } from './killable-server.ts'
 
 /** Longer than anything here takes: a fact that has not come by then will not come, and the state says why. */
@@ -28,14 +23,14 @@ const factMs = 30_000
 /** The real Claude Code behind a real server process, with the real client in front and a scripted model behind it. */
 export class ClaudeAtWork implements AsyncDisposable {
   readonly server = new KillableServer()
-  readonly model: ModelServer
+  readonly #home: AgentHome
   /** The proxy between Claude Code and its model. */
   readonly door: Door
   #client: Client | undefined
   #folders = 0
 
-  private constructor(model: ModelServer, door: Door) {
-    this.model = model
+  private constructor(home: AgentHome, door: Door) {
+    this.#home = home
     this.door = door
   }
 
@@ -43,13 +38,10 @@ export class ClaudeAtWork implements AsyncDisposable {
   static async start(
     options: { script?: (model: ModelServer) => void; env?: Record<string, string> } = {},
   ): Promise<ClaudeAtWork> {
-    const model = await startModelServer()
-    options.script?.(model)
-    answerByPrompt(model, /Parley was restarted/)
-    const claude = new ClaudeAtWork(model, await Door.open(Number(new URL(model.url).port)))
-    mkdirSync(claude.home)
+    const home = await AgentHome.open(options.script && { prepare: options.script })
+    const claude = new ClaudeAtWork(home, await Door.open(Number(new URL(home.model.url).port)))
     claude.server.claudeEnvironment = {
-      ...claudeEnvironment({ url: claude.door.url, home: claude.home }),
+      ...home.env('claude', { url: claude.door.url }),
       ...options.env,
     }
     await claude.server.start()
@@ -57,7 +49,11 @@ export class ClaudeAtWork implements AsyncDisposable {
   }
 
   get home(): string {
-    return join(this.server.folder, 'home')
+    return this.#home.path
+  }
+
+  get model(): ModelServer {
+    return this.#home.model
   }
 
   get client(): Client {
@@ -96,7 +92,7 @@ export class ClaudeAtWork implements AsyncDisposable {
     await this.server.end('SIGTERM')
     await this.server.dispose()
     await this.door.shut()
-    await this.model.stop()
+    await this.#home[Symbol.asyncDispose]()
   }
 }
 

@@ -1,31 +1,24 @@
-import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Client, createClient, type Mirror } from '@parley/client'
 import type { OpenRequest, SessionEvent, SessionState } from '@parley/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { claudeEnvironment } from '../../packages/server/src/testing/claude-environment.ts'
+import { AgentHome } from '../../packages/server/src/testing/agent-home.ts'
+import { processesIn } from '../../packages/server/src/testing/child-processes.ts'
 import { logProblems } from '../../packages/server/src/testing/invariants.ts'
-import { answerByPrompt, modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
-import {
-  type ModelAnswer,
-  type ModelServer,
-  startModelServer,
-} from '../../packages/server/src/testing/model-server.ts'
+import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
+import type { ModelAnswer } from '../../packages/server/src/testing/model-server.ts'
 import { KillableServer } from './killable-server.ts'
 
 /** The real Claude Code behind the real server, both really killed; the model is scripted, on loopback. */
 const rounds = Number(process.env.PARLEY_CLAUDE_ROUNDS ?? 2)
 const server = new KillableServer()
-let model: ModelServer
+const home = await AgentHome.forFile()
+const { model } = home
 let client: Client
 
 beforeAll(async () => {
-  model = await startModelServer()
-  answerByPrompt(model, /Parley was restarted/)
-  const home = join(server.folder, 'home')
-  mkdirSync(home)
-  server.claudeEnvironment = claudeEnvironment({ url: model.url, home })
+  server.claudeEnvironment = home.env('claude')
   await server.start()
   client = createClient({ url: server.url, token: server.token, backoff: { baseMs: 10, maxMs: 100 } })
 })
@@ -33,7 +26,6 @@ beforeAll(async () => {
 afterAll(async () => {
   client?.close()
   await server.dispose()
-  await model?.stop()
 })
 
 const call = (command: string, id: string) => ({
@@ -165,18 +157,6 @@ it('calls the model once per turn and never otherwise: 45 turns are 45 calls', a
 
 /** Kills every Claude Code that the server has started. */
 function killClaude(): void {
-  const processes = execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' })
-  for (const line of processes.split('\n')) {
-    const ours =
-      line.includes('claude-agent-sdk') && readEnvironment(Number.parseInt(line, 10)).includes(server.folder)
-    if (ours) process.kill(Number.parseInt(line, 10), 'SIGKILL')
-  }
-}
-
-function readEnvironment(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/environ`, 'utf8')
-  } catch {
-    return ''
-  }
+  for (const { pid, line } of processesIn(home.path))
+    if (line.includes('claude-agent-sdk')) process.kill(pid, 'SIGKILL')
 }

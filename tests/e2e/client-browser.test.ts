@@ -1,14 +1,14 @@
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { build } from 'vite'
 import { expect, it, onTestFinished } from 'vitest'
 import { createScriptedAdapter } from '../../packages/server/src/adapters/scripted/index.ts'
 import { startParley } from '../../packages/server/src/cli/start.ts'
+import { folderForTest } from '../../packages/server/src/testing/temporary-folder.ts'
 import { launchBrowser } from './console-browser.ts'
 
 const token = 'a-token+with/signs=(in)it'
@@ -35,8 +35,7 @@ async function servePage(folder: string): Promise<string> {
 }
 
 it('a client in a browser connects with its token, and is told when its token or its origin is refused', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-client-page-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = folderForTest()
   const origin = await servePage(join(folder, 'page'))
   const start = async (name: string, allowedOrigins: string[]) => {
     const parley = await startParley({

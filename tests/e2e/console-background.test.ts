@@ -1,23 +1,16 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
-import { claudeEnvironment } from '../../packages/server/src/testing/claude-environment.ts'
-import { answerByPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
+import { describe, expect, it } from 'vitest'
+import { AgentHome } from '../../packages/server/src/testing/agent-home.ts'
 import { claudeScenarios } from '../../packages/server/src/testing/model-scenarios.ts'
-import { type ModelServer, startModelServer } from '../../packages/server/src/testing/model-server.ts'
 import { consoleAtWork } from './console-at-work.ts'
 import { allowOnce, card, conversation, openSession } from './console-page.ts'
 
 /** Background tasks of the real Claude Code in the console; only its model is scripted. */
-let model: ModelServer
-let home = ''
-afterAll(() => model?.stop())
+const agents = await AgentHome.forFile()
+const home = agents.path
 const { server, openTab } = consoleAtWork(async (made) => {
-  model = await startModelServer()
-  answerByPrompt(model, /Parley was restarted/)
-  home = join(made.folder, 'home')
-  mkdirSync(home)
-  made.environment = claudeEnvironment({ url: model.url, home })
+  made.environment = agents.env('claude')
 })
 
 const begin = (prompt: unknown, settings: object = {}) =>

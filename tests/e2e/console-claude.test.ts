@@ -1,14 +1,10 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { afterAll, describe, expect, it } from 'vitest'
-import { claudeEnvironment } from '../../packages/server/src/testing/claude-environment.ts'
-import { answerByPrompt, modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
-import {
-  type ModelRequest,
-  type ModelServer,
-  startModelServer,
-} from '../../packages/server/src/testing/model-server.ts'
+import { describe, expect, it } from 'vitest'
+import { AgentHome } from '../../packages/server/src/testing/agent-home.ts'
+import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
+import type { ModelRequest, ModelServer } from '../../packages/server/src/testing/model-server.ts'
 import { bash, call, done } from './claude-at-work.ts'
 import { consoleAtWork } from './console-at-work.ts'
 import { listen, phone } from './console-browser.ts'
@@ -25,19 +21,14 @@ import {
 } from './console-page.ts'
 
 /** The console in a real browser, on the real server, with the real Claude Code; only its model is scripted. */
-let model: ModelServer
-afterAll(() => model?.stop())
+const home = await AgentHome.forFile({ prepare: writeThePlan })
+const { model } = home
 const { server, openTab, browser } = consoleAtWork(async (made) => {
-  model = await startModelServer()
-  writeThePlan()
-  answerByPrompt(model, /Parley was restarted/)
-  const home = join(made.folder, 'home')
-  mkdirSync(home)
-  made.environment = claudeEnvironment({ url: model.url, home })
+  made.environment = home.env('claude')
 })
 
 /** In plan mode Claude Code names a file for the plan: the model writes it, as a real one does. */
-function writeThePlan(): void {
+function writeThePlan(model: ModelServer): void {
   const response = () => {
     const [path] = /[^\s"'\\]+\/plans\/[^\s"'\\]+\.md/.exec(JSON.stringify(model.calls.at(-1)?.body)) ?? []
     return call('Write', { file_path: path, content: '# Two steps\n\n1. First this\n2. Then that' })

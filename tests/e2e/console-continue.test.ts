@@ -1,21 +1,16 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, it } from 'vitest'
-import { claudeEnvironment } from '../../packages/server/src/testing/claude-environment.ts'
-import { answerByPrompt, modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
-import { type ModelServer, startModelServer } from '../../packages/server/src/testing/model-server.ts'
+import { expect, it } from 'vitest'
+import { AgentHome } from '../../packages/server/src/testing/agent-home.ts'
+import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
 import { consoleAtWork } from './console-at-work.ts'
 import { conversation, eventually, openSession, panel } from './console-page.ts'
 
 /** From the console into the real Claude Code's own program, with the same conversation; only its model is scripted. */
-let model: ModelServer
-afterAll(() => model?.stop())
+const home = await AgentHome.forFile()
 const { server, openTab } = consoleAtWork(async (made) => {
-  model = await startModelServer()
-  answerByPrompt(model, /Parley was restarted/)
-  const home = join(made.folder, 'home')
-  usedBefore(join(home, '.claude'), made.project)
-  made.environment = claudeEnvironment({ url: model.url, home })
+  usedBefore(join(home.path, '.claude'), made.project)
+  made.environment = home.env('claude')
 })
 
 /** The program was used before in this folder and with this key, so it asks nothing first and calls nobody. */

@@ -1,16 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { afterAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createHome } from '../../packages/server/src/cli/program-under-test.ts'
+import { folderForFile } from '../../packages/server/src/testing/temporary-folder.ts'
 
 /** Programs from the docs, run as printed, on a machine without any sign-in. */
 const root = resolve(import.meta.dirname, '../..')
-const home = mkdtempSync(join(tmpdir(), 'parley-docs-'))
-afterAll(() => rmSync(home, { recursive: true, force: true }))
+const home = folderForFile()
 
 /** The first program of a page that uses this. */
 function programIn(page: string, use: string): string {

@@ -1,18 +1,17 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { createClient } from '@parley/client'
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { folderForFile } from '../../packages/server/src/testing/temporary-folder.ts'
 
 /** The example programs, run as their readers run them. */
 const root = resolve(import.meta.dirname, '../..')
-const place = mkdtempSync(join(tmpdir(), 'parley-examples-'))
+const place = folderForFile()
 const env = { PATH: process.env.PATH, HOME: place }
-afterAll(() => rmSync(place, { recursive: true, force: true }))
 
 const program = (name: string) => join(root, 'examples', `${name}.ts`)
 const start = (name: string, args: readonly string[]) => [

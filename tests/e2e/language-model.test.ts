@@ -1,41 +1,25 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type EventOf, type EventType, promptText } from '@parley/protocol'
 import { createHost, createMemoryStore, type Host } from '@parley/server'
 import { createParley, type ParleyOptions } from '@parley/server/language-model'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createClaudeAdapter } from '../../packages/server/src/adapters/claude/index.ts'
 import { builtInAdapters } from '../../packages/server/src/adapters/index.ts'
 import { repliedIn, sdks } from '../../packages/server/src/faces/language-model/model-under-test.ts'
+import { AgentHome } from '../../packages/server/src/testing/agent-home.ts'
 import { testAgentsFolder } from '../../packages/server/src/testing/agents-folder.ts'
-import { claudeEnvironment } from '../../packages/server/src/testing/claude-environment.ts'
-import { codexEnvironment, withNamespaces } from '../../packages/server/src/testing/codex-environment.ts'
-import { answerByPrompt, modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
-import {
-  type ModelAnswer,
-  type ModelServer,
-  startModelServer,
-} from '../../packages/server/src/testing/model-server.ts'
+import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
+import type { ModelAnswer } from '../../packages/server/src/testing/model-server.ts'
 
 /** The language-model face with the real AI SDK in both major versions in front, and the real Claude Code behind it. */
-const home = mkdtempSync(join(tmpdir(), 'parley-language-model-'))
-let server: ModelServer
-beforeAll(async () => {
-  server = await startModelServer()
-  answerByPrompt(server, /Parley was restarted/)
-})
-afterAll(async () => {
-  await server.stop()
-  rmSync(home, { recursive: true, force: true })
-})
+const home = await AgentHome.forFile()
+const { model: server } = home
 
-let folders = 0
 async function claude(options: Partial<ParleyOptions> & { env?: Record<string, string | undefined> } = {}) {
-  const { env = claudeEnvironment({ url: server.url, home }), ...wishes } = options
-  const cwd = join(home, `work-${++folders}`)
-  mkdirSync(cwd)
+  const { env = home.env('claude'), ...wishes } = options
+  const cwd = home.folder('work')
   const host = await createHost({ adapters: [createClaudeAdapter({ env })], store: createMemoryStore() })
   const parley = createParley({ host, cwd, ...wishes })
   const before = server.calls.length
@@ -248,7 +232,7 @@ describe.each(sdks)('%s on the real Claude Code', (_, sdk) => {
     } as ModelAnswer
     const failing = sdk.generateText({ model: door.model, prompt: modelPrompt('Fail.', error) })
     await expect(failing).rejects.toSatisfy(sdk.APICallError.isInstance)
-    await using nobody = await claude({ env: { PATH: process.env.PATH, HOME: join(home, 'nobody') } })
+    await using nobody = await claude({ env: { PATH: process.env.PATH, HOME: join(home.path, 'nobody') } })
     const unknown = sdk.generateText({ model: nobody.model, prompt: 'Hello' })
     await expect(unknown).rejects.toSatisfy(sdk.LoadAPIKeyError.isInstance)
   })
@@ -272,15 +256,12 @@ it('sends native messages only to callers that ask for them', async () => {
 
 it("calls the caller's tool in one turn of the real Codex, and continues in its session", async () => {
   const [, sdk] = sdks[1]
-  const model = await startModelServer()
-  model.wire(withNamespaces)
-  answerByPrompt(model, /Parley was restarted/)
-  const env = codexEnvironment({ url: model.url, home: mkdtempSync(join(home, 'codex-')) })
+  const env = home.env('codex', { home: home.folder('codex') })
   const all = builtInAdapters({ env, agentsFolder: testAgentsFolder() })
   const adapters = all.filter(({ id }) => id === 'codex')
   const host = await createHost({ adapters, store: createMemoryStore() })
   try {
-    const codex = createParley({ host, cwd: mkdtempSync(join(home, 'work-')) })('codex')
+    const codex = createParley({ host, cwd: home.folder('work') })('codex')
     const tools = {
       lookup: sdk.tool({
         inputSchema: z.object({ word: z.string() }),
@@ -300,6 +281,5 @@ it("calls the caller's tool in one turn of the real Codex, and continues in its 
     expect((await host.list({ limit: 10 })).sessions).toHaveLength(1)
   } finally {
     await host.close()
-    await model.stop()
   }
 })

@@ -1,27 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { createHost } from '../../packages/server/src/index.ts'
 import { createMemoryStore } from '../../packages/server/src/stores/memory.ts'
-import { answerByPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
-import { startModelServer } from '../../packages/server/src/testing/model-server.ts'
+import { AgentHome } from '../../packages/server/src/testing/agent-home.ts'
 import { realAgents } from '../../packages/server/src/testing/real-agents.ts'
 
 it('the real programs report what their models can do, and nothing else is shown', async () => {
-  const place = mkdtempSync(join(tmpdir(), 'parley-models-'))
-  const model = await startModelServer()
-  answerByPrompt(model, /Parley was restarted/)
-  const { claude, codex, opencode } = realAgents({ url: model.url, home: join(place, 'home') })
+  await using home = await AgentHome.open()
+  const { claude, codex, opencode } = realAgents(home)
   const host = await createHost({
     adapters: [claude.adapter(), codex.adapter(), opencode.adapter()],
     store: createMemoryStore(),
   })
-  onTestFinished(async () => {
-    await host.close()
-    await model.stop()
-    rmSync(place, { recursive: true, force: true, maxRetries: 5 })
-  })
+  onTestFinished(() => host.close())
 
   const before = await host.models()
   expect(before.find(({ agent }) => agent === 'codex')).toMatchObject({
@@ -33,7 +23,7 @@ it('the real programs report what their models can do, and nothing else is shown
   expect(claudeBefore?.models.some(({ efforts = [] }) => efforts.length > 0)).toBe(true)
 
   for (const agent of ['claude', 'opencode']) {
-    const { id } = await host.create({ agent, cwd: place, prompt: 'hello' })
+    const { id } = await host.create({ agent, cwd: home.path, prompt: 'hello' })
     for await (const event of host.events(id)) if (event.type === 'turn.ended') break
   }
   const [ofClaude, , ofOpenCode] = await host.models()

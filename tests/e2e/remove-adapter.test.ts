@@ -1,15 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { folderForTest } from '../../packages/server/src/testing/temporary-folder.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
 /** A copy of all files that are not ignored, in a separate folder; installed packages are shared. */
 function copy(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-without-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+  const folder = folderForTest()
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: root,
   })

@@ -1,14 +1,13 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { connectInput } from '../testing/read-connection.ts'
+import { folderForFile } from '../testing/temporary-folder.ts'
 import { acpAgents } from './acp/presets.ts'
 import { howToFind, howToGet, programAsTyped, programForTerminal } from './advice.ts'
 import { builtInAdapters } from './index.ts'
 
-const place = mkdtempSync(join(tmpdir(), 'parley advice-'))
-afterAll(() => rmSync(place, { recursive: true, force: true }))
+const place = folderForFile()
 
 const programIn = (folder: string) => {
   mkdirSync(join(place, folder), { recursive: true })

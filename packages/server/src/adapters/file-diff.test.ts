@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { folderForFile } from '../testing/temporary-folder.ts'
 import { diffOfReplacing, diffOfWriting, readForDiff } from './file-diff.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'parley-file-diff-'))
+const home = folderForFile()
 const cwd = join(home, 'project')
 const session = { cwd, settings: {} }
 const secret = 'the secret of another folder'
@@ -22,7 +22,6 @@ beforeAll(() => {
   writeFileSync(join(cwd, 'large.txt'), 'x'.repeat(1024 * 1024 + 1))
   execFileSync('mkfifo', [join(cwd, 'pipe')])
 })
-afterAll(() => rmSync(home, { recursive: true, force: true }))
 
 describe('writing a file', () => {
   it('is a patch if the file exists, and the whole content if it does not', async () => {

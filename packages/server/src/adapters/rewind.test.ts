@@ -2,26 +2,24 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { folderForTest } from '../testing/temporary-folder.ts'
 import { createRewindKeeper, rewindRequest, rewindTurn } from './rewind.ts'
 
 let home: string
 let cwd: string
 beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), 'parley-rewind-'))
+  home = folderForTest()
   cwd = join(home, 'project')
   mkdirSync(cwd)
 })
-afterEach(() => rmSync(home, { recursive: true, force: true }))
 
 const at = (path: string) => join(cwd, path)
 const session = () => ({ sessionId: 'ses_1', cwd, settings: {} })

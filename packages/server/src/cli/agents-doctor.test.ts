@@ -1,21 +1,18 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
 import { ParleyError } from '@parley/protocol'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createScriptedAdapter } from '../adapters/scripted/index.ts'
 import type { AgentAdapter, AgentConnection, AgentOutput } from '../core/agent-adapter.ts'
-import { claudeEnvironment } from '../testing/claude-environment.ts'
-import { answerByPrompt, modelPrompt } from '../testing/model-by-prompt.ts'
-import { startModelServer } from '../testing/model-server.ts'
+import { AgentHome } from '../testing/agent-home.ts'
+import { modelPrompt } from '../testing/model-by-prompt.ts'
+import { folderForFile } from '../testing/temporary-folder.ts'
 import { agentDoctor } from './commands/agents-doctor.ts'
 import type { ListAgents } from './commands/agents-install.ts'
 import { contextUnderTest } from './context-under-test.ts'
 import { createHome } from './program-under-test.ts'
 
-const dataDir = mkdtempSync(join(tmpdir(), 'parley-agents-doctor-'))
-afterAll(() => rmSync(dataDir, { recursive: true, force: true }))
+const dataDir = folderForFile()
 
 /** A connection with these outputs and no others. */
 function saying(outputs: readonly AgentOutput[], stays: boolean): AgentConnection {
@@ -154,42 +151,32 @@ describe('the program', () => {
 
   it('starts the real Claude Code, sends it a prompt, and reports what its model answers', async () => {
     await using home = createHome()
-    const model = await startModelServer()
-    try {
-      answerByPrompt(model, /^never$/)
-      const env = claudeEnvironment({ url: model.url, home: home.folder })
-      const words = modelPrompt('Hello.', { content: 'Hello there.' })
-      const well = await home.run(['agents', 'doctor', 'claude', '--prompt', words], { env })
-      expect(well.stdout).toMatch(/^ok +introduction .*models/m)
-      expect(well.stdout).toMatch(/^ok +prompt +completed$/m)
-      expect(well.exitCode).toBe(0)
-      const error = { message: 'invalid x-api-key', type: 'authentication_error' }
-      const refused = modelPrompt('Hello again.', { error, status: 401 })
-      const ill = await home.run(['agents', 'doctor', 'claude', '--prompt', refused], { env })
-      expect(ill.stdout).toMatch(/^fail prompt +failed: /m)
-      expect(ill.exitCode).toBe(1)
-    } finally {
-      await model.stop()
-    }
+    await using agents = await AgentHome.open()
+    const env = agents.env('claude')
+    const words = modelPrompt('Hello.', { content: 'Hello there.' })
+    const well = await home.run(['agents', 'doctor', 'claude', '--prompt', words], { env })
+    expect(well.stdout).toMatch(/^ok +introduction .*models/m)
+    expect(well.stdout).toMatch(/^ok +prompt +completed$/m)
+    expect(well.exitCode).toBe(0)
+    const error = { message: 'invalid x-api-key', type: 'authentication_error' }
+    const refused = modelPrompt('Hello again.', { error, status: 401 })
+    const ill = await home.run(['agents', 'doctor', 'claude', '--prompt', refused], { env })
+    expect(ill.stdout).toMatch(/^fail prompt +failed: /m)
+    expect(ill.exitCode).toBe(1)
   })
 
   it('leaves no process behind when it is interrupted', async () => {
     await using home = createHome()
-    const model = await startModelServer()
-    try {
-      answerByPrompt(model, /^never$/)
-      const env = claudeEnvironment({ url: model.url, home: home.folder })
-      const held = model.hold(1)
-      const words = modelPrompt('Hello.', { content: 'Hello there.' })
-      const doctor = home.start(['agents', 'doctor', 'claude', '--prompt', words], { env })
-      await held.reached
-      expect(childrenOf(doctor.child.pid)).toHaveLength(1)
-      const [agent] = childrenOf(doctor.child.pid)
-      doctor.child.kill('SIGINT')
-      expect((await doctor.ended).exitCode).toBe(130)
-      expect(() => process.kill(agent ?? 0, 0)).toThrow('ESRCH')
-    } finally {
-      await model.stop()
-    }
+    await using agents = await AgentHome.open()
+    const env = agents.env('claude')
+    const held = agents.model.hold(1)
+    const words = modelPrompt('Hello.', { content: 'Hello there.' })
+    const doctor = home.start(['agents', 'doctor', 'claude', '--prompt', words], { env })
+    await held.reached
+    expect(childrenOf(doctor.child.pid)).toHaveLength(1)
+    const [agent] = childrenOf(doctor.child.pid)
+    doctor.child.kill('SIGINT')
+    expect((await doctor.ended).exitCode).toBe(130)
+    expect(() => process.kill(agent ?? 0, 0)).toThrow('ESRCH')
   })
 })

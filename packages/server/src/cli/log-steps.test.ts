@@ -1,12 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { pino } from 'pino'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { createScriptedAdapter } from '../adapters/scripted/index.ts'
 import type { Script } from '../adapters/scripted/script.ts'
 import { createHost } from '../index.ts'
 import { createMemoryStore } from '../stores/memory.ts'
+import { folderForTest } from '../testing/temporary-folder.ts'
 import { logSteps } from './log-steps.ts'
 
 type Line = Readonly<Record<string, unknown>> & { readonly level: number; readonly msg: string }
@@ -17,14 +15,13 @@ const secret = 'parsley-and-sage'
 async function linesOf(level: string, script: Script): Promise<Line[]> {
   const lines: Line[] = []
   const logger = pino({ level }, { write: (line: string) => void lines.push(JSON.parse(line)) })
-  const cwd = mkdtempSync(join(tmpdir(), 'parley-log-'))
+  const cwd = folderForTest()
   const observer = logSteps(logger)
   const host = await createHost({
     adapters: [createScriptedAdapter()],
     store: createMemoryStore(),
     observer,
   })
-  onTestFinished(() => rmSync(cwd, { recursive: true, force: true }))
   const { id } = await host.create({ agent: 'scripted', cwd, prompt: JSON.stringify(script) })
   for await (const event of host.events(id)) if (event.type === 'turn.ended') break
   await host.close()

@@ -1,8 +1,8 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { folderForTest } from '../testing/temporary-folder.ts'
 import { createHome } from './program-under-test.ts'
 
 /**
@@ -12,8 +12,7 @@ import { createHome } from './program-under-test.ts'
 const most = { modules: 425, bytes: 2_360_000 }
 
 it('a server loads a bounded amount of code before it answers', async () => {
-  const coverage = mkdtempSync(join(tmpdir(), 'parley-coverage-'))
-  onTestFinished(() => rmSync(coverage, { recursive: true, force: true }))
+  const coverage = folderForTest()
   await using home = createHome()
   const server = home.start(['serve', '--port', '0', '--json'], { env: { NODE_V8_COVERAGE: coverage } })
   await server.until('"pid"')

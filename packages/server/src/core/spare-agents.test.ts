@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import { folderForTest } from '../testing/temporary-folder.ts'
 import type { AgentAdapter, ConnectInput, PreparedAgent, PrepareInput } from './agent-adapter.ts'
 import { type HostUnderTestOptions, hostUnderTest } from './host-under-test.ts'
 import { breaths, oddAgent, until } from './odd-agent-under-test.ts'
@@ -85,8 +84,7 @@ async function world(
     return prepared.at(-1)!
   }
   const otherFolder = () => {
-    const folder = mkdtempSync(join(tmpdir(), 'parley-spare-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const folder = folderForTest()
     return folder
   }
   return { ...made, agent, prepared, begun: () => begun, cold, memory, run, spare, otherFolder }

@@ -1,11 +1,10 @@
 import { once } from 'node:events'
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { expect, it, onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 import { startParley } from '../cli/start.ts'
+import { folderForTest } from '../testing/temporary-folder.ts'
 import { deviceUnderTest } from './http/device-under-test.ts'
 import type { Answer, Asked } from './http/server-under-test.ts'
 
@@ -13,8 +12,7 @@ const token = 'a-token-for-signing-out'
 
 /** The whole server with real shells, and a browser that has signed in. */
 async function start() {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'parley-sign-out-')))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = folderForTest()
   const logger = pino({ level: 'silent' })
   const parley = await startParley({
     dataDir: join(folder, 'data'),

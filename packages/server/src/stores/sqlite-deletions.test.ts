@@ -1,20 +1,19 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { openTurn, receiptOf, ruleOf, stateOf, textBlock } from '../testing/store-samples.ts'
+import { folderForTest } from '../testing/temporary-folder.ts'
 import { openSqliteStore, type SqliteStore } from './sqlite.ts'
 
 let folder: string
 let file: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'parley-deletions-'))
+  folder = folderForTest()
   file = join(folder, 'parley.db')
 })
-afterEach(() => rmSync(folder, { recursive: true }))
 
 /**
  * The files that contain the text. Searched by another process, because a process that reads an open database itself

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 
 /** Child processes of this test whose command line contains this text. */
@@ -23,4 +24,23 @@ export async function killChildren(words: string): Promise<void> {
   let children = childrenWith(words)
   for (; children.length === 0; children = childrenWith(words)) await setTimeout(20)
   for (const pid of children) process.kill(-pid, 'SIGKILL')
+}
+
+export type RunningProcess = { readonly pid: number; readonly line: string }
+
+/** The other processes with this folder in their environment, such as their home; none on systems without /proc. */
+export function processesIn(folder: string): RunningProcess[] {
+  const pids = existsSync('/proc') ? readdirSync('/proc').map(Number) : []
+  return pids
+    .filter((pid) => pid > 0 && pid !== process.pid && procFile(pid, 'environ').includes(folder))
+    .map((pid) => ({ pid, line: procFile(pid, 'cmdline').replaceAll('\0', ' ').trim() }))
+}
+
+/** Empty for a process that has ended. */
+function procFile(pid: number, name: 'environ' | 'cmdline'): string {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, 'latin1')
+  } catch {
+    return ''
+  }
 }

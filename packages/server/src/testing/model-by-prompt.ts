@@ -23,9 +23,9 @@ export function modelPrompt(words: string, ...answers: readonly PromptedAnswer[]
 
 /**
  * Makes the model give the answers in the latest prompt. `again` matches a prompt that asks for the last answer once
- * more, as after a restart.
+ * more; by default, the one that is sent after a restart.
  */
-export function answerByPrompt(server: ModelServer, again: RegExp): void {
+export function answerByPrompt(server: ModelServer, again = /Parley was restarted/): void {
   const response = async (request: ModelRequest) => {
     const { after, ...answer } = nextAnswer(messagesOf(bodyOf(server, request)), again)
     const fresh = withFreshIds(answer as ModelAnswer, server.calls.length)

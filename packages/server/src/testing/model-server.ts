@@ -18,6 +18,8 @@ export type ModelServer = {
   hold(after: number): Hold
   /** Changes every event before it is sent. A string is written as it is; an empty one drops the event. */
   wire(change: (event: WireEvent, call: ModelCall) => WireEvent | string): void
+  /** Removes all scripts and calls, and ends open answers. */
+  forget(): void
   /** Ends at once, open answers included. */
   stop(): Promise<void>
 }
@@ -108,6 +110,12 @@ export async function startModelServer(): Promise<ModelServer> {
     },
     wire(next) {
       change = next
+    },
+    forget() {
+      for (const response of responses.splice(0)) response.destroy()
+      mock.clearFixtures()
+      calls.length = 0
+      nextHold = undefined
     },
     async stop() {
       for (const response of responses) response.destroy()

@@ -17,6 +17,7 @@ export const beforeAll: Vitest['beforeAll'] = vitest?.beforeAll ?? refusal('vite
 export const afterAll: Vitest['afterAll'] = vitest?.afterAll ?? refusal('vitest')
 export const beforeEach: Vitest['beforeEach'] = vitest?.beforeEach ?? refusal('vitest')
 export const afterEach: Vitest['afterEach'] = vitest?.afterEach ?? refusal('vitest')
+export const onTestFinished: Vitest['onTestFinished'] = vitest?.onTestFinished ?? refusal('vitest')
 export const fc: FastCheck = fastCheck?.default ?? refusal('fast-check')
 
 /** The package, or undefined if it is not installed. */

@@ -2,12 +2,9 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { builtInAdapters } from '../adapters/index.ts'
 import type { AgentAdapter } from '../core/agent-adapter.ts'
+import type { AgentHome } from './agent-home.ts'
 import { testAgentsFolder } from './agents-folder.ts'
-import { claudeEnvironment } from './claude-environment.ts'
-import { codexEnvironment } from './codex-environment.ts'
-import { geminiEnvironment } from './gemini-environment.ts'
 import type { ModelAnswer } from './model-server.ts'
-import { opencodeEnvironment } from './opencode-environment.ts'
 
 /** A real agent, and the answer in which its model calls a command. */
 export type RealAgent = {
@@ -17,12 +14,12 @@ export type RealAgent = {
 
 export type RealAgentName = 'claude' | 'codex' | 'opencode' | 'gemini' | 'claude-acp'
 
-/** Every real agent of the tests, with a home of its own, against one scripted model on loopback. */
-export function realAgents({ url, home }: { url: string; home: string }): Record<RealAgentName, RealAgent> {
-  const at = (name: RealAgentName) => {
-    const own = join(home, name)
-    mkdirSync(own, { recursive: true })
-    return { url, home: own }
+/** Every real agent of the tests, each in a folder of its own of this home. */
+export function realAgents(home: AgentHome): Record<RealAgentName, RealAgent> {
+  const own = (name: RealAgentName) => {
+    const folder = join(home.path, name)
+    mkdirSync(folder, { recursive: true })
+    return () => adapterOf(name, home.env(name, { home: folder }))
   }
   const call = (name: string, input: (line: string) => object) => ({
     command: (line: string, id = 'toolu_a'): ModelAnswer => ({
@@ -32,23 +29,23 @@ export function realAgents({ url, home }: { url: string; home: string }): Record
   const bash = (command: string) => ({ command, description: 'a command' })
   return {
     claude: {
-      adapter: () => adapterOf('claude', claudeEnvironment(at('claude'))),
+      adapter: own('claude'),
       ...call('Bash', bash),
     },
     codex: {
-      adapter: () => adapterOf('codex', codexEnvironment(at('codex'))),
+      adapter: own('codex'),
       ...call('exec_command', (cmd) => ({ cmd })),
     },
     opencode: {
-      adapter: () => adapterOf('opencode', opencodeEnvironment(at('opencode'))),
+      adapter: own('opencode'),
       ...call('bash', bash),
     },
     gemini: {
-      adapter: () => adapterOf('gemini', geminiEnvironment(at('gemini'))),
+      adapter: own('gemini'),
       ...call('run_shell_command', bash),
     },
     'claude-acp': {
-      adapter: () => adapterOf('claude-acp', claudeEnvironment(at('claude-acp'))),
+      adapter: own('claude-acp'),
       ...call('Bash', bash),
     },
   }

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { folderForTest } from '../testing/temporary-folder.ts'
 import { createGitIn } from './git.ts'
 import { createFolderWatches } from './watches.ts'
 
@@ -10,8 +10,7 @@ const gitIn = createGitIn(process.env)
 const eventually = <Value>(look: () => Value) => expect.poll(look, { timeout: 20_000 })
 
 function folderWith(files: Record<string, string>): string {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-watch-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = folderForTest()
   write(folder, files)
   return folder
 }

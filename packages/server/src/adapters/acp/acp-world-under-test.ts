@@ -1,16 +1,14 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, vi } from 'vitest'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { type Bench, onBench } from '../../testing/adapter-contract/bench.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
 import { childrenWith } from '../../testing/child-processes.ts'
-import { claudeEnvironment } from '../../testing/claude-environment.ts'
-import { geminiEnvironment } from '../../testing/gemini-environment.ts'
 import { call, done } from '../../testing/model-answers.ts'
-import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
-import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { modelPrompt } from '../../testing/model-by-prompt.ts'
+import type { ModelServer } from '../../testing/model-server.ts'
 import { claudeAcp, createAcpAdapter, gemini } from './index.ts'
 import { alive, treeOf } from './processes-under-test.ts'
 
@@ -18,20 +16,18 @@ export { call, done }
 export const hello = modelPrompt('Hello.', { content: 'Hello there.' })
 
 /**
- * The real agents: preset and environment, a part of the command line of their process, and the model's call for a
+ * The real agents: their preset, a part of the command line of their process, and the model's call for a
  * shell command.
  */
 export const agents = {
   gemini: {
     preset: gemini,
-    environment: geminiEnvironment,
     key: 'GEMINI_API_KEY',
     program: 'bin/gemini',
     shell: (command: string) => call('run_shell_command', { command }),
   },
   'claude-acp': {
     preset: claudeAcp,
-    environment: claudeEnvironment,
     key: 'ANTHROPIC_API_KEY',
     program: 'claude-agent-acp',
     shell: (command: string) => call('Bash', { command, description: 'as asked' }),
@@ -45,29 +41,19 @@ export const failing = (status: number) => `Please fail with ${status}.`
 
 /** The real programs with a home of their own, and one model server on loopback. */
 export class AcpWorld {
-  readonly home = mkdtempSync(join(tmpdir(), 'parley-acp-'))
-  readonly server: ModelServer
+  readonly #home: AgentHome
 
-  private constructor(server: ModelServer) {
-    this.server = server
+  private constructor(home: AgentHome) {
+    this.#home = home
   }
 
+  /** For all tests of a file. */
   static async start(): Promise<AcpWorld> {
-    const server = await startModelServer()
-    const errors = { 429: 'Too many requests.', 500: 'The service is down.' }
-    for (const [status, message] of Object.entries(errors)) {
-      const response = { error: { message, type: 'error' }, status: Number(status) }
-      server.script(isAsked(failing(Number(status))), Array(100).fill({ response }))
-    }
-    const cut = { response: { content: 'This answer is cut off.' }, truncateAfterChunks: 3, latency: 20 }
-    server.script(isAsked(failing(0)), Array(100).fill(cut))
-    answerByPrompt(server, /Parley was restarted/)
-    return new AcpWorld(server)
+    return new AcpWorld(await AgentHome.forFile({ prepare: scriptFailures }))
   }
 
-  async stop(): Promise<void> {
-    await this.server.stop()
-    rmSync(this.home, { recursive: true, force: true, maxRetries: 5 })
+  get home(): string {
+    return this.#home.path
   }
 
   adapter(name: AgentName, options: { executable?: string; env?: Record<string, string> } = {}) {
@@ -78,21 +64,19 @@ export class AcpWorld {
   }
 
   env(name: AgentName): Record<string, string> {
-    return agents[name].environment({ url: this.server.url, home: this.home })
+    return this.#home.env(name)
   }
 
   /** The same environment without a sign-in. */
   strangersEnv(name: AgentName): Record<string, string> {
-    const { environment, key } = agents[name]
-    const home = mkdtempSync(join(this.home, 'nobody-'))
-    const { [key]: _, ...env } = environment({ url: this.server.url, home })
+    const { [agents[name].key]: _, ...env } = this.#home.env(name, { home: this.#home.folder('nobody') })
     return env
   }
 
   /** Writes a script in place of the real program. In `lines`, `$REAL` is the path of the real one. */
   wrapped(name: AgentName, lines: string): string {
     const { program, preset } = agents[name]
-    const file = join(mkdtempSync(join(this.home, 'wrapped-')), program)
+    const file = join(this.#home.folder('wrapped'), program)
     const real = join(testAgentsFolder(), name, 'node_modules/.bin', preset.command)
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, `#!/bin/sh\nREAL=${real}\n${lines}\n`, { mode: 0o755 })
@@ -119,6 +103,16 @@ export class AcpWorld {
     await vi.waitFor(() => expect(alive([...seen])).toEqual([]), 5_000)
     await vi.waitFor(() => expect(childrenWith(agents[name].program)).toEqual([]), 5_000)
   }
+}
+
+function scriptFailures(model: ModelServer): void {
+  const errors = { 429: 'Too many requests.', 500: 'The service is down.' }
+  for (const [status, message] of Object.entries(errors)) {
+    const response = { error: { message, type: 'error' }, status: Number(status) }
+    model.script(isAsked(failing(Number(status))), Array(100).fill({ response }))
+  }
+  const cut = { response: { content: 'This answer is cut off.' }, truncateAfterChunks: 3, latency: 20 }
+  model.script(isAsked(failing(0)), Array(100).fill(cut))
 }
 
 /** Prompts without an answer may be repeated, together with the next prompt. */

@@ -1,30 +1,21 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll } from 'vitest'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { adapterContract, type Scenarios } from '../../testing/adapter-contract.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
 import { killChildren } from '../../testing/child-processes.ts'
-import { geminiEnvironment } from '../../testing/gemini-environment.ts'
 import { call, done } from '../../testing/model-answers.ts'
-import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
+import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { modelScenarios } from '../../testing/model-scenarios.ts'
-import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
 import { createAcpAdapter, gemini } from './index.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'parley-gemini-'))
+const home = await AgentHome.forFile()
 const agentsFolder = testAgentsFolder()
-let server: ModelServer
-afterAll(async () => {
-  await server?.stop()
-  rmSync(home, { recursive: true, force: true, maxRetries: 5 })
-})
 
 /** Gemini starts MCP servers only in a trusted folder, so the environment sets trust here. */
 const adapter = () =>
   createAcpAdapter(gemini, {
-    env: geminiEnvironment({ url: server.url, home }),
+    env: home.env('gemini'),
     add: { GEMINI_CLI_TRUST_WORKSPACE: 'true' },
     agentsFolder,
   })
@@ -37,7 +28,7 @@ const scenarios: Scenarios = {
   unstartable: {
     adapter: () =>
       createAcpAdapter(gemini, {
-        env: { PATH: process.env.PATH, HOME: mkdtempSync(join(home, 'nobody-')) },
+        env: { PATH: process.env.PATH, HOME: home.folder('nobody') },
         agentsFolder,
       }),
     code: 'agent_not_signed_in',
@@ -66,9 +57,5 @@ adapterContract('gemini', {
   capabilities: createAcpAdapter(gemini, { env: {} }).capabilities,
   scenarios,
   timeoutMs: 60_000,
-  async start() {
-    server = await startModelServer()
-    answerByPrompt(server, /Parley was restarted/)
-    return { adapter, store: createMemoryStore }
-  },
+  start: async () => ({ adapter, store: createMemoryStore }),
 })

@@ -1,37 +1,27 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll } from 'vitest'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { adapterContract, type Scenarios } from '../../testing/adapter-contract.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
 import { killChildren } from '../../testing/child-processes.ts'
-import { claudeEnvironment } from '../../testing/claude-environment.ts'
 import { call, done } from '../../testing/model-answers.ts'
-import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
+import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { claudeScenarios } from '../../testing/model-scenarios.ts'
-import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
 import { claudeAcp, createAcpAdapter } from './index.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'parley-claude-acp-'))
-let server: ModelServer
-afterAll(async () => {
-  await server?.stop()
-  rmSync(home, { recursive: true, force: true, maxRetries: 5 })
-})
+const home = await AgentHome.forFile()
 
 const adapter = () =>
   createAcpAdapter(claudeAcp, {
-    env: claudeEnvironment({ url: server.url, home }),
+    env: home.env('claude'),
     agentsFolder: testAgentsFolder(),
   })
-const usual = claudeScenarios(home)
+const usual = claudeScenarios(home.path)
 
 const scenarios: Scenarios = {
   ...usual,
   crash: { ...usual.busy, kill: () => killChildren('claude-agent-acp') },
   unstartable: {
-    adapter: () => createAcpAdapter(claudeAcp, { env: { PATH: '/nowhere', HOME: home } }),
+    adapter: () => createAcpAdapter(claudeAcp, { env: { PATH: '/nowhere', HOME: home.path } }),
     code: 'agent_not_found',
   },
   plan: {
@@ -48,9 +38,5 @@ adapterContract('claude-acp', {
   capabilities: createAcpAdapter(claudeAcp, { env: {} }).capabilities,
   scenarios,
   timeoutMs: 60_000,
-  async start() {
-    server = await startModelServer()
-    answerByPrompt(server, /Parley was restarted/)
-    return { adapter, store: createMemoryStore }
-  },
+  start: async () => ({ adapter, store: createMemoryStore }),
 })

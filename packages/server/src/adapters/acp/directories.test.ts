@@ -1,29 +1,18 @@
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { onBench } from '../../testing/adapter-contract/bench.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
-import { claudeEnvironment } from '../../testing/claude-environment.ts'
-import { geminiEnvironment } from '../../testing/gemini-environment.ts'
-import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
-import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { modelPrompt } from '../../testing/model-by-prompt.ts'
+import type { ModelAnswer } from '../../testing/model-server.ts'
+import { folderForFile } from '../../testing/temporary-folder.ts'
 import { claudeAcp, createAcpAdapter, gemini } from './index.ts'
 
-const place = realpathSync(mkdtempSync(join(tmpdir(), 'parley-directories-')))
-const home = mkdtempSync(join(place, 'home-'))
-const other = mkdtempSync(join(place, 'other-'))
-let server: ModelServer
-beforeAll(async () => {
-  writeFileSync(join(other, 'poem.txt'), 'roses are red\n')
-  server = await startModelServer()
-  answerByPrompt(server, /Parley was restarted/)
-})
-afterAll(async () => {
-  await server.stop()
-  rmSync(place, { recursive: true, force: true, maxRetries: 5 })
-})
+const home = await AgentHome.forFile()
+const other = folderForFile()
+writeFileSync(join(other, 'poem.txt'), 'roses are red\n')
 
 const read = (name: string): ModelAnswer => ({
   toolCalls: [{ name, id: 'toolu_a', arguments: JSON.stringify({ file_path: join(other, 'poem.txt') }) }],
@@ -31,13 +20,11 @@ const read = (name: string): ModelAnswer => ({
 const agentsFolder = testAgentsFolder()
 const agents = {
   gemini: {
-    adapter: () =>
-      createAcpAdapter(gemini, { env: geminiEnvironment({ url: server.url, home }), agentsFolder }),
+    adapter: () => createAcpAdapter(gemini, { env: home.env('gemini'), agentsFolder }),
     tool: 'read_file',
   },
   'claude-acp': {
-    adapter: () =>
-      createAcpAdapter(claudeAcp, { env: claudeEnvironment({ url: server.url, home }), agentsFolder }),
+    adapter: () => createAcpAdapter(claudeAcp, { env: home.env('claude'), agentsFolder }),
     tool: 'Read',
   },
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { BenchSession } from '../../testing/adapter-contract/bench.ts'
 import { childrenWith } from '../../testing/child-processes.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
@@ -7,11 +7,7 @@ import { AcpWorld, agentNames, agents, done, failing, hello } from './acp-world-
 import { isAmong } from './processes-under-test.ts'
 
 /** The real programs under faults: behind a wrapper script, with a failing model, and stopped by SIGSTOP. */
-let world: AcpWorld
-beforeAll(async () => {
-  world = await AcpWorld.start()
-})
-afterAll(async () => world.stop())
+const world = await AcpWorld.start()
 
 const codes = (session: BenchSession) => session.all('agent.noticed').map(({ code }) => code)
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { PermissionMode } from '@parley/protocol'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { Bench, BenchSession } from '../../testing/adapter-contract/bench.ts'
 import { killChildren } from '../../testing/child-processes.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
@@ -8,11 +8,7 @@ import { AcpWorld, agentNames, agents, call, done } from './acp-world-under-test
 import { isAmong } from './processes-under-test.ts'
 
 /** The real programs, killed and with refused requests. */
-let world: AcpWorld
-beforeAll(async () => {
-  world = await AcpWorld.start()
-})
-afterAll(async () => world.stop())
+const world = await AcpWorld.start()
 
 const ended = (session: BenchSession) => session.all('tool-call.ended').map(({ outcome }) => outcome)
 

@@ -1,17 +1,8 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { PermissionAsk, Person } from '../../core/agent-adapter.ts'
+import { folderForTest } from '../../testing/temporary-folder.ts'
 import { createFileMethods, type FileMethods, type OpenCall } from './files.ts'
 
 let place: string
@@ -35,7 +26,7 @@ const person: Person = {
 }
 
 beforeEach(() => {
-  place = realpathSync(mkdtempSync(join(tmpdir(), 'parley-files-')))
+  place = folderForTest()
   cwd = join(place, 'project')
   other = join(place, 'other')
   for (const folder of [cwd, other, join(place, 'secret')]) mkdirSync(folder)
@@ -47,7 +38,6 @@ beforeEach(() => {
   running = []
   files = createFileMethods({ folders: [cwd, other], person, calls: () => running })
 })
-afterEach(() => rmSync(place, { recursive: true, force: true }))
 
 const { signal } = new AbortController()
 const write = (path: string, content = 'new\n') => files.write({ sessionId: 's', path, content }, signal)

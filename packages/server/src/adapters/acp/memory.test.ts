@@ -1,41 +1,29 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { Remembered } from '../../core/agent-adapter.ts'
 import { BenchSession } from '../../testing/adapter-contract/bench.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
 import { childrenWith } from '../../testing/child-processes.ts'
-import { claudeEnvironment } from '../../testing/claude-environment.ts'
-import { geminiEnvironment } from '../../testing/gemini-environment.ts'
 import { hostWith, importOnce } from '../../testing/imported-conversation.ts'
 import { logProblems } from '../../testing/invariants.ts'
 import { call } from '../../testing/model-answers.ts'
-import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
-import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { connectInput } from '../../testing/read-connection.ts'
 import { claudeAcp, createAcpAdapter, gemini } from './index.ts'
 import { alive } from './processes-under-test.ts'
 
 /** Conversations that a person had in the agent's own program in a terminal, without Parley. */
 
-const home = realpathSync(mkdtempSync(join(tmpdir(), 'parley-memory-')))
+const home = await AgentHome.forFile()
 const agentsFolder = testAgentsFolder()
-let server: ModelServer
-beforeAll(async () => {
-  server = await startModelServer()
-  answerByPrompt(server, /Parley was restarted/)
-})
-afterAll(async () => {
-  await server.stop()
-  rmSync(home, { recursive: true, force: true, maxRetries: 5 })
-})
 
 const agents = {
   gemini: {
-    env: () => geminiEnvironment({ url: server.url, home }),
+    env: () => home.env('gemini'),
     adapter: () => createAcpAdapter(gemini, { env: agents.gemini.env(), agentsFolder }),
     program: () => join(agentsFolder, 'gemini/node_modules/.bin/gemini'),
     unasked: ['--yolo', '--skip-trust'],
@@ -43,7 +31,7 @@ const agents = {
     running: 'bin/gemini',
   },
   'claude-acp': {
-    env: () => claudeEnvironment({ url: server.url, home }),
+    env: () => home.env('claude'),
     adapter: () => createAcpAdapter(claudeAcp, { env: agents['claude-acp'].env(), agentsFolder }),
     program: () => claudeProgram(),
     unasked: ['--allowedTools', 'Bash'],
@@ -76,14 +64,14 @@ describe.each(Object.keys(agents) as AgentName[])('%s', { timeout: 90_000 }, (na
   const herbs = modelPrompt('Look at the herbs.', look, { content: 'I see parsley.' })
 
   it('lists a conversation of its terminal program, imports it once, and resumes it', async () => {
-    const cwd = realpathSync(mkdtempSync(join(home, 'project-')))
+    const cwd = home.folder('project')
     await inTerminal(name, cwd, ['-p', herbs, ...unasked])
     {
       await using host = await hostWith(agents[name].adapter())
       const [found, ...others] = await host.conversations(name, { cwd })
       expect(others).toEqual([])
       expect(found).toMatchObject({ cwd, title: expect.stringContaining('Look at the herbs.') })
-      expect(await host.conversations(name, { cwd: home })).toEqual([])
+      expect(await host.conversations(name, { cwd: home.path })).toEqual([])
 
       const { state, agentSessionId, log, all } = await importOnce(host, name, cwd)
       expect(log.map(({ type }) => type).filter((type) => type !== 'thinking.written')).toEqual([
@@ -119,7 +107,7 @@ describe.each(Object.keys(agents) as AgentName[])('%s', { timeout: 90_000 }, (na
   })
 
   it('keeps a conversation, however often it is read and resumed without a prompt', async () => {
-    const cwd = realpathSync(mkdtempSync(join(home, 'project-')))
+    const cwd = home.folder('project')
     await inTerminal(name, cwd, ['-p', herbs, ...unasked])
     const { conversations, connect } = agents[name].adapter()
     const signal = AbortSignal.timeout(80_000)

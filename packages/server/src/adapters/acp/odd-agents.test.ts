@@ -1,18 +1,17 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NewRule, PermissionMode } from '@parley/protocol'
-import { afterAll, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { type Bench, type BenchSession, onBench, type Turn } from '../../testing/adapter-contract/bench.ts'
 import { childrenWith } from '../../testing/child-processes.ts'
+import { folderForFile } from '../../testing/temporary-folder.ts'
 import { oddAgent } from './odd-adapter-under-test.ts'
 import { alive } from './processes-under-test.ts'
 
 /** Agents with behaviour that no real program can be made to show: a small program of our own, run as a process. */
-const home = mkdtempSync(join(tmpdir(), 'parley-odd-'))
-afterAll(() => rmSync(home, { recursive: true, force: true }))
+const home = folderForFile()
 
 const odd = () => oddAgent({ home, more: { dialect: { planFile: '^Plan in (.+)$' } } })
 const world = { adapter: () => odd(), store: createMemoryStore }

@@ -1,18 +1,17 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { onBench } from '../../testing/adapter-contract/bench.ts'
 import { childrenWith } from '../../testing/child-processes.ts'
 import { connectInput } from '../../testing/read-connection.ts'
+import { folderForFile } from '../../testing/temporary-folder.ts'
 import { type AcpAgent, createAcpAdapter } from './index.ts'
 import { oddAgent } from './odd-adapter-under-test.ts'
 import { alive } from './processes-under-test.ts'
 
 /** Probing, starting and listing conversations, with behaviour that no real program can be made to show. */
-const home = mkdtempSync(join(tmpdir(), 'parley-odd-'))
-afterAll(() => rmSync(home, { recursive: true, force: true }))
+const home = folderForFile()
 
 const odd = (manner = '', more: Partial<AcpAgent> = {}, env = {}) => oddAgent({ home, manner, more, env })
 const world = { adapter: () => odd(), store: createMemoryStore }

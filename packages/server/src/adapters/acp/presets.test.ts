@@ -1,15 +1,14 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { connectInput } from '../../testing/read-connection.ts'
+import { folderForTest } from '../../testing/temporary-folder.ts'
 import { AcpAgent, acpAgents, createAcpAdapter, gemini } from './index.ts'
 
 let home: string
 beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), 'parley-presets-'))
+  home = folderForTest()
 })
-afterEach(() => rmSync(home, { recursive: true, force: true }))
 
 it.each(acpAgents.map((agent) => [agent.id, agent] as const))('has a valid entry for %s', (id, agent) => {
   expect(AcpAgent.safeParse(agent).error).toBeUndefined()

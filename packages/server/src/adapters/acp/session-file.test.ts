@@ -1,17 +1,16 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
+import { folderForTest } from '../../testing/temporary-folder.ts'
 import { dateBack, dropEmpty, storedSessions } from './session-file.ts'
 
 let home: string
 let chats: string
 beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), 'parley-session-file-'))
+  home = folderForTest()
   chats = join(home, '.gemini/tmp/project/chats')
   mkdirSync(chats, { recursive: true })
 })
-afterEach(() => rmSync(home, { recursive: true, force: true }))
 
 const now = new Date('2026-01-01T12:00:30.000Z')
 const sessionId = 'abcdef12-0000-4000-8000-000000000000'

@@ -1,34 +1,25 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll } from 'vitest'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { adapterContract, type Scenarios } from '../../testing/adapter-contract.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
 import { killChildren } from '../../testing/child-processes.ts'
-import { claudeEnvironment } from '../../testing/claude-environment.ts'
 import { call, done } from '../../testing/model-answers.ts'
-import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
+import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { claudeScenarios } from '../../testing/model-scenarios.ts'
-import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
 import { rejoinScenario, runAgent } from '../../testing/run-agent.ts'
 import { createClaudeAdapter } from './index.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'parley-claude-'))
-let server: ModelServer
-afterAll(async () => {
-  await server?.stop()
-  rmSync(home, { recursive: true, force: true })
-})
+const home = await AgentHome.forFile()
 
-const environment = () => claudeEnvironment({ url: server.url, home })
+const environment = () => home.env('claude')
 const adapter = () => createClaudeAdapter({ env: environment() })
-const usual = claudeScenarios(home)
+const usual = claudeScenarios(home.path)
 
 const scenarios: Scenarios = {
   ...usual,
   crash: { ...usual.busy, kill: () => killChildren('claude-agent-sdk') },
   unstartable: {
-    adapter: () => createClaudeAdapter({ env: { PATH: process.env.PATH, HOME: join(home, 'nobody') } }),
+    adapter: () => createClaudeAdapter({ env: { PATH: process.env.PATH, HOME: join(home.path, 'nobody') } }),
     code: 'agent_not_signed_in',
   },
   toolInputStreaming: {
@@ -66,9 +57,5 @@ adapterContract('claude', {
   capabilities: createClaudeAdapter({ env: {} }).capabilities,
   scenarios,
   timeoutMs: 60_000,
-  async start() {
-    server = await startModelServer()
-    answerByPrompt(server, /Parley was restarted/)
-    return { adapter, store: createMemoryStore }
-  },
+  start: async () => ({ adapter, store: createMemoryStore }),
 })

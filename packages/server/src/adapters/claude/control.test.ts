@@ -1,29 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { onBench } from '../../testing/adapter-contract/bench.ts'
-import { claudeEnvironment } from '../../testing/claude-environment.ts'
-import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
-import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
+import { modelPrompt } from '../../testing/model-by-prompt.ts'
+import type { ModelAnswer } from '../../testing/model-server.ts'
 import { createClaudeAdapter } from './index.ts'
 
 /** Settings that change during a session, and requests other than permissions. Uses the real program. */
 
-let server: ModelServer
-const home = mkdtempSync(join(tmpdir(), 'parley-claude-'))
-beforeAll(async () => {
-  server = await startModelServer()
-  answerByPrompt(server, /Parley was restarted/)
-})
-afterAll(async () => {
-  await server.stop()
-  rmSync(home, { recursive: true, force: true })
-})
+const home = await AgentHome.forFile()
 
 const world = {
-  adapter: () => createClaudeAdapter({ env: claudeEnvironment({ url: server.url, home }) }),
+  adapter: () => createClaudeAdapter({ env: home.env('claude') }),
   store: createMemoryStore,
 }
 const call = (name: string, input: unknown): ModelAnswer => ({
@@ -35,7 +23,7 @@ const echo = {
     args: ['--conditions=source', new URL('../../testing/mcp-echo.ts', import.meta.url).pathname],
   },
 }
-const lastCall = () => JSON.stringify(server.calls.at(-1)?.body)
+const lastCall = () => JSON.stringify(home.model.calls.at(-1)?.body)
 
 it('options of the process apply from the next turn of the same conversation', () =>
   onBench(world, world.adapter(), async (bench) => {
@@ -97,8 +85,8 @@ it('the chosen model receives the requests', () =>
   onBench(world, world.adapter(), async (bench) => {
     const session = await bench.session({ model: 'claude-opus-4-5' })
     await (await session.prompt(modelPrompt('Hello.', { content: 'Yes.' }))).completed()
-    expect(server.calls.at(-1)?.body?.model).toBe('claude-opus-4-5')
+    expect(home.model.calls.at(-1)?.body?.model).toBe('claude-opus-4-5')
     await session.command({ type: 'session.configure', model: 'claude-haiku-4-5' })
     await (await session.prompt(modelPrompt('Hello.', { content: 'Yes.' }))).completed()
-    expect(server.calls.at(-1)?.body?.model).toMatch(/haiku-4-5/)
+    expect(home.model.calls.at(-1)?.body?.model).toMatch(/haiku-4-5/)
   }))

@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
+import { folderForFile } from '../../testing/temporary-folder.ts'
 import { diffsOfCall } from './diffs-of-call.ts'
 
-const cwd = mkdtempSync(join(tmpdir(), 'parley-claude-diffs-'))
+const cwd = folderForFile()
 const session = { cwd, settings: {} }
 const diffOf = async (name: string, input: Record<string, unknown>) =>
   (await diffsOfCall(name, input, session)).diffs?.[0]
@@ -17,7 +17,6 @@ beforeAll(() => {
   ]
   writeFileSync(join(cwd, 'n.ipynb'), JSON.stringify({ cells }))
 })
-afterAll(() => rmSync(cwd, { recursive: true, force: true }))
 
 it("gives a diff for each of Claude's tools that change files", async () => {
   const file_path = join(cwd, 'a.txt')

@@ -1,36 +1,26 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { Bench } from '../../testing/adapter-contract/bench.ts'
-import { claudeEnvironment } from '../../testing/claude-environment.ts'
-import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
-import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
+import { modelPrompt } from '../../testing/model-by-prompt.ts'
+import type { ModelAnswer } from '../../testing/model-server.ts'
 import { defineTool } from '../../tools/define-tool.ts'
 import { createClaudeAdapter } from './index.ts'
 
 /** A home with an MCP server of the person, and with Claude Code settings that allow the host tool. */
-const home = mkdtempSync(join(tmpdir(), 'parley-host-tools-'))
-const config = join(home, '.claude')
-let server: ModelServer
-beforeAll(async () => {
-  const echo = new URL('../../testing/mcp-echo.ts', import.meta.url).pathname
-  const args = ['--conditions=source', echo]
-  const servers = { echo: { command: process.execPath, args, alwaysLoad: true } }
-  mkdirSync(config)
-  writeFileSync(join(config, '.claude.json'), JSON.stringify({ mcpServers: servers }))
-  writeFileSync(join(config, 'settings.json'), '{ "permissions": { "allow": ["mcp__parley"] } }')
-  server = await startModelServer()
-  answerByPrompt(server, /Parley was restarted/)
-})
-afterAll(async () => {
-  await server.stop()
-  rmSync(home, { recursive: true, force: true })
-})
+const home = await AgentHome.forFile()
+const config = join(home.path, '.claude')
+const echo = new URL('../../testing/mcp-echo.ts', import.meta.url).pathname
+const args = ['--conditions=source', echo]
+const servers = { echo: { command: process.execPath, args, alwaysLoad: true } }
+mkdirSync(config)
+writeFileSync(join(config, '.claude.json'), JSON.stringify({ mcpServers: servers }))
+writeFileSync(join(config, 'settings.json'), '{ "permissions": { "allow": ["mcp__parley"] } }')
 
-async function benchWithTool({ executable, of = home }: { executable?: string; of?: string } = {}) {
+async function benchWithTool({ executable, of = home.path }: { executable?: string; of?: string } = {}) {
   const words: string[] = []
   const lookup = defineTool({
     name: 'lookup',
@@ -41,7 +31,7 @@ async function benchWithTool({ executable, of = home }: { executable?: string; o
       return `${word} is a herb`
     },
   })
-  const env = claudeEnvironment({ url: server.url, home: of })
+  const env = home.env('claude', { home: of })
   const adapter = () => createClaudeAdapter({ env, ...(executable && { executable }) })
   const bench = await Bench.open({ adapter, store: createMemoryStore }, adapter())
   const restart = () => bench.restart({ tools: [lookup] })
@@ -56,7 +46,7 @@ const looking = (word: string, ...then: ModelAnswer[]) =>
   modelPrompt('Look it up.', call('mcp__parley__lookup', { word }), ...then, { content: 'It is a herb.' })
 /** The tools in the last request to the model, without the placeholder that the program adds. */
 const toolsOfModel = () => {
-  const { tools } = (server.calls.findLast(({ body }) => body?.tools)?.body ?? {}) as {
+  const { tools } = (home.model.calls.findLast(({ body }) => body?.tools)?.body ?? {}) as {
     tools?: { name: string }[]
   }
   return tools?.map(({ name }) => name).filter((name) => name !== 'DeferredToolPlaceholder')
@@ -107,7 +97,7 @@ it('leaves out the MCP servers of the person in a session with host tools only',
 
 it('stops the agent if it has other tools nevertheless', async () => {
   const { path } = await createClaudeAdapter({ env: {} }).probe(AbortSignal.timeout(5_000))
-  const heedless = join(home, 'heedless')
+  const heedless = join(home.path, 'heedless')
   const forgetting = 'for a; do shift; [ "$a" = --strict-mcp-config ] || set -- "$@" "$a"; done'
   writeFileSync(heedless, `#!/bin/sh\n${forgetting}\nexec '${path}' "$@"\n`, { mode: 0o755 })
   await using under = await benchWithTool({ executable: heedless })
@@ -133,8 +123,8 @@ it('returns structured output in a session with host tools only', async () => {
 })
 
 it.each([
-  ['if Claude Code itself would ask', () => mkdtempSync(join(home, 'other-'))],
-  ['if Claude Code would not ask', () => home],
+  ['if Claude Code itself would ask', () => home.folder('other')],
+  ['if Claude Code would not ask', () => home.path],
 ])('asks across a restart and runs the tool once, %s', async (_, of) => {
   await using under = await benchWithTool({ of: of() })
   const session = await under.bench.session()

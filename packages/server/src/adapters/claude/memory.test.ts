@@ -1,34 +1,23 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { BenchSession } from '../../testing/adapter-contract/bench.ts'
-import { claudeEnvironment } from '../../testing/claude-environment.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
 import { hostWith, lawfulLog } from '../../testing/imported-conversation.ts'
-import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
-import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { modelPrompt } from '../../testing/model-by-prompt.ts'
+import { folderForFile } from '../../testing/temporary-folder.ts'
 import { createClaudeAdapter } from './index.ts'
 import { claudeMemory } from './memory.ts'
 
 /** A conversation that a person had with Claude Code in a terminal, without Parley. */
 
-const home = realpathSync(mkdtempSync(join(tmpdir(), 'parley-memory-')))
-const cwd = realpathSync(mkdtempSync(join(tmpdir(), 'parley-work-')))
-let server: ModelServer
-let env: Record<string, string>
-beforeAll(async () => {
-  server = await startModelServer()
-  answerByPrompt(server, /Parley was restarted/)
-  env = claudeEnvironment({ url: server.url, home })
-})
-afterAll(async () => {
-  await server.stop()
-  for (const folder of [home, cwd]) rmSync(folder, { recursive: true, force: true })
-})
+const home = await AgentHome.forFile()
+const cwd = folderForFile()
+const env = home.env('claude')
 
 async function inTerminal(prompt: string): Promise<void> {
   const { path = '' } = await createClaudeAdapter({ env }).probe(AbortSignal.timeout(5_000))
@@ -45,7 +34,7 @@ it('a conversation of the terminal program is listed, imported once, and resumed
   const [found, ...others] = await host.conversations('claude', { cwd })
   expect(others).toEqual([])
   expect(found).toMatchObject({ cwd, title: expect.stringContaining('Look at the herbs.') })
-  expect(await host.conversations('claude', { cwd: home })).toEqual([])
+  expect(await host.conversations('claude', { cwd: home.path })).toEqual([])
 
   const { agentSessionId = '' } = found ?? {}
   const given = { agent: 'claude', agentSessionId }
@@ -83,7 +72,7 @@ it('a conversation of the terminal program is listed, imported once, and resumed
 it('files that are not transcripts are ignored, and a missing transcript is refused', async () => {
   const host = await createHost({ adapters: [createClaudeAdapter({ env })], store: createMemoryStore() })
   const [one] = await host.conversations('claude')
-  const folder = join(home, '.claude', 'projects', one?.cwd.replaceAll(/[^a-zA-Z0-9]/g, '-') ?? '')
+  const folder = join(home.path, '.claude', 'projects', one?.cwd.replaceAll(/[^a-zA-Z0-9]/g, '-') ?? '')
   writeFileSync(join(folder, 'junk.jsonl'), 'no json\n{"type":"user"}\n{"half":')
   writeFileSync(join(folder, 'empty.jsonl'), 'null\n[]\n7\n')
   mkdirSync(join(folder, 'folder.jsonl'))
@@ -120,7 +109,7 @@ it('of a conversation in which the person went back, the last branch is read, wi
     entry('user', 'r2', 'a3', result('t2')),
     entry('assistant', 'a4', 'r2', [{ type: 'text', text: 'Good.' }], 'm3'),
   ]
-  const folder = join(home, '.claude', 'projects', 'branches')
+  const folder = join(home.path, '.claude', 'projects', 'branches')
   mkdirSync(folder)
   writeFileSync(join(folder, `${agentSessionId}.jsonl`), lines.join('\n'))
   const { id } = await host.importConversation({ agent: 'claude', agentSessionId })
@@ -144,7 +133,7 @@ it('of a conversation in which the person went back, the last branch is read, wi
 })
 
 it('reads a steered prompt under the id with which it was sent', async () => {
-  const own = mkdtempSync(join(tmpdir(), 'parley-claude-queued-'))
+  const own = home.folder('queued')
   const folder = join(own, 'projects', 'somewhere')
   mkdirSync(folder, { recursive: true })
   const message = (content: string) => ({ role: 'user', content })
@@ -159,7 +148,6 @@ it('reads a steered prompt under the id with which it was sent', async () => {
   const prompts = (await Array.fromAsync(read)).flatMap((one) =>
     one.type === 'prompt' ? [[one.id, one.parts]] : [],
   )
-  rmSync(own, { recursive: true })
   expect(prompts).toEqual([
     ['a', [{ type: 'text', text: 'First.' }]],
     ['given', [{ type: 'text', text: 'To the left.' }]],

@@ -1,35 +1,25 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { Host } from '../../core/index.ts'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { BenchSession } from '../../testing/adapter-contract/bench.ts'
-import { claudeEnvironment } from '../../testing/claude-environment.ts'
-import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
-import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
+import { modelPrompt } from '../../testing/model-by-prompt.ts'
+import type { ModelAnswer } from '../../testing/model-server.ts'
 import { createClaudeAdapter } from './index.ts'
 
 /** What becomes of a turn that waits for a person when its process is closed. Uses the real program. */
 
 const rounds = Number(process.env.PARLEY_CLAUDE_ROUNDS ?? 2)
-let server: ModelServer
-const home = mkdtempSync(join(tmpdir(), 'parley-claude-'))
-beforeAll(async () => {
-  server = await startModelServer()
-  answerByPrompt(server, /Parley was restarted/)
-})
-afterAll(async () => {
-  await server.stop()
-  rmSync(home, { recursive: true, force: true })
-})
+const home = await AgentHome.forFile()
 
 class Place implements AsyncDisposable {
-  readonly cwd = mkdtempSync(join(tmpdir(), 'parley-parking-'))
+  readonly cwd = home.folder('work')
   readonly #store = createMemoryStore()
   readonly #limits: { parkAfterMs?: number }
-  readonly #callsBefore = server.calls.length
+  readonly #callsBefore = home.model.calls.length
   host!: Host
 
   constructor(limits: { parkAfterMs?: number } = {}) {
@@ -38,7 +28,7 @@ class Place implements AsyncDisposable {
 
   async start(): Promise<void> {
     this.host = await createHost({
-      adapters: [createClaudeAdapter({ env: claudeEnvironment({ url: server.url, home }) })],
+      adapters: [createClaudeAdapter({ env: home.env('claude') })],
       store: this.#store,
       limits: this.#limits,
     })
@@ -57,7 +47,7 @@ class Place implements AsyncDisposable {
   }
 
   get modelCalls(): number {
-    return server.calls.length - this.#callsBefore
+    return home.model.calls.length - this.#callsBefore
   }
 
   file(name: string): string | undefined {
@@ -70,7 +60,6 @@ class Place implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.host.close()
-    rmSync(this.cwd, { recursive: true, force: true })
   }
 }
 
@@ -115,7 +104,7 @@ it('a deferred call that is denied after a restart does not run, and the model i
   expect(place.file('note.txt')).toBeUndefined()
   expect(place.modelCalls).toBe(2)
   expect(turn.all('tool-call.ended').map(({ outcome }) => outcome)).toEqual(['cancelled', 'denied'])
-  expect(JSON.stringify(server.calls.at(-1)?.body)).toContain('Rather not.')
+  expect(JSON.stringify(home.model.calls.at(-1)?.body)).toContain('Rather not.')
 })
 
 it(`a request that waits for long holds no process, and its answer starts one (${rounds} rounds)`, async () => {
@@ -210,7 +199,7 @@ it('the answer to a question reaches the model after a restart', async () => {
   await session.command({ type: 'question.answer', requestId, answers: { 1: 'blue' } })
   await turn.completed()
   expect(place.modelCalls).toBe(2)
-  expect(JSON.stringify(server.calls.at(-1)?.body)).toContain('blue')
+  expect(JSON.stringify(home.model.calls.at(-1)?.body)).toContain('blue')
 })
 
 it('a plan that is approved after a restart sets the granted mode', async () => {

@@ -1,13 +1,11 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SessionEvent } from '@parley/protocol'
-import { expect, it, onTestFinished } from 'vitest'
-import { createHost } from '../../index.ts'
-import { createMemoryStore } from '../../stores/memory.ts'
-import { claudeEnvironment } from '../../testing/claude-environment.ts'
+import { expect, it } from 'vitest'
+import { AgentHome } from '../../testing/agent-home.ts'
+import { hostWith } from '../../testing/imported-conversation.ts'
 import { call, done } from '../../testing/model-answers.ts'
-import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import type { ModelServer } from '../../testing/model-server.ts'
 import { TestReader } from '../../testing/reader.ts'
 import { createClaudeAdapter } from './index.ts'
 
@@ -26,27 +24,20 @@ it.each([
 ] as const)(
   'the plan file of Claude Code needs no permission in mode %s (Claude enters plan mode itself: %s)',
   async (mode, enters) => {
-    const home = mkdtempSync(join(tmpdir(), 'parley-plan-file-'))
-    const server = await startModelServer()
-    const other = join(home, '.claude', 'commands', 'run.md')
+    await using home = await AgentHome.open({ answers: 'script' })
+    const other = join(home.path, '.claude', 'commands', 'run.md')
     const write = (file_path: string, id: string) => call('Write', { file_path, content: 'First this.' }, id)
-    server.script(
+    home.model.script(
       () => true,
       [
         ...(enters ? [{ response: call('EnterPlanMode', {}) }] : []),
-        { response: () => write(planFile(server), 'toolu_b') },
+        { response: () => write(planFile(home.model), 'toolu_b') },
         { response: write(other, 'toolu_c') },
         { response: done },
       ],
     )
-    const adapters = [createClaudeAdapter({ env: claudeEnvironment({ url: server.url, home }) })]
-    const host = await createHost({ adapters, store: createMemoryStore() })
-    onTestFinished(async () => {
-      await host.close()
-      await server.stop()
-      rmSync(home, { recursive: true, force: true })
-    })
-    const cwd = mkdtempSync(join(home, 'work-'))
+    await using host = await hostWith(createClaudeAdapter({ env: home.env('claude') }))
+    const cwd = home.folder('work')
     const { id } = await host.create({ agent: 'claude', cwd, mode, prompt: 'Plan it.' })
     const reader = new TestReader(id)
     await reader.follow(host)
@@ -56,7 +47,7 @@ it.each([
     const all = events.map(({ json }) => JSON.parse(json) as SessionEvent)
     const outcomes = all.flatMap((event) => (event.type === 'tool-call.ended' ? [event.outcome] : []))
     expect(outcomes).toEqual([...(enters ? ['completed'] : []), 'completed', 'denied'])
-    expect(readFileSync(planFile(server), 'utf8')).toBe('First this.')
+    expect(readFileSync(planFile(home.model), 'utf8')).toBe('First this.')
     expect(existsSync(other)).toBe(false)
   },
 )

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClaudeAdapter } from './index.ts'
@@ -113,21 +112,4 @@ export async function findRealProgram(): Promise<void> {
   const { path } = await createClaudeAdapter({ env: {} }).probe(new AbortController().signal)
   if (!path || !existsSync(path)) throw new Error('Claude Code is not installed here.')
   real = path
-}
-
-/** The processes with this folder in their environment, except this process. */
-export function processesOf(folder: string): number[] {
-  const pids = execFileSync('ps', ['-eo', 'pid=,stat='], { encoding: 'utf8' })
-    .split('\n')
-    .filter((line) => line.trim() !== '' && !line.includes('Z'))
-    .map((line) => Number.parseInt(line, 10))
-  return pids.filter((pid) => pid !== process.pid && environmentOf(pid).includes(folder))
-}
-
-function environmentOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/environ`, 'utf8')
-  } catch {
-    return ''
-  }
 }

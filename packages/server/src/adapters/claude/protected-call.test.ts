@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
+import { folderForFile } from '../../testing/temporary-folder.ts'
 import { writesPlan } from './protected-call.ts'
 
-const home = realpathSync(mkdtempSync(join(tmpdir(), 'parley-plan-')))
+const home = folderForFile()
 const plans = join(home, '.claude', 'plans')
 mkdirSync(plans, { recursive: true })
 symlinkSync(join(home, '.claude', 'settings.json'), join(plans, 'nowhere.md'))
@@ -12,7 +12,6 @@ mkdirSync(join(home, '.claude', 'commands'))
 symlinkSync(join(home, '.claude', 'commands'), join(plans, 'commands'))
 mkdirSync(join(home, 'moved'))
 symlinkSync(join(home, '.claude'), join(home, 'moved', 'config'))
-afterAll(() => rmSync(home, { recursive: true, force: true }))
 
 const writes = (file_path: string, tool = 'Write', env: Record<string, string> = { HOME: home }) =>
   writesPlan({ tool, input: { file_path } }, env)

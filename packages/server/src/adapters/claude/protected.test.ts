@@ -1,42 +1,34 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PermissionMode, SessionEvent } from '@parley/protocol'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
-import { claudeEnvironment } from '../../testing/claude-environment.ts'
-import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
-import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
+import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { TestReader } from '../../testing/reader.ts'
 import { createClaudeAdapter } from './index.ts'
 
 /** A home whose Claude Code settings allow all edits. */
-const home = mkdtempSync(join(tmpdir(), 'parley-protected-'))
-let server: ModelServer
-beforeAll(async () => {
-  mkdirSync(join(home, '.claude'))
-  writeFileSync(join(home, '.claude', 'settings.json'), '{ "permissions": { "allow": ["Edit", "Write"] } }')
-  server = await startModelServer()
-  answerByPrompt(server, /Parley was restarted/)
-})
-afterAll(async () => {
-  await server.stop()
-  rmSync(home, { recursive: true, force: true })
-})
+const home = await AgentHome.forFile()
+mkdirSync(join(home.path, '.claude'))
+writeFileSync(
+  join(home.path, '.claude', 'settings.json'),
+  '{ "permissions": { "allow": ["Edit", "Write"] } }',
+)
 
 type Call = { readonly name: string; readonly input: object }
 
 /** Runs each call in a step of its own and denies every request. */
 async function play(mode: PermissionMode, calls: (cwd: string) => readonly Call[]) {
-  const cwd = mkdtempSync(join(home, 'work-'))
+  const cwd = home.folder('work')
   execFileSync('git', ['init', '-q'], { cwd })
   symlinkSync(join(cwd, '.git', 'hooks'), join(cwd, 'harmless'))
   const steps = calls(cwd).map(({ name, input }, index) => ({
     toolCalls: [{ name, id: `toolu_${index}`, arguments: JSON.stringify(input) }],
   }))
-  const adapters = [createClaudeAdapter({ env: claudeEnvironment({ url: server.url, home }) })]
+  const adapters = [createClaudeAdapter({ env: home.env('claude') })]
   const host = await createHost({ adapters, store: createMemoryStore() })
   const prompt = modelPrompt('Write.', ...steps, { content: 'I tried.' })
   const { id } = await host.create({ agent: 'claude', cwd, mode, prompt })
@@ -140,7 +132,7 @@ it('a person is asked about a protected file that a subagent writes in accept-ed
 })
 
 it('in a read-only session, reading outside the folder asks and reading inside does not', async () => {
-  const secret = join(home, 'secret.txt')
+  const secret = join(home.path, 'secret.txt')
   writeFileSync(secret, 'secret')
   const read = (file_path: string) => ({ name: 'Read', input: { file_path } })
   const events = await play('read-only', (cwd) => {

@@ -1,29 +1,21 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NewRule, PermissionMode, SessionEvent } from '@parley/protocol'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
-import { claudeEnvironment } from '../../testing/claude-environment.ts'
-import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
-import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
+import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { TestReader } from '../../testing/reader.ts'
 import { createClaudeAdapter } from './index.ts'
 
 /** A home whose Claude Code settings allow this command. */
-const home = mkdtempSync(join(tmpdir(), 'parley-refusals-'))
-let server: ModelServer
-beforeAll(async () => {
-  mkdirSync(join(home, '.claude'))
-  writeFileSync(join(home, '.claude', 'settings.json'), '{ "permissions": { "allow": ["Bash(touch:*)"] } }')
-  server = await startModelServer()
-  answerByPrompt(server, /Parley was restarted/)
-})
-afterAll(async () => {
-  await server.stop()
-  rmSync(home, { recursive: true, force: true })
-})
+const home = await AgentHome.forFile()
+mkdirSync(join(home.path, '.claude'))
+writeFileSync(
+  join(home.path, '.claude', 'settings.json'),
+  '{ "permissions": { "allow": ["Bash(touch:*)"] } }',
+)
 
 const touch = { name: 'Bash', id: 'toolu_a', arguments: '{"command":"touch done.txt","description":"touch"}' }
 const touching = modelPrompt('Touch it.', { toolCalls: [touch] }, { content: 'I tried.' })
@@ -33,8 +25,8 @@ async function play(
   rule?: NewRule,
   prompt = touching,
 ): Promise<{ ran: boolean; events: SessionEvent[] }> {
-  const cwd = mkdtempSync(join(home, 'work-'))
-  const adapters = [createClaudeAdapter({ env: claudeEnvironment({ url: server.url, home }) })]
+  const cwd = home.folder('work')
+  const adapters = [createClaudeAdapter({ env: home.env('claude') })]
   const host = await createHost({ adapters, store: createMemoryStore() })
   if (rule) await host.addRule(rule)
   const { id } = await host.create({ agent: 'claude', cwd, mode, prompt })

@@ -1,8 +1,8 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import { folderForTest } from '../../testing/temporary-folder.ts'
 import { settingsIn } from './settings-file.ts'
 import { grantsOfFolder } from './trust.ts'
 import { grantedBySettings } from './will-ask.ts'
@@ -10,8 +10,7 @@ import { grantedBySettings } from './will-ask.ts'
 const settings = { permissions: { allow: ['Bash(npm test:*)'] } }
 
 function folderWith(make: (file: string) => void) {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-settings-file-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = folderForTest()
   mkdirSync(join(folder, '.claude'))
   const file = join(folder, '.claude', 'settings.json')
   make(file)

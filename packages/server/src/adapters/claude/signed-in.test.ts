@@ -1,11 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
+import { folderForFile } from '../../testing/temporary-folder.ts'
 import { isSignedIn } from './signed-in.ts'
 
-const place = mkdtempSync(join(tmpdir(), 'parley-signed-in-'))
-afterAll(() => rmSync(place, { recursive: true, force: true }))
+const place = folderForFile()
 
 function home(files: Record<string, unknown> = {}): { HOME: string } {
   const folder = mkdtempSync(join(place, 'home-'))

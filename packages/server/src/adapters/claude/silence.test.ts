@@ -1,22 +1,20 @@
-import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type EventOf, type EventType, newId, type SessionEvent } from '@parley/protocol'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { Host } from '../../core/index.ts'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
-import { claudeEnvironment } from '../../testing/claude-environment.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
+import { processesIn } from '../../testing/child-processes.ts'
 import { logProblems } from '../../testing/invariants.ts'
-import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
-import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { TestReader } from '../../testing/reader.ts'
 import { createClaudeAdapter } from './index.ts'
 import {
   findRealProgram,
   type Illness,
   knownProgram,
-  processesOf,
   repeatingProgram,
   shellProgram,
   sickProgram,
@@ -26,18 +24,12 @@ import {
  * The program dies, exits without a result, hangs or writes garbage: each fault is reported, and the session
  * continues.
  */
-let model: ModelServer
+await findRealProgram()
+const agents = await AgentHome.forFile()
 let home: string
-beforeAll(async () => {
-  await findRealProgram()
-  model = await startModelServer()
-  answerByPrompt(model, /Parley was restarted/)
-})
 beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), 'parley-silence-'))
-  return () => rmSync(home, { recursive: true, force: true })
+  home = agents.folder('home')
 })
-afterAll(() => model.stop())
 
 const cancelGraceMs = 300
 const words = 'One, two, three, four, five, six, seven, eight, nine, ten.'
@@ -56,7 +48,7 @@ class Scene implements AsyncDisposable {
   }
 
   static async open(executable?: string, limits = {}): Promise<Scene> {
-    const env = claudeEnvironment({ url: model.url, home })
+    const env = agents.env('claude', { home })
     const adapters = [createClaudeAdapter({ env, ...(executable && { executable }) })]
     const host = await createHost({
       adapters,
@@ -196,7 +188,7 @@ describe('a fault in the middle of an answer', () => {
     const { path, pid } = knownProgram(home)
     await using scene = await Scene.open(path)
     await scene.turn(told)
-    const hold = model.hold(6)
+    const hold = agents.model.hold(6)
     await scene.prompt(talk)
     await hold.reached
     await scene.until(({ openBlocks }) => openBlocks.some((block) => 'text' in block && block.text !== ''))
@@ -205,7 +197,7 @@ describe('a fault in the middle of an answer', () => {
     hold.release()
     expect(end).toMatchObject({ outcome: 'cancelled', stopReason: 'cancelled' })
     await scene.until(({ connected }) => !connected)
-    expect(processesOf(home)).toEqual([])
+    expect(processesIn(home)).toEqual([])
     await remembers(scene)
   })
 })
@@ -256,7 +248,7 @@ it('dies while it runs a command: the command does not survive', async () => {
   await expect.poll(() => existsSync(join(home, 'begun')), goneIn).toBe(true)
   process.kill(pid(), 'SIGKILL')
   expect(await ended).toMatchObject({ outcome: 'failed', stopReason: 'agent_lost' })
-  await expect.poll(() => processesOf(home), goneIn).toEqual([])
+  await expect.poll(() => processesIn(home), goneIn).toEqual([])
 })
 
 /** The SDK first asks a program to exit and then kills it. */
@@ -269,7 +261,7 @@ describe('a fault at the start', () => {
     const end = await scene.turn(told)
     expect(end).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
     expect(JSON.stringify(end.error)).toContain('No libc for you.')
-    expect(processesOf(home)).toEqual([])
+    expect(processesIn(home)).toEqual([])
   })
 
   it('it writes nothing: the start times out, and the process is killed', async () => {
@@ -278,7 +270,7 @@ describe('a fault at the start', () => {
     const end = await scene.turn(told)
     expect(end).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
     expect(end.error?.message).toContain('did not start within')
-    await expect.poll(() => processesOf(home), goneIn).toEqual([])
+    await expect.poll(() => processesIn(home), goneIn).toEqual([])
   })
 
   it('it writes only garbage: the start times out, and the process is killed', async () => {
@@ -286,7 +278,7 @@ describe('a fault at the start', () => {
     await using scene = await Scene.open(program, { connectMs: 500 })
     const end = await scene.turn(told)
     expect(end).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
-    await expect.poll(() => processesOf(home), goneIn).toEqual([])
+    await expect.poll(() => processesIn(home), goneIn).toEqual([])
   })
 
   it('it is not executable: the error says so', async () => {
@@ -305,12 +297,12 @@ it('does not silently start a new conversation when its own is lost', async () =
   await scene.turn(told)
   process.kill(pid(), 'SIGKILL')
   await scene.until(({ connected }) => !connected)
-  const before = model.calls.length
+  const before = agents.model.calls.length
   forgetConversations()
   const end = await scene.turn(asked)
   expect(end).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
   expect(end.error?.message).toContain('no longer has this conversation')
-  expect(model.calls.length).toBe(before)
+  expect(agents.model.calls.length).toBe(before)
 })
 
 function forgetConversations(): void {

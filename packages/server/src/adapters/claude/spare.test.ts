@@ -1,30 +1,19 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import type { AgentAdapter, PreparedAgent } from '../../core/agent-adapter.ts'
 import { type CreateHostOptions, createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
 import { childrenWith } from '../../testing/child-processes.ts'
-import { claudeEnvironment } from '../../testing/claude-environment.ts'
-import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
-import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { TestReader } from '../../testing/reader.ts'
 import { defineTool } from '../../tools/define-tool.ts'
 import { createClaudeAdapter } from './index.ts'
 
-let server: ModelServer
-const root = mkdtempSync(join(tmpdir(), 'parley-spare-'))
-beforeAll(async () => {
-  server = await startModelServer()
-  answerByPrompt(server, /Parley was restarted/)
-})
-afterAll(async () => {
-  await server.stop()
-  rmSync(root, { recursive: true, force: true })
-})
+const root = await AgentHome.forFile()
 
 const fine = { content: 'Fine.' }
 const call = (name: string, input: unknown) => ({
@@ -37,10 +26,10 @@ const program = 'claude-agent-sdk-'
 
 /** A home, a host that keeps one spare Claude Code, and counts of what became of the spares. */
 async function world(options: Partial<CreateHostOptions> = {}) {
-  const home = mkdtempSync(join(root, 'home-'))
+  const home = root.folder('home')
   const config = join(home, '.claude')
   mkdirSync(config)
-  const claude = createClaudeAdapter({ env: claudeEnvironment({ url: server.url, home }) })
+  const claude = createClaudeAdapter({ env: root.env('claude', { home }) })
   let cold = 0
   let taken = 0
   const kept: PreparedAgent[] = []
@@ -71,7 +60,7 @@ async function world(options: Partial<CreateHostOptions> = {}) {
     await host.close()
     await expect.poll(() => childrenWith(program)).toEqual([])
   })
-  const folder = (name: string) => mkdtempSync(join(root, `${name}-`))
+  const folder = (name: string) => root.folder(name)
   /** Makes the host keep a spare, by announcing a session in a folder. */
   const keepOne = async (cwd: string, settings = {}) =>
     host.prepareSession({ agent: 'claude', cwd, ...settings })
@@ -86,7 +75,7 @@ async function world(options: Partial<CreateHostOptions> = {}) {
 }
 
 /** What the model received since `calls`. */
-const told = (calls: number) => JSON.stringify(server.calls.slice(calls).map(({ body }) => body))
+const told = (calls: number) => JSON.stringify(root.model.calls.slice(calls).map(({ body }) => body))
 
 it('serves a session like a process that is started for it', async () => {
   const { folder, keepOne, run, end, host, cold } = await world()
@@ -97,7 +86,7 @@ it('serves a session like a process that is started for it', async () => {
     call('Bash', { command: 'echo one > one.txt', description: 'write' }),
     fine,
   )
-  const calls = server.calls.length
+  const calls = root.model.calls.length
   const reader = await run(cwd, text, { model: 'claude-opus-4-5' })
   await reader.until(({ state }) => state.requests.length === 1)
   expect(existsSync(join(cwd, 'one.txt'))).toBe(false)
@@ -111,7 +100,7 @@ it('serves a session like a process that is started for it', async () => {
   await end(reader)
   expect(existsSync(join(cwd, 'one.txt'))).toBe(true)
   expect(reader.view.state.lastTurn).toMatchObject({ outcome: 'completed' })
-  expect(server.calls.slice(calls).map(({ body }) => body?.model)).toContain('claude-opus-4-5')
+  expect(root.model.calls.slice(calls).map(({ body }) => body?.model)).toContain('claude-opus-4-5')
   expect(cold()).toBe(0)
 })
 
@@ -121,12 +110,12 @@ it('sees the folder as it is when the session is created, and no other folder', 
   for (const cwd of [first, second]) git(cwd, 'init', '-q', '-b', 'before')
   writeFileSync(join(first, 'CLAUDE.md'), 'The word of the first folder is parsley.')
   writeFileSync(join(second, 'CLAUDE.md'), 'The word of the second folder is sage.')
-  await host.trust(root)
+  await host.trust(root.path)
   await end(await run(first, modelPrompt('Begin.', fine)))
   await expect.poll(() => kept.length, { timeout: 30_000 }).toBe(1)
   git(second, 'checkout', '-q', '-b', 'after')
   writeFileSync(join(second, 'CLAUDE.md'), 'The word of the second folder is thyme.')
-  const calls = server.calls.length
+  const calls = root.model.calls.length
   await end(await run(second, modelPrompt('Begin.', fine)))
   expect(cold()).toBe(1)
   const words = ['is thyme.', 'Current branch: after', 'parsley', 'is sage.', first, '/spares/']
@@ -236,12 +225,12 @@ it('is not started if the start was aborted before', async () => {
 it('leaves a folder that it cannot serve to a newly started process', async () => {
   const { folder, host, run, end, kept, cold } = await world()
   const [first, second] = [folder('first'), folder('second')]
-  await host.trust(root)
+  await host.trust(root.path)
   mkdirSync(join(second, '.claude'))
   writeFileSync(join(second, '.claude', 'settings.json'), JSON.stringify({ env: { WORD: 'parsley' } }))
   await end(await run(first, modelPrompt('Begin.', fine)))
   await expect.poll(() => kept.length, { timeout: 30_000 }).toBe(1)
-  const calls = server.calls.length
+  const calls = root.model.calls.length
   const reader = await run(second, modelPrompt('Begin.', fine))
   await end(reader)
   expect(reader.view.state.lastTurn).toMatchObject({ outcome: 'completed' })

@@ -1,14 +1,13 @@
-import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ToolContent } from '@parley/protocol'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { createHost } from '../../index.ts'
 import { openSqliteStore } from '../../stores/sqlite.ts'
 import { BenchSession } from '../../testing/adapter-contract/bench.ts'
-import { claudeEnvironment } from '../../testing/claude-environment.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
 import { call } from '../../testing/model-answers.ts'
-import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import type { ModelServer } from '../../testing/model-server.ts'
 import { createClaudeAdapter } from './index.ts'
 
 /** Each turn prints and writes about 25 KB: first the output of a command, from 1 to 12 KB, then a text. */
@@ -19,14 +18,11 @@ const herbs = 'Parsley, sage, rosemary and thyme. '.repeat(perTurn / 35)
 const prompt = 'Go on.'
 
 it('a turn of the real Claude stores at most 1.3 times the bytes that it writes, prints and receives', async () => {
-  const home = mkdtempSync(join(tmpdir(), 'parley-claude-stored-'))
-  onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }))
-  const server = await startModelServer()
-  onTestFinished(() => server.stop())
-  scriptTurns(server, turns + 2)
+  await using home = await AgentHome.open({ answers: 'script' })
+  scriptTurns(home.model, turns + 2)
   // The difference excludes what is stored once: the tables and the description of the program.
-  const one = await storedAfter(1, { server, home })
-  const many = await storedAfter(1 + turns, { server, home })
+  const one = await storedAfter(1, home)
+  const many = await storedAfter(1 + turns, home)
   const content = many.content - one.content
   expect(content / turns).toBeGreaterThan(perTurn)
   expect((many.events - one.events) / content, 'events').toBeLessThanOrEqual(1.1)
@@ -49,12 +45,12 @@ function scriptTurns(server: ModelServer, count: number): void {
  * Runs a session with `count` turns and closes it. Returns the bytes on disk, those of its events, and those of their
  * content.
  */
-async function storedAfter(count: number, { server, home }: { server: ModelServer; home: string }) {
-  const folder = join(home, `turns-${count}`)
+async function storedAfter(count: number, home: AgentHome) {
+  const folder = join(home.path, `turns-${count}`)
   mkdirSync(folder)
   const file = join(folder, 'parley.sqlite')
   const store = openSqliteStore({ file })
-  const adapter = createClaudeAdapter({ env: claudeEnvironment({ url: server.url, home }) })
+  const adapter = createClaudeAdapter({ env: home.env('claude') })
   const host = await createHost({ adapters: [adapter], store })
   const { id } = await host.create({ agent: adapter.id, cwd: folder, mode: 'bypass' })
   const session = await BenchSession.follow(() => host, id)

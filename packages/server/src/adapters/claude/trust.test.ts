@@ -1,35 +1,27 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PermissionMode, SessionEvent, SessionOptions } from '@parley/protocol'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Host } from '../../core/index.ts'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
-import { claudeEnvironment } from '../../testing/claude-environment.ts'
-import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
-import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
+import { modelPrompt } from '../../testing/model-by-prompt.ts'
+import type { ModelAnswer } from '../../testing/model-server.ts'
 import { TestReader } from '../../testing/reader.ts'
 import { billingOf, credentialOf } from './credential.ts'
 import { createClaudeAdapter } from './index.ts'
 
 /** A home with a hook of the person, and folders with everything that a folder can contain for Claude Code. */
-const home = mkdtempSync(join(tmpdir(), 'parley-trust-'))
-const ownHook = join(home, 'own-hook')
-const config = join(home, '.claude')
-let server: ModelServer
-beforeAll(async () => {
+const home = await AgentHome.forFile()
+const ownHook = join(home.path, 'own-hook')
+const config = join(home.path, '.claude')
+beforeAll(() => {
   mkdirSync(config)
   writeJson(join(config, 'settings.json'), {
     enableAllProjectMcpServers: true,
     hooks: { SessionStart: touching(ownHook) },
   })
-  server = await startModelServer()
-  answerByPrompt(server, /Parley was restarted/)
-})
-afterAll(async () => {
-  await server.stop()
-  rmSync(home, { recursive: true, force: true })
 })
 
 const writeJson = (file: string, value: unknown) => writeFileSync(file, JSON.stringify(value))
@@ -38,7 +30,7 @@ const markers = ['start-hook', 'tool-hook', 'local-hook', 'touched'] as const
 const memory = 'Parsley is the word of this folder.'
 
 function folder(): string {
-  const cwd = mkdtempSync(join(home, 'folder-'))
+  const cwd = home.folder('folder')
   mkdirSync(join(cwd, '.claude', 'commands'), { recursive: true })
   writeJson(join(cwd, '.claude', 'settings.json'), {
     permissions: { allow: ['Bash(touch:*)', 'mcp__folder__say'] },
@@ -66,7 +58,7 @@ const done: ModelAnswer = { content: 'I tried.' }
 const prompt = modelPrompt('Try both.', { toolCalls: [touch] }, { toolCalls: [say] }, done)
 
 async function claudeHost(env: Record<string, string> = {}, userSettings?: boolean): Promise<Host> {
-  const own = claudeEnvironment({ url: server.url, home })
+  const own = home.env('claude')
   const host = await createHost({
     adapters: [
       createClaudeAdapter({ env: { ...own, ...env }, ...(userSettings !== undefined && { userSettings }) }),
@@ -94,7 +86,7 @@ async function play(host: Host, reader: TestReader, cwd: string, text = prompt) 
   for (const name of markers) rmSync(join(cwd, name), { force: true })
   rmSync(ownHook, { force: true })
   const { seq, turns } = reader.view.state
-  const calls = server.calls.length
+  const calls = home.model.calls.length
   await host.command(reader.sessionId, { type: 'prompt.submit', commandId: `prompt-${seq}`, text })
   for (;;) {
     await reader.until(({ state }) => state.requests.length > 0 || state.turns > turns)
@@ -119,7 +111,7 @@ async function play(host: Host, reader: TestReader, cwd: string, text = prompt) 
     markers: markers.filter((name) => existsSync(join(cwd, name))),
     servers: connection?.mcpServers?.map(({ name, status }) => `${name} ${status}`),
     command: connection?.commands?.some(({ name }) => name === 'of-the-folder'),
-    memory: server.calls.slice(calls).some(({ body }) => JSON.stringify(body).includes(memory)),
+    memory: home.model.calls.slice(calls).some(({ body }) => JSON.stringify(body).includes(memory)),
     loaded: connection?.loaded,
     trusted: (await host.detail(reader.sessionId, 0)).trusted,
   }
@@ -179,12 +171,12 @@ describe('the settings, hooks and servers of a folder', () => {
   it('take effect in a subfolder of a trusted folder', async () => {
     const cwd = folder()
     const host = await claudeHost()
-    await host.trust(home)
+    await host.trust(home.path)
     expect(await play(host, await follow(host, cwd), cwd)).toEqual(everything)
   })
 
   it('can add folders to work in', async () => {
-    const [cwd, other] = [folder(), mkdtempSync(join(home, 'other-'))]
+    const [cwd, other] = [folder(), home.folder('other')]
     writeJson(join(cwd, '.claude', 'settings.json'), { permissions: { additionalDirectories: [other] } })
     const host = await claudeHost()
     const reader = await follow(host, cwd, 'accept-edits')
@@ -196,7 +188,7 @@ describe('the settings, hooks and servers of a folder', () => {
   })
 
   it('can add a link that leads out of the folder: a person is asked about changes there', async () => {
-    const [cwd, other] = [folder(), mkdtempSync(join(home, 'other-'))]
+    const [cwd, other] = [folder(), home.folder('other')]
     symlinkSync(other, join(cwd, 'link'))
     const host = await claudeHost()
     const reader = await follow(host, cwd, 'accept-edits')
@@ -256,7 +248,7 @@ describe('the credential', () => {
     [{ ANTHROPIC_API_KEY: '', ANTHROPIC_AUTH_TOKEN: 'placeholder' }, 'ANTHROPIC_AUTH_TOKEN'],
   ])('is reported on the session as Claude Code names it', async (env, name) => {
     const host = await claudeHost(env)
-    const reader = await follow(host, mkdtempSync(join(home, 'plain-')))
+    const reader = await follow(host, home.folder('plain'))
     await host.command(reader.sessionId, {
       type: 'prompt.submit',
       commandId: 'hi',

@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { folderForTest } from '../../testing/temporary-folder.ts'
 import { grantedBySettings, willAsk } from './will-ask.ts'
 
 const none: ReadonlySet<string> = new Set()
@@ -33,8 +33,7 @@ it.each([
 })
 
 it('returns false for tools that the settings allow', () => {
-  const home = mkdtempSync(join(tmpdir(), 'parley-settings-'))
-  onTestFinished(() => rmSync(home, { recursive: true }))
+  const home = folderForTest()
   mkdirSync(join(home, '.claude'))
   const allow = ['Bash(npm test:*)', 'mcp__github', 'Edit(src/**)']
   writeFileSync(join(home, '.claude', 'settings.json'), JSON.stringify({ permissions: { allow } }))

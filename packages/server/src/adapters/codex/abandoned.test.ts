@@ -1,24 +1,22 @@
 import { once } from 'node:events'
-import { mkdtempSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { ConnectInput } from '../../core/agent-adapter.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { connectInput, promptMessage, readTurn, silentPerson } from '../../testing/read-connection.ts'
 import { AppServer, type Listener } from './app-server.ts'
 import { createAppServerPool } from './app-server-pool.ts'
-import { codexProgram, PromptedCodex } from './codex-under-test.ts'
+import { codexProgram } from './codex-under-test.ts'
 import { connectCodex } from './connection.ts'
 import type { NativeMessage } from './native.ts'
 import { script } from './programs-under-test.ts'
 
-const codex = new PromptedCodex()
-const { home } = codex
+const home = await AgentHome.forFile()
 const signal = new AbortController().signal
 
 /** A program that another session uses as well. */
 async function sharedProgram() {
-  const env = codex.env({ home: mkdtempSync(join(home, 'home-')) })
+  const env = home.env('codex', { home: home.folder() })
   const pool = createAppServerPool(() => ({ program: codexProgram, env }))
   const other = await pool.acquire(signal)
   return {
@@ -35,7 +33,12 @@ function givingUp(changes: Partial<ConnectInput> = {}): ConnectInput {
     giveUp.abort()
     return false
   }
-  return connectInput({ ...changes, cwd: home, signal: giveUp.signal, person: { ...silentPerson, forbids } })
+  return connectInput({
+    ...changes,
+    cwd: home.path,
+    signal: giveUp.signal,
+    person: { ...silentPerson, forbids },
+  })
 }
 
 async function untilLoaded(shared: { loaded(): Promise<string[]> }, expected: string[]): Promise<void> {
@@ -56,7 +59,7 @@ async function turnOf(connection: Awaited<ReturnType<typeof connectCodex>>) {
 it('unsubscribes from a conversation that was given up, while other sessions use the program', async () => {
   await using shared = await sharedProgram()
   await expect(connectCodex(shared.pool, givingUp())).rejects.toMatchObject(refusal)
-  const next = await connectCodex(shared.pool, connectInput({ cwd: home }))
+  const next = await connectCodex(shared.pool, connectInput({ cwd: home.path }))
   const connected = (await turnOf(next)).find(({ type }) => type === 'agent.connected')
   await untilLoaded(shared, [(connected as { agentSessionId: string }).agentSessionId])
   await next.close()
@@ -65,7 +68,7 @@ it('unsubscribes from a conversation that was given up, while other sessions use
 
 it('does not unsubscribe from it after the next session has resumed it', async () => {
   await using shared = await sharedProgram()
-  const first = await connectCodex(shared.pool, connectInput({ cwd: home }))
+  const first = await connectCodex(shared.pool, connectInput({ cwd: home.path }))
   const connected = (await turnOf(first)).find(({ type }) => type === 'agent.connected')
   await first.close()
   const { agentSessionId } = connected as { agentSessionId: string }
@@ -73,7 +76,7 @@ it('does not unsubscribe from it after the next session has resumed it', async (
   const input = givingUp({ resume })
   const given = connectCodex(shared.pool, input).catch((error: unknown) => error)
   await once(input.signal, 'abort')
-  const next = await connectCodex(shared.pool, connectInput({ cwd: home, resume }))
+  const next = await connectCodex(shared.pool, connectInput({ cwd: home.path, resume }))
   expect(await given).toMatchObject(refusal)
   expect(await turnOf(next)).toContainEqual(expect.objectContaining({ type: 'text.written' }))
   expect(await shared.loaded()).toEqual([agentSessionId])
@@ -103,8 +106,8 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
 `
 
 async function withSpeaker(work: (odd: AppServer) => Promise<void>): Promise<void> {
-  const env = { PATH: process.env.PATH ?? '', HOME: home }
-  const odd = await AppServer.start({ program: script(home, speaker), env })
+  const env = { PATH: process.env.PATH ?? '', HOME: home.path }
+  const odd = await AppServer.start({ program: script(home.path, speaker), env })
   await work(odd)
   await odd.close()
 }

@@ -1,40 +1,26 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll } from 'vitest'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { adapterContract, type Scenarios } from '../../testing/adapter-contract.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
 import { killChildren } from '../../testing/child-processes.ts'
-import { codexEnvironment, withNamespaces } from '../../testing/codex-environment.ts'
+import { withNamespaces } from '../../testing/codex-environment.ts'
 import { call, done } from '../../testing/model-answers.ts'
-import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
+import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import {
   colourScenario,
   modelScenarios,
   steeredScenarios,
   usageScenarios,
 } from '../../testing/model-scenarios.ts'
-import {
-  type ModelCall,
-  type ModelServer,
-  startModelServer,
-  type WireEvent,
-} from '../../testing/model-server.ts'
+import type { ModelCall, WireEvent } from '../../testing/model-server.ts'
 import { rejoinScenario, runAgent } from '../../testing/run-agent.ts'
 import { codexProgram } from './codex-under-test.ts'
 import { createCodexAdapter } from './index.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'parley-codex-'))
-const nobody = mkdtempSync(join(tmpdir(), 'parley-codex-nobody-'))
+const home = await AgentHome.forFile()
 const agentsFolder = testAgentsFolder()
-let server: ModelServer
-afterAll(async () => {
-  await server?.stop()
-  for (const folder of [home, nobody]) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
-})
 
-const environment = () => codexEnvironment({ url: server.url, home, retries: 1 })
+const environment = () => home.env('codex', { retries: 1 })
 const adapter = () => createCodexAdapter({ env: environment(), agentsFolder })
 const command = (cmd: string) => call('exec_command', { cmd })
 const patch = [
@@ -44,13 +30,14 @@ const patch = [
 ].join('\n')
 const breaksOff = 'Break off.'
 const words = { command, echo: 'mcp__echo/say' }
-const usual = { ...modelScenarios(words), ...steeredScenarios(home, words) }
+const usual = { ...modelScenarios(words), ...steeredScenarios(home.path, words) }
 
 const scenarios: Scenarios = {
   ...usual,
   crash: { ...usual.busy, kill: () => killChildren('app-server') },
   unstartable: {
-    adapter: () => createCodexAdapter({ env: { PATH: process.env.PATH, HOME: nobody }, agentsFolder }),
+    adapter: () =>
+      createCodexAdapter({ env: { PATH: process.env.PATH, HOME: home.folder('nobody') }, agentsFolder }),
     code: 'agent_not_signed_in',
   },
   edit: { prompt: () => modelPrompt('Change it.', command(patch), done) },
@@ -117,7 +104,7 @@ function wire(event: WireEvent, call: ModelCall): WireEvent | string {
 
 function isFirstToBreakOff(call: ModelCall): boolean {
   const breaks = ({ body }: ModelCall) => JSON.stringify(body?.input ?? '').includes(breaksOff)
-  return server.calls.find(breaks) === call
+  return home.model.calls.find(breaks) === call
 }
 
 adapterContract('codex', {
@@ -125,9 +112,7 @@ adapterContract('codex', {
   scenarios,
   timeoutMs: 60_000,
   async start() {
-    server = await startModelServer()
-    server.wire(wire)
-    answerByPrompt(server, /Parley was restarted/)
+    home.model.wire(wire)
     return { adapter, store: createMemoryStore }
   },
 })

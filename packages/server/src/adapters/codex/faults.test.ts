@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { AgentHome } from '../../testing/agent-home.ts'
 import { codexEnvironment } from '../../testing/codex-environment.ts'
 import { done } from '../../testing/model-answers.ts'
 import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
@@ -10,11 +11,11 @@ import { AppServer } from './app-server.ts'
 import { CodexUnderTest, codexProgram, forever, hello, run } from './codex-under-test.ts'
 import { mark, processes, programPid, programs, until } from './programs-under-test.ts'
 
-const world = new CodexUnderTest()
+const world = new CodexUnderTest(await AgentHome.forFile({ answers: 'script' }))
 const { home } = world
 
 describe('a killed program', () => {
-  beforeEach(() => answerByPrompt(world.server, /Parley was restarted/))
+  beforeEach(() => answerByPrompt(world.server))
 
   it('in the middle of a turn: the turn fails, no process is left, and the next prompt starts it again', async () => {
     await world.play(async (bench) => {
@@ -84,7 +85,7 @@ describe('a killed program', () => {
 })
 
 it('ends the commands of a session that is closed, and none of another session', async () => {
-  answerByPrompt(world.server, /Parley was restarted/)
+  answerByPrompt(world.server)
   const names = [mark(), mark()]
   const codex = world.adapter()
   const connections = await Promise.all(
@@ -108,7 +109,7 @@ it('ends the commands of a session that is closed, and none of another session',
 })
 
 it('ends the program also if its outputs were never read', async () => {
-  answerByPrompt(world.server, /Parley was restarted/)
+  answerByPrompt(world.server)
   const connection = await world.adapter().connect(connectInput({ cwd: home }))
   await connection.send(promptMessage(hello))
   await connection.close()
@@ -211,7 +212,7 @@ describe('a failing model', () => {
 })
 
 it('writes nothing to the settings of the person', async () => {
-  answerByPrompt(world.server, /Parley was restarted/)
+  answerByPrompt(world.server)
   const before = codexEnvironment({ url: world.server.url, home }).CODEX_HOME ?? ''
   const settings = readFileSync(join(before, 'config.toml'), 'utf8')
   await world.play(async (bench) => {

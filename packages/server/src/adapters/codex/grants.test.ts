@@ -1,15 +1,16 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { newId, type PermissionMode, type PermissionScope, type SessionEvent } from '@parley/protocol'
 import { expect, it } from 'vitest'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { TestReader } from '../../testing/reader.ts'
-import { agentsFolder, PromptedCodex } from './codex-under-test.ts'
+import { agentsFolder } from './codex-under-test.ts'
 import { createCodexAdapter } from './index.ts'
 
-const codex = new PromptedCodex()
+const home = await AgentHome.forFile()
 
 type Step = {
   readonly input: (cwd: string) => object
@@ -20,11 +21,11 @@ type Step = {
 
 /** Runs each step in a turn of its own. A step with a scope is allowed for that scope, one without is denied. */
 async function play(mode: PermissionMode, steps: readonly Step[]): Promise<SessionEvent[][]> {
-  const cwd = mkdtempSync(join(codex.home, 'work-'))
+  const cwd = home.folder('work')
   mkdirSync(join(cwd, 'other'))
   for (const folder of [cwd, join(cwd, 'other')])
     writeFileSync(join(folder, 'Makefile'), 'all:\n\ttouch made\n')
-  const adapters = [createCodexAdapter({ env: codex.env(), agentsFolder })]
+  const adapters = [createCodexAdapter({ env: home.env('codex'), agentsFolder })]
   const host = await createHost({ adapters, store: createMemoryStore() })
   const { id } = await host.create({ agent: 'codex', cwd, mode })
   const reader = new TestReader(id)

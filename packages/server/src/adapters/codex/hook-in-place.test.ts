@@ -1,13 +1,12 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ParleyError } from '@parley/protocol'
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { AgentAdapter, ConnectInput, Person } from '../../core/agent-adapter.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
-import { type CodexSetup, codexEnvironment } from '../../testing/codex-environment.ts'
-import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
-import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import type { CodexSetup } from '../../testing/codex-environment.ts'
+import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import {
   allowingPerson,
   connectInput,
@@ -18,23 +17,15 @@ import {
 import { createCodexAdapter } from './index.ts'
 import { processes, programs, until } from './programs-under-test.ts'
 
-const homes: string[] = []
-let server: ModelServer
-let home: string
+let home: AgentHome
 beforeEach(async () => {
-  server = await startModelServer()
-  answerByPrompt(server, /Parley was restarted/)
-  home = mkdtempSync(join(tmpdir(), 'parley-hook-in-place-'))
-  homes.push(home)
-})
-afterEach(() => server.stop())
-afterAll(() => {
-  for (const folder of homes) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  home = await AgentHome.open()
+  return () => home[Symbol.asyncDispose]()
 })
 
 const adapter = (setup: Partial<CodexSetup> = {}): AgentAdapter =>
   createCodexAdapter({
-    env: codexEnvironment({ url: server.url, home, ...setup }),
+    env: home.env('codex', setup),
     agentsFolder: testAgentsFolder(),
   })
 
@@ -49,7 +40,7 @@ function ownHook(): [number, number] | undefined {
 }
 
 async function refusalOf(codex: AgentAdapter, input: Partial<ConnectInput> = {}): Promise<unknown> {
-  return codex.connect(connectInput({ cwd: home, ...input })).then(
+  return codex.connect(connectInput({ cwd: home.path, ...input })).then(
     (connection) => connection.close(),
     (error: unknown) => error,
   )
@@ -69,11 +60,11 @@ describe('a session is not started if Codex does not run the hook', () => {
   })
 
   it('because of the settings of the folder, and the program serves the other sessions', async () => {
-    const folder = join(home, 'project')
+    const folder = join(home.path, 'project')
     mkdirSync(join(folder, '.codex'), { recursive: true })
     writeFileSync(join(folder, '.codex', 'config.toml'), '[features]\nhooks = false\n')
     const codex = adapter()
-    const other = await codex.connect(connectInput({ cwd: home }))
+    const other = await codex.connect(connectInput({ cwd: home.path }))
     const refusal = await refusalOf(codex, { cwd: folder, trusted: true })
     expect(refusal).toMatchObject({ code: 'agent_failed', message: expect.stringContaining('hook') })
     expect(await refusalOf(codex, { cwd: folder, trusted: false })).toBeUndefined()
@@ -85,7 +76,7 @@ describe('a session is not started if Codex does not run the hook', () => {
 })
 
 it('a turn is interrupted, and its commands are ended, if the hook fails while it asks', async () => {
-  const env = codexEnvironment({ url: server.url, home })
+  const env = home.env('codex')
   mkdirSync(join(env.CODEX_HOME ?? '', 'rules'), { recursive: true })
   const rule = 'prefix_rule(pattern=["sleep"], decision="allow")\n'
   writeFileSync(join(env.CODEX_HOME ?? '', 'rules', 'default.rules'), rule)
@@ -94,8 +85,8 @@ it('a turn is interrupted, and its commands are ended, if the hook fails while i
   const person: Person = { ...allowingPerson, forbids: ({ tool }) => tool === 'Bash', permit: () => never }
   const codex = adapter()
   const [connection, other] = [
-    await codex.connect(connectInput({ cwd: home, person })),
-    await codex.connect(connectInput({ cwd: home })),
+    await codex.connect(connectInput({ cwd: home.path, person })),
+    await codex.connect(connectInput({ cwd: home.path })),
   ]
   const command = JSON.stringify({ cmd: `sleep ${seconds}` })
   const toolCalls = [{ name: 'exec_command', id: 'toolu_a', arguments: command }]

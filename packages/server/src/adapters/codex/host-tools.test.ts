@@ -1,20 +1,20 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { Bench } from '../../testing/adapter-contract/bench.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import type { ModelAnswer } from '../../testing/model-server.ts'
 import { connectInput } from '../../testing/read-connection.ts'
 import { defineTool } from '../../tools/define-tool.ts'
-import { agentsFolder, PromptedCodex } from './codex-under-test.ts'
+import { agentsFolder } from './codex-under-test.ts'
 import { createCodexAdapter } from './index.ts'
 import { until } from './programs-under-test.ts'
 
-const codex = new PromptedCodex()
-const { home } = codex
+const home = await AgentHome.forFile()
 
 /** Codex settings of the person that allow the tool without asking. */
 const unasked = `[mcp_servers.parley]
@@ -34,8 +34,7 @@ async function benchWithTool({ settings = '', secondSubagents = true } = {}) {
       return `${word} is a herb`
     },
   })
-  const own = mkdtempSync(join(home, 'home-'))
-  const env = codex.env({ home: own, settings, secondSubagents })
+  const env = home.env('codex', { home: home.folder(), settings, secondSubagents })
   const adapter = () => createCodexAdapter({ env, agentsFolder })
   const before = listening()
   const bench = await Bench.open({ adapter, store: createMemoryStore }, adapter())
@@ -65,7 +64,7 @@ const looking = (word: string) => modelPrompt('Look it up.', lookUp(word), { con
 /** The tools that the model was told about. For some models, Codex describes tools in the conversation itself. */
 function toolsOfModel(model: string): string[] {
   type Told = { readonly tools?: readonly { readonly name: string; readonly tools?: { name: string }[] }[] }
-  const body = codex.server.calls.findLast((made) => made.body?.model === model)?.body
+  const body = home.model.calls.findLast((made) => made.body?.model === model)?.body
   const told = [body, ...((body?.input ?? []) as object[])] as readonly Told[]
   return told
     .flatMap(({ tools = [] }) => tools)
@@ -180,7 +179,7 @@ it('no tool server outlives an agent that dies or fails to start', async () => {
   await session.until(() => session.all('agent.disconnected')[0])
   await until(() => listening() === before)
 
-  const nobody = mkdtempSync(join(home, 'nobody-'))
+  const nobody = home.folder('nobody')
   const env = { PATH: process.env.PATH, HOME: nobody }
   const stranger = createCodexAdapter({ env, agentsFolder })
   const hostTools = { tools: [], call: async () => ({ content: [] }) }

@@ -1,42 +1,29 @@
 import { execFile } from 'node:child_process'
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { BenchSession } from '../../testing/adapter-contract/bench.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
-import { codexEnvironment, withNamespaces } from '../../testing/codex-environment.ts'
 import { hostWith, importFrom, importOnce } from '../../testing/imported-conversation.ts'
 import { logProblems } from '../../testing/invariants.ts'
 import { call, onePixel } from '../../testing/model-answers.ts'
-import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
-import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { modelPrompt } from '../../testing/model-by-prompt.ts'
+import { folderForFile } from '../../testing/temporary-folder.ts'
 import { AppServer } from './app-server.ts'
 import { createCodexAdapter } from './index.ts'
 import type { NativeMessage } from './native.ts'
 
 /** Conversations that a person had with Codex in a terminal, without Parley. */
 
-const home = realpathSync(mkdtempSync(join(tmpdir(), 'parley-memory-')))
-const cwd = realpathSync(mkdtempSync(join(tmpdir(), 'parley-work-')))
+const home = await AgentHome.forFile()
+const cwd = folderForFile()
 const agentsFolder = testAgentsFolder()
-let server: ModelServer
-let env: Record<string, string>
-let program: string
-beforeAll(async () => {
-  server = await startModelServer()
-  server.wire(withNamespaces)
-  answerByPrompt(server, /Parley was restarted/)
-  env = codexEnvironment({ url: server.url, home })
-  program = (await adapter().probe(AbortSignal.timeout(10_000))).path ?? ''
-})
-afterAll(async () => {
-  await server.stop()
-  for (const folder of [home, cwd]) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
-})
+const env = home.env('codex')
 
 const adapter = () => createCodexAdapter({ env, agentsFolder })
+const program = (await adapter().probe(AbortSignal.timeout(10_000))).path ?? ''
 
 /** Runs Codex on a prompt in a new folder and returns the folder. */
 async function inTerminal(prompt: string, ...more: readonly string[]): Promise<string> {
@@ -54,7 +41,7 @@ it('a conversation of the terminal program is listed, imported once, and resumed
   await using host = await hostWith(adapter())
   const found = await host.conversations('codex', { cwd: folder })
   expect(found).toMatchObject([{ cwd: folder, title: expect.stringMatching(/^Look at the herbs\./) }])
-  expect(await host.conversations('codex', { cwd: home })).toEqual([])
+  expect(await host.conversations('codex', { cwd: home.path })).toEqual([])
 
   const { state, agentSessionId, log, all } = await importOnce(host, 'codex', folder)
   expect(log.map(({ type }) => type)).toEqual([
@@ -88,7 +75,7 @@ it('a conversation of the terminal program is listed, imported once, and resumed
 })
 
 it('images of prompts are imported, and a missing image is named', async () => {
-  const paths = ['here.png', 'gone.png'].map((name) => join(home, name))
+  const paths = ['here.png', 'gone.png'].map((name) => join(home.path, name))
   for (const path of paths) writeFileSync(path, Buffer.from(onePixel, 'base64'))
   const images = paths.flatMap((path) => ['-i', path])
   const folder = await inTerminal(modelPrompt('Look.', { content: 'Two dots.' }), ...images)
@@ -200,7 +187,7 @@ it('an archived conversation is not listed, and an unknown one is refused', asyn
 })
 
 it('listing is refused without the program, and after an abort', async () => {
-  const none = createCodexAdapter({ env: { PATH: home, HOME: home } })
+  const none = createCodexAdapter({ env: { PATH: home.path, HOME: home.path } })
   const listed = none.conversations?.list({}, AbortSignal.timeout(10_000))
   await expect(listed).rejects.toMatchObject({ code: 'agent_not_found' })
   const stopped = adapter().conversations?.list({}, AbortSignal.abort())

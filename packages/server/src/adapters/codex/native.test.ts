@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
+import { folderForFile } from '../../testing/temporary-folder.ts'
 import { pathWithNode } from '../find-program.ts'
 import { ignored, ignoredItems, refusedRequests } from './native.ts'
 import { requestKinds } from './requests.ts'
@@ -12,7 +12,7 @@ import { itemKinds } from './translate-item.ts'
 import { initialState } from './translate-state.ts'
 
 /** The protocol types, as the real program generates them. */
-const folder = mkdtempSync(join(tmpdir(), 'parley-protocol-'))
+const folder = folderForFile()
 beforeAll(() => {
   const program = join(testAgentsFolder(), 'codex', 'node_modules', '.bin', 'codex')
   const env = { PATH: pathWithNode(process.env.PATH), HOME: folder, TMPDIR: join(folder, 'tmp') }
@@ -21,7 +21,6 @@ beforeAll(() => {
     stdio: 'ignore',
   })
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 function namesIn(file: string, field: string): string[] {
   const text = readFileSync(join(folder, `${file}.ts`), 'utf8')

@@ -1,9 +1,9 @@
-import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { BenchSession } from '../../testing/adapter-contract/bench.ts'
-import { codexEnvironment } from '../../testing/codex-environment.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
 import { done } from '../../testing/model-answers.ts'
 import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
 import { connectInput } from '../../testing/read-connection.ts'
@@ -11,11 +11,12 @@ import { agentsFolder, CodexUnderTest, codexProgram, forever, hello } from './co
 import { createCodexAdapter } from './index.ts'
 import { mark, processes, programPid, programs, script, until } from './programs-under-test.ts'
 
-const world = new CodexUnderTest()
-const { home } = world
+const agentHome = await AgentHome.forFile({ answers: 'script' })
+const home = agentHome.path
+const world = new CodexUnderTest(agentHome)
 
 it('hangs under two sessions: a cancel ends both turns, and another program resumes both', async () => {
-  answerByPrompt(world.server, /Parley was restarted/)
+  answerByPrompt(world.server)
   await world.play(async (bench) => {
     const names = [mark(), mark()]
     const sessions = [await bench.session({ mode: 'bypass' }), await bench.session({ mode: 'bypass' })]
@@ -42,7 +43,7 @@ it('hangs under two sessions: a cancel ends both turns, and another program resu
 })
 
 describe('a misbehaving program', () => {
-  beforeEach(() => answerByPrompt(world.server, /Parley was restarted/))
+  beforeEach(() => answerByPrompt(world.server))
 
   it('prints garbage: it is recorded, and the turn runs', async () => {
     const executable = script(
@@ -217,8 +218,8 @@ exec '${codexProgram}' "$@"
       code: 'agent_not_found',
     })
     expect(await nowhere.probe(AbortSignal.timeout(5_000))).toMatchObject({ found: false })
-    const { OPENAI_API_KEY: _, ...known } = codexEnvironment({ url: world.server.url, home })
-    const env = { ...known, CODEX_HOME: mkdtempSync(join(home, 'nobody-')) }
+    const { OPENAI_API_KEY: _, ...known } = agentHome.env('codex')
+    const env = { ...known, CODEX_HOME: agentHome.folder('nobody') }
     const nobody = createCodexAdapter({ env, agentsFolder })
     const refusal = { code: 'agent_not_signed_in', message: expect.stringContaining('codex login') }
     await expect(nobody.connect(connectInput({ cwd: home }))).rejects.toMatchObject(refusal)
@@ -237,7 +238,7 @@ exec '${codexProgram}' "$@"
   })
 
   it('has invalid settings: the refusal names the place', async () => {
-    const env = codexEnvironment({ url: world.server.url, home: mkdtempSync(join(home, 'broken-')) })
+    const env = agentHome.env('codex', { home: agentHome.folder('broken') })
     writeFileSync(join(env.CODEX_HOME ?? '', 'config.toml'), 'model = [')
     const broken = createCodexAdapter({ env, agentsFolder })
     const refusal = await broken.connect(connectInput({ cwd: home })).catch((error: unknown) => error)

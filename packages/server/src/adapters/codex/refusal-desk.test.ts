@@ -1,21 +1,19 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { folderForFile } from '../../testing/temporary-folder.ts'
 import type { NativeHookCall } from './native-hook.ts'
 import { hookCommand, type Judge, RefusalDesk } from './refusal-desk.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'parley-desk-'))
+const folder = folderForFile()
 let desk: RefusalDesk
 beforeEach(async () => {
   desk = await RefusalDesk.open()
 })
 afterEach(() => desk.close())
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Runs the hook like Codex: only exit status 2 with text on stderr refuses the call. */
 async function run(command: string, call: object): Promise<{ refused: boolean; words: string }> {

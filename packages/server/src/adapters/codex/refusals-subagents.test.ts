@@ -1,33 +1,22 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import type { AgentConnection, AgentOutput, Person } from '../../core/agent-adapter.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
-import { codexEnvironment, withNamespaces } from '../../testing/codex-environment.ts'
-import {
-  type ModelAnswer,
-  type ModelRequest,
-  type ModelServer,
-  startModelServer,
-} from '../../testing/model-server.ts'
+import type { ModelAnswer, ModelRequest } from '../../testing/model-server.ts'
 import { allowingPerson, connectInput, promptMessage, readUntil } from '../../testing/read-connection.ts'
 import { createCodexAdapter } from './index.ts'
 
 /** A home whose Codex rules allow `touch` without asking. */
-const home = mkdtempSync(join(tmpdir(), 'parley-subagents-'))
-let server: ModelServer
+const home = await AgentHome.forFile({ answers: 'script' })
+mkdirSync(join(home.path, '.codex', 'rules'), { recursive: true })
+const rule = 'prefix_rule(pattern=["touch"], decision="allow")\n'
+writeFileSync(join(home.path, '.codex', 'rules', 'default.rules'), rule)
 let cwd: string
-beforeEach(async () => {
-  mkdirSync(join(home, '.codex', 'rules'), { recursive: true })
-  const rule = 'prefix_rule(pattern=["touch"], decision="allow")\n'
-  writeFileSync(join(home, '.codex', 'rules', 'default.rules'), rule)
-  cwd = mkdtempSync(join(home, 'work-'))
-  server = await startModelServer()
-  server.wire(withNamespaces)
+beforeEach(() => {
+  cwd = home.folder('work')
 })
-afterEach(() => server.stop())
-afterAll(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }))
 
 const call = (name: string, input: unknown, id: string): ModelAnswer => ({
   toolCalls: [{ name, id, arguments: JSON.stringify(input) }],
@@ -44,7 +33,7 @@ const refusing: Person = {
 }
 const adapter = (secondSubagents: boolean) =>
   createCodexAdapter({
-    env: codexEnvironment({ url: server.url, home, secondSubagents }),
+    env: home.env('codex', { secondSubagents }),
     agentsFolder: testAgentsFolder(),
   })
 const kinds = {
@@ -58,8 +47,11 @@ const kinds = {
 
 /** Has a subagent run these steps, and waits until it has ended. */
 async function delegate(connection: AgentConnection, kind: keyof typeof kinds, ...does: ModelAnswer[]) {
-  server.script(isOf('Delegate.'), steps(kinds[kind], done, done))
-  server.script((request) => !isOf('Delegate.')(request) && !isOf('Go on.')(request), steps(...does, done))
+  home.model.script(isOf('Delegate.'), steps(kinds[kind], done, done))
+  home.model.script(
+    (request) => !isOf('Delegate.')(request) && !isOf('Go on.')(request),
+    steps(...does, done),
+  )
   await connection.send(promptMessage('Delegate.'))
   return readUntil(connection, (output) => output.type === 'task.updated' && output.status !== 'running')
 }
@@ -69,7 +61,7 @@ const ends = (outputs: readonly AgentOutput[], id: string) =>
     output.type === 'tool-call.ended' && output.toolCallId === id ? [output.outcome] : [],
   )
 
-const heard = () => server.calls.map(({ body }) => JSON.stringify(body?.input ?? '')).join('\n')
+const heard = () => home.model.calls.map(({ body }) => JSON.stringify(body?.input ?? '')).join('\n')
 
 it.each(['first', 'second'] as const)('gives no terminal to a subagent of the %s kind', async (kind) => {
   const connection = await adapter(kind === 'second').connect(connectInput({ cwd }))
@@ -96,7 +88,7 @@ it('refuses a call of a subagent that is resumed as a conversation of its own', 
   const told = await delegate(first, 'first')
   const subagent = told.find((output) => output.type === 'task.updated')?.taskId ?? ''
   await first.close()
-  server.script(isOf('Go on.'), steps(touch, done))
+  home.model.script(isOf('Go on.'), steps(touch, done))
   const resume = { agentSessionId: subagent, turns: 1 }
   const second = await codex.connect(connectInput({ cwd, person: refusing, resume }))
   await second.send(promptMessage('Go on.'))

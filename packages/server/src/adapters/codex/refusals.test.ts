@@ -1,34 +1,23 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type NewRule, type NewSessionInput, newId, type SessionEvent } from '@parley/protocol'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
-import { codexEnvironment, withNamespaces } from '../../testing/codex-environment.ts'
-import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
-import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { modelPrompt } from '../../testing/model-by-prompt.ts'
+import type { ModelAnswer } from '../../testing/model-server.ts'
 import { TestReader } from '../../testing/reader.ts'
 import { createCodexAdapter } from './index.ts'
 
 /** A home whose Codex rules allow these commands without asking. */
-const home = mkdtempSync(join(tmpdir(), 'parley-refusals-'))
-let server: ModelServer
-beforeAll(async () => {
-  mkdirSync(join(home, '.codex', 'rules'), { recursive: true })
-  writeFileSync(
-    join(home, '.codex', 'rules', 'default.rules'),
-    'prefix_rule(pattern=["touch"], decision="allow")\n',
-  )
-  server = await startModelServer()
-  server.wire(withNamespaces)
-  answerByPrompt(server, /Parley was restarted/)
-})
-afterAll(async () => {
-  await server.stop()
-  rmSync(home, { recursive: true, force: true, maxRetries: 5 })
-})
+const home = await AgentHome.forFile()
+mkdirSync(join(home.path, '.codex', 'rules'), { recursive: true })
+writeFileSync(
+  join(home.path, '.codex', 'rules', 'default.rules'),
+  'prefix_rule(pattern=["touch"], decision="allow")\n',
+)
 
 const call = (name: string, input: unknown): ModelAnswer => ({
   toolCalls: [{ name, id: 'toolu_a', arguments: JSON.stringify(input) }],
@@ -45,9 +34,9 @@ async function play(
   answer: ModelAnswer,
   { rule, ...session }: { rule?: NewRule } & Partial<NewSessionInput> = {},
 ): Promise<Played> {
-  const cwd = mkdtempSync(join(home, 'work-'))
+  const cwd = home.folder('work')
   writeFileSync(join(cwd, 'poem.txt'), 'roses are red')
-  const env = codexEnvironment({ url: server.url, home })
+  const env = home.env('codex')
   const adapters = [createCodexAdapter({ env, agentsFolder: testAgentsFolder() })]
   const host = await createHost({ adapters, store: createMemoryStore() })
   if (rule) await host.addRule(rule)

@@ -1,13 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
+import { folderForFile } from '../../testing/temporary-folder.ts'
 import { sandboxPermissionsOf } from './sandbox-permissions.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'parley-sandbox-'))
+const home = folderForFile()
 const transcript = join(home, 'rollout.jsonl')
-afterAll(() => rmSync(home, { recursive: true, force: true }))
 
 const line = (payload: object, type = 'response_item') => JSON.stringify({ type, payload })
 const called = (given: unknown, call_id = 'call') =>

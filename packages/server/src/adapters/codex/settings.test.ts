@@ -1,14 +1,13 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PermissionMode } from '@parley/protocol'
-import { afterAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { connectInput, silentPerson } from '../../testing/read-connection.ts'
+import { folderForFile } from '../../testing/temporary-folder.ts'
 import { userInput } from './prompt.ts'
 import { nativeConfig, threadParams, turnParams } from './settings.ts'
 
-const place = realpathSync(mkdtempSync(join(tmpdir(), 'parley-settings-')))
-afterAll(() => rmSync(place, { recursive: true, force: true }))
+const place = folderForFile()
 
 it.each([
   ['ask', 'workspace-write', 'workspaceWrite'],

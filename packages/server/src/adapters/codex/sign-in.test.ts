@@ -1,25 +1,17 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { onBench } from '../../testing/adapter-contract/bench.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
-import { codexEnvironment, withNamespaces } from '../../testing/codex-environment.ts'
-import { answerByPrompt } from '../../testing/model-by-prompt.ts'
-import { startModelServer } from '../../testing/model-server.ts'
 import { hello } from './codex-under-test.ts'
 import { createCodexAdapter } from './index.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'parley-codex-key-'))
-afterAll(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }))
-
 it('a key in the environment alone signs in, and is written to no file', async () => {
-  const server = await startModelServer()
-  server.wire(withNamespaces)
-  answerByPrompt(server, /Parley was restarted/)
-  const { OPENAI_API_KEY: _, ...env } = codexEnvironment({ url: server.url, home })
-  writeFileSync(join(home, '.codex', 'config.toml'), providerOfOpenAi(server.url))
+  await using home = await AgentHome.open()
+  const { OPENAI_API_KEY: _, ...env } = home.env('codex')
+  writeFileSync(join(home.path, '.codex', 'config.toml'), providerOfOpenAi(home.model.url))
   const adapterWith = (more: object) =>
     createCodexAdapter({ env: { ...env, ...more }, agentsFolder: testAgentsFolder() })
   const probed = async (more: object) => (await adapterWith(more).probe(AbortSignal.timeout(30_000))).signedIn
@@ -34,8 +26,7 @@ it('a key in the environment alone signs in, and is written to no file', async (
     expect(turn.said).toBe('Hello there.')
     expect((await bench.host.state(session.id)).connection?.credential).toBe('apiKey')
   })
-  expect(existsSync(join(home, '.codex', 'auth.json'))).toBe(false)
-  await server.stop()
+  expect(existsSync(join(home.path, '.codex', 'auth.json'))).toBe(false)
 })
 
 /** A provider that uses the person's sign-in. */

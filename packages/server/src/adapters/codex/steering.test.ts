@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest'
+import { AgentHome } from '../../testing/agent-home.ts'
 import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
 import { CodexUnderTest } from './codex-under-test.ts'
 
-const codex = new CodexUnderTest()
+const codex = new CodexUnderTest(await AgentHome.forFile({ answers: 'script' }))
 
 it('a text that a steered prompt interrupts precedes the answer to that prompt', async () => {
-  answerByPrompt(codex.server, /Parley was restarted/)
+  answerByPrompt(codex.server)
   await codex.play(async (bench) => {
     const session = await bench.session()
     const hold = codex.server.hold(5)
@@ -23,7 +24,7 @@ it('a text that a steered prompt interrupts precedes the answer to that prompt',
 })
 
 it('a steered prompt for a turn that cannot be steered begins the next turn', async () => {
-  answerByPrompt(codex.server, /Parley was restarted/)
+  answerByPrompt(codex.server)
   await codex.play(async (bench) => {
     const session = await bench.session()
     await (await session.prompt(modelPrompt('Hello.', { content: 'Hello there.' }))).completed()

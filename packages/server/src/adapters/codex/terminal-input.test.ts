@@ -1,22 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { type Bench, onBench } from '../../testing/adapter-contract/bench.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
-import { codexEnvironment, withNamespaces } from '../../testing/codex-environment.ts'
-import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import type { ModelAnswer } from '../../testing/model-server.ts'
 import { createCodexAdapter } from './index.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'parley-typing-'))
-let server: ModelServer
-beforeEach(async () => {
-  server = await startModelServer()
-  server.wire(withNamespaces)
-})
-afterEach(() => server.stop())
-afterAll(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }))
+const home = await AgentHome.forFile({ answers: 'script' })
 
 const call = (id: string, name: string, input: object): ModelAnswer => ({
   toolCalls: [{ name, id, arguments: JSON.stringify(input) }],
@@ -24,20 +14,20 @@ const call = (id: string, name: string, input: object): ModelAnswer => ({
 const done: ModelAnswer = { content: 'That is done.' }
 
 async function play(work: (bench: Bench) => Promise<void>): Promise<void> {
-  const env = codexEnvironment({ url: server.url, home })
+  const env = home.env('codex')
   const adapter = () => createCodexAdapter({ env, agentsFolder: testAgentsFolder() })
   await onBench({ adapter, store: createMemoryStore }, adapter(), work)
 }
 
 /** The output of a call that the model received last. */
 function heard(callId: string): string {
-  const input = (server.calls.at(-1)?.body?.input ?? []) as { call_id?: string; output?: string }[]
+  const input = (home.model.calls.at(-1)?.body?.input ?? []) as { call_id?: string; output?: string }[]
   return input.find((item) => item.call_id === callId && item.output !== undefined)?.output ?? ''
 }
 
 it('starts no command in a terminal, and does not offer one', async () => {
   const input = { cmd: 'read line; echo "$line" > note.txt', tty: true }
-  server.script(() => true, [{ response: call('a', 'exec_command', input) }, { response: done }])
+  home.model.script(() => true, [{ response: call('a', 'exec_command', input) }, { response: done }])
   await play(async (bench) => {
     const turn = await (await bench.session({ mode: 'bypass' })).prompt('Type.')
     await turn.completed()
@@ -45,7 +35,7 @@ it('starts no command in a terminal, and does not offer one', async () => {
     expect(turn.all('tool-call.called')).toEqual([])
     expect(await bench.file('note.txt')).toBeUndefined()
     type Tool = { name?: string; parameters?: { properties: object } }
-    const tools = (server.calls.at(-1)?.body?.tools ?? []) as Tool[]
+    const tools = (home.model.calls.at(-1)?.body?.tools ?? []) as Tool[]
     const { parameters } = tools.find(({ name }) => name === 'exec_command') ?? {}
     expect(Object.keys(parameters?.properties ?? {})).toContain('cmd')
     expect(Object.keys(parameters?.properties ?? {})).not.toContain('tty')
@@ -57,7 +47,7 @@ it('accepts no input for a running command', async () => {
   const session_id = () => Number(/session ID (\d+)/.exec(heard('a'))?.[1])
   const type = () => call('b', 'write_stdin', { session_id: session_id(), chars: 'rm -rf .\n' })
   const wait = () => call('d', 'write_stdin', { session_id: session_id(), chars: '', yield_time_ms: 30_000 })
-  server.script(
+  home.model.script(
     () => true,
     [
       { response: call('a', 'exec_command', { cmd, yield_time_ms: 250 }) },

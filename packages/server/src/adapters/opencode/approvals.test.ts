@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { AgentConnection, AgentOutput } from '../../core/agent-adapter.ts'
 import type { BenchSession, Turn } from '../../testing/adapter-contract/bench.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
@@ -8,14 +8,8 @@ import { opencodeConfig, opencodeEnvironment } from '../../testing/opencode-envi
 import { connectInput, readTurn, readUntil } from '../../testing/read-connection.ts'
 import { bash, call, done, gitInit, OpenCodeUnderTest } from './opencode-under-test.ts'
 
-let world: OpenCodeUnderTest
-beforeAll(async () => {
-  world = await OpenCodeUnderTest.start()
-  await world.stay()
-})
-afterAll(async () => {
-  await world[Symbol.asyncDispose]()
-})
+const world = await OpenCodeUnderTest.forFile()
+await world.stay()
 
 const decisions = (turn: Turn) => turn.all('permission.resolved').map(({ outcome, by }) => [outcome, by])
 const ends = (turn: Turn) => turn.all('tool-call.ended').map(({ outcome }) => outcome)

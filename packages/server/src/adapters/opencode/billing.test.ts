@@ -1,17 +1,16 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { opencodeProgram, quietEnvironment } from '../../testing/opencode-environment.ts'
 import { connectInput, readUntil } from '../../testing/read-connection.ts'
+import { folderForTest } from '../../testing/temporary-folder.ts'
 import { billingOf } from './billing.ts'
 import { createOpenCodeAdapter } from './index.ts'
 
 const far = 99_999_999_999_999
 
 it('reports the billing of the provider of its model, and reports it again when another model is billed differently', async () => {
-  const home = mkdtempSync(join(tmpdir(), 'parley-billing-'))
-  onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }))
+  const home = folderForTest()
   const kept = {
     openai: { type: 'oauth', refresh: 'r', access: 'a', expires: far, accountId: 'x' },
     groq: { type: 'api', key: 'placeholder' },

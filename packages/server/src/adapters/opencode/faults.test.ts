@@ -14,13 +14,7 @@ import {
 import { connectInput } from '../../testing/read-connection.ts'
 import { bash, call, done, OpenCodeUnderTest } from './opencode-under-test.ts'
 
-let world: OpenCodeUnderTest
-beforeAll(async () => {
-  world = await OpenCodeUnderTest.start()
-})
-afterAll(async () => {
-  await world[Symbol.asyncDispose]()
-})
+const world = await OpenCodeUnderTest.forFile()
 
 const waiting = { timeout: 30_000, interval: 50 }
 const nothingLeft = () => vi.waitFor(() => expect(world.processes()).toEqual([]), waiting)

@@ -3,8 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { OpencodeClient } from '@opencode-ai/sdk/v2/client'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import type { AgentAdapter } from '../../core/agent-adapter.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BenchSession } from '../../testing/adapter-contract/bench.ts'
 import { hostWith, importFrom, importOnce } from '../../testing/imported-conversation.ts'
 import { logProblems } from '../../testing/invariants.ts'
@@ -17,21 +16,10 @@ import { OpenCodeServer } from './server.ts'
 
 /** Conversations that a person had with OpenCode in a terminal, without Parley. */
 
-let world: OpenCodeUnderTest
-let env: Record<string, string>
-let adapter: AgentAdapter
-let serverCount = 0
-beforeAll(async () => {
-  world = await OpenCodeUnderTest.start()
-  env = opencodeEnvironment({ url: world.server.url, home: world.home })
-  adapter = await world.stay()
-  serverCount = world.running('opencode serve').length
-})
-afterAll(async () => {
-  await world.leave()
-  await vi.waitFor(() => expect(world.processes()).toEqual([]), { timeout: 30_000, interval: 50 })
-  await world[Symbol.asyncDispose]()
-})
+const world = await OpenCodeUnderTest.forFile()
+const env = opencodeEnvironment({ url: world.server.url, home: world.home })
+const adapter = await world.stay()
+const serverCount = world.running('opencode serve').length
 
 function project(): string {
   mkdirSync(join(world.home, 'projects'), { recursive: true })

@@ -1,37 +1,54 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { afterAll } from 'vitest'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { type Bench, onBench } from '../../testing/adapter-contract/bench.ts'
+import { AgentHome } from '../../testing/agent-home.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
+import { processesIn } from '../../testing/child-processes.ts'
 import { call, done } from '../../testing/model-answers.ts'
-import { answerByPrompt } from '../../testing/model-by-prompt.ts'
-import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
-import { opencodeEnvironment, opencodeProgram } from '../../testing/opencode-environment.ts'
+import type { ModelServer } from '../../testing/model-server.ts'
+import { opencodeProgram } from '../../testing/opencode-environment.ts'
 import { connectInput, readToEnd } from '../../testing/read-connection.ts'
 import { createOpenCodeAdapter, type OpenCodeAdapterOptions } from './index.ts'
 
-/** A model server, a home and a folder of programs. Disposing stops the servers and removes the home. */
+/** A model server, a home and a folder of programs. Disposing it ends the server that stays, and closes the home. */
 export class OpenCodeUnderTest implements AsyncDisposable {
-  readonly server: ModelServer
-  readonly home = mkdtempSync(join(tmpdir(), 'parley-opencode-'))
+  readonly #home: AgentHome
   #shared: { adapter: AgentAdapter; leave: () => Promise<void> } | undefined
 
-  private constructor(server: ModelServer) {
-    this.server = server
+  private constructor(home: AgentHome) {
+    this.#home = home
   }
 
-  static async start(): Promise<OpenCodeUnderTest> {
-    const server = await startModelServer()
-    answerByPrompt(server, /Parley was restarted/)
-    return new OpenCodeUnderTest(server)
+  /** For all tests of the file that calls this at its top level. */
+  static async forFile(): Promise<OpenCodeUnderTest> {
+    const world = new OpenCodeUnderTest(await AgentHome.open())
+    afterAll(() => world[Symbol.asyncDispose]())
+    return world
+  }
+
+  get home(): string {
+    return this.#home.path
+  }
+
+  /** The path of a new, empty folder in the home. */
+  folder(name: string): string {
+    return this.#home.folder(name)
+  }
+
+  get server(): ModelServer {
+    return this.#home.model
   }
 
   adapter(options: Partial<OpenCodeAdapterOptions> = {}): AgentAdapter {
-    const env = opencodeEnvironment({ url: this.server.url, home: this.home })
-    return createOpenCodeAdapter({ env, agentsFolder: testAgentsFolder(), ...options })
+    return createOpenCodeAdapter({
+      env: this.#home.env('opencode'),
+      agentsFolder: testAgentsFolder(),
+      ...options,
+    })
   }
 
   /**
@@ -95,32 +112,17 @@ export class OpenCodeUnderTest implements AsyncDisposable {
 
   /** The ids of all processes with this home. */
   processes(): number[] {
-    return readdirSync('/proc').flatMap((name) => {
-      if (!/^\d+$/.test(name)) return []
-      try {
-        const environment = readFileSync(`/proc/${name}/environ`, 'latin1')
-        return environment.includes(`HOME=${this.home}\0`) ? [Number(name)] : []
-      } catch {
-        return []
-      }
-    })
+    return processesIn(this.home).map(({ pid }) => pid)
   }
 
   /** Those with these words in their command line. */
   running(words: string): number[] {
-    return this.processes().filter((pid) => {
-      try {
-        return readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ').includes(words)
-      } catch {
-        return false
-      }
-    })
+    return processesIn(this.home).flatMap(({ pid, line }) => (line.includes(words) ? [pid] : []))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.leave()
-    await this.server.stop()
-    rmSync(this.home, { recursive: true, force: true, maxRetries: 5 })
+    await this.#home[Symbol.asyncDispose]()
   }
 }
 

@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll } from 'vitest'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { adapterContract, type Scenarios } from '../../testing/adapter-contract.ts'
 import { killChildren } from '../../testing/child-processes.ts'
@@ -17,12 +14,7 @@ import { rejoinScenario, runAgent } from '../../testing/run-agent.ts'
 import { createOpenCodeAdapter } from './index.ts'
 import { bash, call, done, gitInit, OpenCodeUnderTest } from './opencode-under-test.ts'
 
-const world = await OpenCodeUnderTest.start()
-const folders: string[] = []
-afterAll(async () => {
-  await world[Symbol.asyncDispose]()
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
-})
+const world = await OpenCodeUnderTest.forFile()
 
 const words = { command: bash, echo: 'echo_say' }
 const usual = { ...modelScenarios(words), ...steeredScenarios(world.home, words) }
@@ -104,8 +96,7 @@ adapterContract('opencode', {
     const adapter = await world.stay()
     // A git repository: elsewhere OpenCode keeps no snapshots of files to rewind to.
     const folder = async () => {
-      const path = mkdtempSync(join(tmpdir(), 'parley-opencode-work-'))
-      folders.push(path)
+      const path = world.folder('work')
       gitInit(path)
       return path
     }

@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { opencodeEnvironment, opencodeProgram } from '../../testing/opencode-environment.ts'
 import { connectInput } from '../../testing/read-connection.ts'
@@ -10,13 +10,7 @@ import { oldestVersion, tooOld } from './version.ts'
 
 /** A program that cannot be relied on to ask is not used. */
 
-let world: OpenCodeUnderTest
-beforeAll(async () => {
-  world = await OpenCodeUnderTest.start()
-})
-afterAll(async () => {
-  await world[Symbol.asyncDispose]()
-})
+const world = await OpenCodeUnderTest.forFile()
 
 const nothingLeft = () =>
   vi.waitFor(() => expect(world.processes()).toEqual([]), { timeout: 30_000, interval: 50 })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { Bench } from '../../testing/adapter-contract/bench.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { connectInput } from '../../testing/read-connection.ts'
@@ -6,13 +6,7 @@ import { bash, done, OpenCodeUnderTest } from './opencode-under-test.ts'
 
 /** Servers that do not respond, and responses that come too late. */
 
-let world: OpenCodeUnderTest
-beforeAll(async () => {
-  world = await OpenCodeUnderTest.start()
-})
-afterAll(async () => {
-  await world[Symbol.asyncDispose]()
-})
+const world = await OpenCodeUnderTest.forFile()
 
 const waiting = { timeout: 60_000, interval: 50 }
 const nothingLeft = () => vi.waitFor(() => expect(world.processes()).toEqual([]), waiting)

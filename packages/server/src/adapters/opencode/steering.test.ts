@@ -1,15 +1,9 @@
 import { existsSync, writeFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { OpenCodeUnderTest } from './opencode-under-test.ts'
 
-let world: OpenCodeUnderTest
-beforeAll(async () => {
-  world = await OpenCodeUnderTest.start()
-})
-afterAll(async () => {
-  await world[Symbol.asyncDispose]()
-})
+const world = await OpenCodeUnderTest.forFile()
 
 const waiting = { timeout: 30_000, interval: 50 }
 

@@ -1,8 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { AgentOutput, Person } from '../../core/agent-adapter.ts'
 import {
   connectInput,
@@ -12,6 +11,7 @@ import {
   readUntil,
   silentPerson,
 } from '../../testing/read-connection.ts'
+import { folderForFile } from '../../testing/temporary-folder.ts'
 import { createGates } from './gates.ts'
 import { createScriptedAdapter, type ScriptedAdapterOptions } from './index.ts'
 import { inPieces, inWords } from './play-text.ts'
@@ -19,8 +19,7 @@ import { type Script, scriptInPrompt } from './script.ts'
 import { fileTranscript } from './transcript.ts'
 
 const json = (...steps: Script) => JSON.stringify(steps)
-const scratch = mkdtempSync(join(tmpdir(), 'parley-connection-'))
-afterAll(() => rmSync(scratch, { recursive: true, force: true }))
+const scratch = folderForFile()
 const never = new Promise<never>(() => undefined)
 
 const everyStep: Script = [

@@ -1,8 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { capabilities, capabilityNames, ParleyError } from '@parley/protocol'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { AgentAdapter, AgentOutput } from '../../core/agent-adapter.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { onBench } from '../../testing/adapter-contract/bench.ts'
@@ -14,13 +11,13 @@ import {
   remembering,
   writing,
 } from '../../testing/script-scenarios.ts'
+import { folderForFile } from '../../testing/temporary-folder.ts'
 import { createGates } from './gates.ts'
 import { createScriptedAdapter, scriptedCapabilities } from './index.ts'
 import { fileTranscript } from './transcript.ts'
 
 const gates = createGates()
-const scratch = mkdtempSync(join(tmpdir(), 'parley-scripted-'))
-afterAll(() => rmSync(scratch, { recursive: true, force: true }))
+const scratch = folderForFile()
 
 const unstartable = () =>
   createScriptedAdapter({ refuse: () => new ParleyError('agent_not_found', 'It is not installed.') })

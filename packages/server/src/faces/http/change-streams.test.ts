@@ -1,19 +1,18 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import { folderForTest } from '../../testing/temporary-folder.ts'
 import { createWorkspace, type Workspace } from '../../workspace/index.ts'
 import { createChangeStreams } from './change-streams.ts'
 
 const eventually = <Value>(look: () => Value) => expect.poll(look, { timeout: 20_000 })
 
 function repository(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-changes-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = folderForTest()
   execFileSync('git', ['init', '-q'], { cwd: folder })
   return folder
 }

@@ -1,14 +1,14 @@
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TerminalServerFrame } from '@parley/protocol'
 import { pino } from 'pino'
-import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import { type Parley, startParley } from '../../cli/start.ts'
+import { folderForFile } from '../../testing/temporary-folder.ts'
 
 /** Real shells behind the real server. */
-const place = realpathSync(mkdtempSync(join(tmpdir(), 'parley-terminal-')))
+const place = folderForFile()
 const token = 'a-token-for-terminals'
 // The start files of the user's own shell must not affect the tests.
 beforeEach(() => void vi.stubEnv('HOME', place))
@@ -17,7 +17,6 @@ afterEach(async () => {
   await parley?.close()
   parley = undefined
 })
-afterAll(() => rmSync(place, { recursive: true, force: true }))
 
 async function start(): Promise<{
   id: string

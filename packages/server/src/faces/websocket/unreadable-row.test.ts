@@ -1,15 +1,15 @@
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { SessionEvent } from '@parley/protocol'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { openSqliteStore } from '../../stores/sqlite.ts'
+import { folderForFile } from '../../testing/temporary-folder.ts'
 import { testToken, websocketUnderTest } from './websocket-under-test.ts'
 
 /** With one damaged row in the database, every face reads the rest and says what is missing. */
 
-const folder = mkdtempSync(join(tmpdir(), 'parley-unreadable-'))
+const folder = folderForFile()
 const whole = join(folder, 'whole.sqlite')
 const formats = ['jsonl', 'markdown', 'html', 'ui-messages', 'incoming-messages', 'run-events']
 let session = ''
@@ -22,7 +22,6 @@ beforeAll(async () => {
   types = events.map(({ json }) => (JSON.parse(json) as SessionEvent).type)
   await store.close()
 })
-afterAll(() => rmSync(folder, { recursive: true }))
 
 async function serving(file: string, look: (served: Served) => Promise<void>): Promise<void> {
   const store = openSqliteStore({ file })

@@ -1,7 +1,7 @@
-import { version } from './cli/version.ts'
 import { bothObservers, createCoreHost, type Host, type HostOptions } from './core/index.ts'
 import { createTelemetry, type Telemetry } from './telemetry/index.ts'
 import { createTemporaryFolders } from './tools/temporary-folders.ts'
+import { version } from './version.ts'
 import { checkFolder } from './workspace/folder.ts'
 
 type Defaults = 'checkFolder' | 'temporaryFolders' | 'freeBytes'

@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { pino } from 'pino'
-import { version } from './cli/version.ts'
 import type { Host } from './core/index.ts'
 import { type ChatDefaults, createChatFace } from './faces/chat/index.ts'
 import { createHttpFace, type FaceSettings } from './faces/http/http-face.ts'
 import { createWebSocketFace } from './faces/websocket/index.ts'
 import type { Telemetry } from './telemetry/index.ts'
+import { version } from './version.ts'
 
 export type EmbedOptions = Pick<
   FaceSettings,

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { Command, CommanderError } from 'commander'
+import { version } from '../version.ts'
 import { addAgents, agentVerbs } from './agents-program.ts'
 import { addArranging, addCompletion, addImport, addRules } from './arrange-program.ts'
 import { createCommandLine } from './command-line.ts'
@@ -8,7 +9,6 @@ import { addDevices } from './devices-program.ts'
 import { list } from './list-option.ts'
 import { createOutput } from './terminal/output.ts'
 import { tokenInSight } from './token-in-sight.ts'
-import { version } from './version.ts'
 
 /** The commands and their options. Their code is in `commands/` and is loaded when it is needed. */
 

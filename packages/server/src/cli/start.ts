@@ -16,6 +16,7 @@ import { createTerminalFace } from '../faces/terminal/index.ts'
 import { createWebSocketFace } from '../faces/websocket/index.ts'
 import { openSqliteStore } from '../stores/sqlite.ts'
 import { createTelemetry, type TelemetryOptions } from '../telemetry/index.ts'
+import { version } from '../version.ts'
 import { createWorkspace } from '../workspace/index.ts'
 import { createTerminals } from '../workspace/terminals.ts'
 import { createAgentInstaller } from './agent-installer.ts'
@@ -23,7 +24,6 @@ import { createAgentKeeper } from './agent-keeper.ts'
 import { agentsFolder, configFile } from './configuration.ts'
 import { makeDataFolder } from './data-folder.ts'
 import { logSteps } from './log-steps.ts'
-import { version } from './version.ts'
 
 /** The built console is inside the package: the same path for the published program and for its sources. */
 const builtConsole = fileURLToPath(new URL('../../dist/console', import.meta.url))

@@ -3,6 +3,7 @@ import { Readable, Writable } from 'node:stream'
 import { ndJsonStream } from '@agentclientprotocol/sdk/unstable'
 import { messageOf } from '@parley/protocol'
 import { createAcpFace, modeFrom } from '../../faces/acp/index.ts'
+import { version } from '../../version.ts'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
@@ -10,7 +11,6 @@ import { exitCodes } from '../failure.ts'
 import { onInterrupt } from '../interrupts.ts'
 import { expectAgent } from '../known-agent.ts'
 import { createSteadyAccess } from '../steady-access.ts'
-import { version } from '../version.ts'
 
 export type AcpOptions = Flags & {
   readonly agent: string

@@ -5,13 +5,13 @@ import { installedVersion } from '../../adapters/find-program.ts'
 import { builtInAdapters } from '../../adapters/index.ts'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import { migrations } from '../../stores/migrations/index.ts'
+import { oldestNode } from '../../version.ts'
 import { type Check, checkLine, ok } from '../checks.ts'
 import { agentsFolder, type Configuration, configFile, databaseFile, type Flags } from '../configuration.ts'
 import { type Connected, findServer, isAlive, readOwner } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { makingProblem } from '../data-folder.ts'
 import { isTokenExposed, tokenFile } from '../token-file.ts'
-import { oldestNode } from '../version.ts'
 
 export type DoctorOptions = Flags & { readonly json?: boolean }
 

@@ -1,5 +1,6 @@
 import { assertBindable, isLoopback } from '../../faces/http/access.ts'
 import { createRequestSource, remoteUrls } from '../../faces/http/request-source.ts'
+import { version } from '../../version.ts'
 import { createCommandLine } from '../command-line.ts'
 import type { Configuration, Flags } from '../configuration.ts'
 import { type Context, configurationOf } from '../context.ts'
@@ -9,7 +10,6 @@ import { createLogger } from '../log.ts'
 import { type Parley, startParley } from '../start.ts'
 import { isTokenExposed, tokenFile, tokenOf } from '../token-file.ts'
 import { tokenInSight } from '../token-in-sight.ts'
-import { version } from '../version.ts'
 
 export type ServeOptions = Flags & { readonly json?: boolean }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string
   engines: { node: string }
 }

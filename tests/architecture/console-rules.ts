@@ -1,5 +1,15 @@
 import type { Rule } from './import-rules.ts'
-import { web, workspacePackages } from './workspace.ts'
+import { web } from './workspace.ts'
+
+/** What every layer may use. */
+const common = [
+  '@parley/client',
+  '@parley/client/react',
+  '@parley/protocol',
+  '@parley/protocol/diff',
+  'lucide-react',
+  'react',
+]
 
 /** The layers of the console, lowest first. Each may import itself and those below; features do not import each other. */
 export function consoleRules(): Rule[] {
@@ -51,17 +61,10 @@ export function consoleRules(): Rule[] {
     instead: 'the console uses only client and protocol.',
   })
   return layers.map(({ folder, features = [], packages, instead }, index) => ({
-    room: `${web}/${folder}`,
-    mayImport: [
-      workspacePackages['@parley/protocol'],
-      workspacePackages['@parley/protocol/diff'],
-      workspacePackages['@parley/client'],
-      workspacePackages['@parley/client/react'],
-      ...[...layers.slice(0, Math.min(index, below)).map((layer) => layer.folder), ...features, folder].map(
-        (name) => `${web}/${name}`,
-      ),
-    ],
-    packages: ['react', 'lucide-react', ...packages],
+    folder: `${web}/${folder}`,
+    mayImport: features.map((name) => `${web}/${name}`),
+    packages,
+    always: [...common, ...layers.slice(0, Math.min(index, below)).map((layer) => `${web}/${layer.folder}`)],
     instead,
   }))
 }

@@ -1,23 +1,69 @@
 import { expect, it } from 'vitest'
-import { importsOf, sourceFiles, targetOf, web } from './workspace.ts'
+import { importsOf, server, sourceFiles, targetOf } from './workspace.ts'
 
-it('the files of the console have no import cycles, of values or of types', () => {
-  const files = sourceFiles().filter((file) => file.startsWith(`${web}/`))
-  expect(files.length).toBeGreaterThan(100)
-  expect(importCycles(files)).toEqual([])
+/** Files that still import each other in a circle. The list only shrinks. */
+const exceptions: readonly string[] = [
+  'packages/protocol/src/access-routes.ts',
+  'packages/protocol/src/agent-option.ts',
+  'packages/protocol/src/agent.ts',
+  'packages/protocol/src/api.ts',
+  'packages/protocol/src/background.ts',
+  'packages/protocol/src/session-state.ts',
+  'packages/protocol/src/session.ts',
+  `${server}/adapters/claude/host-tools.ts`,
+  `${server}/adapters/claude/translate-tool-call.ts`,
+  `${server}/adapters/opencode/remembered-prompt.ts`,
+  `${server}/adapters/opencode/remembered.ts`,
+  `${server}/adapters/scripted/demo-scenes-with-you.ts`,
+  `${server}/adapters/scripted/demo-scenes.ts`,
+  `${server}/cli/agents-program.ts`,
+  `${server}/cli/arrange-program.ts`,
+  `${server}/cli/devices-program.ts`,
+  `${server}/cli/program.ts`,
+]
+
+it('no files import each other in a circle, neither values nor types', () => {
+  const files = sourceFiles()
+  expect(files.length).toBeGreaterThan(500)
+  const cycles = importCycles(new Map(files.map((file) => [file, targetsOf(file)])))
+  const unexpected = cycles.filter((cycle) => !cycle.every((file) => exceptions.includes(file)))
+  const how = 'move what both sides need into a file of its own, or pass it in'
+  expect(unexpected, how).toEqual([])
+  const needed = new Set(cycles.flat())
+  const stale = exceptions.filter((file) => !needed.has(file))
+  expect(stale, 'these files are in no cycle any more: remove them from the exceptions').toEqual([])
 })
 
-/** One cycle per file that closes one, as the path of files from the file back to itself. */
-function importCycles(files: readonly string[]): string[] {
-  const cycles: string[] = []
-  const done = new Set<string>()
-  const visit = (file: string, path: readonly string[]) => {
-    if (path.includes(file)) cycles.push([...path.slice(path.indexOf(file)), file].join(' -> '))
-    if (path.includes(file) || done.has(file)) return
-    const targets = importsOf(file).map((specifier) => targetOf(file, specifier.replace(/\?.*/, '')))
-    for (const target of targets) if (target && files.includes(target)) visit(target, [...path, file])
-    done.add(file)
+it('a cycle is reported with all its files', () => {
+  const imports = { a: ['b', 'd'], b: ['c'], c: ['a'], d: ['e'], e: ['f'], f: [], self: ['self'] }
+  expect(importCycles(new Map(Object.entries(imports)))).toEqual([['a', 'b', 'c'], ['self']])
+})
+
+function targetsOf(file: string): string[] {
+  return importsOf(file).flatMap((specifier) => targetOf(file, specifier) ?? [])
+}
+
+/** The strongly connected components of the graph with more than one file, each sorted (Tarjan's algorithm). */
+function importCycles(graph: ReadonlyMap<string, readonly string[]>): string[][] {
+  const order = new Map<string, number>()
+  const path: string[] = []
+  const cycles: string[][] = []
+  /** The earliest file on the path that can be reached from this one. */
+  const visit = (file: string): number => {
+    const index = order.size
+    order.set(file, index)
+    path.push(file)
+    let earliest = index
+    for (const target of graph.get(file) ?? []) {
+      if (!graph.has(target)) continue
+      if (!order.has(target)) earliest = Math.min(earliest, visit(target))
+      else if (path.includes(target)) earliest = Math.min(earliest, order.get(target)!)
+    }
+    if (earliest < index) return earliest
+    const cycle = path.splice(path.indexOf(file))
+    if (cycle.length > 1 || graph.get(file)?.includes(file)) cycles.push(cycle.toSorted())
+    return Number.POSITIVE_INFINITY
   }
-  for (const file of files) visit(file, [])
+  for (const file of graph.keys()) if (!order.has(file)) visit(file)
   return cycles
 }

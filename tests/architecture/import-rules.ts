@@ -1,147 +1,368 @@
-import { server } from './workspace.ts'
+import { client, examples, protocol, server } from './workspace.ts'
 
 /**
- * Which folder may import which. Each rule names a folder by its path prefix, the folders of this repository that it may
- * import, and what to do instead of any other import. The first rule that matches a file applies.
+ * Which folder may import what. The first rule that matches a file applies. Every list is exact: an entry that no file
+ * needs fails the test, so that a rule cannot allow more than the code does.
  */
-export type Rule = { room: string; mayImport: string[]; packages?: string[]; instead: string }
+export type Rule = {
+  /** A folder or a file. Files of a folder may import each other. */
+  readonly folder: string
+  /** Folders and files of the same package; `folder/*` without its index.ts and its subfolders. */
+  readonly mayImport: readonly string[]
+  /** Entry points of our other packages, other packages, and modules of Node. */
+  readonly packages: readonly string[]
+  /** Allowed whether or not a file needs it now. */
+  readonly always?: readonly string[]
+  /** What to do instead of another import. */
+  readonly instead: string
+}
 
-export const rules: Rule[] = [
+const core = `${server}/core/index.ts`
+const agentPort = `${server}/core/agent-adapter.ts`
+const sessionStorePort = `${server}/core/session-store.ts`
+const deviceStorePort = `${server}/core/device-store.ts`
+const agentHelpers = `${server}/adapters/*`
+const agentList = `${server}/adapters/index.ts`
+
+export const packageRules: readonly Rule[] = [
   {
-    room: 'packages/protocol/src/diff.ts',
-    mayImport: ['packages/protocol/src'],
+    folder: `${protocol}/diff.ts`,
+    mayImport: [protocol],
     packages: ['diff'],
-    instead: 'the reader of diffs knows the package diff and the protocol.',
+    instead: 'the reader of diffs uses the package diff and the protocol.',
   },
   {
-    room: 'packages/protocol/src',
-    mayImport: ['packages/protocol/src'],
+    folder: protocol,
+    mayImport: [],
     packages: ['zod'],
     instead:
-      'protocol is what crosses the wire: it knows nothing of ours and only zod. Move the code to the side that needs it.',
+      'the protocol runs in browsers and uses only zod. Move the code to the client or the server, whichever needs it.',
   },
   {
-    room: `${server}/core`,
-    mayImport: ['packages/protocol/src', `${server}/core`],
-    packages: ['node:crypto'],
-    instead:
-      'core decides and touches nothing outside. Add a port or a dependency of createHost and pass it in.',
+    folder: `${client}/react.ts`,
+    mayImport: [client],
+    packages: ['@parley/protocol', 'react'],
+    instead: 'the hooks use React and the client.',
   },
   {
-    room: `${server}/adapters/index.ts`,
-    mayImport: [`${server}/core/agent-adapter.ts`, `${server}/adapters`],
-    instead: 'the list of agents only lists.',
+    folder: client,
+    mayImport: [],
+    packages: ['@parley/protocol'],
+    instead: 'the client runs in browsers and uses only the protocol. React belongs in react.ts.',
   },
   {
-    room: `${server}/adapters`,
-    mayImport: [
-      'packages/protocol/src',
-      `${server}/core/agent-adapter.ts`,
-      '(own folder)',
-      '(helper beside)',
+    folder: examples,
+    mayImport: [],
+    packages: [
+      '@parley/protocol',
+      '@parley/server',
+      '@parley/server/embed',
+      '@parley/server/language-model',
+      '@parley/server/testing',
+      '@hono/node-server',
+      '@opentelemetry/api',
+      '@opentelemetry/sdk-trace',
+      'ai6',
+      'hono',
+      'node:diagnostics_channel',
+      'node:events',
+      'node:fs',
+      'node:http',
+      'node:module',
+      'node:net',
+      'node:os',
+      'node:path',
+      'zod',
     ],
+    instead: 'an example uses only what a program outside this repository can use.',
+  },
+]
+
+const adapter = (name: string, packages: string[]): Rule => ({
+  folder: `${server}/adapters/${name}`,
+  mayImport: [agentPort, agentHelpers],
+  packages: ['@parley/protocol', ...packages],
+  instead:
+    'an adapter uses its port, the protocol and the helpers beside the agent folders, never another agent or core. Move shared code to adapters/.',
+})
+
+const face = (name: string, mayImport: string[], packages: string[]): Rule => ({
+  folder: `${server}/faces/${name}`,
+  mayImport,
+  packages: ['@parley/protocol', ...packages],
+  instead:
+    'a face uses core/index.ts, the workspace and transcripts, not a store, an adapter, another face or the interior of core. Export from core/index.ts what faces need, or pass it in from embed.ts and the CLI.',
+})
+
+export const serverRules: readonly Rule[] = [
+  {
+    folder: `${server}/core`,
+    mayImport: [],
+    packages: ['@parley/protocol', 'node:crypto'],
     instead:
-      'an adapter knows its port, the protocol and the helpers beside the agent folders, never another agent or core.',
+      'core decides and has no input or output. Add a port or an option of createHost, and pass it in from outside.',
   },
   {
-    room: `${server}/stores`,
+    folder: agentList,
+    mayImport: [agentPort, agentHelpers, `${server}/adapters`],
+    packages: [],
+    instead: 'this file only lists the agents.',
+  },
+  adapter('acp', [
+    '@agentclientprotocol/sdk',
+    '@parley/protocol/diff',
+    'node:child_process',
+    'node:crypto',
+    'node:fs',
+    'node:os',
+    'node:path',
+    'node:timers',
+    'node:url',
+    'zod',
+  ]),
+  adapter('claude', [
+    '@anthropic-ai/claude-agent-sdk',
+    'node:crypto',
+    'node:fs',
+    'node:module',
+    'node:os',
+    'node:path',
+    'node:readline',
+  ]),
+  adapter('codex', [
+    'node:child_process',
+    'node:fs',
+    'node:net',
+    'node:os',
+    'node:path',
+    'node:stream',
+    'node:url',
+    'node:util',
+  ]),
+  adapter('opencode', [
+    '@opencode-ai/sdk',
+    'node:child_process',
+    'node:crypto',
+    'node:fs',
+    'node:net',
+    'node:path',
+    'node:url',
+  ]),
+  adapter('scripted', ['node:fs', 'node:path']),
+  {
+    folder: agentHelpers,
+    mayImport: [agentPort],
+    packages: [
+      '@parley/protocol',
+      '@parley/protocol/diff',
+      '@modelcontextprotocol/sdk',
+      'node:child_process',
+      'node:crypto',
+      'node:fs',
+      'node:http',
+      'node:net',
+      'node:path',
+      'node:stream',
+      'node:string_decoder',
+    ],
+    instead: 'a helper of adapters uses no agent: what only one agent needs belongs in its folder.',
+  },
+  {
+    folder: `${server}/stores`,
+    mayImport: [sessionStorePort, deviceStorePort],
+    packages: ['@parley/protocol', 'node:fs', 'node:path', 'node:sqlite', 'node:timers'],
+    instead: 'a store uses its ports and the protocol. A decision belongs in core.',
+  },
+  face(
+    'acp',
+    [core],
+    ['@agentclientprotocol/sdk', '@parley/protocol/diff', 'node:fs', 'node:path', 'node:url', 'zod'],
+  ),
+  face(
+    'chat',
+    [core, sessionStorePort, `${server}/transcripts`, `${server}/workspace`],
+    ['node:http', 'pino', 'zod'],
+  ),
+  face(
+    'http',
+    [core, sessionStorePort, deviceStorePort, `${server}/transcripts`, `${server}/workspace`],
+    [
+      '@hono/node-server',
+      'hono',
+      'node:crypto',
+      'node:events',
+      'node:fs',
+      'node:http',
+      'node:net',
+      'node:os',
+      'node:path',
+      'node:stream',
+      'node:util',
+      'node:zlib',
+      'pino',
+    ],
+  ),
+  face('ipc', [core, `${server}/transcripts`], ['zod']),
+  face('language-model', [core, agentPort, `${server}/transcripts`], []),
+  face('terminal', [`${server}/workspace`], ['node:http', 'node:stream', 'pino', 'ws']),
+  face('websocket', [core], ['node:http', 'node:stream', 'pino', 'ws']),
+  {
+    folder: `${server}/transcripts`,
+    mayImport: [],
+    packages: ['@parley/protocol', '@parley/protocol/diff', 'marked', 'node:crypto', 'node:util'],
+    instead: 'transcripts are pure functions of events. What reads or sends belongs in a face.',
+  },
+  {
+    folder: `${server}/tools`,
+    mayImport: [core, agentPort],
+    packages: ['@parley/protocol', 'node:fs', 'node:os', 'node:path', 'zod'],
+    instead: 'tools use the protocol and the interface of core.',
+  },
+  {
+    folder: `${server}/workspace`,
+    mayImport: [],
+    packages: [
+      '@parley/protocol',
+      '@lydell/node-pty',
+      '@xterm/addon-serialize',
+      '@xterm/headless',
+      'node:child_process',
+      'node:fs',
+      'node:os',
+      'node:path',
+    ],
+    instead: 'the workspace knows folders, not sessions: pass in what it needs.',
+  },
+  {
+    folder: `${server}/telemetry`,
+    mayImport: [core],
+    packages: ['@parley/protocol', '@opentelemetry/api', 'node:diagnostics_channel'],
+    instead: 'telemetry observes the host and publishes; it sends nothing itself.',
+  },
+  {
+    folder: `${server}/cli`,
     mayImport: [
-      'packages/protocol/src',
-      `${server}/core/session-store.ts`,
-      `${server}/core/device-store.ts`,
+      core,
+      agentPort,
+      agentList,
+      agentHelpers,
+      `${server}/adapters/scripted/transcript.ts`,
       `${server}/stores`,
-    ],
-    instead: 'a store knows its port and the protocol. What needs more is a decision: it belongs in core.',
-  },
-  {
-    room: `${server}/faces`,
-    mayImport: [
-      'packages/protocol/src',
-      `${server}/core`,
-      `${server}/workspace`,
-      `${server}/transcripts`,
-      '(own folder)',
-    ],
-    instead: 'a face speaks for core. It sees no store, no adapter and no other face.',
-  },
-  {
-    room: `${server}/transcripts`,
-    mayImport: ['packages/protocol/src', `${server}/transcripts`],
-    packages: ['marked', 'node:crypto', 'node:util'],
-    instead: 'transcripts are pure functions: events in, text or messages out. What needs more is a face.',
-  },
-  {
-    room: `${server}/tools`,
-    mayImport: ['packages/protocol/src', `${server}/core`, `${server}/tools`],
-    instead: 'tools see protocol and core.',
-  },
-  {
-    room: `${server}/workspace`,
-    mayImport: ['packages/protocol/src', `${server}/core`, `${server}/workspace`],
-    instead: 'workspace sees protocol and core.',
-  },
-  {
-    room: `${server}/telemetry`,
-    mayImport: ['packages/protocol/src', `${server}/core`, `${server}/telemetry`],
-    packages: ['node:diagnostics_channel', '@opentelemetry/api'],
-    instead: 'telemetry hears what core tells and sends nothing. What needs more is a face.',
-  },
-  {
-    room: `${server}/cli`,
-    mayImport: ['packages/protocol/src', 'packages/client/src', server],
-    instead: 'the CLI may see all of the server and the client.',
-  },
-  {
-    room: `${server}/testing`,
-    mayImport: ['packages/protocol/src', server],
-    instead: 'the contract suites see the server, not the client and not the CLI.',
-  },
-  {
-    room: `${server}/adapter.ts`,
-    mayImport: [`${server}/adapters`],
-    instead: 'the door for authors of adapters only exports what adapters are made with.',
-  },
-  {
-    room: `${server}/embed.ts`,
-    mayImport: [
-      'packages/protocol/src',
-      `${server}/core`,
       `${server}/faces`,
+      `${server}/transcripts`,
+      `${server}/workspace`,
       `${server}/telemetry`,
-      `${server}/cli/version.ts`,
+      `${server}/create-host.ts`,
+      `${server}/version.ts`,
     ],
-    instead: "embedding puts faces on a host that it is given; whatever else is the embedding program's.",
+    packages: [
+      '@parley/client',
+      '@parley/protocol',
+      '@agentclientprotocol/sdk',
+      'commander',
+      'node:console',
+      'node:crypto',
+      'node:fs',
+      'node:net',
+      'node:os',
+      'node:path',
+      'node:readline',
+      'node:sqlite',
+      'node:stream',
+      'node:url',
+      'node:util',
+      'node:v8',
+      'node:vm',
+      'pino',
+      'zod',
+    ],
+    instead:
+      'the CLI composes the server: it uses the interface of core and the list of agents, not an agent.',
   },
   {
-    room: `${server}/create-host.ts`,
+    folder: `${server}/testing`,
     mayImport: [
-      `${server}/core`,
-      `${server}/workspace`,
+      core,
+      agentPort,
+      sessionStorePort,
+      deviceStorePort,
+      agentList,
+      agentHelpers,
+      `${server}/adapters/scripted`,
+      `${server}/stores`,
       `${server}/tools`,
-      `${server}/telemetry`,
-      `${server}/cli/version.ts`,
+      `${server}/index.ts`,
     ],
+    packages: [
+      '@parley/protocol',
+      '@copilotkit/aimock',
+      '@modelcontextprotocol/sdk',
+      'fast-check',
+      'node:child_process',
+      'node:fs',
+      'node:http',
+      'node:os',
+      'node:path',
+      'node:timers',
+      'vitest',
+      'zod',
+    ],
+    instead: 'the contract suites use the library and the scripted agent, not the client, a face or the CLI.',
+  },
+  {
+    folder: `${server}/adapter.ts`,
+    mayImport: [agentHelpers, `${server}/adapters/acp/index.ts`],
+    packages: [],
+    instead: 'the entry point for authors of adapters only exports helpers of adapters.',
+  },
+  {
+    folder: `${server}/embed.ts`,
+    mayImport: [
+      core,
+      `${server}/faces/chat/index.ts`,
+      `${server}/faces/http/http-face.ts`,
+      `${server}/faces/websocket/index.ts`,
+      `${server}/telemetry/index.ts`,
+      `${server}/version.ts`,
+    ],
+    packages: ['node:http', 'node:stream', 'pino'],
+    instead: 'embed mounts faces on a host that it is given. The embedding program does the rest.',
+  },
+  {
+    folder: `${server}/create-host.ts`,
+    mayImport: [
+      core,
+      `${server}/telemetry/index.ts`,
+      `${server}/tools/temporary-folders.ts`,
+      `${server}/version.ts`,
+      `${server}/workspace/folder.ts`,
+    ],
+    packages: [],
     instead: 'createHost composes core with what every host needs.',
   },
   {
-    room: `${server}/index.ts`,
-    mayImport: [
-      'packages/protocol/src',
-      `${server}/create-host.ts`,
-      `${server}/core`,
-      `${server}/workspace`,
-      `${server}/transcripts`,
-      `${server}/stores`,
-      `${server}/tools`,
-      `${server}/adapters`,
-      `${server}/telemetry`,
-    ],
-    instead: 'the entry point of the library only exports.',
+    folder: `${server}/version.ts`,
+    mayImport: [],
+    packages: ['node:fs'],
+    instead: 'the version is read from package.json.',
   },
   {
-    room: 'packages/client/src',
-    mayImport: ['packages/protocol/src', 'packages/client/src'],
-    packages: ['react'],
-    instead: 'the client runs in browsers: only the protocol, and React in react.ts.',
+    folder: `${server}/index.ts`,
+    mayImport: [
+      core,
+      agentPort,
+      sessionStorePort,
+      deviceStorePort,
+      agentList,
+      agentHelpers,
+      `${server}/adapters/acp/index.ts`,
+      `${server}/create-host.ts`,
+      `${server}/stores`,
+      `${server}/telemetry/index.ts`,
+      `${server}/tools`,
+      `${server}/transcripts`,
+    ],
+    packages: ['@parley/protocol'],
+    instead: 'the entry point of the library only exports.',
   },
 ]

@@ -1,47 +1,90 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 
-/** The source files of the packages and what they import. */
+/** The packages of this repository, their source files and what these import. */
 
 export const root = resolve(import.meta.dirname, '../..')
+export const protocol = 'packages/protocol/src'
+export const client = 'packages/client/src'
 export const server = 'packages/server/src'
 export const web = 'apps/web/src'
+export const examples = 'examples'
 
-export const workspacePackages = {
-  '@parley/protocol': 'packages/protocol/src/index.ts',
-  '@parley/protocol/diff': 'packages/protocol/src/diff.ts',
-  '@parley/client': 'packages/client/src/index.ts',
-  '@parley/client/react': 'packages/client/src/react.ts',
-  '@parley/server': `${server}/index.ts`,
-  '@parley/server/testing': `${server}/testing/index.ts`,
+export const textOf = (file: string) => readFileSync(join(root, file), 'utf8')
+
+type Package = {
+  readonly name: string
+  readonly folder: string
+  /** The source file of each import specifier that `exports` allows. */
+  readonly entryPoints: ReadonlyMap<string, string>
+  /** Packages that are installed with it or beside it. */
+  readonly dependencies: ReadonlySet<string>
 }
+
+type Manifest = {
+  name: string
+  exports?: Record<string, string | { source: string }>
+  dependencies?: Record<string, string>
+  peerDependencies?: Record<string, string>
+  devDependencies?: Record<string, string>
+}
+
+function readPackage(folder: string): Package {
+  const manifest = JSON.parse(textOf(join(folder, 'package.json'))) as Manifest
+  const { name, exports = {}, dependencies, peerDependencies, devDependencies } = manifest
+  const entryPoints = Object.entries(exports).flatMap(([path, target]) =>
+    typeof target === 'string' ? [] : [[join(name, path), join(folder, target.source)] as const],
+  )
+  // The root package is not published: its examples and scripts use what is installed for development.
+  const installed = { ...dependencies, ...peerDependencies, ...(folder === '.' && devDependencies) }
+  return { name, folder, entryPoints: new Map(entryPoints), dependencies: new Set(Object.keys(installed)) }
+}
+
+const packages = ['packages/protocol', 'packages/client', 'packages/server', 'apps/web', '.'].map(readPackage)
+
+export function packageOf(file: string): Package {
+  return packages.find(({ folder }) => file.startsWith(`${folder}/`)) ?? packages.at(-1)!
+}
+
+/** The import specifiers that the packages of this repository export, with the source file of each. */
+export const entryPoints: ReadonlyMap<string, string> = new Map(
+  packages.flatMap((one) => [...one.entryPoints]),
+)
+
+/** Every source file that is not a test, relative to the root of the repository. */
+export function sourceFiles(): string[] {
+  return [protocol, client, server, web, examples].flatMap(filesIn).filter((file) => !isTest(file))
+}
+
+/** TypeScript files of a folder. */
+export function filesIn(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .map((name) => join(folder, name))
+    .filter((file) => /\.tsx?$/.test(file) && !file.includes('node_modules/'))
+    .toSorted()
+}
+
+export const isTest = (file: string) => /\.test\.tsx?$|under-test\.tsx?$/.test(file)
 
 const importPattern =
   /(?:^|\n)\s*(?:import|export)\s[^'"`;]*?from\s*['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)import\s*['"]([^'"]+)['"]/g
 
+/** The specifiers of all imports of a file, of values and of types. */
 export function importsOf(file: string): string[] {
-  const text = readFileSync(join(root, file), 'utf8')
-  return [...text.matchAll(importPattern)].map((match) => match[1] ?? match[2] ?? match[3] ?? '')
-}
-
-/** Every file that is not a test, relative to the root of the repository. */
-export function sourceFiles(): string[] {
-  const folders = ['packages/protocol/src', 'packages/client/src', server, web]
-  return folders
-    .flatMap((folder) => {
-      try {
-        return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) =>
-          join(folder, name),
-        )
-      } catch {
-        return []
-      }
-    })
-    .filter((file) => /\.tsx?$/.test(file) && !/\.test\.tsx?$|under-test\.ts$/.test(file))
+  const found = [...textOf(file).matchAll(importPattern)]
+  return found.map((match) => (match[1] ?? match[2] ?? match[3] ?? '').replace(/\?.*/, ''))
 }
 
 /** The file of this repository that an import names; undefined for another package. */
 export function targetOf(file: string, specifier: string): string | undefined {
   if (specifier.startsWith('.')) return relative(root, resolve(root, dirname(file), specifier))
-  return (workspacePackages as Record<string, string>)[specifier]
+  return entryPoints.get(specifier)
+}
+
+/** `@scope/name/path` is a path in the package `@scope/name`. */
+export function packageName(specifier: string): string {
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/')
 }

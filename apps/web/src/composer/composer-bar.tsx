@@ -9,18 +9,7 @@ import { SettingsRow } from './settings-row.tsx'
 
 const lazyMeter = lazyPart(() => import('./meter.tsx'))
 
-/**
- * The row below the prompt field: attachments, settings, and the send buttons. Queue and steer look different. A
- * phone shows two rows, and one while the keyboard is open.
- */
-export function ComposerBar({
-  empty,
-  canSteer,
-  queues,
-  onFiles,
-  onSend,
-  onStop,
-}: {
+type Props = {
   empty: boolean
   canSteer: boolean
   /** Whether a sent prompt waits in the queue. */
@@ -28,10 +17,14 @@ export function ComposerBar({
   onFiles: (files: File[]) => void
   onSend: (delivery: Delivery) => void
   onStop: () => void
-}) {
+}
+
+/**
+ * The row below the prompt field: attachments, settings, and the send buttons. Queue and steer look different. A
+ * phone shows two rows, and one while the keyboard is open.
+ */
+export function ComposerBar({ empty, canSteer, queues, onFiles, onSend, onStop }: Props) {
   const usage = useSessionState((state) => state.usage)
-  const working = useSessionState((state) => state.turn !== undefined)
-  const interrupted = useSessionState((state) => state.turn?.interrupted ?? false)
   return (
     <div className="@container flex items-center gap-0.5 px-1.5 pb-1.5 [@media(width<48rem)_and_(height>=38rem)]:flex-wrap">
       <AttachButton onFiles={onFiles} />
@@ -43,38 +36,52 @@ export function ComposerBar({
           {(Meter) => <Meter usage={usage} beside={canSteer && !empty ? 'much' : 'little'} />}
         </Lazy>
       )}
-      <span className="ml-auto flex shrink-0 items-center gap-1">
-        {canSteer && !empty && (
-          <button
-            type="button"
-            onClick={() => onSend('steer')}
-            title={withKeys('Steer: send into the running turn (Ctrl+Enter)')}
-            className="flex h-8 items-center gap-1 rounded-lg border border-dashed border-mark px-2 text-xs font-medium text-mark hover:bg-mark-wash pointer-coarse:h-11"
-          >
-            <CornerDownRight size={14} aria-hidden /> Steer
-          </button>
-        )}
-        {working && (
-          <IconButton
-            label={interrupted ? 'Stopping' : 'Stop (Esc)'}
-            onClick={onStop}
-            disabled={interrupted}
-            className="size-8! border border-edge pointer-coarse:size-11!"
-          >
-            <Square size={12} fill="currentColor" />
-          </IconButton>
-        )}
+      <SendButtons
+        empty={empty}
+        canSteer={canSteer && !empty}
+        queues={queues}
+        onSend={onSend}
+        onStop={onStop}
+      />
+    </div>
+  )
+}
+
+function SendButtons({ empty, canSteer, queues, onSend, onStop }: Omit<Props, 'onFiles'>) {
+  const working = useSessionState((state) => state.turn !== undefined)
+  const interrupted = useSessionState((state) => state.turn?.interrupted ?? false)
+  return (
+    <span className="ml-auto flex shrink-0 items-center gap-1">
+      {canSteer && (
         <button
           type="button"
-          aria-label={queues ? 'Queue' : 'Send'}
-          title={queues ? 'Queue: runs later (Enter)' : 'Send (Enter)'}
-          disabled={empty}
-          onClick={() => onSend('queue')}
-          className="flex size-8 items-center justify-center rounded-lg bg-mark-fill text-white hover:brightness-110 disabled:bg-hover disabled:text-faint pointer-coarse:size-11"
+          onClick={() => onSend('steer')}
+          title={withKeys('Steer: send into the running turn (Ctrl+Enter)')}
+          className="flex h-8 items-center gap-1 rounded-lg border border-dashed border-mark px-2 text-xs font-medium text-mark hover:bg-mark-wash pointer-coarse:h-11"
         >
-          {queues ? <ListPlus size={16} /> : <ArrowUp size={17} />}
+          <CornerDownRight size={14} aria-hidden /> Steer
         </button>
-      </span>
-    </div>
+      )}
+      {working && (
+        <IconButton
+          label={interrupted ? 'Stopping' : 'Stop (Esc)'}
+          onClick={onStop}
+          disabled={interrupted}
+          className="size-8! border border-edge pointer-coarse:size-11!"
+        >
+          <Square size={12} fill="currentColor" />
+        </IconButton>
+      )}
+      <button
+        type="button"
+        aria-label={queues ? 'Queue' : 'Send'}
+        title={queues ? 'Queue: runs later (Enter)' : 'Send (Enter)'}
+        disabled={empty}
+        onClick={() => onSend('queue')}
+        className="flex size-8 items-center justify-center rounded-lg bg-mark-fill text-white hover:brightness-110 disabled:bg-hover disabled:text-faint pointer-coarse:size-11"
+      >
+        {queues ? <ListPlus size={16} /> : <ArrowUp size={17} />}
+      </button>
+    </span>
   )
 }

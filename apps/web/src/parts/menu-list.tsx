@@ -70,25 +70,30 @@ export default function MenuList({
       className="fixed m-0 min-w-44 rounded-lg border border-edge bg-card p-1 text-ink shadow-xl"
     >
       {shown.map((entry) => (
-        <button
-          key={entry.label}
-          type="button"
-          role="menuitem"
-          tabIndex={-1}
-          aria-haspopup={entry.entries ? 'menu' : undefined}
-          onClick={() => choose(entry)}
-          // Moving the pointer moves the focus, so that only one row is highlighted.
-          onPointerMove={({ currentTarget, pointerType }) => {
-            if (pointerType === 'mouse') currentTarget.focus({ preventScroll: true })
-          }}
-          className={`flex min-h-8 w-full items-center gap-2 rounded-md px-2 text-left text-sm focus:bg-hover focus:outline-none pointer-coarse:min-h-11 ${entry.danger ? 'text-bad' : ''}`}
-        >
-          {entry.icon}
-          {entry.label}
-          {entry.entries && <ChevronRight size={14} aria-hidden className="ml-auto text-faint" />}
-        </button>
+        <MenuItem key={entry.label} entry={entry} onChoose={() => choose(entry)} />
       ))}
     </div>
+  )
+}
+
+function MenuItem({ entry, onChoose }: { entry: MenuEntry; onChoose: () => void }) {
+  return (
+    <button
+      type="button"
+      role="menuitem"
+      tabIndex={-1}
+      aria-haspopup={entry.entries ? 'menu' : undefined}
+      onClick={onChoose}
+      // Moving the pointer moves the focus, so that only one row is highlighted.
+      onPointerMove={({ currentTarget, pointerType }) => {
+        if (pointerType === 'mouse') currentTarget.focus({ preventScroll: true })
+      }}
+      className={`flex min-h-8 w-full items-center gap-2 rounded-md px-2 text-left text-sm focus:bg-hover focus:outline-none pointer-coarse:min-h-11 ${entry.danger ? 'text-bad' : ''}`}
+    >
+      {entry.icon}
+      {entry.label}
+      {entry.entries && <ChevronRight size={14} aria-hidden className="ml-auto text-faint" />}
+    </button>
   )
 }
 

@@ -1,4 +1,4 @@
-import { type MouseEvent, type ReactNode, useEffect, useRef } from 'react'
+import { type KeyboardEvent, type MouseEvent, type ReactNode, useEffect, useRef } from 'react'
 import { isFilledField, useFocusFallback, wasTyping } from '../base/focus.ts'
 import { isAccidentalPress, registerCard } from './card-keys.ts'
 
@@ -54,4 +54,13 @@ export function Card({
 /** Moves the focus from a field that disappears to its card, so that the card's keys work at once. */
 export function focusCard(inside: Element): void {
   inside.closest<HTMLElement>('[data-testid=request]')?.focus({ preventScroll: true })
+}
+
+/** Escape closes the field only; it must not stop the turn. */
+export function closeOnEscape(event: KeyboardEvent, close: () => void): void {
+  if (event.key !== 'Escape' || event.nativeEvent.isComposing) return
+  event.preventDefault()
+  event.stopPropagation()
+  focusCard(event.currentTarget)
+  close()
 }

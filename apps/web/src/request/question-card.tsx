@@ -1,5 +1,5 @@
 import { answersProblem, type Question } from '@parley/protocol'
-import { type ReactNode, useEffect, useRef } from 'react'
+import { useEffect, useRef } from 'react'
 import { useAgentName } from '../base/agents.ts'
 import { visible } from '../base/format.logic.ts'
 import { Button, Key } from '../parts/button.tsx'
@@ -72,32 +72,52 @@ export function QuestionCard({ session, request, takesFocus }: Props) {
             />
           ))}
         </div>
-        <div className="flex flex-wrap items-center gap-2 px-3.5 pt-2.5 pb-3">
-          <Button look="good" type="submit" disabled={!complete || sending}>
-            Answer <Key>⏎</Key>
-          </Button>
-          {left && (
-            <Button
-              look="quiet"
-              disabled={sending}
-              onClick={(event) => {
-                focusCard(event.currentTarget)
-                answer(left)
-              }}
-            >
-              Let the agent decide
-            </Button>
-          )}
-          {!complete && (
-            <span className="text-xs text-faint">
-              {request.questions.length > 1
-                ? 'Answer every question to continue.'
-                : 'Choose an option, or write your own answer.'}
-            </span>
-          )}
-        </div>
+        <AnswerBar
+          complete={complete}
+          sending={sending}
+          several={request.questions.length > 1}
+          onLeaveToAgent={left && (() => answer(left))}
+        />
       </form>
     </Card>
+  )
+}
+
+function AnswerBar({
+  complete,
+  sending,
+  several,
+  onLeaveToAgent,
+}: {
+  complete: boolean
+  sending: boolean
+  several: boolean
+  /** Set only if every open question can be left to the agent. */
+  onLeaveToAgent: (() => void) | undefined
+}) {
+  return (
+    <div className="flex flex-wrap items-center gap-2 px-3.5 pt-2.5 pb-3">
+      <Button look="good" type="submit" disabled={!complete || sending}>
+        Answer <Key>⏎</Key>
+      </Button>
+      {onLeaveToAgent && (
+        <Button
+          look="quiet"
+          disabled={sending}
+          onClick={(event) => {
+            focusCard(event.currentTarget)
+            onLeaveToAgent()
+          }}
+        >
+          Let the agent decide
+        </Button>
+      )}
+      {!complete && (
+        <span className="text-xs text-faint">
+          {several ? 'Answer every question to continue.' : 'Choose an option, or write your own answer.'}
+        </span>
+      )}
+    </div>
   )
 }
 
@@ -134,30 +154,15 @@ function QuestionField({
       </legend>
       <div className="flex flex-col gap-1">
         {question.options.map((option, index) => (
-          <Option key={option.label} preview={chosen.includes(option.label) ? option.preview : undefined}>
-            <label
-              className={`flex min-h-9 items-start gap-2.5 rounded-md border px-2.5 py-1.5 text-sm pointer-coarse:min-h-11 pointer-coarse:py-2.5 ${chosen.includes(option.label) ? 'border-mark bg-mark-wash' : 'border-line hover:bg-hover/60'}`}
-            >
-              <input
-                type={question.multiple ? 'checkbox' : 'radio'}
-                name={name}
-                checked={chosen.includes(option.label)}
-                onChange={() => onChange(choose(filled, question, option.label))}
-                className="mt-1 accent-mark-fill"
-              />
-              <span className="min-w-0 flex-1">
-                {visible(option.label)}
-                {option.description && (
-                  <span className="block text-xs text-soft">{visible(option.description)}</span>
-                )}
-              </span>
-              {numbered && index < 9 && (
-                <span className="text-faint">
-                  <Key>{index + 1}</Key>
-                </span>
-              )}
-            </label>
-          </Option>
+          <Option
+            key={option.label}
+            option={option}
+            type={question.multiple ? 'checkbox' : 'radio'}
+            name={name}
+            number={numbered && index < 9 ? index + 1 : undefined}
+            chosen={chosen.includes(option.label)}
+            onChoose={() => onChange(choose(filled, question, option.label))}
+          />
         ))}
         {question.freeText && (
           <input
@@ -182,21 +187,56 @@ function scrollWithin(part: HTMLElement): void {
 }
 
 /** An option with its preview below it, scrolled into view when the option is chosen. */
-function Option({ preview, children }: { preview: string | undefined; children: ReactNode }) {
+function Option({
+  option: { label, description, preview },
+  type,
+  name,
+  number,
+  chosen,
+  onChoose,
+}: {
+  option: Question['options'][number]
+  type: 'checkbox' | 'radio'
+  name: string
+  /** The key that chooses it. */
+  number: number | undefined
+  chosen: boolean
+  onChoose: () => void
+}) {
   const both = useRef<HTMLDivElement>(null)
+  const shown = chosen ? preview : undefined
   useEffect(() => {
-    if (preview && both.current) scrollWithin(both.current)
-  }, [preview])
+    if (shown && both.current) scrollWithin(both.current)
+  }, [shown])
   return (
     <div ref={both}>
-      {children}
-      {preview && (
+      <label
+        className={`flex min-h-9 items-start gap-2.5 rounded-md border px-2.5 py-1.5 text-sm pointer-coarse:min-h-11 pointer-coarse:py-2.5 ${chosen ? 'border-mark bg-mark-wash' : 'border-line hover:bg-hover/60'}`}
+      >
+        <input
+          type={type}
+          name={name}
+          checked={chosen}
+          onChange={onChoose}
+          className="mt-1 accent-mark-fill"
+        />
+        <span className="min-w-0 flex-1">
+          {visible(label)}
+          {description && <span className="block text-xs text-soft">{visible(description)}</span>}
+        </span>
+        {number !== undefined && (
+          <span className="text-faint">
+            <Key>{number}</Key>
+          </span>
+        )}
+      </label>
+      {shown && (
         <div
           data-testid="preview"
           className="mt-1 max-h-44 overflow-y-auto rounded-md border border-line p-3"
           tabIndex={-1}
         >
-          <LazyMarkdown text={preview} />
+          <LazyMarkdown text={shown} />
         </div>
       )}
     </div>

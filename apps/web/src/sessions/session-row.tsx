@@ -26,10 +26,8 @@ type Props = {
 }
 
 export const SessionRow = memo(function SessionRow(props: Props) {
-  const { session, agentName, current, unread, now, tabStop, onFocusLost } = props
+  const { session, current, onFocusLost } = props
   const [renaming, setRenaming] = useState(false)
-  const title = visible(session.title) || 'Untitled'
-  const failed = failureText(session)
   const row = useRef<HTMLLIElement>(null)
   useFocusBack(renaming, () => row.current?.querySelector('a'))
   useLayoutEffect(() => {
@@ -47,46 +45,7 @@ export const SessionRow = memo(function SessionRow(props: Props) {
       {renaming ? (
         <RenameField session={session} onDone={() => setRenaming(false)} />
       ) : (
-        <Link
-          to={{ name: 'session', id: session.id }}
-          aria-current={current ? 'page' : undefined}
-          tabIndex={tabStop ? 0 : -1}
-          className="flex min-w-0 flex-1 gap-1 rounded-md py-1.5 pr-2 pl-1 pointer-coarse:py-2.5 pointer-coarse:pr-11"
-        >
-          <StatusMark session={session} unread={unread} />
-          <span className="min-w-0 flex-1">
-            <span className="flex items-baseline gap-2">
-              <span className={`truncate text-sm ${unread || session.waiting > 0 ? 'font-semibold' : ''}`}>
-                {title}
-              </span>
-              {session.waiting > 0 && (
-                <span className="ml-auto rounded-full bg-wait-fill px-1.5 text-2xs font-semibold text-[#2b1c00]">
-                  {session.waiting}
-                  <span className="sr-only"> waiting for you</span>
-                </span>
-              )}
-            </span>
-            <span className="flex gap-1.5 text-xs text-faint">
-              {failed !== undefined && (
-                // Hidden from screen readers: the status mark has the same text.
-                <span aria-hidden className="shrink-0 font-medium text-bad" title={session.failure?.message}>
-                  {failed}
-                </span>
-              )}
-              {session.paused !== undefined && (
-                <span className="shrink-0 font-medium text-wait">{session.paused} paused</span>
-              )}
-              {session.archived && <span className="shrink-0">Archived</span>}
-              <span className={failed === undefined ? 'shrink-0' : 'truncate'}>{agentName}</span>
-              <span className="truncate" title={session.cwd}>
-                {folderName(session.cwd)}
-              </span>
-              <span className="ml-auto shrink-0 pl-1 tabular-nums group-focus-within:invisible group-hover:invisible pointer-coarse:visible!">
-                {session.pinned ? '' : ago(session.updatedAt, now)}
-              </span>
-            </span>
-          </span>
-        </Link>
+        <RowLink {...props} />
       )}
       <Menu
         label={`Menu of ${session.title || 'Untitled'}`}
@@ -100,6 +59,53 @@ export const SessionRow = memo(function SessionRow(props: Props) {
     </li>
   )
 })
+
+function RowLink({ session, agentName, current, unread, now, tabStop }: Omit<Props, 'onFocusLost'>) {
+  const title = visible(session.title) || 'Untitled'
+  const failed = failureText(session)
+  return (
+    <Link
+      to={{ name: 'session', id: session.id }}
+      aria-current={current ? 'page' : undefined}
+      tabIndex={tabStop ? 0 : -1}
+      className="flex min-w-0 flex-1 gap-1 rounded-md py-1.5 pr-2 pl-1 pointer-coarse:py-2.5 pointer-coarse:pr-11"
+    >
+      <StatusMark session={session} unread={unread} />
+      <span className="min-w-0 flex-1">
+        <span className="flex items-baseline gap-2">
+          <span className={`truncate text-sm ${unread || session.waiting > 0 ? 'font-semibold' : ''}`}>
+            {title}
+          </span>
+          {session.waiting > 0 && (
+            <span className="ml-auto rounded-full bg-wait-fill px-1.5 text-2xs font-semibold text-[#2b1c00]">
+              {session.waiting}
+              <span className="sr-only"> waiting for you</span>
+            </span>
+          )}
+        </span>
+        <span className="flex gap-1.5 text-xs text-faint">
+          {failed !== undefined && (
+            // Hidden from screen readers: the status mark has the same text.
+            <span aria-hidden className="shrink-0 font-medium text-bad" title={session.failure?.message}>
+              {failed}
+            </span>
+          )}
+          {session.paused !== undefined && (
+            <span className="shrink-0 font-medium text-wait">{session.paused} paused</span>
+          )}
+          {session.archived && <span className="shrink-0">Archived</span>}
+          <span className={failed === undefined ? 'shrink-0' : 'truncate'}>{agentName}</span>
+          <span className="truncate" title={session.cwd}>
+            {folderName(session.cwd)}
+          </span>
+          <span className="ml-auto shrink-0 pl-1 tabular-nums group-focus-within:invisible group-hover:invisible pointer-coarse:visible!">
+            {session.pinned ? '' : ago(session.updatedAt, now)}
+          </span>
+        </span>
+      </span>
+    </Link>
+  )
+}
 
 export function RenameField({
   session,

@@ -19,13 +19,8 @@ export function FolderField({
   onChange: (folder: string) => void
   onLeave: () => void
 }) {
-  const { sessions } = useSessions({ archived: 'all' })
-  const recents = [...new Set(sessions.map((session) => session.cwd))]
   const id = useId()
-  const [open, setOpen] = useState(false)
-  const [place, setPlace] = useState(-1)
-  const found = useFolders(value, open)
-  const choices = open ? folderChoices(value, recents, found) : []
+  const { choices, place, write, setOpen, onKeyDown } = useFolderChoices(value, onChange)
   const shown = choices.length > 0
   const field = useRef<HTMLInputElement>(null)
   useEffect(() => {
@@ -33,27 +28,7 @@ export function FolderField({
     field.current?.focus()
     // The list would cover the problem.
     setOpen(false)
-  }, [problem])
-
-  const write = (folder: string) => {
-    onChange(folder)
-    setPlace(-1)
-    setOpen(true)
-  }
-  const onKeyDown = (event: KeyboardEvent) => {
-    const chosen = choices[place]
-    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
-      if (!open) setOpen(true)
-      const count = choices.length + 1
-      setPlace((before) => ((before + 1 + (event.key === 'ArrowDown' ? 1 : -1) + count) % count) - 1)
-    } else if (chosen && (event.key === 'Enter' || (event.key === 'Tab' && !event.shiftKey))) {
-      write(`${chosen.value}/`)
-    } else if (event.key === 'Escape' && shown) {
-      setOpen(false)
-    } else return
-    event.preventDefault()
-    event.stopPropagation()
-  }
+  }, [problem, setOpen])
   const frame = problem
     ? 'border-bad outline-1 outline-bad'
     : 'border-field focus-within:border-mark focus-within:outline-1 focus-within:outline-mark'
@@ -115,6 +90,36 @@ export function FolderField({
       )}
     </>
   )
+}
+
+/** The choices below the field, and the keys that select one. */
+function useFolderChoices(value: string, onChange: (folder: string) => void) {
+  const { sessions } = useSessions({ archived: 'all' })
+  const recents = [...new Set(sessions.map((session) => session.cwd))]
+  const [open, setOpen] = useState(false)
+  const [place, setPlace] = useState(-1)
+  const found = useFolders(value, open)
+  const choices = open ? folderChoices(value, recents, found) : []
+  const write = (folder: string) => {
+    onChange(folder)
+    setPlace(-1)
+    setOpen(true)
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    const chosen = choices[place]
+    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      if (!open) setOpen(true)
+      const count = choices.length + 1
+      setPlace((before) => ((before + 1 + (event.key === 'ArrowDown' ? 1 : -1) + count) % count) - 1)
+    } else if (chosen && (event.key === 'Enter' || (event.key === 'Tab' && !event.shiftKey))) {
+      write(`${chosen.value}/`)
+    } else if (event.key === 'Escape' && choices.length > 0) {
+      setOpen(false)
+    } else return
+    event.preventDefault()
+    event.stopPropagation()
+  }
+  return { choices, place, write, setOpen, onKeyDown }
 }
 
 const noFolders: readonly string[] = []

@@ -1,4 +1,4 @@
-import type { PermissionMode } from '@parley/protocol'
+import type { AgentInfo, PermissionMode } from '@parley/protocol'
 import { useEffect, useState } from 'react'
 import { useAgents } from '../base/agents.ts'
 import { client } from '../base/client.ts'
@@ -38,66 +38,40 @@ export type SessionChoices = ReturnType<typeof useSessionChoices>
 /** The choices for a new session, and the function that creates it. */
 export function useSessionChoices() {
   const found = useAgents()
-  const last = useStore(preferences)
-  const {
-    agent: chosen,
-    folder = last.folder ?? '',
-    mode = 'ask',
-    model = '',
-    effort = '',
-  } = useStore(choices)
+  const chosen = useStore(choices, (state) => state.agent)
+  const last = useStore(preferences, (state) => state.agent)
+  const wanted = chosen ?? last
+  const agent = pickAgent(found.agents, wanted)
+  const { setProblem, ...folder } = useFolder()
+  const { settings, ...settingChoices } = useSettings(agent)
   // Not stored: trusting a folder is decided anew for each session.
   const [trust, chooseTrust] = useState(false)
   const [sending, setSending] = useState(false)
-  const [problem, setProblem] = useState<FolderProblem>()
-  const wanted = chosen ?? last.agent
-  const agent = pickAgent(found.agents, wanted)
-  const usedMode = !agent || agent.modes.includes(mode) ? mode : (agent.modes[0] ?? 'ask')
-  const models = useModels(agent)
-  const usedModel = models.some(({ id }) => id === model) ? model : ''
-  const efforts = agent?.capabilities.effort ? effortsOf(models, usedModel) : []
-  const usedEffort = efforts.includes(effort) ? effort : ''
   const draft = draftOf(newSessionKey)
   const attachments = useAttachments(newSessionKey, agent)
-  const cwd = folder.trim() || '~'
+  const session = agent && { agent: agent.id, cwd: folder.cwd, ...settings }
+  useAnnouncement(draft, session)
 
-  const settings = {
-    mode: usedMode,
-    ...(usedModel !== '' && { model: usedModel }),
-    ...(usedEffort !== '' && { options: { effort: usedEffort } }),
-  }
-  useAnnouncement(draft, agent && { agent: agent.id, cwd, ...settings })
-
-  /** Checks that the folder exists, called when its field loses the focus. */
-  const checkFolder = async () => {
-    const typed = typedFolder()
-    const wrong = await problemOf(typed.trim())
-    if (wrong && typedFolder() === typed) setProblem((before) => before ?? wrong)
-  }
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once: the folder of the last session may be gone
-  useEffect(() => void checkFolder(), [])
   const start = async () => {
-    if (!agent || sending) return
-    const wrong = relativeProblem(cwd)
+    if (!session || sending) return
+    const wrong = relativeProblem(session.cwd)
     setProblem(wrong && { ...wrong, refused: true })
     if (wrong) return
     setSending(true)
-    const [text, along] = [draft.get(), attachments.list]
-    const prompt = promptParts(text, along)
+    const [text, attached] = [draft.get(), attachments.list]
+    const prompt = promptParts(text, attached)
     try {
-      const session = await client.createSession({
-        agent: agent.id,
-        cwd,
-        ...settings,
+      const { id, cwd } = await client.createSession({
+        ...session,
         ...(trust && { trust }),
         ...(prompt.length > 0 && { prompt }),
       })
       // Text that was written meanwhile was not sent.
       if (draft.get() === text) draft.set('')
-      for (const { id } of along) attachments.remove(id)
+      for (const one of attached) attachments.remove(one.id)
       choices.set({})
-      prefer({ agent: agent.id, folder: session.cwd })
-      go({ name: 'session', id: session.id })
+      prefer({ agent: session.agent, folder: cwd })
+      go({ name: 'session', id })
     } catch (thrown) {
       const wrong = folderProblem(thrown)
       setProblem(wrong)
@@ -107,31 +81,63 @@ export function useSessionChoices() {
   }
   return {
     ...found,
+    ...folder,
+    ...settingChoices,
     agent,
     notice: agentNotice(found.agents, wanted, agent),
     chooseAgent: (id: string) => choose({ agent: id }),
-    folder,
-    cwd,
-    problem,
-    chooseFolder(next: string) {
-      choose({ folder: next })
-      setProblem(undefined)
-    },
-    checkFolder: () => void checkFolder(),
-    mode: usedMode,
-    chooseMode: (next: PermissionMode) => choose({ mode: next }),
-    models,
-    model: usedModel,
-    chooseModel: (next: string) => choose({ model: next }),
-    efforts,
-    effort: usedEffort,
-    chooseEffort: (next: string) => choose({ effort: next }),
     trust,
     chooseTrust,
     draft,
     attachments,
     sending,
     start,
+  }
+}
+
+function useFolder() {
+  const last = useStore(preferences, (state) => state.folder)
+  const { folder = last ?? '' } = useStore(choices)
+  const [problem, setProblem] = useState<FolderProblem>()
+  /** Checks that the folder exists, called when its field loses the focus. */
+  const checkFolder = async () => {
+    const typed = typedFolder()
+    const wrong = await problemOf(typed.trim())
+    if (wrong && typedFolder() === typed) setProblem((before) => before ?? wrong)
+  }
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once: the folder of the last session may be gone
+  useEffect(() => void checkFolder(), [])
+  return {
+    folder,
+    cwd: folder.trim() || '~',
+    problem,
+    setProblem,
+    chooseFolder(next: string) {
+      choose({ folder: next })
+      setProblem(undefined)
+    },
+    checkFolder: () => void checkFolder(),
+  }
+}
+
+/** Mode, model and effort. A choice that the agent does not offer is not used. */
+function useSettings(agent: AgentInfo | undefined) {
+  const { mode: chosenMode = 'ask', model: chosenModel = '', effort: chosenEffort = '' } = useStore(choices)
+  const models = useModels(agent)
+  const mode = !agent || agent.modes.includes(chosenMode) ? chosenMode : (agent.modes[0] ?? 'ask')
+  const model = models.some(({ id }) => id === chosenModel) ? chosenModel : ''
+  const efforts = agent?.capabilities.effort ? effortsOf(models, model) : []
+  const effort = efforts.includes(chosenEffort) ? chosenEffort : ''
+  return {
+    settings: { mode, ...(model !== '' && { model }), ...(effort !== '' && { options: { effort } }) },
+    mode,
+    chooseMode: (next: PermissionMode) => choose({ mode: next }),
+    models,
+    model,
+    chooseModel: (next: string) => choose({ model: next }),
+    efforts,
+    effort,
+    chooseEffort: (next: string) => choose({ effort: next }),
   }
 }
 

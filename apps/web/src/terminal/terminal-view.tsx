@@ -31,73 +31,31 @@ export function TerminalView({
   const place = useRef<HTMLDivElement>(null)
   const search = useRef<SearchAddon>(null)
   const shown = useRef<Terminal>(null)
-  const [state, setState] = useState<'open' | 'lost' | 'gone' | 'refused'>('open')
-  const tell = useRef({ onGone, onFind, onActivity })
-  tell.current = { onGone, onFind, onActivity }
+  const [lost, setLost] = useState(false)
+  const callbacks = useRef({ onGone, onFind, onActivity })
+  callbacks.current = { onGone, onFind, onActivity }
   useFocusFallback(place)
 
   useEffect(() => {
-    const element = place.current
-    if (!element) return
-    const terminal = newTerminal()
-    const fit = new FitAddon()
-    const finder = new SearchAddon()
-    terminal.loadAddon(fit)
-    terminal.loadAddon(finder)
-    const sheets = withStyleSheets(() => terminal.open(element))
+    if (!place.current) return
+    const { terminal, finder, close } = openTerminal(place.current, terminalId, {
+      onState(state) {
+        setLost(state === 'lost')
+        if (state === 'gone') callbacks.current.onGone()
+      },
+      onFind: () => callbacks.current.onFind(true),
+      onActivity: () => callbacks.current.onActivity(),
+    })
     search.current = finder
     shown.current = terminal
-    let activity: ReturnType<typeof setTimeout> | undefined
-    const noteActivity = () => {
-      activity ??= setTimeout(() => {
-        activity = undefined
-        tell.current.onActivity()
-      }, activityMs)
-    }
-    const socket = client.watchTerminal(terminalId, {
-      onState(next) {
-        setState(next)
-        if (next === 'gone') tell.current.onGone()
-        if (next === 'open') resize()
-      },
-      onFrame(frame) {
-        noteActivity()
-        if (frame.type === 'screen') {
-          terminal.reset()
-          terminal.write(frame.data)
-        } else if (frame.type === 'output') terminal.write(frame.data)
-        else if (frame.type === 'exited')
-          terminal.write(`\r\n\u001b[2m(exit code ${frame.exitCode})\u001b[0m\r\n`)
-      },
-    })
-    const resize = () => {
-      fit.fit()
-      socket.send({ type: 'resize', cols: Math.max(2, terminal.cols), rows: Math.max(1, terminal.rows) })
-    }
-    const observer = new ResizeObserver(resize)
-    observer.observe(element)
-    terminal.onData((data) => socket.send({ type: 'input', data }))
-    terminal.attachCustomKeyEventHandler((event) => {
-      const action = event.type === 'keydown' ? keyOf(event) : undefined
-      if (action === 'find') tell.current.onFind(true)
-      if (action === 'leave') focusMain()
-      if (action) event.preventDefault()
-      return action === undefined
-    })
     // Without this check, text that is typed for the agent could go to a shell.
     if (hasFocusClaim('terminal')) terminal.focus()
-    return () => {
-      observer.disconnect()
-      clearTimeout(activity)
-      socket.close()
-      terminal.dispose()
-      forgetSheets(sheets)
-    }
+    return close
   }, [terminalId])
 
   return (
     <div className="flex min-h-0 flex-1 flex-col bg-[#161512]">
-      {state === 'lost' && (
+      {lost && (
         <p role="status" className="bg-wait-wash px-3 py-1 text-xs text-wait">
           Offline. The terminal reconnects when the server is back.
         </p>
@@ -125,6 +83,66 @@ export function TerminalView({
       />
     </div>
   )
+}
+
+type Callbacks = {
+  readonly onState: (state: 'open' | 'lost' | 'gone' | 'refused') => void
+  readonly onFind: () => void
+  readonly onActivity: () => void
+}
+
+/** Opens a terminal in the element and connects it to the server. */
+function openTerminal(element: HTMLElement, terminalId: string, callbacks: Callbacks) {
+  const terminal = newTerminal()
+  const fit = new FitAddon()
+  const finder = new SearchAddon()
+  terminal.loadAddon(fit)
+  terminal.loadAddon(finder)
+  const sheets = withStyleSheets(() => terminal.open(element))
+  let activity: ReturnType<typeof setTimeout> | undefined
+  const noteActivity = () => {
+    activity ??= setTimeout(() => {
+      activity = undefined
+      callbacks.onActivity()
+    }, activityMs)
+  }
+  const socket = client.watchTerminal(terminalId, {
+    onState(state) {
+      callbacks.onState(state)
+      if (state === 'open') resize()
+    },
+    onFrame(frame) {
+      noteActivity()
+      if (frame.type === 'screen') {
+        terminal.reset()
+        terminal.write(frame.data)
+      } else if (frame.type === 'output') terminal.write(frame.data)
+      else if (frame.type === 'exited')
+        terminal.write(`\r\n\u001b[2m(exit code ${frame.exitCode})\u001b[0m\r\n`)
+    },
+  })
+  const resize = () => {
+    fit.fit()
+    socket.send({ type: 'resize', cols: Math.max(2, terminal.cols), rows: Math.max(1, terminal.rows) })
+  }
+  const observer = new ResizeObserver(resize)
+  observer.observe(element)
+  terminal.onData((data) => socket.send({ type: 'input', data }))
+  terminal.attachCustomKeyEventHandler((event) => {
+    const action = event.type === 'keydown' ? keyOf(event) : undefined
+    if (action === 'find') callbacks.onFind()
+    if (action === 'leave') focusMain()
+    if (action) event.preventDefault()
+    return action === undefined
+  })
+  const close = () => {
+    observer.disconnect()
+    clearTimeout(activity)
+    socket.close()
+    terminal.dispose()
+    forgetSheets(sheets)
+  }
+  return { terminal, finder, close }
 }
 
 /** Dark in both themes: programs choose their colours for a dark background. */

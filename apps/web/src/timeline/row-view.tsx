@@ -2,18 +2,11 @@ import type { BlockOf, OpenBlock, OpenToolCall } from '@parley/protocol'
 import { RequestOutcome } from '../call/request-outcome.tsx'
 import { SettledQuestion } from '../call/settled-question.tsx'
 import { CallRow } from './call-row.tsx'
+import { EndRow } from './end-row.tsx'
 import type { Node } from './nodes.logic.ts'
 import { useOpenBlock } from './open-blocks.ts'
-import {
-  DraftRow,
-  EndRow,
-  GroupRow,
-  NoticeRow,
-  PromptRow,
-  TextRow,
-  ThinkingRow,
-  UnrecognisedRow,
-} from './plain-rows.tsx'
+import { DraftRow, GroupRow, NoticeRow, TextRow, ThinkingRow, UnrecognisedRow } from './plain-rows.tsx'
+import { PromptRow } from './prompt-row.tsx'
 import type { Row } from './rows.logic.ts'
 
 export type RowProps = {

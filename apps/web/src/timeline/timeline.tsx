@@ -87,37 +87,32 @@ export function Timeline({ findOpen, onFindClose }: { findOpen: boolean; onFindC
           aria-busy={openBlocks.length > 0}
           className="relative mx-auto w-full max-w-3xl"
         >
-          {virtualizer.getVirtualItems().map((item) => {
-            const row = rows[item.index]
+          {virtualizer.getVirtualItems().map(({ key, index }) => {
+            const row = rows[index]
             if (!row) return null
-            return (
-              <TimelineRow
-                key={item.key}
-                measure={virtualizer.measureElement}
-                index={item.index}
-                setSize={setSize}
-                marked={marked === item.key}
-                row={row}
-                folder={folder}
-                onToggle={toggle}
-              />
-            )
+            const measure = virtualizer.measureElement
+            const place = { index, setSize, measure, marked: marked === key }
+            return <TimelineRow key={key} row={row} folder={folder} onToggle={toggle} {...place} />
           })}
           <article aria-label="Status" className="absolute inset-x-0 bottom-2 px-4 max-md:px-3">
             <WorkingRow isWriting={openBlocks.length > 0} isEmpty={rows.length === 0} />
           </article>
         </div>
       </section>
-      {!atEnd && (
-        <button
-          type="button"
-          onClick={end.comeBack}
-          className="absolute bottom-3 left-1/2 flex min-h-8 -translate-x-1/2 items-center gap-1.5 rounded-full border border-edge bg-card px-3 text-xs font-medium shadow-lg hover:bg-hover pointer-coarse:min-h-11"
-        >
-          <ArrowDown size={14} aria-hidden /> Jump to latest
-        </button>
-      )}
+      {!atEnd && <JumpToLatest onClick={end.comeBack} />}
     </div>
+  )
+}
+
+function JumpToLatest({ onClick }: { onClick: () => void }) {
+  return (
+    <button
+      type="button"
+      onClick={onClick}
+      className="absolute bottom-3 left-1/2 flex min-h-8 -translate-x-1/2 items-center gap-1.5 rounded-full border border-edge bg-card px-3 text-xs font-medium shadow-lg hover:bg-hover pointer-coarse:min-h-11"
+    >
+      <ArrowDown size={14} aria-hidden /> Jump to latest
+    </button>
   )
 }
 

@@ -1,35 +1,20 @@
 import type { OpencodeClient, Session } from '@opencode-ai/sdk/v2/client'
-import {
-  type Billing,
-  ParleyError,
-  type PermissionMode,
-  type Prompt,
-  type RewindPreview,
-  type SessionSettings,
-} from '@parley/protocol'
-import {
-  type AgentConnection,
-  type AgentMessage,
-  type AgentOutput,
-  askAgain,
-  type ConnectInput,
-} from '../../core/agent-adapter.ts'
+import { ParleyError, type Prompt, type RewindPreview, type SessionSettings } from '@parley/protocol'
+import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import { type RewindKeeper, type RewindRequest, rewindRequest } from '../rewind.ts'
-import { within } from '../within.ts'
-import { AnnouncedCalls } from './announced-calls.ts'
-import { applyRules, type usageOf } from './conversation.ts'
+import { unlessAborted, within } from '../within.ts'
+import { applyRules, type Conversation, openConversation } from './conversation.ts'
 import { readEvents } from './events.ts'
-import { billingOfModel, connectedOutput, type Introduction } from './introduction.ts'
-import { ignoredFrames } from './native.ts'
-import { newMessageId, Outgoing } from './outgoing.ts'
-import { commandIn, messageIdOf, type NativeCommand, nativeParts } from './prompt.ts'
+import { errorText, ignoredFrames } from './native.ts'
+import { commandIn, type NativeCommand, nativeParts, PromptSender } from './prompt.ts'
 import { Requests } from './requests.ts'
 import { previewRewind, rewind } from './rewind.ts'
 import { sessionRules } from './rules.ts'
 import type { OpenCodeServer, SharedServer } from './server.ts'
+import type { Advice, ServerInfo } from './server-info.ts'
+import { EffectiveSettings } from './settings.ts'
 import { concerns, propertiesOf, translate, typeOf } from './translate.ts'
-import { afterGap } from './translate-snapshot.ts'
 import {
   initialState,
   type TranslateState,
@@ -42,48 +27,78 @@ import {
   withSteering,
   withTurn,
 } from './translate-state.ts'
+import { withGap } from './translate-stream.ts'
 import { failToBegin } from './translate-turn.ts'
 import { TurnWatch } from './turn-watch.ts'
-import { wordsOf } from './words-of.ts'
 
 /** How long a running turn may take to stop when the connection is closed. */
 const stopMs = 1_000
 /** How long OpenCode may take to confirm a stop. It usually does so at once: a server that does not may hang. */
 const answerMs = 3_000
 
-/** The parts of a connection whose conversation is open. */
-export type Opened = {
-  readonly client: OpencodeClient
-  readonly introduction: Introduction
-  readonly session: Session
-  readonly used: Awaited<ReturnType<typeof usageOf>>
-  readonly keeper: RewindKeeper
+/** What the connections of an adapter share. */
+type Shared = { readonly advice: Advice; readonly keeper: RewindKeeper }
+type Opened = Conversation & { readonly client: OpencodeClient; readonly keeper: RewindKeeper }
+
+/** Opens a conversation on a server, and releases the server if that fails. */
+export async function connectOpenCode(
+  { server, release }: SharedServer,
+  input: ConnectInput,
+  shared: Shared,
+): Promise<AgentConnection> {
+  try {
+    const opening = open({ server, release }, input, shared)
+    return await unlessAborted(opening, input.signal, 'Cancelled while OpenCode was started.')
+  } catch (error) {
+    const { stderrTail } = server.lastWords()
+    if (input.signal.aborted) server.checkAlive()
+    await release()
+    if (error instanceof ParleyError) throw error
+    throw new ParleyError('agent_failed', `OpenCode could not open the conversation: ${errorText(error)}`, {
+      details: { ...(stderrTail !== undefined && { stderrTail }) },
+      cause: error,
+    })
+  }
 }
 
-export class OpenCodeConnection implements AgentConnection {
+async function open(
+  shared: SharedServer,
+  input: ConnectInput,
+  { advice, keeper }: Shared,
+): Promise<AgentConnection> {
+  const client = shared.server.client(input.cwd)
+  const conversation = await openConversation(client, input, advice)
+  const connection = new OpenCodeConnection(shared, input, { ...conversation, client, keeper })
+  const abandon = () => void connection.close()
+  input.signal.addEventListener('abort', abandon, { once: true })
+  try {
+    if (input.signal.aborted) {
+      await connection.close()
+      throw new ParleyError('cancelled', 'Cancelled while OpenCode opened the conversation.')
+    }
+    await connection.start()
+    return connection
+  } finally {
+    input.signal.removeEventListener('abort', abandon)
+  }
+}
+
+class OpenCodeConnection implements AgentConnection {
   readonly events: AsyncIterable<AgentOutput>
   readonly #input: ConnectInput
   readonly #server: OpenCodeServer
   readonly #release: () => Promise<void>
   readonly #client: OpencodeClient
-  readonly #introduction: Introduction
-  readonly #outgoing: Outgoing
+  readonly #info: ServerInfo
+  readonly #settings: EffectiveSettings
+  readonly #prompts: PromptSender
   readonly #queue = createOutputQueue(() => void this.close())
-  readonly #calls = new AnnouncedCalls()
   readonly #requests: Requests
   readonly #reading = new AbortController()
   readonly #ready = Promise.withResolvers<void>()
-  /** The name of the agent of each session; for the root, the one whose rules are in effect. */
-  readonly #agents = new Map<string, string>()
   readonly #session: Session
   readonly #keeper: RewindKeeper
-  /** OpenCode's ids of the prompts that were sent here or reported as said elsewhere. */
-  readonly #heard = new Set<string>()
   #state: TranslateState
-  /** The billing as last reported. */
-  #billing: Billing | undefined
-  /** A mode that takes effect with the next turn. */
-  #nextMode: PermissionMode | undefined
   readonly #watch: TurnWatch
   #isReady = false
   #closing = false
@@ -91,55 +106,52 @@ export class OpenCodeConnection implements AgentConnection {
   #stopping: Promise<void> = Promise.resolve()
 
   constructor({ server, release }: SharedServer, input: ConnectInput, opened: Opened) {
-    const { client, introduction, session, used, keeper } = opened
+    const { client, info, session, used, keeper } = opened
     this.#input = input
     this.#server = server
     this.#release = release
     this.#client = client
-    this.#introduction = introduction
+    this.#info = info
     this.#session = session
     this.#keeper = keeper
-    this.#outgoing = new Outgoing(client, session.id, { introduction, settings: input.settings })
-    this.#agents.set(session.id, this.#outgoing.agent?.name ?? '')
+    this.#settings = new EffectiveSettings(info, input.settings, (output) => void this.#queue.put(output))
+    this.#prompts = new PromptSender(client, session.id, this.#settings)
     this.#state = initialState({
       root: session.id,
       cwd: input.cwd,
       title: session.title,
-      windows: introduction.windows,
-      servers: introduction.mcpServers.map(({ name }) => name),
+      windows: info.windows,
+      servers: info.mcpServers.map(({ name }) => name),
       ...used,
     })
     this.#requests = new Requests({
       person: input.person,
       session: input,
       client,
-      calls: this.#calls,
       hasTurn: () => this.#state.turn !== undefined,
       isOver: () => this.#closing || !this.#server.alive || this.#state.interrupting,
-      problem: (doing, error) => this.#problem(doing, error),
-      agentIn: (sessionID) => this.#agent(this.#agents.get(sessionID) ?? ''),
-      agent: (name) => this.#agent(name),
+      problem: (what, error) => this.#problem(what, error),
+      agents: info.agents,
       denied: (toolCallId) => {
         this.#state = withDenied(this.#state, toolCallId)
       },
       endTurn: () => void this.interrupt(),
     })
+    this.#requests.useAgent(session.id, this.#settings.agent?.name ?? '')
     this.#watch = new TurnWatch({
       client,
-      now: {
-        state: () => this.#state,
-        give: (translation) => this.#give(translation),
-        waiting: (permissions, questions) => this.#requests.reconcile(permissions, questions),
-      },
+      state: () => this.#state,
+      give: (translation) => this.#give(translation),
+      reconcileRequests: (permissions, questions) => this.#requests.reconcile(permissions, questions),
       isOver: () => this.#closing || !this.#server.alive,
-      problem: (doing, error) => this.#problem(doing, error),
+      problem: (what, error) => this.#problem(what, error),
     })
     this.events = this.#queue.outputs
   }
 
   /** Resolves when the event stream is open: no later event is missed. */
   async start(): Promise<void> {
-    void this.#introduce()
+    this.#settings.reportConnected(this.#session.id, this.#input)
     const ended = this.#pump()
     await Promise.race([this.#ready.promise, ended])
     if (!this.#isReady) throw new Error('it ended as soon as it was started')
@@ -150,7 +162,6 @@ export class OpenCodeConnection implements AgentConnection {
     const { type, prompt } = message
     if (type === 'prompt' && prompt.delivery === 'steer')
       return this.#state.turn ? this.#steer(prompt) : 'pending'
-    this.#calls.clear()
     // OpenCode applies a refusal to all requests that wait in the session, so it must arrive before a new one can
     // wait.
     const cleared = this.#requests.clear()
@@ -166,14 +177,8 @@ export class OpenCodeConnection implements AgentConnection {
     return undefined
   }
 
-  /** OpenCode reads the conversation anew for each prompt, so it knows messages from other programs. */
-  async saidElsewhere(): Promise<'nothing' | 'known'> {
-    const { data } = await this.#client.session.messages({ sessionID: this.#session.id, limit: 1 })
-    const last = data?.at(-1)?.info
-    const id = last?.role === 'assistant' ? last.parentID : last?.id
-    if (id === undefined || this.#heard.has(id)) return 'nothing'
-    this.#heard.add(id)
-    return 'known'
+  saidElsewhere(): Promise<'nothing' | 'known'> {
+    return this.#prompts.saidElsewhere()
   }
 
   async interrupt(): Promise<void> {
@@ -183,24 +188,8 @@ export class OpenCodeConnection implements AgentConnection {
     await this.#stopping
   }
 
-  /** The host keeps the mode, except for plan mode. Other settings take effect with the next prompt. */
   async configure(settings: SessionSettings): Promise<void> {
-    if (this.#closing) return
-    const before = this.#outgoing.agent
-    this.#outgoing.configure(settings)
-    const { mode } = this.#outgoing
-    const waits = this.#state.turn !== undefined && this.#outgoing.agent !== before
-    this.#nextMode = waits ? mode : undefined
-    this.#configured(waits ? undefined : mode)
-    this.#sayBilling(settings.model)
-  }
-
-  /** Providers are billed differently, and another model may belong to another provider. */
-  #sayBilling(model: string | undefined): void {
-    const billing = billingOfModel(this.#introduction, model)
-    if (billing === undefined || billing === this.#billing) return
-    this.#billing = billing
-    void this.#queue.put({ type: 'agent.connected', billing })
+    if (!this.#closing) this.#settings.configure(settings, this.#state.turn !== undefined)
   }
 
   close(): Promise<void> {
@@ -216,58 +205,22 @@ export class OpenCodeConnection implements AgentConnection {
     await this.#release()
   }
 
-  async #introduce(): Promise<void> {
-    this.#billing = billingOfModel(this.#introduction, this.#input.settings.model)
-    await this.#queue.put(connectedOutput(this.#introduction, this.#session.id, this.#input))
-    this.#configured(this.#outgoing.mode)
-    const { unasked } = this.#introduction
-    if (unasked.length === 0) return
-    const text = `OpenCode would run these tools without asking, so the model does not get them: ${unasked.join(', ')}`
-    void this.#queue.put({ type: 'agent.noticed', level: 'info', code: 'tools-left-out', text })
-  }
-
-  #configured(mode: PermissionMode | undefined): void {
-    const { options, missingEffort } = this.#outgoing
-    const effective = { ...(mode && { mode }), ...(options && { options }) }
-    void this.#queue.put({ type: 'session.configured', effective })
-    if (missingEffort !== undefined) {
-      const text = `The model has no effort "${missingEffort}": it is left out.`
-      void this.#queue.put({ type: 'agent.noticed', level: 'warning', code: 'no-effort', text })
-    }
-  }
-
   /** Sets the rules of the agent that will work, before its prompt is sent. */
   async #useAgent(): Promise<void> {
-    const { agent } = this.#outgoing
-    await applyRules(this.#client, this.#session.id, sessionRules(agent, this.#introduction.unasked))
-    if (agent) this.#agents.set(this.#session.id, agent.name)
-    if (this.#nextMode) this.#configured(this.#nextMode)
-    this.#nextMode = undefined
+    const { agent } = this.#settings
+    await applyRules(this.#client, this.#session.id, sessionRules(agent, this.#info.unasked))
+    if (agent) this.#requests.useAgent(this.#session.id, agent.name)
+    this.#settings.beginTurn()
   }
 
   async #begin({ type, prompt }: AgentMessage): Promise<void> {
-    const messageId = this.#idOf(prompt)
-    if (type === 'continue' && (await this.#remembers(messageId))) {
-      const again = newMessageId()
-      this.#heard.add(again)
-      return this.#outgoing.prompt(again, [{ type: 'text', text: askAgain }])
-    }
+    const messageId = this.#prompts.idOf(prompt)
+    if (type === 'continue' && (await this.#prompts.isStored(messageId))) return this.#prompts.askAgain()
     const request = rewindRequest(prompt.parts)
     if (request) return this.#rewind(request)
     const command = commandIn(prompt.parts, this.#input.cwd)
     if (command) return this.#run(command, messageId)
-    await this.#outgoing.prompt(messageId, nativeParts(prompt.parts, this.#input.cwd))
-  }
-
-  #idOf({ promptId }: Prompt): string {
-    const messageId = messageIdOf(this.#session.id, promptId)
-    this.#heard.add(messageId)
-    return messageId
-  }
-
-  async #remembers(messageID: string): Promise<boolean> {
-    const { response } = await this.#client.session.message({ sessionID: this.#session.id, messageID })
-    return response !== undefined && response.status !== 404
+    await this.#prompts.prompt(messageId, nativeParts(prompt.parts, this.#input.cwd))
   }
 
   /**
@@ -276,7 +229,8 @@ export class OpenCodeConnection implements AgentConnection {
    */
   async #run(command: NativeCommand, messageId: string): Promise<void> {
     const { round } = this.#watch
-    this.#outgoing.run(messageId, command, this.#state.saidModel).catch((error: unknown) => {
+    const lastModel = this.#state.saidModel ?? this.#info.defaultModel ?? ''
+    this.#prompts.command(messageId, command, lastModel).catch((error: unknown) => {
       if (!this.#state.turn?.begun) void this.#fail(error, round)
     })
   }
@@ -293,12 +247,12 @@ export class OpenCodeConnection implements AgentConnection {
 
   /** If OpenCode has not stored a prompt whose request failed, the host sends it again. */
   async #steer(prompt: Prompt): Promise<'pending' | undefined> {
-    const messageId = this.#idOf(prompt)
+    const messageId = this.#prompts.idOf(prompt)
     this.#state = withSteering(this.#state, messageId)
     try {
-      await this.#outgoing.prompt(messageId, nativeParts(prompt.parts, this.#input.cwd))
+      await this.#prompts.prompt(messageId, nativeParts(prompt.parts, this.#input.cwd))
     } catch {
-      if (await this.#remembers(messageId).catch(() => false)) return undefined
+      if (await this.#prompts.isStored(messageId).catch(() => false)) return undefined
       this.#state = withoutSteering(this.#state, messageId)
       // OpenCode may have become idle while the request was pending, which was ignored then.
       void this.#watch.catchUp()
@@ -309,21 +263,21 @@ export class OpenCodeConnection implements AgentConnection {
 
   /** The prompt of this round failed. If the server has died, the turn ends with it. */
   async #fail(error: unknown, round: number): Promise<void> {
-    if (!(await this.#server.lives())) return this.#server.doubt()
+    if (!(await this.#server.responds())) return this.#server.checkAlive()
     if (this.#closing || !this.#server.alive || !this.#state.turn || round !== this.#watch.round) return
     const told = failToBegin(this.#state)
     if (told.outputs.length > 0) return void this.#give(told)
     const failure =
       error instanceof ParleyError
         ? error
-        : new ParleyError('agent_failed', `OpenCode did not take the prompt: ${wordsOf(error)}`)
+        : new ParleyError('agent_failed', `OpenCode did not take the prompt: ${errorText(error)}`)
     const output = { outcome: 'failed', stopReason: 'not_taken', error: failure.toInfo() } as const
     void this.#give({ state: withoutTurn(this.#state), outputs: [{ type: 'turn.ended', ...output }] })
   }
 
   async #stop(): Promise<void> {
     const stopped = await within(answerMs, this.#abort())
-    if (!stopped) this.#server.doubt()
+    if (!stopped) this.#server.checkAlive()
     await within(answerMs, this.#requests.refuseAll())
   }
 
@@ -346,8 +300,8 @@ export class OpenCodeConnection implements AgentConnection {
     } catch (error) {
       this.#problem('be understood', error)
     }
-    this.#calls.clear()
-    void this.#queue.put(await this.#farewell())
+    this.#requests.end()
+    void this.#queue.put(await this.#disconnected())
     this.#queue.end()
   }
 
@@ -357,9 +311,9 @@ export class OpenCodeConnection implements AgentConnection {
       this.#isReady = true
       return this.#ready.resolve()
     }
-    this.#state = afterGap(this.#state)
+    this.#state = withGap(this.#state)
     await this.#watch.catchUp()
-    this.#watch.doubt()
+    this.#watch.expectStart()
   }
 
   async #take(event: unknown): Promise<void> {
@@ -377,7 +331,7 @@ export class OpenCodeConnection implements AgentConnection {
       await this.#queue.put(output)
       if (output.type !== 'tool-call.called') continue
       const call = this.#state.calls.get(output.toolCallId)
-      if (call) this.#calls.announce(call.key, output)
+      if (call) this.#requests.callRecorded(call.key, output)
     }
   }
 
@@ -385,12 +339,8 @@ export class OpenCodeConnection implements AgentConnection {
   #attend(type: string, properties: Readonly<Record<string, unknown>>): void {
     this.#requests.hear(type, properties)
     switch (type) {
-      case 'session.created': {
-        const { id, agent } = properties.info as Session
-        return void this.#agents.set(id, agent ?? '')
-      }
       case 'session.error':
-        return this.#watch.awaitTakingUp()
+        return this.#watch.expectStartAfterError()
       case 'session.status':
       case 'session.idle':
         return this.#followUp()
@@ -403,14 +353,14 @@ export class OpenCodeConnection implements AgentConnection {
     if (turn?.begun && interrupting && !turn.answer) {
       this.#stopping = this.#stopping.then(() => this.#stop())
     }
-    if (interrupting && this.#state.messages.size > 0) this.#watch.doubt()
+    if (interrupting && this.#state.messages.size > 0) this.#watch.expectStart()
     if (turn?.orphan === undefined) return
     this.#state = withoutOrphan(this.#state)
     const { round } = this.#watch
-    this.#outgoing.prompt(turn.orphan, []).catch((error: unknown) => this.#fail(error, round))
+    this.#prompts.prompt(turn.orphan, []).catch((error: unknown) => this.#fail(error, round))
   }
 
-  async #farewell(): Promise<AgentOutput> {
+  async #disconnected(): Promise<AgentOutput> {
     if (this.#closing) return { type: 'agent.disconnected', reason: 'closed' }
     await this.#release()
     const words = this.#server.lastWords()
@@ -418,14 +368,10 @@ export class OpenCodeConnection implements AgentConnection {
     return { type: 'agent.disconnected', reason: 'crashed', error, ...words }
   }
 
-  #agent(name: string) {
-    return this.#introduction.agents.find((agent) => agent.name === name)
-  }
-
   /** If the server is just ending, the error is not a failure of the call. */
-  #problem(doing: string, error: unknown): void {
+  #problem(what: string, error: unknown): void {
     if (this.#closing || !this.#server.alive) return
-    const text = `OpenCode did not ${doing}: ${wordsOf(error)}`
+    const text = `OpenCode did not ${what}: ${errorText(error)}`
     void this.#queue.put({ type: 'agent.noticed', level: 'warning', code: 'not_done', text })
   }
 }

@@ -1,20 +1,42 @@
 import type { OpencodeClient, Session } from '@opencode-ai/sdk/v2/client'
 import { ParleyError, type TokenUsage } from '@parley/protocol'
 import type { ConnectInput } from '../../core/agent-adapter.ts'
-import { sumTokens } from '../translation.ts'
-import { endsWith, type NativeRule } from './rules.ts'
+import { noTokens, sumTokens } from '../translation.ts'
+import { endsWith, type NativeRule, sessionRules } from './rules.ts'
+import { type Advice, oldestVersion, readServerInfo, type ServerInfo } from './server-info.ts'
+import { agentFor } from './settings.ts'
 import { tokensOf } from './translate-usage.ts'
-import { oldestVersion } from './version.ts'
 
 const thrown = { throwOnError: true } as const
 
+/** An open OpenCode session, and what the server reported. */
+export type Conversation = {
+  readonly info: ServerInfo
+  readonly session: Session
+  /** The usage so far, including subagents. */
+  readonly used: { readonly total: TokenUsage; readonly costUsd: number }
+}
+
 /**
- * The OpenCode session of a connection: a new one, a resumed one, or a fork. In any case it has our rules before the
- * first prompt.
+ * Opens the OpenCode session of a connection: a new one, a resumed one, or a fork. In any case it has our rules before
+ * the first prompt.
  */
 export async function openConversation(
   client: OpencodeClient,
-  { resume, sessionId }: Pick<ConnectInput, 'resume' | 'sessionId'>,
+  input: ConnectInput,
+  advice: Advice,
+): Promise<Conversation> {
+  const { model, mode } = input.settings
+  const info = await readServerInfo(client, model, advice)
+  const rules = sessionRules(agentFor(info, mode), info.unasked)
+  const { id } = await findOrCreate(client, input, rules)
+  const session = await applyRules(client, id, rules)
+  return { info, session, used: await usageOf(client, session) }
+}
+
+async function findOrCreate(
+  client: OpencodeClient,
+  { resume, sessionId }: ConnectInput,
   rules: NativeRule[],
 ): Promise<Session> {
   const known = resume && (await find(client, resume.agentSessionId))
@@ -22,10 +44,11 @@ export async function openConversation(
     if (resume && resume.turns > 0) throw forgotten(resume.agentSessionId)
     // With a title given, OpenCode does not ask a model for one: the host has its own.
     const { data } = await client.session.create({ title: `Parley ${sessionId}`, permission: rules }, thrown)
-    return applyRules(client, data.id, rules)
+    return data
   }
-  const { data } = resume.fork ? await client.session.fork({ sessionID: known.id }, thrown) : { data: known }
-  return applyRules(client, data.id, rules)
+  if (!resume.fork) return known
+  const { data } = await client.session.fork({ sessionID: known.id }, thrown)
+  return data
 }
 
 /**
@@ -48,18 +71,14 @@ export async function applyRules(
 
 const rulesNotTaken = `OpenCode did not take the rules by which it asks before it acts, so nothing is sent to it. Install another version: ${oldestVersion} is known to take them.`
 
-/** The usage of a session so far, including its subagents. */
-export async function usageOf(
-  client: OpencodeClient,
-  session: Session,
-): Promise<{ total: TokenUsage; costUsd: number }> {
+async function usageOf(client: OpencodeClient, session: Session): Promise<Conversation['used']> {
   const { data: children } = await client.session.children({ sessionID: session.id }, thrown)
   return [session, ...children].reduce(
     (used, { tokens, cost = 0 }) => ({
       total: tokens ? sumTokens(used.total, tokensOf(tokens)) : used.total,
       costUsd: used.costUsd + cost,
     }),
-    { total: { input: 0, output: 0 } as TokenUsage, costUsd: 0 },
+    { total: noTokens, costUsd: 0 },
   )
 }
 

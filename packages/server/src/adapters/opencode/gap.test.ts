@@ -10,8 +10,9 @@ import {
   step,
 } from './fixtures-under-test.ts'
 import type { NativeMessage, NativePart, NativeStatus, NativeTodo } from './native.ts'
-import { afterGap, reconcile, reconcileStatus } from './translate-snapshot.ts'
+import { reconcile, reconcileStatus } from './translate-snapshot.ts'
 import type { TranslateState, Translation } from './translate-state.ts'
+import { withGap } from './translate-stream.ts'
 
 /**
  * The event stream breaks off and starts again, anywhere in a recording. What OpenCode has stored meanwhile follows
@@ -95,7 +96,7 @@ function withCut(lines: readonly FixtureLine[], cut: Cut): AgentOutput[] {
   const isOurs = ({ type }: FixtureLine) => type.startsWith('parley.')
   for (const line of lines.slice(0, cut.from)) take(step(state, line))
   for (const line of lines.slice(cut.from, cut.to).filter(isOurs)) take(step(state, line))
-  state = afterGap(state)
+  state = withGap(state)
   const [first, second, third] = cut.reads
   const kept = (at: number) => keptAfter(lines.slice(0, at))
   take(caughtUp(state, [kept(first), kept(second), kept(third)]))

@@ -1,4 +1,5 @@
-import { dirname } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { type AgentProbe, capabilities, ParleyError } from '@parley/protocol'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import { howToFind, howToGet, type ParleyCommand, programAsTyped, programForTerminal } from '../advice.ts'
@@ -7,11 +8,10 @@ import { agentFolder, findProgram, installedVersion } from '../find-program.ts'
 import { expectFolder, lazyMemory } from '../program-adapter.ts'
 import { createRewindKeeper } from '../rewind.ts'
 import { runProgram } from '../run-program.ts'
-import { hasEvidentCredential, ofAnotherServer, providerVariables } from './credentials.ts'
 import { messageIdOf } from './prompt.ts'
 import type { ServerPool, SharedServer } from './server.ts'
+import { type Advice, tooOld } from './server-info.ts'
 import { honouredOptions, type ServerNeeds, serverEnvironment, serverKey } from './settings.ts'
-import { type Advice, tooOld } from './version.ts'
 
 export type OpenCodeAdapterOptions = {
   /** The environment of this process. The agent receives only the variables that it needs. */
@@ -113,8 +113,9 @@ export function createOpenCodeAdapter(options: OpenCodeAdapterOptions): AgentAda
     async connect(input) {
       expectFolder(input.cwd)
       const shared = await acquire(input, input.signal)
-      const { connectOpenCode } = await import('./connect.ts')
-      return connectOpenCode(shared, input, { getIt, signIn: signIn(find() ?? id) }, keeper)
+      const { connectOpenCode } = await import('./connection.ts')
+      const advice = { getIt, signIn: signIn(find() ?? id) }
+      return connectOpenCode(shared, input, { advice, keeper })
     },
   }
 }
@@ -149,4 +150,59 @@ async function versionOf(
   const start = { command: path, args: ['--version'], env, timeoutMs: versionMs, signal }
   const { exitCode, stdout } = await runProgram(start)
   return exitCode === 0 ? /^\d+\.\d+\.\d+\S*/.exec(stdout.trim())?.[0] : undefined
+}
+
+/**
+ * OpenCode has no vendor of its own: it uses every provider for which its environment has a key. These are the keys of
+ * the most common providers, and the settings of the two clouds that have no single key. Any other key is added with
+ * `agents.opencode.env`, or stored by OpenCode itself (opencode auth login).
+ */
+export const providerVariables = [
+  'ANTHROPIC_API_KEY',
+  'OPENAI_API_KEY',
+  'GEMINI_API_KEY',
+  'GOOGLE_GENERATIVE_AI_API_KEY',
+  'OPENROUTER_API_KEY',
+  'GROQ_API_KEY',
+  'MISTRAL_API_KEY',
+  'DEEPSEEK_API_KEY',
+  'XAI_API_KEY',
+  'CEREBRAS_API_KEY',
+  'TOGETHER_API_KEY',
+  'FIREWORKS_API_KEY',
+  'MOONSHOT_API_KEY',
+  'ZHIPU_API_KEY',
+  'AI_GATEWAY_API_KEY',
+  'AWS_',
+  'AZURE_',
+  'GOOGLE_CLOUD_PROJECT',
+  'GOOGLE_APPLICATION_CREDENTIALS',
+  'VERTEX_LOCATION',
+] as const
+
+/** Variables that another OpenCode sets for its children. They must not be inherited. */
+export const ofAnotherServer = [
+  'OPENCODE_SERVER_PASSWORD',
+  'OPENCODE_SERVER_USERNAME',
+  'OPENCODE_PID',
+  'OPENCODE_TERMINAL',
+  'OPENCODE_ROUTE',
+  'OPENCODE_WORKSPACE_ID',
+  'OPENCODE_CLIENT',
+] as const
+
+/**
+ * Whether a credential is visible from outside. If not, there may still be one: a server knows, and is asked at its
+ * start.
+ */
+export function hasEvidentCredential(env: Readonly<Record<string, string>>): boolean {
+  const keys = ['OPENCODE_API_KEY', ...providerVariables.filter((name) => name.endsWith('_API_KEY'))]
+  if (keys.some((name) => env[name]) || env.OPENCODE_AUTH_CONTENT) return true
+  const data = env.XDG_DATA_HOME ?? join(env.HOME ?? '', '.local', 'share')
+  try {
+    const kept = JSON.parse(readFileSync(join(data, 'opencode', 'auth.json'), 'utf8')) as object
+    return Object.keys(kept).length > 0
+  } catch {
+    return false
+  }
 }

@@ -2,10 +2,10 @@ import type { GlobalSession, OpencodeClient } from '@opencode-ai/sdk/v2/client'
 import { type AgentConversation, ParleyError } from '@parley/protocol'
 import type { AgentMemory } from '../../core/agent-adapter.ts'
 import { unlessAborted } from '../within.ts'
+import { errorText } from './native.ts'
 import { messageIdOf } from './prompt.ts'
-import { type KeptMessage, type KeptSession, remembered } from './remembered.ts'
 import type { SharedServer } from './server.ts'
-import { wordsOf } from './words-of.ts'
+import { type KeptMessage, type KeptSession, remembered } from './translate-memory.ts'
 
 /**
  * OpenCode's memory, as its own server reports it. No folder is named in the requests, so the server loads nothing of
@@ -41,7 +41,9 @@ export function opencodeMemory(acquire: (signal: AbortSignal) => Promise<SharedS
 
 function cannotTell(what: string, error: unknown): ParleyError {
   if (error instanceof ParleyError) return error
-  return new ParleyError('agent_failed', `OpenCode cannot tell ${what}: ${wordsOf(error)}`, { cause: error })
+  return new ParleyError('agent_failed', `OpenCode cannot tell ${what}: ${errorText(error)}`, {
+    cause: error,
+  })
 }
 
 const listSize = 500

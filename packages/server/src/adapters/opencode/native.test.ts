@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { ignored, ignoredFrames, ignoredParts, type NativePartType, type NativeType } from './native.ts'
 import { handlers, translate } from './translate.ts'
-import { partHandlers } from './translate-part.ts'
+import { partHandlers } from './translate-message.ts'
 import { initialState, type TranslateState, withTurn } from './translate-state.ts'
 
 /** Every event of the SDK's union. An extra or a missing name does not compile. */

@@ -15,6 +15,7 @@ import type {
   ToolPart,
   UserMessage,
 } from '@opencode-ai/sdk/v2/client'
+import { isRecord } from '@parley/protocol'
 
 /**
  * The parts of OpenCode's classic endpoints that we rely on, and those that we leave out, with the reason. Types only:
@@ -177,4 +178,12 @@ export type NativeChangedFile = {
   readonly movePath?: string
   readonly patch?: string
   readonly type?: string
+}
+
+/** The message of an error, thrown or returned by OpenCode. */
+export function errorText(error: unknown): string {
+  if (error instanceof Error) return error.message
+  if (!isRecord(error)) return String(error)
+  const { message } = isRecord(error.data) ? error.data : error
+  return typeof message === 'string' ? message : JSON.stringify(error)
 }

@@ -1,17 +1,19 @@
 import type { OpencodeClient } from '@opencode-ai/sdk/v2/client'
-import type { ConnectInput, PermissionAsk, Person } from '../../core/agent-adapter.ts'
+import type { AgentOutput, ConnectInput, PermissionAsk, Person } from '../../core/agent-adapter.ts'
 import { reachOf } from '../inside-folder.ts'
 import { pathsIn } from '../paths-in-input.ts'
-import type { AnnouncedCalls, Called } from './announced-calls.ts'
-import { diffsIn } from './diffs-in-metadata.ts'
 import type { NativePermission } from './native.ts'
-import { isHarmless, type NativeAgent, ownVerdict, unaskedBy } from './rules.ts'
+import { isHarmless, type NativeAgent, ownDecision, unaskedBy } from './rules.ts'
 import { callKey } from './translate-state.ts'
+import { diffsIn } from './translate-tool-result.ts'
 
-export type DeskContext = {
+export type RecordedCall = Extract<AgentOutput, { type: 'tool-call.called' }>
+
+export type PermissionContext = {
   readonly person: Person
   readonly client: OpencodeClient
-  readonly calls: AnnouncedCalls
+  /** Resolves when the host has recorded the call with this key; to undefined if it will not. */
+  recordedCall(key: string): Promise<RecordedCall | undefined>
   /** The session whose folders bound what may change without a person. */
   readonly session: Pick<ConnectInput, 'cwd' | 'settings'>
   /** The agent that works in a session, and any agent by name. */
@@ -25,7 +27,8 @@ export type DeskContext = {
   hasTurn(): boolean
   /** Whether the turn is being stopped or the connection is over: no answer is sent then. */
   isOver(): boolean
-  problem(doing: string, error: unknown): void
+  /** Reports that OpenCode did not do something. */
+  problem(what: string, error: unknown): void
 }
 
 type Request = {
@@ -46,14 +49,14 @@ const noTurn = 'Nobody can be asked: no turn is open.'
  * - a call for which OpenCode asks several permissions is one request to the person;
  * - OpenCode applies a refusal to all waiting requests of the session, so a refusal waits until no other does.
  */
-export class PermissionDesk {
-  readonly #context: DeskContext
+export class PermissionRequests {
+  readonly #context: PermissionContext
   readonly #requests = new Map<string, Request>()
   readonly #permitted = new Set<string>()
   /** Answers that were sent, in case one did not arrive. */
   readonly #answers = new Map<string, Answer>()
 
-  constructor(context: DeskContext) {
+  constructor(context: PermissionContext) {
     this.#context = context
   }
 
@@ -64,7 +67,7 @@ export class PermissionDesk {
     const request: Request = { native, withdrawn: new AbortController() }
     this.#requests.set(native.id, request)
     if (!this.#context.hasTurn()) return this.#refuse(request, noTurn)
-    const call = native.tool && (await this.#context.calls.wait(callKey(native.tool)))
+    const call = native.tool && (await this.#context.recordedCall(callKey(native.tool)))
     const isOpen = () => this.#requests.get(native.id) === request
     if (!isOpen()) return
     if (native.tool && !call) return this.#context.isOver() ? undefined : this.#refuse(request, noTurn)
@@ -119,12 +122,12 @@ export class PermissionDesk {
     await this.refuseAll()
   }
 
-  #mayRunUnasked(native: NativePermission, call: Called | undefined): boolean {
+  #mayRunUnasked(native: NativePermission, call: RecordedCall | undefined): boolean {
     const { person, agentIn } = this.#context
     if (call && this.#permitted.has(call.toolCallId)) return true
     if (!call || !isHarmless(native.permission)) return false
     if (native.permission === 'task' && this.#unasked(native).length > 0) return false
-    if (ownVerdict(agentIn(native.sessionID), native) !== 'allow') return false
+    if (ownDecision(agentIn(native.sessionID), native) !== 'allow') return false
     const ask = this.#askOf(native, call)
     // The calls of a subagent are asked about one by one, so only a rule on the tool can forbid starting one.
     return !person.forbids(call.kind === 'subagent' ? { ...ask, kind: 'think' } : ask)
@@ -134,7 +137,7 @@ export class PermissionDesk {
     return unaskedBy(this.#context.agent(name))
   }
 
-  #askOf(native: NativePermission, call: Called | undefined): PermissionAsk {
+  #askOf(native: NativePermission, call: RecordedCall | undefined): PermissionAsk {
     const { permission, patterns, metadata } = native
     const reason = this.#reasonOf(native)
     if (!call) return askWithoutCall(permission, patterns, metadata)

@@ -1,8 +1,11 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { PromptPart } from '@parley/protocol'
+import type { OpencodeClient } from '@opencode-ai/sdk/v2/client'
+import type { Prompt, PromptPart } from '@parley/protocol'
+import { askAgain } from '../../core/agent-adapter.ts'
+import { type EffectiveSettings, nativeModel } from './settings.ts'
 
 export type NativePromptPart =
   | { readonly type: 'text'; readonly text: string }
@@ -15,6 +18,11 @@ export type NativePromptPart =
 export function messageIdOf(sessionID: string, promptId: string): string {
   const hash = createHash('sha256').update(`${sessionID} ${promptId}`)
   return `msg_${hash.digest('hex').slice(0, 26)}`
+}
+
+/** An id for a message that is no prompt of the host. */
+function newMessageId(): string {
+  return `msg_${randomBytes(13).toString('hex')}`
 }
 
 /** Converts a prompt to the parts of OpenCode. Commands are not for the model: see `commandIn`. */
@@ -70,5 +78,95 @@ function file(mime: string, base64: string, filename: string | undefined): Nativ
     mime,
     url: `data:${mime};base64,${base64}`,
     ...(filename !== undefined && { filename }),
+  }
+}
+
+const thrown = { throwOnError: true } as const
+
+/** Sends prompts and commands to one OpenCode session, with the settings in effect. */
+export class PromptSender {
+  readonly #client: OpencodeClient
+  readonly #sessionID: string
+  readonly #settings: EffectiveSettings
+  /** The ids of the prompts that were sent here or reported as said elsewhere. */
+  readonly #known = new Set<string>()
+
+  constructor(client: OpencodeClient, sessionID: string, settings: EffectiveSettings) {
+    this.#client = client
+    this.#sessionID = sessionID
+    this.#settings = settings
+  }
+
+  /** The id of the message under which a prompt of the host is sent. */
+  idOf({ promptId }: Prompt): string {
+    const messageID = messageIdOf(this.#sessionID, promptId)
+    this.#known.add(messageID)
+    return messageID
+  }
+
+  /**
+   * Whether OpenCode has stored this message. It refuses to return a prompt with an output schema, but has it.
+   */
+  async isStored(messageID: string): Promise<boolean> {
+    const { response } = await this.#client.session.message({ sessionID: this.#sessionID, messageID })
+    return response !== undefined && response.status !== 404
+  }
+
+  /** OpenCode reads the conversation anew for each prompt, so it knows messages from other programs. */
+  async saidElsewhere(): Promise<'nothing' | 'known'> {
+    const { data } = await this.#client.session.messages({ sessionID: this.#sessionID, limit: 1 })
+    const last = data?.at(-1)?.info
+    const id = last?.role === 'assistant' ? last.parentID : last?.id
+    if (id === undefined || this.#known.has(id)) return 'nothing'
+    this.#known.add(id)
+    return 'known'
+  }
+
+  /** Asks the model to continue with the last prompt. */
+  async askAgain(): Promise<void> {
+    const messageID = newMessageId()
+    this.#known.add(messageID)
+    await this.prompt(messageID, [{ type: 'text', text: askAgain }])
+  }
+
+  /** Resolves when OpenCode has accepted the prompt. */
+  async prompt(messageID: string, parts: readonly NativePromptPart[]): Promise<void> {
+    const { model, promptParams, options } = this.#settings
+    const { appendSystemPrompt, outputSchema } = options
+    await this.#client.session.promptAsync(
+      {
+        sessionID: this.#sessionID,
+        messageID,
+        parts: [...parts],
+        ...(model && { model }),
+        ...promptParams,
+        ...(appendSystemPrompt !== undefined && { system: appendSystemPrompt }),
+        ...(outputSchema && { format: { type: 'json_schema', schema: outputSchema } }),
+      },
+      thrown,
+    )
+  }
+
+  /** Resolves when the turn of the command is over. `lastModel` is the model that answered last, or the default. */
+  async command(messageID: string, command: NativeCommand, lastModel: string): Promise<void> {
+    const sessionID = this.#sessionID
+    const { model, promptParams } = this.#settings
+    const { name, arguments: words, files } = command
+    if (name === 'compact') {
+      const compacting = { sessionID, ...(model ?? nativeModel(lastModel)), auto: false }
+      return void (await this.#client.session.summarize(compacting, thrown))
+    }
+    await this.#client.session.command(
+      {
+        sessionID,
+        messageID,
+        command: name,
+        arguments: words,
+        ...(model && { model: `${model.providerID}/${model.modelID}` }),
+        ...promptParams,
+        parts: files.filter((part) => part.type === 'file'),
+      },
+      thrown,
+    )
   }
 }

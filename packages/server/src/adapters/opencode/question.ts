@@ -1,21 +1,15 @@
-import type { OpencodeClient } from '@opencode-ai/sdk/v2/client'
 import type { Question } from '@parley/protocol'
-import type { Person } from '../../core/agent-adapter.ts'
-import type { AnnouncedCalls } from './announced-calls.ts'
 import type { NativeQuestion, NativeQuestionRequest } from './native.ts'
+import type { PermissionContext } from './permission.ts'
 import { callKey } from './translate-state.ts'
 
-export type QuestionContext = {
-  readonly person: Person
-  readonly client: OpencodeClient
-  readonly calls: AnnouncedCalls
-  hasTurn(): boolean
-  isOver(): boolean
-  problem(doing: string, error: unknown): void
-}
+export type QuestionContext = Pick<
+  PermissionContext,
+  'person' | 'client' | 'recordedCall' | 'hasTurn' | 'isOver' | 'problem'
+>
 
 /** Passes OpenCode's questions to the person and the answers back. */
-export class QuestionDesk {
+export class QuestionRequests {
   readonly #context: QuestionContext
   readonly #withdrawals = new Map<string, AbortController>()
   /** Answers that were sent, in case one did not arrive. */
@@ -26,14 +20,14 @@ export class QuestionDesk {
   }
 
   async ask(native: NativeQuestionRequest): Promise<void> {
-    const { calls, person, hasTurn, isOver } = this.#context
+    const { recordedCall, person, hasTurn, isOver } = this.#context
     if (this.#withdrawals.has(native.id)) return
     const answered = this.#answers.get(native.id)
     if (answered) return this.#reply(native.id, answered)
     const withdrawn = new AbortController()
     this.#withdrawals.set(native.id, withdrawn)
     if (!hasTurn()) return this.#reject(native.id)
-    const call = native.tool && (await calls.wait(callKey(native.tool)))
+    const call = native.tool && (await recordedCall(callKey(native.tool)))
     const isOpen = () => this.#withdrawals.get(native.id) === withdrawn
     if (!isOpen()) return
     const { toolCallId, parentToolCallId } = call ?? {}

@@ -6,7 +6,7 @@ import { opencodeEnvironment, opencodeProgram } from '../../testing/opencode-env
 import { connectInput } from '../../testing/read-connection.ts'
 import { bash, done, OpenCodeUnderTest } from './opencode-under-test.ts'
 import { OpenCodeServer } from './server.ts'
-import { oldestVersion, tooOld } from './version.ts'
+import { oldestVersion, tooOld } from './server-info.ts'
 
 /** A program that cannot be relied on to ask is not used. */
 

@@ -1,7 +1,6 @@
 import { createOpencodeClient } from '@opencode-ai/sdk/v2/client'
 import { beforeEach, expect, it, vi } from 'vitest'
 import type { PermissionAnswer } from '../../core/agent-adapter.ts'
-import { AnnouncedCalls } from './announced-calls.ts'
 import { Requests } from './requests.ts'
 
 /** The answers that OpenCode received, by the paths of its server. */
@@ -30,9 +29,7 @@ beforeEach(() => {
     person: { forbids: () => false, permit: async () => answer, answer: async () => cancelled },
     session: { cwd: '/somewhere', settings: {} },
     client,
-    calls: new AnnouncedCalls(),
-    agentIn: () => undefined,
-    agent: () => undefined,
+    agents: [],
     denied: () => undefined,
     endTurn: () => undefined,
     hasTurn: () => true,
@@ -40,8 +37,8 @@ beforeEach(() => {
       leftOpen += Number(stopping)
       return stopping
     },
-    problem: (doing, error) => {
-      throw new Error(`${doing}: ${error}`)
+    problem: (what, error) => {
+      throw new Error(`${what}: ${error}`)
     },
   })
 })

@@ -1,15 +1,33 @@
 import type { NativePermission, NativeQuestionRequest } from './native.ts'
-import { type DeskContext, PermissionDesk } from './permission.ts'
-import { QuestionDesk } from './question.ts'
+import { type PermissionContext, PermissionRequests, type RecordedCall } from './permission.ts'
+import { QuestionRequests } from './question.ts'
+import type { NativeAgent } from './rules.ts'
+
+export type RequestContext = Omit<PermissionContext, 'recordedCall' | 'agent' | 'agentIn'> & {
+  /** All agents of OpenCode. */
+  readonly agents: readonly NativeAgent[]
+}
 
 /** All requests of OpenCode to a person. */
 export class Requests {
-  readonly #permissions: PermissionDesk
-  readonly #questions: QuestionDesk
+  readonly #permissions: PermissionRequests
+  readonly #questions: QuestionRequests
+  /** The calls that the host has recorded, by OpenCode's own keys: a request must not precede its call. */
+  readonly #calls = new Map<string, PromiseWithResolvers<RecordedCall | undefined>>()
 
-  constructor(context: DeskContext) {
-    this.#permissions = new PermissionDesk(context)
-    this.#questions = new QuestionDesk(context)
+  /** The name of the agent that works in each session. */
+  readonly #agents = new Map<string, string>()
+
+  constructor({ agents, ...context }: RequestContext) {
+    const agent = (name: string) => agents.find((one) => one.name === name)
+    const whole = {
+      ...context,
+      recordedCall: (key: string) => this.#call(key).promise,
+      agent,
+      agentIn: (sessionID: string) => agent(this.#agents.get(sessionID) ?? ''),
+    }
+    this.#permissions = new PermissionRequests(whole)
+    this.#questions = new QuestionRequests(whole)
   }
 
   /** Takes an event; most do not concern requests. */
@@ -22,10 +40,24 @@ export class Requests {
         return this.#permissions.settle(requestId)
       case 'question.asked':
         return void this.#questions.ask(properties as NativeQuestionRequest)
+      case 'session.created': {
+        const { id, agent = '' } = properties.info as { id: string; agent?: string }
+        return this.useAgent(id, agent)
+      }
       case 'question.replied':
       case 'question.rejected':
         return this.#questions.settle(requestId)
     }
+  }
+
+  /** The agent that works in a session from now on. Its rules decide what may run without asking. */
+  useAgent(sessionID: string, name: string): void {
+    this.#agents.set(sessionID, name)
+  }
+
+  /** The host has recorded a call. Requests about it may follow. */
+  callRecorded(key: string, call: RecordedCall): void {
+    this.#call(key).resolve(call)
   }
 
   /** Takes the requests that wait in OpenCode now, after events were missed. */
@@ -41,6 +73,19 @@ export class Requests {
 
   /** Another turn begins. */
   async clear(): Promise<void> {
+    this.end()
     await Promise.all([this.#permissions.clear(), this.#questions.clear()])
+  }
+
+  /** No more calls will be recorded: requests no longer wait for theirs. */
+  end(): void {
+    for (const call of this.#calls.values()) call.resolve(undefined)
+    this.#calls.clear()
+  }
+
+  #call(key: string): PromiseWithResolvers<RecordedCall | undefined> {
+    const call = this.#calls.get(key) ?? Promise.withResolvers<RecordedCall | undefined>()
+    this.#calls.set(key, call)
+    return call
   }
 }

@@ -2,8 +2,8 @@ import type { OpencodeClient } from '@opencode-ai/sdk/v2/client'
 import type { RewindPreview } from '@parley/protocol'
 import type { AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
 import { type RewindKeeper, type RewindRequest, rewindTurn } from '../rewind.ts'
+import { errorText } from './native.ts'
 import { messageIdOf } from './prompt.ts'
-import { wordsOf } from './words-of.ts'
 
 const notes = ['Files that git ignores are not restored.', 'The conversation stays as it is.']
 
@@ -28,7 +28,7 @@ export function rewind(
     if (files.length === 0) return files
     await keeper.rewind(session, { promptId, files }, () =>
       revert(client, sessionID, index).catch((error) => {
-        throw new Error(wordsOf(error))
+        throw new Error(errorText(error))
       }),
     )
     return files
@@ -44,7 +44,7 @@ async function changesSince(
   promptId: string,
 ): Promise<{ index: number; files: string[] }> {
   const { data: messages } = await client.session.messages({ sessionID }, thrown).catch((error) => {
-    throw new Error(wordsOf(error))
+    throw new Error(errorText(error))
   })
   const index = messages.findIndex(({ info }) => info.id === messageIdOf(sessionID, promptId))
   if (index === -1) throw new Error('OpenCode does not know that prompt.')

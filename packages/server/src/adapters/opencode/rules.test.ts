@@ -4,7 +4,7 @@ import {
   isHarmless,
   type NativeAgent,
   type NativeRule,
-  ownVerdict,
+  ownDecision,
   sessionRules,
   unaskedBy,
   unaskedTools,
@@ -58,16 +58,16 @@ it('recognises rules that are in place already', () => {
 
 it('determines what OpenCode itself would decide', () => {
   const own = agent(free, rule('read', '*', 'allow'), rule('read', '*.env', 'ask'), everything)
-  const verdict = (permission: string, ...patterns: string[]) => ownVerdict(own, { permission, patterns })
+  const verdict = (permission: string, ...patterns: string[]) => ownDecision(own, { permission, patterns })
   expect(verdict('read', 'src/a.ts')).toBe('allow')
   expect(verdict('read', 'src/.env')).toBe('ask')
   expect(verdict('read', 'src/a.ts', '.env')).toBe('ask')
   expect(verdict('glob', '*.ts')).toBe('allow')
-  expect(ownVerdict(undefined, { permission: 'read', patterns: ['a'] })).toBe('ask')
+  expect(ownDecision(undefined, { permission: 'read', patterns: ['a'] })).toBe('ask')
   const refused = agent(free, rule('bash', 'git *', 'deny'))
-  expect(ownVerdict(refused, { permission: 'bash', patterns: ['git push'] })).toBe('deny')
-  expect(ownVerdict(refused, { permission: 'bash', patterns: ['git'] })).toBe('deny')
-  expect(ownVerdict(refused, { permission: 'bash', patterns: ['github'] })).toBe('allow')
+  expect(ownDecision(refused, { permission: 'bash', patterns: ['git push'] })).toBe('deny')
+  expect(ownDecision(refused, { permission: 'bash', patterns: ['git'] })).toBe('deny')
+  expect(ownDecision(refused, { permission: 'bash', patterns: ['github'] })).toBe('allow')
 })
 
 it('determines what a subagent would do without asking', () => {

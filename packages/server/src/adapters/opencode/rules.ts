@@ -65,20 +65,20 @@ function permissionOf(tool: string): string {
 
 /** Whether a session already has these rules as its last ones. */
 export function endsWith(rules: readonly NativeRule[], last: readonly NativeRule[]): boolean {
-  const wordsOf = (list: readonly NativeRule[]) =>
+  const textOf = (list: readonly NativeRule[]) =>
     JSON.stringify(list.map(({ permission, pattern, action }) => [permission, pattern, action]))
-  return wordsOf(rules.slice(-last.length)) === wordsOf(last)
+  return textOf(rules.slice(-last.length)) === textOf(last)
 }
 
 /** What OpenCode itself would decide, by the rules of the agent without ours. */
-export function ownVerdict(
+export function ownDecision(
   agent: NativeAgent | undefined,
   { permission, patterns }: { readonly permission: string; readonly patterns: readonly string[] },
 ): 'allow' | 'ask' | 'deny' {
   const rules = (agent?.permission ?? []).filter((rule) => !isBaseline(rule) || rule.action !== 'ask')
-  const verdicts = patterns.map((pattern) => evaluate(rules, permission, pattern))
-  if (verdicts.includes('deny')) return 'deny'
-  return verdicts.includes('ask') ? 'ask' : 'allow'
+  const decisions = patterns.map((pattern) => evaluate(rules, permission, pattern))
+  if (decisions.includes('deny')) return 'deny'
+  return decisions.includes('ask') ? 'ask' : 'allow'
 }
 
 /**

@@ -1,19 +1,20 @@
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { createOpencodeClient, type OpencodeClient } from '@opencode-ai/sdk/v2/client'
 import { ParleyError } from '@parley/protocol'
 import { AgentProcess } from '../child-process.ts'
+import { markVariable } from '../leftovers.ts'
 import { unlessAborted } from '../within.ts'
-import { oldestVersion } from './version.ts'
-import { watchOver } from './watch-over.ts'
-import { wordsOf } from './words-of.ts'
+import { errorText } from './native.ts'
+import { oldestVersion } from './server-info.ts'
 
 /** How long a server may take to exit when asked to: most exit at once, some never. */
 const termGraceMs = 1_500
 /** How long a server may take to respond to a liveness check. */
-const aliveMs = 10_000
-const longestLine = 10_000
+const healthMs = 10_000
+const maxLineLength = 10_000
 const listening = /^opencode server listening on (http:\/\/\S+)/
 
 export type ServerStart = {
@@ -29,8 +30,8 @@ export class OpenCodeServer {
   #pid: number | undefined
   #url = ''
   #ended: Promise<void> | undefined
-  #doubting = false
-  #stopWatch: () => void = () => undefined
+  #checking = false
+  #stopWatchdog: () => void = () => undefined
 
   /** Resolves when the server listens. If it does not get there, rejects and leaves no process behind. */
   async start({ program, env }: ServerStart): Promise<void> {
@@ -46,7 +47,7 @@ export class OpenCodeServer {
     child.stdin.on('error', () => undefined)
     child.once('exit', () => this.#leave())
     this.#pid = child.pid
-    if (child.pid !== undefined) this.#stopWatch = watchOver(child.pid, this.#process.mark)
+    if (child.pid !== undefined) this.#stopWatchdog = startWatchdog(child.pid, this.#process.mark)
     try {
       this.#url = await new Promise<string>((resolve, reject) => {
         child.once('error', (error) => reject(error))
@@ -86,24 +87,24 @@ export class OpenCodeServer {
   }
 
   /** True during a liveness check or while the server is being ended: new sessions must not use it. */
-  get doubted(): boolean {
-    return this.#doubting || this.#ended !== undefined
+  get isUncertain(): boolean {
+    return this.#checking || this.#ended !== undefined
   }
 
   /** Starts a liveness check. A server that does not respond is ended for all its sessions. */
-  doubt(): void {
-    if (this.#doubting || !this.alive) return
-    this.#doubting = true
-    void this.lives().then((lives) => {
-      this.#doubting = false
-      if (!lives) return this.end()
+  checkAlive(): void {
+    if (this.#checking || !this.alive) return
+    this.#checking = true
+    void this.responds().then((responds) => {
+      this.#checking = false
+      if (!responds) return this.end()
     })
   }
 
-  /** Asks the server. Its process may have died without our noticing so far. */
-  async lives(): Promise<boolean> {
+  /** Asks the server: its process may have died unnoticed. */
+  async responds(): Promise<boolean> {
     try {
-      await this.client().global.health({ throwOnError: true, signal: AbortSignal.timeout(aliveMs) })
+      await this.client().global.health({ throwOnError: true, signal: AbortSignal.timeout(healthMs) })
       return true
     } catch {
       return false
@@ -127,7 +128,7 @@ export class OpenCodeServer {
   }
 
   #leave(): void {
-    this.#stopWatch()
+    this.#stopWatchdog()
     this.#process.killAll()
     this.#gone.resolve()
   }
@@ -135,7 +136,7 @@ export class OpenCodeServer {
   #cannotStart(program: string, error: unknown): ParleyError {
     const { exitCode, stderrTail } = this.lastWords()
     const code = exitCode === undefined || exitCode === null ? '' : ` (exit code ${exitCode})`
-    const message = `${program} did not start as a server of OpenCode: ${wordsOf(error)}${code}. Is it OpenCode ${oldestVersion} or later? See "parley doctor".`
+    const message = `${program} did not start as a server of OpenCode: ${errorText(error)}${code}. Is it OpenCode ${oldestVersion} or later? See "parley doctor".`
     return new ParleyError('agent_failed', message, {
       details: { ...(stderrTail !== undefined && { stderrTail }) },
       cause: error,
@@ -164,7 +165,7 @@ function readLines(stream: NodeJS.ReadableStream, take: (line: string) => void):
   stream.setEncoding('utf8')
   stream.on('data', (text: string) => {
     const lines = (rest + text).split('\n')
-    rest = (lines.pop() ?? '').slice(0, longestLine)
+    rest = (lines.pop() ?? '').slice(0, maxLineLength)
     for (const line of lines) take(line.trim())
   })
 }
@@ -190,7 +191,7 @@ export class ServerPool {
     try {
       await unlessAborted(shared.ready, signal, 'Cancelled while OpenCode was started.')
     } catch (error) {
-      shared.server.doubt()
+      shared.server.checkAlive()
       await release()
       throw error
     }
@@ -199,7 +200,7 @@ export class ServerPool {
 
   #shared(key: string, start: () => ServerStart): Shared {
     const known = this.#servers.get(key)
-    if (known && !known.server.doubted) return known
+    if (known && !known.server.isUncertain) return known
     const given = start()
     const server = new OpenCodeServer()
     const shared = { server, ready: server.start(given), users: 0 }
@@ -219,4 +220,34 @@ export class ServerPool {
   #forget(key: string, shared: Shared): void {
     if (this.#servers.get(key) === shared) this.#servers.delete(key)
   }
+}
+
+/**
+ * Reads stdin until all writers have closed it. Then this process has ended, in whatever way, and the script ends the
+ * server.
+ */
+const watchdogScript = `
+while read -r _; do :; done
+kill -TERM "-$1" 2>/dev/null
+sleep 1
+kill -KILL "-$1" 2>/dev/null
+for file in /proc/[0-9]*/environ; do
+  if grep -qs "${markVariable}=$2" "$file"; then
+    pid=\${file#/proc/}
+    kill -KILL "\${pid%/environ}" 2>/dev/null
+  fi
+done
+`
+
+/** Starts a process that ends the server when this process ends. The returned function stops it. */
+export function startWatchdog(pid: number, mark: string): () => void {
+  const watchdog = spawn('/bin/sh', ['-c', watchdogScript, 'sh', String(pid), mark], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+    env: { PATH: process.env.PATH ?? '/usr/bin:/bin' },
+  })
+  watchdog.on('error', () => undefined)
+  watchdog.stdin.on('error', () => undefined)
+  watchdog.unref()
+  return () => watchdog.kill('SIGKILL')
 }

@@ -1,13 +1,18 @@
 import {
+  type Billing,
   type EnvironmentVariables,
   isRecord,
   type McpServer,
   type McpServers,
   ParleyError,
+  type PermissionMode,
   type SessionOptions,
+  type SessionSettings,
 } from '@parley/protocol'
+import type { AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
 import { environmentKey } from '../environment.ts'
-import { baseline } from './rules.ts'
+import { baseline, type NativeAgent } from './rules.ts'
+import { billingOfModel, connectedOutput, planAgent, type ServerInfo } from './server-info.ts'
 
 /** The session options that this adapter supports. All take effect with the next prompt. */
 export const honouredOptions = [
@@ -94,4 +99,118 @@ export function nativeModel(model: string): NativeModel | undefined {
   const slash = model.indexOf('/')
   if (slash < 1 || slash === model.length - 1) return undefined
   return { providerID: model.slice(0, slash), modelID: model.slice(slash + 1) }
+}
+
+/** The plan agent in plan mode, otherwise the person's default, which OpenCode lists first. */
+export function agentFor(
+  { agents }: Pick<ServerInfo, 'agents'>,
+  mode: PermissionMode | undefined,
+): NativeAgent | undefined {
+  const plan = mode === 'plan' ? agents.find(({ name }) => name === planAgent) : undefined
+  return plan ?? agents.find((agent) => agent.mode !== 'subagent' && !agent.hidden)
+}
+
+/** The settings of a session as OpenCode applies them. Reports them to the host. */
+export class EffectiveSettings {
+  readonly #info: ServerInfo
+  readonly #put: (output: AgentOutput) => void
+  #requested: SessionSettings
+  /** A mode that takes effect with the next turn. */
+  #nextMode: PermissionMode | undefined
+  /** The billing as last reported. */
+  #billing: Billing | undefined
+
+  constructor(info: ServerInfo, requested: SessionSettings, put: (output: AgentOutput) => void) {
+    this.#info = info
+    this.#requested = requested
+    this.#put = put
+  }
+
+  get #mode(): PermissionMode {
+    return this.#requested.mode ?? 'ask'
+  }
+
+  /** The agent for the requested mode. */
+  get agent(): NativeAgent | undefined {
+    return agentFor(this.#info, this.#mode)
+  }
+
+  /** The effective options: without an effort that the model does not have. */
+  get options(): SessionOptions {
+    const { options = {} } = this.#requested
+    if (this.#missingEffort === undefined) return options
+    const { effort: _, ...others } = options
+    return others
+  }
+
+  get #missingEffort(): string | undefined {
+    const { model = this.#info.defaultModel ?? '', options } = this.#requested
+    const effort = options?.effort
+    return effort === undefined || this.#info.efforts[model]?.includes(effort) ? undefined : effort
+  }
+
+  /** The requested model. Throws a ParleyError if its name is not one of OpenCode. */
+  get model(): NativeModel | undefined {
+    const { model } = this.#requested
+    if (model === undefined) return undefined
+    const native = nativeModel(model)
+    if (native) return native
+    const example = this.#info.models[0]?.id ?? 'provider/model'
+    const message = `OpenCode names its models with their providers, such as ${example}; "${model}" is not such a name.`
+    throw new ParleyError('validation_error', message)
+  }
+
+  /** The parameters of a prompt or command that select the agent and the effort. */
+  get promptParams(): { agent?: string; variant?: string } {
+    const { effort } = this.options
+    return {
+      ...(this.#mode === 'plan' && this.agent?.name === planAgent && { agent: planAgent }),
+      ...(effort !== undefined && { variant: effort }),
+    }
+  }
+
+  /** Reports the connection and the settings it starts with. */
+  reportConnected(agentSessionId: string, input: ConnectInput): void {
+    this.#billing = billingOfModel(this.#info, this.#requested.model)
+    this.#put(connectedOutput(this.#info, agentSessionId, input))
+    this.#reportConfigured(this.#mode)
+    const { unasked } = this.#info
+    if (unasked.length === 0) return
+    const text = `OpenCode would run these tools without asking, so the model does not get them: ${unasked.join(', ')}`
+    this.#put({ type: 'agent.noticed', level: 'info', code: 'tools-left-out', text })
+  }
+
+  /** The host keeps the mode, except for plan mode. Other settings take effect with the next prompt. */
+  configure(settings: SessionSettings, hasTurn: boolean): void {
+    const before = this.agent
+    this.#requested = { ...this.#requested, ...settings }
+    const waits = hasTurn && this.agent !== before
+    this.#nextMode = waits ? this.#mode : undefined
+    this.#reportConfigured(waits ? undefined : this.#mode)
+    this.#reportBilling(settings.model)
+  }
+
+  /** A turn begins with the agent of the requested mode. */
+  beginTurn(): void {
+    if (this.#nextMode) this.#reportConfigured(this.#nextMode)
+    this.#nextMode = undefined
+  }
+
+  #reportConfigured(mode: PermissionMode | undefined): void {
+    const requestedAny = this.#requested.options !== undefined
+    const effective = { ...(mode && { mode }), ...(requestedAny && { options: this.options }) }
+    this.#put({ type: 'session.configured', effective })
+    const effort = this.#missingEffort
+    if (effort === undefined) return
+    const text = `The model has no effort "${effort}": it is left out.`
+    this.#put({ type: 'agent.noticed', level: 'warning', code: 'no-effort', text })
+  }
+
+  /** Providers are billed differently, and another model may belong to another provider. */
+  #reportBilling(model: string | undefined): void {
+    const billing = billingOfModel(this.#info, model)
+    if (billing === undefined || billing === this.#billing) return
+    this.#billing = billing
+    this.#put({ type: 'agent.connected', billing })
+  }
 }

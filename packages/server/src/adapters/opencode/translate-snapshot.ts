@@ -1,18 +1,13 @@
 import type { NativeMessage, NativePart, NativeStatus, NativeTodo } from './native.ts'
 import { translate } from './translate.ts'
-import { translateBlock, withGap } from './translate-block.ts'
 import { nothing, type TranslateState, type Translation } from './translate-state.ts'
+import { translateBlock } from './translate-stream.ts'
 
 /** What OpenCode has stored of a session. */
 export type SessionSnapshot = {
   readonly sessionID: string
   readonly messages: readonly { readonly info: NativeMessage; readonly parts: readonly NativePart[] }[]
   readonly todos: readonly NativeTodo[]
-}
-
-/** The event stream broke off: from now on, deltas of open blocks are ignored. */
-export function afterGap(state: TranslateState): TranslateState {
-  return withGap(state)
 }
 
 /**

@@ -1,6 +1,5 @@
-import type { ToolContent, ToolOutcome } from '@parley/protocol'
-import { diffOfFile } from './diffs-in-metadata.ts'
-import type { NativeMetadata, NativeTool } from './native.ts'
+import type { Diff, ToolContent, ToolOutcome } from '@parley/protocol'
+import type { NativeChangedFile, NativeMetadata, NativeTool } from './native.ts'
 import type { Call } from './translate-state.ts'
 
 type About = Pick<Call, 'denied' | 'patch'> & { readonly interrupting: boolean }
@@ -87,4 +86,24 @@ function attachment({ mime, url, filename }: { mime: string; url: string; filena
 
 function text(words: string): ToolContent[] {
   return words === '' ? [] : [{ type: 'text', text: words }]
+}
+
+/**
+ * The changes in the metadata of a request. A patch of several files lists each in `files`; `diff` has all in one
+ * text.
+ */
+export function diffsIn(metadata: NativeMetadata): { diffs?: Diff[] } {
+  const { files, diff, filepath } = metadata
+  if (Array.isArray(files) && files.length > 0) return { diffs: files.map(diffOfFile) }
+  if (typeof diff !== 'string' || typeof filepath !== 'string') return {}
+  return { diffs: [{ path: filepath, patch: diff }] }
+}
+
+export function diffOfFile({ filePath = '', movePath, type, patch }: NativeChangedFile): Diff {
+  return {
+    path: movePath ?? filePath,
+    ...(movePath !== undefined && { movedFrom: filePath }),
+    ...(type === 'delete' && { after: null }),
+    ...(patch !== undefined && { patch }),
+  }
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import { outputsOf } from '../../testing/replaying.ts'
-import { describeTool } from './describe-tool.ts'
+import { describeCall } from './describe-call.ts'
 import { allOutputs, beginning, readFixture, step } from './fixtures-under-test.ts'
 import { translate } from './translate.ts'
 import { initialState, type TranslateState, withSteering, withTurn } from './translate-state.ts'
@@ -79,7 +79,7 @@ it.each([
 ] as const)('describes what a patch does to files: %j', (patch, kind, title, paths) => {
   const patchText = `*** Begin Patch\n${patch}\n*** End Patch`
   const locations = paths.map((path) => ({ path }))
-  expect(describeTool('apply_patch', { patchText })).toEqual({ kind, title, locations })
+  expect(describeCall('apply_patch', { patchText })).toEqual({ kind, title, locations })
 })
 
 it('shows changes of files as diffs, also for a file that was overwritten', () => {

@@ -1,7 +1,6 @@
 import { isRecord, messageOf } from '@parley/protocol'
 import { ignored, ignoredFrames, type NativeType } from './native.ts'
-import { translateDelta } from './translate-block.ts'
-import { forgetMessage, removePart, translateMessage } from './translate-message.ts'
+import { forgetMessage, removePart, translateMessage, translatePart } from './translate-message.ts'
 import {
   endCompaction,
   followSession,
@@ -13,8 +12,8 @@ import {
   tellOfDeletion,
   updatePlan,
 } from './translate-notice.ts'
-import { translatePart } from './translate-part.ts'
 import { nothing, type TranslateState, type Translation } from './translate-state.ts'
+import { translateDelta } from './translate-stream.ts'
 import { becomeIdle, followStatus, takeError } from './translate-turn.ts'
 
 /**

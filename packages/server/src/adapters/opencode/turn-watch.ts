@@ -1,18 +1,29 @@
 import type { OpencodeClient } from '@opencode-ai/sdk/v2/client'
-import { catchUp, type Now } from './catch-up.ts'
+import type { NativePermission, NativeQuestionRequest } from './native.ts'
+import { reconcile, reconcileStatus } from './translate-snapshot.ts'
+import type { TranslateState, Translation } from './translate-state.ts'
 import { failToBegin } from './translate-turn.ts'
 
 /** How long after an error, or after a gap, a prompt may still be started. */
-const takeUpMs = 1_000
+const startMs = 1_000
 /** How often and at what interval missed events are requested. */
-const mostAttempts = 25
-const againMs = 200
+const maxAttempts = 25
+const retryMs = 200
+const thrown = { throwOnError: true } as const
 
 export type WatchContext = {
   readonly client: OpencodeClient
-  readonly now: Now
+  state(): TranslateState
+  give(translation: Translation): Promise<void>
+  /** Takes the requests that wait for an answer now. */
+  reconcileRequests(
+    permissions: readonly NativePermission[],
+    questions: readonly NativeQuestionRequest[],
+  ): void
+  /** Whether the connection is over. */
   isOver(): boolean
-  problem(doing: string, error: unknown): void
+  /** Reports that OpenCode did not do something. */
+  problem(what: string, error: unknown): void
 }
 
 /**
@@ -23,8 +34,8 @@ export class TurnWatch {
   readonly #context: WatchContext
   readonly #timers = new Set<NodeJS.Timeout>()
   #round = 0
-  /** The turn that may never start. */
-  #doubted: number | undefined
+  /** The last turn for which `expectStart` was called. */
+  #expected: number | undefined
 
   constructor(context: WatchContext) {
     this.#context = context
@@ -43,34 +54,35 @@ export class TurnWatch {
     return this.#round
   }
 
-  /** OpenCode may have dropped a prompt without a message. If it does not start it soon, it never will. */
-  doubt(): void {
-    const { turn } = this.#context.now.state()
-    if (!turn || turn.begun || this.#doubted === this.#round) return
-    this.#doubted = this.#round
+  /** OpenCode may have dropped the prompt without a message. If it does not start it soon, it never will. */
+  expectStart(): void {
+    const { turn } = this.#context.state()
+    if (!turn || turn.begun || this.#expected === this.#round) return
+    this.#expected = this.#round
     this.#later(() => {
-      if (!this.#context.now.state().turn?.begun) void this.catchUp(true)
+      if (!this.#context.state().turn?.begun) void this.catchUp(true)
     })
   }
 
   /** An error before the start of the work: if the work does not start, the error is the reason. */
-  awaitTakingUp(): void {
-    const { turn } = this.#context.now.state()
+  expectStartAfterError(): void {
+    const { state, give } = this.#context
+    const { turn } = state()
     if (!turn?.error || turn.begun) return
-    this.#later(() => void this.#context.now.give(failToBegin(this.#context.now.state())))
+    this.#later(() => void give(failToBegin(state())))
   }
 
-  /** `certain`: the turn that is open now will not start any more, if it has not. */
+  /** Recovers missed events. `certain`: the turn that is open now will not start any more, if it has not. */
   async catchUp(certain = false): Promise<void> {
-    const { client, now, isOver, problem } = this.#context
+    const { isOver, problem } = this.#context
     const round = this.#round
     for (let count = 1; !isOver(); count++) {
       if (certain && round !== this.#round) return
       try {
-        return await catchUp(client, now, certain)
+        return await catchUp(this.#context, certain)
       } catch (error) {
-        if (count === mostAttempts) return problem('say what was missed', error)
-        await new Promise((resolve) => setTimeout(resolve, againMs))
+        if (count === maxAttempts) return problem('say what was missed', error)
+        await new Promise((resolve) => setTimeout(resolve, retryMs))
       }
     }
   }
@@ -78,8 +90,76 @@ export class TurnWatch {
   #later(act: () => void): void {
     const timer = setTimeout(() => {
       this.#timers.delete(timer)
-      if (!this.#context.isOver() && this.#context.now.state().turn) act()
-    }, takeUpMs)
+      if (!this.#context.isOver() && this.#context.state().turn) act()
+    }, startMs)
     this.#timers.add(timer.unref())
+  }
+}
+
+/**
+ * Recovers what was missed while the event stream was broken, from what OpenCode has stored. Call it once the stream
+ * runs again: later events come with the stream, and nothing is reported twice.
+ * If OpenCode is idle, a turn that had started before is over. The messages are then read once more, so that none is
+ * missing. `certain`: a turn that has not started will not start. If the turn has started meanwhile, or another one
+ * has, the stream reports the rest.
+ */
+async function catchUp(context: WatchContext, certain: boolean): Promise<void> {
+  const { client, state, give, reconcileRequests } = context
+  const { turn: atFirst } = state()
+  await readMessages(context)
+  const { data: statuses } = await client.session.status({}, thrown)
+  const { root, turn } = state()
+  const isOver = statuses[root] === undefined && (certain || turn?.begun || turn?.answer)
+  if (isOver) await readMessages(context)
+  const [permissions, questions] = await Promise.all([
+    client.permission.list({}, thrown),
+    client.question.list({}, thrown),
+  ])
+  const after = state()
+  if (after.turn?.at !== atFirst?.at || (certain && after.turn?.begun)) return
+  const isOurs = ({ sessionID }: { sessionID: string }) => sessionID in after.sessions
+  reconcileRequests(permissions.data.filter(isOurs), questions.data.filter(isOurs))
+  const status = isOver ? ({ type: 'idle' } as const) : statuses[root]
+  if (status) await give(reconcileStatus(after, status))
+}
+
+/** Reads the messages of the conversation and of every subagent that appears in it. */
+async function readMessages({ client, state, give }: WatchContext): Promise<void> {
+  const seen = new Set<string>()
+  for (;;) {
+    const sessionID = Object.keys(state().sessions).find((id) => !seen.has(id))
+    if (sessionID === undefined) return
+    seen.add(sessionID)
+    const since = state().turn?.at ?? Number.POSITIVE_INFINITY
+    const [messages, todos] = await Promise.all([
+      messagesSince(client, sessionID, since),
+      client.session.todo({ sessionID }, thrown),
+    ])
+    await give(reconcile(state(), { sessionID, messages, todos: todos.data }))
+  }
+}
+
+const pageSize = 20
+type Messages = NonNullable<Awaited<ReturnType<OpencodeClient['session']['messages']>>['data']>
+
+/**
+ * Reads from the newest message back, page by page. OpenCode cannot return a prompt with an output schema: it refuses
+ * every page that contains one. The messages are then read one by one, up to that prompt.
+ */
+async function messagesSince(client: OpencodeClient, sessionID: string, since: number): Promise<Messages> {
+  const found: Messages = []
+  let limit = pageSize
+  let before: string | undefined
+  for (;;) {
+    const page = { sessionID, limit, ...(before !== undefined && { before }) }
+    const { data, error, response } = await client.session.messages(page)
+    if (!data && response?.status === 400 && limit > 1) limit = 1
+    else if (!data && response?.status === 400) return found
+    else if (!data) throw error
+    else {
+      found.unshift(...data)
+      before = response.headers.get('x-next-cursor') ?? undefined
+      if (before === undefined || (data[0]?.info.time.created ?? 0) < since) return found
+    }
   }
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { diffsIn } from './diffs-in-metadata.ts'
+import { diffsIn } from './translate-tool-result.ts'
 
 it('returns each file of a patch separately', () => {
   const files = [

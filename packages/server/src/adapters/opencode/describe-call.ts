@@ -1,9 +1,8 @@
 import { isAbsolute, relative } from 'node:path'
-import type { ToolKind, ToolLocation } from '@parley/protocol'
-import { isRecord } from '@parley/protocol'
+import { isRecord, type ToolKind, type ToolLocation } from '@parley/protocol'
 import { kindOfPatch, type PatchedFile, patchedFiles, pathsOfPatch } from '../patch-headers.ts'
 
-export type ToolDescription = {
+export type CallDescription = {
   readonly kind: ToolKind
   readonly title: string
   readonly locations?: ToolLocation[]
@@ -43,11 +42,11 @@ const tools: Readonly<Record<string, readonly [ToolKind, Describe]>> = {
 const titleLength = 200
 
 /** Describes a call for a person. It never uses the model's own description of the call. */
-export function describeTool(
+export function describeCall(
   name: string,
   input: unknown,
   { cwd, servers = [] }: { cwd?: string | undefined; servers?: readonly string[] } = {},
-): ToolDescription {
+): CallDescription {
   const fields = isRecord(input) ? input : {}
   const known = Object.hasOwn(tools, name) ? tools[name] : undefined
   const patched = name === 'apply_patch' ? filesOf(fields) : undefined

@@ -1,13 +1,11 @@
 import type { OpencodeClient, Provider } from '@opencode-ai/sdk/v2/client'
 import { type AgentCommand, type AgentModel, type Billing, ParleyError } from '@parley/protocol'
 import type { AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
-import { billingOf } from './billing.ts'
+import { errorText } from './native.ts'
 import { type NativeAgent, unaskedTools } from './rules.ts'
-import { type Advice, oldestVersion, tooOld } from './version.ts'
-import { wordsOf } from './words-of.ts'
 
-/** What a server reports about itself, for one folder. */
-export type Introduction = {
+/** What a server reports about itself for one folder. */
+export type ServerInfo = {
   readonly version: string
   readonly models: readonly AgentModel[]
   /** The efforts and the context size of every model. */
@@ -26,16 +24,16 @@ export type Introduction = {
 
 /** The agent for plan mode: OpenCode has one unless the person's settings disable it. */
 export const planAgent = 'plan'
-const mostModels = 200
+const maxModels = 200
 const descriptionLength = 200
 const compact: AgentCommand = { name: 'compact', description: 'Sum up the conversation so far' }
 
 /** Queries a server. Rejects with a ParleyError if it is not OpenCode, is too old, or has no usable model. */
-export async function introductionOf(
+export async function readServerInfo(
   client: OpencodeClient,
   model: string | undefined,
   advice: Advice,
-): Promise<Introduction> {
+): Promise<ServerInfo> {
   const version = await versionOf(client, advice)
   const refusal = tooOld(version, advice.getIt)
   if (refusal !== undefined)
@@ -58,7 +56,7 @@ export async function introductionOf(
   const isWanted = ({ id, isDefault }: AgentModel) => Number(id === chosen || isDefault === true)
   return {
     version,
-    models: all.toSorted((a, b) => isWanted(b) - isWanted(a)).slice(0, mostModels),
+    models: all.toSorted((a, b) => isWanted(b) - isWanted(a)).slice(0, maxModels),
     efforts: Object.fromEntries(all.map(({ id, efforts = [] }) => [id, efforts])),
     windows: Object.fromEntries(all.map(({ id, contextWindow = 0 }) => [id, contextWindow])),
     defaultModel: chosen ?? firstDefault(defaults),
@@ -71,15 +69,15 @@ export async function introductionOf(
   }
 }
 
-/** The output that reports the introduction to the host. */
+/** The output that reports the connection to the host. */
 export function connectedOutput(
-  introduction: Introduction,
+  info: ServerInfo,
   agentSessionId: string,
   { settings, trusted, cwd }: Pick<ConnectInput, 'settings' | 'trusted' | 'cwd'>,
 ): AgentOutput {
-  const { version, models, commands, mcpServers, defaultModel, agents, tools } = introduction
+  const { version, models, commands, mcpServers, defaultModel, agents, tools } = info
   const model = settings.model ?? defaultModel
-  const billing = billingOfModel(introduction, model)
+  const billing = billingOfModel(info, model)
   const plans = agents.some(({ name }) => name === planAgent) ? (['plan'] as const) : []
   return {
     type: 'agent.connected',
@@ -99,7 +97,7 @@ export function connectedOutput(
 
 /** A model id is the provider and the name of the model. */
 export function billingOfModel(
-  { billings, defaultModel }: Introduction,
+  { billings, defaultModel }: ServerInfo,
   model: string | undefined,
 ): Billing | undefined {
   return billings[(model ?? defaultModel ?? '').split('/', 1)[0] ?? '']
@@ -111,7 +109,7 @@ async function versionOf(client: OpencodeClient, { getIt }: Advice): Promise<str
     if (typeof data.version === 'string') return data.version
     throw new Error('it does not say its version')
   } catch (error) {
-    const message = `What answers is no server of OpenCode, or of an old one: ${wordsOf(error)}. Parley needs ${oldestVersion} or later. ${getIt}`
+    const message = `What answers is no server of OpenCode, or of an old one: ${errorText(error)}. Parley needs ${oldestVersion} or later. ${getIt}`
     throw new ParleyError('agent_failed', message, { cause: error })
   }
 }
@@ -180,4 +178,53 @@ function agentCommand(native: {
     ...(description !== undefined && { description: description.slice(0, descriptionLength) }),
     ...(hints.length > 0 && { hint: hints.join(' ') }),
   }
+}
+
+/** Cloud services, which are billed to an account of the cloud and not to the key of a provider. */
+const clouds = /^(amazon-bedrock|google-vertex|azure|sap-ai-core)/
+/** Providers that OpenCode signs in to with an account. Their source is then `custom`. */
+const subscriptions = /^(openai|github-copilot)/
+
+/** The billing of a provider's models, as far as it follows from where OpenCode found the credential. */
+export function billingOf({
+  id,
+  source,
+  key,
+  options,
+}: Omit<Provider, 'models' | 'name' | 'env'>): Billing | undefined {
+  if (clouds.test(id)) return 'cloud'
+  if (source === 'custom') return subscriptions.test(id) ? 'subscription' : undefined
+  const isKey =
+    source === 'api' || source === 'env' || (typeof options.apiKey === 'string' && options.apiKey !== '')
+  return isKey || key !== undefined ? 'api-key' : undefined
+}
+
+/** The oldest version that is known to ask before it acts, and whose events are translated here. */
+export const oldestVersion = '1.18.33'
+
+/** Advice for people. `signIn` is a command. */
+export type Advice = {
+  /** How to get a version that works. */
+  readonly getIt: string
+  readonly signIn: string
+}
+
+/** Why this version is refused; undefined if it is not. A version that cannot be parsed is refused. */
+export function tooOld(version: string, getIt: string): string | undefined {
+  const given = numbersOf(version)
+  const needed = numbersOf(oldestVersion) ?? []
+  if (given && compare(given, needed) >= 0) return undefined
+  return `OpenCode ${version} is too old: Parley needs ${oldestVersion} or later. ${getIt}`
+}
+
+/** A prerelease, such as a beta, is older than its version. */
+function numbersOf(version: string): number[] | undefined {
+  const [, major, minor, patch, before] = /^v?(\d+)\.(\d+)\.(\d+)(-)?/.exec(version) ?? []
+  if (major === undefined) return undefined
+  return [Number(major), Number(minor), Number(patch) - (before === undefined ? 0 : 0.5)]
+}
+
+function compare(a: readonly number[], b: readonly number[]): number {
+  const index = a.findIndex((number, at) => number !== b[at])
+  return index === -1 ? 0 : (a[index] ?? 0) - (b[index] ?? 0)
 }

@@ -1,9 +1,9 @@
+import { isAbsolute, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Session } from '@opencode-ai/sdk/v2/client'
 import type { PromptPart } from '@parley/protocol'
-import type { Remembered } from '../../core/agent-adapter.ts'
-import { askAgain } from '../../core/agent-adapter.ts'
+import { askAgain, type Remembered } from '../../core/agent-adapter.ts'
 import type { NativeMessage, NativePart, NativeTodo, NativeTool } from './native.ts'
-import { promptOf } from './remembered-prompt.ts'
 import { translate } from './translate.ts'
 import { reconcileStatus, tellCompaction, tellPart } from './translate-snapshot.ts'
 import {
@@ -14,7 +14,7 @@ import {
   withoutTurn,
   withTurn,
 } from './translate-state.ts'
-import { metadataOf } from './translate-tool.ts'
+import { metadataOf } from './translate-tool-call.ts'
 
 export type KeptSession = Pick<Session, 'id' | 'directory' | 'title' | 'time' | 'revert'>
 export type KeptMessage = { readonly info: NativeMessage; readonly parts: readonly NativePart[] }
@@ -170,4 +170,70 @@ function todosOf(part: NativePart): readonly NativeTodo[] | undefined {
   if (part.type !== 'tool' || part.tool !== 'todowrite' || part.state.status !== 'completed') return undefined
   const { todos } = (part satisfies NativeTool).state.input as { todos?: readonly NativeTodo[] }
   return Array.isArray(todos) ? todos : undefined
+}
+
+/** The prompt in a message, or nothing: OpenCode also adds text of its own to messages of the person. */
+export function promptOf(
+  { info, parts }: KeptMessage,
+  next: KeptMessage | undefined,
+  cwd: string,
+): PromptPart[] {
+  if (info.role !== 'user') return []
+  const said = parts.flatMap((part) => partsOf(part, cwd))
+  return said.length > 0 ? said : shellLine(parts, next)
+}
+
+/** A shell command, which the terminal program takes after a `!`: the answer contains what it ran. */
+function shellLine(parts: readonly NativePart[], next: KeptMessage | undefined): PromptPart[] {
+  const [ran, ...more] = next?.parts ?? []
+  const isAnswer = next?.info.role === 'assistant' && next.info.parentID === parts[0]?.messageID
+  if (!isAnswer || ran?.type !== 'tool' || more.length > 0) return []
+  const { command } = ran.state.input
+  return typeof command === 'string' ? [{ type: 'text', text: `!${command}` }] : []
+}
+
+function partsOf(part: NativePart, cwd: string): PromptPart[] {
+  switch (part.type) {
+    case 'text':
+      return part.synthetic || part.ignored || part.text === '' ? [] : [{ type: 'text', text: part.text }]
+    case 'file':
+      return [filePart(part, cwd)]
+    case 'compaction':
+      return part.auto ? [] : [{ type: 'command', name: 'compact' }]
+    case 'subtask':
+      return [subtask(part)]
+    default:
+      return []
+  }
+}
+
+/** A command that starts a subagent, or a subagent that was addressed by name. */
+function subtask(part: Extract<NativePart, { type: 'subtask' }>): PromptPart {
+  if (part.command !== undefined) return { type: 'command', name: part.command, arguments: part.prompt }
+  return { type: 'text', text: `@${part.agent} ${part.prompt}` }
+}
+
+const dataUrl = /^data:[^,]*;base64,([A-Za-z0-9+/]*=*)$/s
+
+function filePart(part: Extract<NativePart, { type: 'file' }>, cwd: string): PromptPart {
+  const { mime, url, filename } = part
+  const data = dataUrl.exec(url)?.[1]
+  const named = filename === undefined ? {} : { name: filename }
+  if (data !== undefined && mime.startsWith('image/'))
+    return { type: 'image', mimeType: mime, data, ...named }
+  if (data !== undefined) return { type: 'file', name: filename ?? 'file', mimeType: mime, data }
+  const path = pathIn(url, cwd)
+  if (path === undefined) return { type: 'text', text: `[file: ${url.startsWith('data:') ? filename : url}]` }
+  return { type: 'file', name: filename ?? path, mimeType: mime, path }
+}
+
+/** The path relative to the folder, if it lies inside. */
+function pathIn(url: string, cwd: string): string | undefined {
+  if (!url.startsWith('file:')) return undefined
+  try {
+    const path = relative(cwd, fileURLToPath(url.replace(/[?#].*$/, '')))
+    return path === '' || path.startsWith('..') || isAbsolute(path) ? undefined : path
+  } catch {
+    return undefined
+  }
 }

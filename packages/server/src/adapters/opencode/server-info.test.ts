@@ -4,8 +4,8 @@ import { expect, it } from 'vitest'
 import { opencodeProgram, quietEnvironment } from '../../testing/opencode-environment.ts'
 import { connectInput, readUntil } from '../../testing/read-connection.ts'
 import { folderForTest } from '../../testing/temporary-folder.ts'
-import { billingOf } from './billing.ts'
 import { createOpenCodeAdapter } from './index.ts'
+import { billingOf } from './server-info.ts'
 
 const far = 99_999_999_999_999
 

@@ -1,7 +1,6 @@
 import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { describeTool } from './describe-tool.ts'
+import { describeCall } from './describe-call.ts'
 import type { NativeMetadata, NativeTool } from './native.ts'
-import { finishBefore } from './translate-block.ts'
 import {
   type Call,
   callKey,
@@ -12,6 +11,7 @@ import {
   withCall,
   withDone,
 } from './translate-state.ts'
+import { finishBefore } from './translate-stream.ts'
 import { resultOf } from './translate-tool-result.ts'
 
 /**
@@ -50,7 +50,7 @@ function callAfterWords(state: TranslateState, part: NativeTool): Translation {
 
 function call(state: TranslateState, part: NativeTool): Translation {
   const { id, sessionID, tool, state: now } = part
-  const { kind, title, locations } = describeTool(tool, now.input, state)
+  const { kind, title, locations } = describeCall(tool, now.input, state)
   const known = state.calls.get(id) ?? newCall(part)
   return {
     state: withCall(state, id, { ...known, called: true, title }),

@@ -47,7 +47,7 @@ export function translateDelta(
   }
 }
 
-/** Ignores further deltas of open blocks, since some were missed. */
+/** The event stream broke off: from now on, deltas of open blocks are ignored, since some were missed. */
 export function withGap(state: TranslateState): TranslateState {
   const blocks = [...state.blocks].map(([id, block]) => [id, { ...block, gapped: true }] as const)
   return { ...state, blocks: new Map(blocks) }

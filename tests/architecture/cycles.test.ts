@@ -12,8 +12,6 @@ const exceptions: readonly string[] = [
   'packages/protocol/src/session.ts',
   `${server}/adapters/claude/host-tools.ts`,
   `${server}/adapters/claude/translate-tool-call.ts`,
-  `${server}/adapters/opencode/remembered-prompt.ts`,
-  `${server}/adapters/opencode/remembered.ts`,
   `${server}/adapters/scripted/demo-scenes-with-you.ts`,
   `${server}/adapters/scripted/demo-scenes.ts`,
   `${server}/cli/agents-program.ts`,

@@ -2,12 +2,11 @@ import type { AgentModel } from '@parley/protocol'
 import type { AgentProcess } from '../child-process.ts'
 import { type JsonRpcId, methodNotFound } from '../json-rpc.ts'
 import { within } from '../within.ts'
+import { HookServer } from './hook-server.ts'
 import { type NativeMessage, unintelligible } from './native.ts'
 import { isOwnHook, type NativeHook } from './native-hook.ts'
-import { RefusalDesk } from './refusal-desk.ts'
+import { type RunningProgram, startSignedIn } from './program.ts'
 import type { NativeConfig } from './settings.ts'
-import { startSignedIn } from './sign-in.ts'
-import type { RunningProgram } from './start-program.ts'
 
 export type AppServerOptions = {
   readonly program: string
@@ -38,7 +37,7 @@ const stalledMs = 4_000
 /** The program `codex app-server`, which serves many conversations. Routes messages between it and the listeners. */
 export class AppServer {
   readonly version: string
-  readonly desk: RefusalDesk
+  readonly desk: HookServer
   /** Resolves when the program has ended and every listener has been told. */
   readonly gone: Promise<void>
   readonly #program: RunningProgram
@@ -62,7 +61,7 @@ export class AppServer {
   #models: Promise<AgentModel[]> | undefined
   #hooks: Promise<NativeConfig | undefined> | undefined
 
-  private constructor(program: RunningProgram, desk: RefusalDesk) {
+  private constructor(program: RunningProgram, desk: HookServer) {
     this.#program = program
     this.desk = desk
     this.version = program.version
@@ -71,7 +70,7 @@ export class AppServer {
   }
 
   static async start(options: AppServerOptions, signal?: AbortSignal): Promise<AppServer> {
-    const desk = await RefusalDesk.open()
+    const desk = await HookServer.open()
     const hook = `hooks.PreToolUse=${toml(desk.hooks)}`
     try {
       return new AppServer(await startSignedIn({ ...options, args: ['-c', hook], signal }), desk)

@@ -11,15 +11,14 @@ import { createOutputQueue } from '../output-queue.ts'
 import { unlessAborted, within } from '../within.ts'
 import type { LastWords, Listener } from './app-server.ts'
 import type { AppServerPool, Lease } from './app-server-pool.ts'
+import { introduce, openThread, remembers, terminateCommands } from './conversation.ts'
+import type { CallCheck } from './hook-server.ts'
 import { HostToolOffer, hostToolNames } from './host-tools.ts'
-import { introduce } from './introduction.ts'
-import { createJudge } from './judge.ts'
 import type { NativeMessage, NativeThreadOpened } from './native.ts'
 import { type HookFailure, hookFailure } from './native-hook.ts'
-import { openThread, remembers, terminateCommands } from './open-thread.ts'
+import { createCallCheck } from './permission.ts'
 import { isCompaction, type Skill, userInput } from './prompt.ts'
-import type { Judge } from './refusal-desk.ts'
-import { RequestDesk } from './requests.ts'
+import { Requests } from './requests.ts'
 import { turnParams } from './settings.ts'
 import { translate } from './translate.ts'
 import {
@@ -79,8 +78,8 @@ class CodexConnection implements AgentConnection, Listener {
   readonly #opened: NativeThreadOpened
   readonly #offer: HostToolOffer | undefined
   readonly #queue = createOutputQueue(() => void this.close())
-  readonly #requests: RequestDesk
-  readonly #judge: Judge
+  readonly #requests: Requests
+  readonly #judge: CallCheck
   readonly #skills: Promise<readonly Skill[]>
   #inbox: NativeMessage[] = []
   #wake: () => void = () => undefined
@@ -116,7 +115,7 @@ class CodexConnection implements AgentConnection, Listener {
     const put = (output: AgentOutput) => this.#queue.put(output)
     this.#sayConfigured()
     this.#skills = introduce(lease.server, input, opened, put)
-    this.#judge = createJudge({
+    this.#judge = createCallCheck({
       person: input.person,
       cwd: input.cwd,
       state: () => this.#state,
@@ -373,8 +372,8 @@ class CodexConnection implements AgentConnection, Listener {
     void this.#lease.release()
   }
 
-  #openDesk(): RequestDesk {
-    return new RequestDesk({
+  #openDesk(): Requests {
+    return new Requests({
       server: this.#lease.server,
       person: this.#input.person,
       state: () => this.#state,

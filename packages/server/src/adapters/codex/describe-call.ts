@@ -1,8 +1,7 @@
 import { isAbsolute, relative, resolve } from 'node:path'
 import type { ToolKind, ToolLocation } from '@parley/protocol'
 import type { NativeCallItem, NativeFileChange } from './native.ts'
-import { readingOf } from './read-only-command.ts'
-import { withoutShell } from './shell-words.ts'
+import { readingOf, withoutShell } from './shell-command.ts'
 
 /** The description of a call for people, with the name and the input that rules match. */
 export type CallDescription = {

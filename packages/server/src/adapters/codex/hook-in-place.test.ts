@@ -34,7 +34,7 @@ function ownHook(): [number, number] | undefined {
   const all = processes()
   const parentOf = (pid: number) => all.find((one) => one.pid === pid)?.parent ?? 0
   const isOurs = (pid: number): boolean => pid === process.pid || (pid > 1 && isOurs(parentOf(pid)))
-  const hooks = all.filter(({ line }) => line.includes('refusal-hook') && !line.includes('app-server'))
+  const hooks = all.filter(({ line }) => line.includes('hook-program') && !line.includes('app-server'))
   const program = hooks.find(({ pid, parent }) => isOurs(pid) && hooks.some((one) => one.pid === parent))
   return program && [program.parent, program.pid]
 }

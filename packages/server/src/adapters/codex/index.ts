@@ -162,7 +162,7 @@ async function ask(
   signal: AbortSignal,
 ): Promise<AgentProbe> {
   try {
-    const { readAccount } = await import('./open-thread.ts')
+    const { readAccount } = await import('./conversation.ts')
     const { server, release } = await pool.acquire(signal)
     try {
       const told = Promise.all([readAccount(server), server.models().catch(() => [])])

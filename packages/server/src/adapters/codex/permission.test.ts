@@ -9,7 +9,7 @@ import type {
 import type { JsonRpcId } from '../json-rpc.ts'
 import type { NativeHookCall } from './native-hook.ts'
 import { hookAsk } from './permission.ts'
-import { RequestDesk } from './requests.ts'
+import { Requests } from './requests.ts'
 import { translate } from './translate.ts'
 import { initialState, type TranslateState, withSandbox, withTurn } from './translate-state.ts'
 
@@ -62,7 +62,7 @@ function desk(first: TranslateState) {
     return new Promise<never>((resolve) => answers.push(resolve))
   }
   const person: Person = { forbids: () => false, permit: wait, answer: wait }
-  const requests = new RequestDesk({
+  const requests = new Requests({
     server: {
       respond: (id: JsonRpcId, result: unknown) => void said.push({ id, result }),
       refuse: (id: JsonRpcId, message: string) => void said.push({ id, refused: message }),

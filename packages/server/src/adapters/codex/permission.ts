@@ -1,6 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isRecord } from '@parley/protocol'
-import { hostToolServer, type PermissionAnswer, type PermissionAsk } from '../../core/agent-adapter.ts'
+import {
+  type AgentOutput,
+  hostToolServer,
+  type PermissionAnswer,
+  type PermissionAsk,
+  type Person,
+} from '../../core/agent-adapter.ts'
 import { type Reach, reachOf } from '../inside-folder.ts'
 import {
   type CallDescription,
@@ -10,6 +16,7 @@ import {
   firstLine,
   patchTool,
 } from './describe-call.ts'
+import type { CallCheck } from './hook-server.ts'
 import type {
   NativeCommandApproval,
   NativeElicitation,
@@ -17,11 +24,16 @@ import type {
   NativePermissionsApproval,
 } from './native.ts'
 import type { NativeHookCall } from './native-hook.ts'
-import { readsOutside } from './read-only-command.ts'
-import { inSandbox, type SandboxPermissions, unknownSandbox } from './sandbox-permissions.ts'
-import { withoutShell } from './shell-words.ts'
-import { diffOf } from './translate-content.ts'
+import {
+  inSandbox,
+  type SandboxPermissions,
+  sandboxPermissionsOf,
+  unknownSandbox,
+} from './sandbox-permissions.ts'
+import { readsOutside, withoutShell } from './shell-command.ts'
+import { placeInTurn } from './translate.ts'
 import { type Call, parentOf, type TranslateState } from './translate-state.ts'
+import { diffOf } from './translate-tool-result.ts'
 
 /** A request to the host, and how its answer is sent to Codex. */
 export type Approval = {
@@ -215,3 +227,35 @@ const ownTools: readonly { names: RegExp; tool: string; kind: 'read' | 'think' }
   { names: /^update_plan$/, tool: 'update_plan', kind: 'think' },
   { names: /^request_user_input$/, tool: 'request_user_input', kind: 'think' },
 ]
+
+/**
+ * Enforces the host's refusals for every call before it runs. Codex reports nothing about a call that its hook
+ * refuses, so the call and its end are reported from here.
+ */
+export function createCallCheck(context: {
+  person: Person
+  cwd: string
+  state(): TranslateState
+  put(output: AgentOutput): Promise<void>
+  /** Called with what a command requests of its sandbox. */
+  sandboxed(toolCallId: string, permissions: SandboxPermissions): void
+}): CallCheck {
+  const { person, cwd, state, put, sandboxed } = context
+  const tell = async (output: AgentOutput) => {
+    for (const placed of placeInTurn(state(), output)) await put(placed)
+  }
+  return async (call) => {
+    const ask = hookAsk(state(), call, cwd)
+    if (!person.forbids(ask)) {
+      if (call.tool_name === commandTool) sandboxed(call.tool_use_id, await sandboxPermissionsOf(call))
+      return undefined
+    }
+    const { tool: name, kind, title, input, parentToolCallId } = ask
+    const about = { toolCallId: call.tool_use_id, ...(parentToolCallId && { parentToolCallId }) }
+    await tell({ type: 'tool-call.called', ...about, name, kind, title, input })
+    const answer = await person.permit(ask)
+    if (answer.outcome === 'allowed') return undefined
+    await tell({ type: 'tool-call.ended', ...about, outcome: 'denied', content: [] })
+    return (answer.outcome === 'denied' && answer.message) || 'Parley refuses this.'
+  }
+}

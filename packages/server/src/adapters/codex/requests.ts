@@ -70,7 +70,7 @@ type Open = { readonly withdrawal: AbortController; readonly toolCallId: string 
  * Passes Codex's requests to the host and the answers back. Requests are taken in the order of the messages, so that
  * the call they are about is known.
  */
-export class RequestDesk {
+export class Requests {
   readonly #context: RequestContext
   readonly #open = new Map<JsonRpcId, Open>()
   /** Open calls that were asked about. */

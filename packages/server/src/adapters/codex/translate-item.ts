@@ -8,9 +8,9 @@ import {
   type NativeReasoningItem,
   type NativeReviewItem,
 } from './native.ts'
-import { endCall, startCall } from './translate-call.ts'
 import { nothing, parentOf, type TranslateState, type Translation } from './translate-state.ts'
 import { closeOpen, writeMessage, writeReasoning } from './translate-stream.ts'
+import { endCall, startCall } from './translate-tool-call.ts'
 
 type OfItem = { readonly threadId: string; readonly item: NativeItem }
 type Translate<Item> = (state: TranslateState, item: Item, threadId: string) => Translation

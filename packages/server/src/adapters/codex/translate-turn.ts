@@ -1,7 +1,6 @@
 import type { ErrorInfo, TurnOutcome } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import type { NativeErrorInfo, NativePlanStep, NativeTurn, NativeTurnError } from './native.ts'
-import { leaveRunning, withoutCallsOfTurn } from './translate-call.ts'
 import {
   nothing,
   parentOf,
@@ -13,6 +12,7 @@ import {
 } from './translate-state.ts'
 import { retractOpen, withoutBlocks } from './translate-stream.ts'
 import { beginSubagentTurn, endSubagentTurn } from './translate-subagent.ts'
+import { leaveRunning, withoutCallsOfTurn } from './translate-tool-call.ts'
 
 type OfTurn = { readonly threadId: string; readonly turn: NativeTurn }
 

@@ -1,12 +1,12 @@
 import { messageOf } from '@parley/protocol'
+import type { AgentOutput } from '../../core/agent-adapter.ts'
 import { ignored, type NativeNotification, unintelligible } from './native.ts'
-import { streamOutput, updatePatch } from './translate-call.ts'
 import { completeItem, startItem } from './translate-item.ts'
 import { notices } from './translate-notice.ts'
-import { placeInTurn } from './translate-outside.ts'
 import { takeMcpStatus, takeName, takeSettings } from './translate-session.ts'
 import { nothing, type TranslateState, type Translation } from './translate-state.ts'
 import { streams } from './translate-stream.ts'
+import { streamOutput, updatePatch } from './translate-tool-call.ts'
 import { beginTurn, completeTurn, hearError, updatePlan } from './translate-turn.ts'
 import { measure } from './translate-usage.ts'
 
@@ -71,4 +71,37 @@ function attempted(state: TranslateState, message: NativeNotification, handler: 
 
 export function unrecognised(state: TranslateState, native: unknown, reason: string): Translation {
   return { state, outputs: [{ type: 'agent.unrecognised', native, reason }] }
+}
+
+type CallEnd = Extract<AgentOutput, { type: 'tool-call.ended' | 'tool-call.updated' }>
+
+/**
+ * The host places outputs outside a turn: those of a subagent belong to its task, those of the main agent to an own
+ * turn. Only the late end of a call of the main agent has no place, since the host has ended the call with its turn:
+ * it becomes a notice.
+ */
+export function placeInTurn(before: TranslateState, output: AgentOutput): AgentOutput[] {
+  switch (output.type) {
+    case 'tool-call.updated':
+    case 'tool-call.ended':
+      return isLate(before, output) ? endNotice(before, output) : [output]
+    case 'turn.ended':
+    case 'activity.changed':
+      return before.turn ? [output] : []
+    default:
+      return [output]
+  }
+}
+
+function isLate({ turn, calls }: TranslateState, { toolCallId, parentToolCallId }: CallEnd): boolean {
+  const call = calls.get(toolCallId)
+  return call !== undefined && parentToolCallId === undefined && call.turn !== turn?.number
+}
+
+function endNotice({ calls }: TranslateState, output: CallEnd): AgentOutput[] {
+  if (output.type === 'tool-call.updated') return []
+  const { toolCallId, outcome, content } = output
+  const title = calls.get(toolCallId)?.title ?? 'A call'
+  const data = { toolCallId, outcome, content }
+  return [{ type: 'agent.noticed', level: 'info', code: 'late-result', text: `${title}: ${outcome}`, data }]
 }

@@ -1,7 +1,98 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isInsideFolders } from '../inside-folder.ts'
-import { shellTokens } from './shell-words.ts'
+
+export type ShellToken = { readonly word: string } | { readonly operator: string }
+
+const operators = ['&&', '||', '|', ';'] as const
+/**
+ * Characters that have a special meaning outside quotes in some shell; a line with one of them is not parsed here.
+ * Patterns are included wherever they occur: they expand to file names, and a file name can look like an option.
+ */
+const special = /[$`<>(){}#&\n\r!*?[~^]/
+/** The shells of the system. A program of that name elsewhere is kept as a part of the command. */
+const shells =
+  /^(\/(usr\/(local\/)?)?bin\/|\/opt\/homebrew\/bin\/|\/run\/current-system\/sw\/bin\/|\/nix\/store\/[^/]+\/bin\/)?(ba|z|da|k)?sh$/
+
+/**
+ * The words of a command line and its operators; undefined if it contains anything that a shell would process further:
+ * expansions, patterns, redirections, subshells, comments, line breaks.
+ */
+export function shellTokens(line: string): ShellToken[] | undefined {
+  const tokens: ShellToken[] = []
+  let rest = withoutBlanks(line)
+  while (rest !== '') {
+    const operator = operators.find((one) => rest.startsWith(one))
+    if (operator !== undefined) {
+      tokens.push({ operator })
+      rest = withoutBlanks(rest.slice(operator.length))
+      continue
+    }
+    const read = readWord(rest)
+    if (!read || read.length === 0) return undefined
+    tokens.push({ word: read.word })
+    rest = withoutBlanks(rest.slice(read.length))
+  }
+  return tokens
+}
+
+/** Keeps line breaks, which end a command. */
+function withoutBlanks(text: string): string {
+  return text.replace(/^[ \t]+|[ \t]+$/g, '')
+}
+
+/** In zsh, a word that starts with an equals sign expands to the path of a program. */
+function readWord(text: string): { word: string; length: number } | undefined {
+  if (text.startsWith('=')) return undefined
+  let word = ''
+  let at = 0
+  while (at < text.length) {
+    const char = text.charAt(at)
+    if (/\s/.test(char) && char !== '\n' && char !== '\r') break
+    if (operators.some((one) => text.startsWith(one, at))) break
+    const piece = char === "'" || char === '"' ? readQuoted(text, at) : readBare(text, at)
+    if (!piece) return undefined
+    word += piece.text
+    at += piece.length
+  }
+  return { word, length: at }
+}
+
+type Piece = { readonly text: string; readonly length: number }
+
+function readQuoted(text: string, at: number): Piece | undefined {
+  if (text.charAt(at) === "'") {
+    const end = text.indexOf("'", at + 1)
+    return end < 0 ? undefined : { text: text.slice(at + 1, end), length: end + 1 - at }
+  }
+  let quoted = ''
+  for (let next = at + 1; next < text.length; next++) {
+    const char = text.charAt(next)
+    if (char === '"') return { text: quoted, length: next + 1 - at }
+    if (char === '$' || char === '`' || text.startsWith('\\\n', next)) return undefined
+    if (char === '\\' && /[$`"\\]/.test(text.charAt(next + 1))) quoted += text.charAt(++next)
+    else quoted += char
+  }
+  return undefined
+}
+
+function readBare(text: string, at: number): Piece | undefined {
+  const char = text.charAt(at)
+  if (char === '\\') {
+    const escaped = text.charAt(at + 1)
+    return escaped === '' || escaped === '\n' ? undefined : { text: escaped, length: 2 }
+  }
+  return special.test(char) ? undefined : { text: char, length: 1 }
+}
+
+/** The command without its shell: Codex puts a shell in front of every command. */
+export function withoutShell(command: string): string {
+  const tokens = shellTokens(command)
+  if (tokens?.length !== 3) return command
+  const [shell, flag, script] = tokens.map((token) => ('word' in token ? token.word : ''))
+  const wrapped = shells.test(shell ?? '') && (flag === '-lc' || flag === '-c')
+  return wrapped && script ? script : command
+}
 
 type Reading = 'read' | 'search'
 

@@ -2,9 +2,9 @@ import type { Task, ToolOutcome } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import { type CallContext, describeItem } from './describe-call.ts'
 import type { NativeCallItem, NativeCallStatus, NativeFileChange } from './native.ts'
-import { contentOf, diffOf } from './translate-content.ts'
 import { type Call, nothing, parentOf, type TranslateState, type Translation } from './translate-state.ts'
 import { beginSubagents, followSubagent } from './translate-subagent.ts'
+import { contentOf, diffOf } from './translate-tool-result.ts'
 
 /** Codex does not stream the input of a tool: a call starts with its whole input. */
 export function startCall(state: TranslateState, item: NativeCallItem, threadId: string): Translation {

@@ -2,8 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readingOf, readsOutside } from './read-only-command.ts'
-import { shellTokens, withoutShell } from './shell-words.ts'
+import { readingOf, readsOutside, shellTokens, withoutShell } from './shell-command.ts'
 
 describe('a command without its shell', () => {
   it.each([

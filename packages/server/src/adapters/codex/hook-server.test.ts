@@ -5,13 +5,13 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { folderForFile } from '../../testing/temporary-folder.ts'
+import { type CallCheck, HookServer, hookCommand } from './hook-server.ts'
 import type { NativeHookCall } from './native-hook.ts'
-import { hookCommand, type Judge, RefusalDesk } from './refusal-desk.ts'
 
 const folder = folderForFile()
-let desk: RefusalDesk
+let desk: HookServer
 beforeEach(async () => {
-  desk = await RefusalDesk.open()
+  desk = await HookServer.open()
 })
 afterEach(() => desk.close())
 
@@ -26,9 +26,9 @@ async function run(command: string, call: object): Promise<{ refused: boolean; w
 }
 
 const ask = (call: Partial<NativeHookCall>) => run(desk.command, { tool_name: 'Bash', ...call })
-const yes: Judge = async () => undefined
+const yes: CallCheck = async () => undefined
 const no =
-  (words: string): Judge =>
+  (words: string): CallCheck =>
   async () =>
     words
 
@@ -66,7 +66,7 @@ describe('a call before it runs', () => {
 
   it('is refused if the desk is closed before the answer', async () => {
     const asked = Promise.withResolvers<void>()
-    const judge: Judge = () => {
+    const judge: CallCheck = () => {
       asked.resolve()
       return new Promise(() => undefined)
     }
@@ -78,7 +78,7 @@ describe('a call before it runs', () => {
   })
 
   it('is refused if the hook cannot run, cannot connect, or times out', async () => {
-    const hook = fileURLToPath(new URL('./refusal-hook.ts', import.meta.url))
+    const hook = fileURLToPath(new URL('./hook-program.ts', import.meta.url))
     const silent = join(folder, 'silent')
     const server = createServer({ allowHalfOpen: true })
     await new Promise<void>((resolve) => server.listen(silent, resolve))

@@ -7,12 +7,16 @@ import { fileURLToPath } from 'node:url'
 import type { NativeHookCall } from './native-hook.ts'
 
 /** Resolves to the reason of a refusal, or undefined to allow the call. */
-export type Judge = (call: NativeHookCall) => Promise<string | undefined>
+export type CallCheck = (call: NativeHookCall) => Promise<string | undefined>
 
 /** `sessionId` is Codex's own: the id of the root conversation, to which all its subagents belong. */
-export type Seat = { readonly threadId: string; readonly sessionId: string; readonly judge: Judge }
+export type CheckedThread = {
+  readonly threadId: string
+  readonly sessionId: string
+  readonly judge: CallCheck
+}
 
-const hookFile = `./refusal-hook.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`
+const hookFile = `./hook-program.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`
 /** Codex lets a call run if its hook times out, so the hook gives up and refuses earlier. */
 const hookTimeoutS = 60
 const hookPatienceMs = 45_000
@@ -23,10 +27,10 @@ const nobody = 'No session of Parley knows this conversation.'
  * the rules of the person or of a trusted folder allow, and tools that only read. The host's refusals apply to those
  * too.
  */
-export class RefusalDesk {
+export class HookServer {
   readonly #folder: string
   readonly #server: Server
-  readonly #seats = new Set<Seat>()
+  readonly #seats = new Set<CheckedThread>()
   readonly #asking = new Set<Socket>()
 
   private constructor(folder: string) {
@@ -35,8 +39,8 @@ export class RefusalDesk {
     this.#server.unref()
   }
 
-  static async open(): Promise<RefusalDesk> {
-    const desk = new RefusalDesk(await mkdtemp(join(tmpdir(), 'parley-hook-')))
+  static async open(): Promise<HookServer> {
+    const desk = new HookServer(await mkdtemp(join(tmpdir(), 'parley-hook-')))
     await new Promise<void>((resolve, reject) => {
       desk.#server.once('error', reject)
       desk.#server.listen(desk.#socket, resolve)
@@ -66,12 +70,12 @@ export class RefusalDesk {
     return this.#folder
   }
 
-  join(seat: Seat): void {
+  join(seat: CheckedThread): void {
     this.#seats.add(seat)
   }
 
   /** Removes a judge: from now on all calls of its conversations are refused. */
-  leave(judge: Judge): void {
+  leave(judge: CallCheck): void {
     for (const seat of this.#seats) if (seat.judge === judge) this.#seats.delete(seat)
   }
 
@@ -106,7 +110,7 @@ export class RefusalDesk {
   }
 
   /** The judge of this very conversation; for an unknown one, all judges with the same root conversation. */
-  #judgesOf({ session_id: sessionId, agent_id: agentId }: NativeHookCall): ReadonlySet<Judge> {
+  #judgesOf({ session_id: sessionId, agent_id: agentId }: NativeHookCall): ReadonlySet<CallCheck> {
     const seats = [...this.#seats]
     const own = seats.filter(({ threadId }) => threadId === (agentId ?? sessionId))
     const family = seats.filter((seat) => seat.sessionId === sessionId)

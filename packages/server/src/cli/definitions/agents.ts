@@ -1,18 +1,11 @@
-import type { Command } from 'commander'
-import type { Context } from './context.ts'
-import type { Add, Finish } from './program.ts'
+import type { Registry } from './registry.ts'
 
 /** The commands about agents, and their options. */
 
 export const agentVerbs = ['install', 'update', 'remove', 'add', 'forget', 'key', 'doctor']
 const into = ['--into <folder>', 'another folder than "agents" in the data folder'] as const
 
-export function addAgents(
-  addToProgram: Add,
-  adder: (parent: Command) => Add,
-  context: Context,
-  finish: Finish,
-): void {
+export function addAgentCommands({ add: addToProgram, under, context, finish }: Registry): void {
   const agents = addToProgram(
     'agents',
     'list agents and what each one needs; install, update, remove and check them',
@@ -24,10 +17,11 @@ export function addAgents(
     .enablePositionalOptions()
     .helpCommand(false)
     .action((options) =>
-      finish(import('./commands/agents.ts').then(({ agents: listAgents }) => listAgents(options, context))),
+      finish(import('../commands/agents.ts').then(({ agents: listAgents }) => listAgents(options, context))),
     )
-  const add = adder(agents)
-  const load = () => import('./commands/agents-install.ts')
+  const add = under(agents)
+  const registry = { add, context, finish }
+  const load = () => import('../commands/agents-install.ts')
   add(
     'install',
     'install agents from npm, at the versions that Parley is tested with',
@@ -65,12 +59,12 @@ installation that fails or is stopped with Ctrl-C changes nothing. npm's own set
     .option(...into)
     .option('--json', 'one agent per line, as JSON')
     .action((ids, options) => finish(load().then(({ removeAgents }) => removeAgents(ids, options, context))))
-  addAgentSetup(add, context, finish)
-  addAgentDoctor(add, context, finish)
+  addAgentSetup(registry)
+  addAgentDoctor(registry)
 }
 
-function addAgentSetup(add: Add, context: Context, finish: Finish): void {
-  const load = () => import('./commands/agents-setup.ts')
+function addAgentSetup({ add, context, finish }: Omit<Registry, 'under'>): void {
+  const load = () => import('../commands/agents-setup.ts')
   add(
     'add',
     'add a program of your own that speaks the Agent Client Protocol',
@@ -111,7 +105,7 @@ you, and no command or reply shows it.`,
     .action((id, options) => finish(load().then(({ agentKey }) => agentKey(id, options, context))))
 }
 
-function addAgentDoctor(add: Add, context: Context, finish: Finish): void {
+function addAgentDoctor({ add, context, finish }: Omit<Registry, 'under'>): void {
   add(
     'doctor',
     'start an agent, exchange messages with it, and report problems; exit code 1 if something fails',
@@ -125,7 +119,7 @@ function addAgentDoctor(add: Add, context: Context, finish: Finish): void {
     .option('--json', 'one check per line, as JSON')
     .action((id, options) =>
       finish(
-        import('./commands/agents-doctor.ts').then(({ agentDoctor }) => agentDoctor(id, options, context)),
+        import('../commands/agents-doctor.ts').then(({ agentDoctor }) => agentDoctor(id, options, context)),
       ),
     )
 }

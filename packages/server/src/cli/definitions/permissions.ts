@@ -1,0 +1,96 @@
+import { list, type Registry } from './registry.ts'
+
+/** The commands about what agents may do and load: rules, trusted folders, environment variables. */
+export function addPermissionCommands(registry: Registry): void {
+  addRules(registry)
+  addTrust(registry)
+  addEnv(registry)
+}
+
+/** Standing permission rules. */
+function addRules({ add: addToProgram, under, context, finish }: Registry): void {
+  const load = () => import('../commands/rules.ts')
+  const rules = addToProgram(
+    'rules',
+    'list, add and remove standing permission rules',
+    'parley rules',
+    'parley rules add deny Bash --match "command=rm *"',
+    'parley rules remove rul_01k2',
+  )
+    .option('--json', 'one rule per line, as JSON')
+    .enablePositionalOptions()
+    .helpCommand(false)
+    .action((options) => finish(load().then(({ listRules }) => listRules(options, context))))
+  const add = under(rules)
+  add(
+    'add',
+    'add a rule for every session, or for those of one folder',
+    'parley rules add allow Bash --match "command=npm test" --folder .',
+    'parley rules add disable WebFetch --agent claude',
+  )
+    .argument('<decision>', 'allow, ask, deny or disable')
+    .argument('<tool>', 'the name of the tool, or "*" for every tool')
+    .addOption(
+      list('--match <field=pattern>', 'an input field and a pattern (* matches anything); repeatable'),
+    )
+    .option('--folder <folder>', 'only in sessions of this folder')
+    .option('--agent <agent>', 'only for this agent')
+    .option('--json', 'print the rule as JSON')
+    .action((decision, tool, options) =>
+      finish(load().then(({ addRule }) => addRule(decision, tool, options, context))),
+    )
+  add('remove', 'remove a rule', 'parley rules remove rul_01k2')
+    .argument('<rule>', 'its id, or the start of it')
+    .option('--json', 'print the removed rule as JSON')
+    .action((id, options) => finish(load().then(({ removeRule }) => removeRule(id, options, context))))
+}
+
+function addTrust({ add, context, finish }: Registry): void {
+  add(
+    'trust',
+    "let agents load a folder's settings, hooks and MCP servers",
+    'parley trust .',
+    'parley trust ~/code/app',
+    'parley trust --list',
+    'parley trust --remove ~/code/app',
+  )
+    .argument('[folder]', 'the folder; all folders inside it are included')
+    .option('--list', 'list the trusted folders')
+    .option('--remove', 'revoke the trust of the folder')
+    .option('--json', 'one folder per line, as JSON')
+    .addHelpText(
+      'after',
+      `
+Until a folder is trusted, agents work in it with your own settings only. A decision takes effect when an
+agent next starts: an idle agent restarts with its next prompt, a running turn continues as it is.`,
+    )
+    .action((folder, options) =>
+      finish(import('../commands/trust.ts').then(({ trust }) => trust(folder, options, context))),
+    )
+}
+
+function addEnv({ add, context, finish }: Registry): void {
+  add(
+    'env',
+    'set environment variables for agents, for a folder and all folders inside it or for one session',
+    'parley env',
+    'parley env GITHUB_TOKEN --folder ~/code/app',
+    'parley env NPM_TOKEN --inherit',
+    'parley env GITHUB_TOKEN --remove',
+  )
+    .argument('[name]', 'the variable; without it, variables are listed (with --remove: all are removed)')
+    .option('--folder <folder>', 'for the agents of all sessions in this folder (default: this one)')
+    .option('--session <session>', 'for the agent of this session: its id, the start of it, or "last"')
+    .option('--inherit', 'take the value from this environment, not from stdin')
+    .option('--remove', 'remove it')
+    .option('--json', 'one place per line, as JSON')
+    .addHelpText(
+      'after',
+      `
+The value is read from stdin; a terminal prompts for it without showing it. It is stored in the data folder and passed
+to agents only: no command, reply or export shows it. Variables that Parley depends on (PATH, HOME, NODE_OPTIONS, …) are refused.`,
+    )
+    .action((name, options) =>
+      finish(import('../commands/env.ts').then(({ env }) => env(name, options, context))),
+    )
+}

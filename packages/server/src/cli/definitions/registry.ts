@@ -1,0 +1,61 @@
+import type { Command } from 'commander'
+import { Option } from 'commander'
+import { createCommandLine } from '../command-line.ts'
+import type { Context } from '../context.ts'
+
+/** What the definitions of commands are made with. */
+export type Registry = {
+  readonly context: Context
+  /** Adds a command with the common options to the program; the lines are examples. */
+  readonly add: Add
+  /** Adds commands to a command. */
+  readonly under: (parent: Command) => Add
+  /** Runs a command and takes its exit code. */
+  readonly finish: (work: Promise<number>) => Promise<void>
+}
+
+export type Add = (name: string, description: string, ...lines: string[]) => Command
+
+export function createRegistry(
+  program: Command,
+  context: Context,
+  done: (exitCode: number) => void,
+): Registry {
+  const under =
+    (parent: Command): Add =>
+    (name, description, ...lines) =>
+      withCommonOptions(parent.command(name))
+        .description(description)
+        .addHelpText('after', examples(context, ...lines))
+  return { context, add: under(program), under, finish: async (work) => done(await work) }
+}
+
+export const sessionArgument = ['<session>', 'its id, the start of it, or "last"'] as const
+
+/** An option that may be given several times. */
+export function list(flags: string, description: string): Option {
+  return new Option(flags, description).argParser((value: string, before: string[] | undefined) => [
+    ...(before ?? []),
+    value,
+  ])
+}
+
+function withCommonOptions(command: Command): Command {
+  return command
+    .option('--data-dir <folder>', 'the folder of sessions, token and config.json (default: ~/.parley)')
+    .option('--token-file <file>', 'a file with the token, instead of the one in the data folder')
+    .option('--token <token>', 'the token itself; others on this machine can see it')
+    .option('--log-level <level>', 'trace, debug, info, warn, error, fatal or silent')
+    .option('--verbose', 'log more, and show where an error came from')
+    .helpOption('-h, --help', 'show this help')
+}
+
+/** A checkout has no `parley` on the PATH, and npm prints what it starts unless it is told not to. */
+export function examples({ invocation }: Context, ...lines: string[]): string {
+  const commandLine = createCommandLine({ invocation })
+  const here = lines.map((line) => {
+    const program = commandLine('', { quiet: /[|(]/.test(line) }).trimEnd()
+    return line.replace(/(?<![\w./-])parley(?![\w-])/, () => program)
+  })
+  return `\nExamples:\n${here.map((line) => `  $ ${line}`).join('\n')}`
+}

@@ -1,0 +1,110 @@
+import type { Command } from 'commander'
+import { list, type Registry } from './registry.ts'
+
+/** The commands about clients of a server and its data folder. */
+export function addServerCommands(registry: Registry): void {
+  addAcp(registry)
+  addDevices(registry)
+  addDoctorAndToken(registry)
+}
+
+export function addServe({ add, context, finish }: Registry): void {
+  add(
+    'serve',
+    'run the server (the default)',
+    'parley',
+    'parley serve --port 0 --json',
+    'parley --data-dir ./parley-data',
+  )
+    .option('--host <address>', 'the address to listen on (default: 127.0.0.1)')
+    .option('--port <port>', 'the port; 0 picks a free one (default: 4747)')
+    .option('--allow-remote', 'confirm that a non-loopback --host is intended; needs a token of your own')
+    .addOption(list('--allow-origin <origin>', 'allow web pages of this origin; repeatable'))
+    .addOption(list('--allow-host <name>', 'accept this Host name too; repeatable'))
+    .option('--json', 'print one line {"url","token","pid"} instead of the greeting and the link')
+    .addHelpText(
+      'after',
+      `
+The last line on stdout is a link that signs a browser in. Logs go to stderr, as JSON unless it is a terminal.
+SIGINT or SIGTERM stops it. Open requests are kept; answer them after the next start.`,
+    )
+    .action((options) => finish(import('../commands/serve.ts').then(({ serve }) => serve(options, context))))
+}
+
+function addAcp({ add, context, finish }: Registry): void {
+  add(
+    'acp',
+    'serve an agent to an editor over the Agent Client Protocol (stdin and stdout)',
+    'parley acp --agent claude',
+  )
+    .requiredOption('--agent <agent>', `which agent the editor drives; see: ${context.invocation} agents`)
+    .option('--mode <mode>', 'the mode of new sessions: ask, accept-edits, read-only, plan or bypass')
+    .option('--model <model>', 'the model of new sessions')
+    .addHelpText(
+      'after',
+      `
+If a server runs on the data folder, it connects to it: the editor's sessions are then live in every other client too,
+and turns continue when the editor leaves. Otherwise it runs them itself, and they end with the editor. Logs go to stderr.`,
+    )
+    .action((options) => finish(import('../commands/acp.ts').then(({ acp }) => acp(options, context))))
+}
+
+/** The commands about signed-in browsers. */
+function addDevices({ add, under, context, finish }: Registry): void {
+  const load = () => import('../commands/devices.ts')
+  const devices = add(
+    'devices',
+    'list signed-in browsers, and sign them out',
+    'parley devices',
+    'parley devices revoke dev_01k2',
+  )
+    .option('--json', 'one browser per line, as JSON')
+    .enablePositionalOptions()
+    .helpCommand(false)
+    .action((options) => finish(load().then(({ listDevices }) => listDevices(options, context))))
+  under(devices)(
+    'revoke',
+    'sign a browser out: its pages are closed at once, and it needs a new link',
+    'parley devices revoke dev_01k2',
+    'parley devices revoke --all',
+  )
+    .argument('[device]', 'its id, or the start of it')
+    .option('--all', 'every browser')
+    .action((id, options) => finish(load().then(({ revokeDevices }) => revokeDevices(id, options, context))))
+}
+
+function addDoctorAndToken({ add, context, finish }: Registry): void {
+  add('doctor', 'check this machine and the data folder; exit code 1 if something fails', 'parley doctor')
+    .option('--host <address>', 'check this address (default: 127.0.0.1)')
+    .option('--port <port>', 'check this port (default: 4747)')
+    .option('--json', 'one check per line, as JSON')
+    .action((options) =>
+      finish(import('../commands/doctor.ts').then(({ doctor }) => doctor(options, context))),
+    )
+  add(
+    'token',
+    'print the token that clients send',
+    'parley token --link',
+    'curl -H "Authorization: Bearer $(parley token)" http://127.0.0.1:4747/api/sessions',
+  )
+    .option('--link', 'print a new one-time sign-in link of the running server instead')
+    .option('--rotate', 'generate a new token; a running server must be restarted')
+    .option('--json', 'print {"token"}, or with --link {"url"}, as JSON')
+    .action((options) => finish(import('../commands/token.ts').then(({ token }) => token(options, context))))
+}
+
+/** `completion` needs the whole program, to list its commands and options. */
+export function addCompletion(program: Command, { add, context, finish }: Registry): void {
+  add(
+    'completion',
+    'print a script that completes commands and options in a shell',
+    'parley completion bash >> ~/.bashrc',
+    'parley completion fish > ~/.config/fish/completions/parley.fish',
+  )
+    .argument('<shell>', 'bash, zsh or fish')
+    .action((shell) =>
+      finish(
+        import('../commands/completion.ts').then(({ completion }) => completion(shell, program, context)),
+      ),
+    )
+}

@@ -1,0 +1,198 @@
+import { list, type Registry, sessionArgument } from './registry.ts'
+
+/** The commands that work with sessions. */
+export function addSessionCommands(registry: Registry): void {
+  addRun(registry)
+  addAttach(registry)
+  addReading(registry)
+  addStopping(registry)
+  addArranging(registry)
+  addImport(registry)
+}
+
+function addRun({ add, context, finish }: Registry): void {
+  add(
+    'run',
+    'send one prompt to an agent and show what it does',
+    'parley run demo "show a permission"',
+    'git diff | parley run demo - --json',
+    'parley run demo "and now?" --session last',
+  )
+    .argument('<agent>', `which agent, e.g. demo; see: ${context.invocation} agents`)
+    .argument('[prompt]', 'what to do; "-", or nothing and a pipe, reads it from stdin')
+    .option('--cwd <folder>', 'the folder to work in (default: this one)')
+    .option('--model <model>', 'which model')
+    .option('--mode <mode>', 'ask, accept-edits, read-only, plan or bypass (allow everything)')
+    .option('--title <title>', 'the title of the new session')
+    .option('--trust', `trust the session's folder from now on; see: ${context.invocation} trust --help`)
+    .addOption(
+      list('--env <name>', "give the new session's agent this variable of your environment; repeatable"),
+    )
+    .option('--session <session>', 'continue this session: its id, the start of it, or "last"')
+    .option('--on-permission <what>', 'ask, deny or allow (default: ask on a terminal, else deny)')
+    .option('--timeout <time>', 'stop the turn after, e.g., 90s or 5m')
+    .option('--json', 'print every event as a line of JSON, and nothing else, to stdout')
+    .option('--deltas', 'with --json: the live deltas too')
+    .addHelpText(
+      'after',
+      `
+The agent's text goes to stdout, everything else to stderr. Ctrl-C stops the turn; Ctrl-C twice exits at once.
+Exit codes: 0 completed, 1 failed, 2 usage error, 3 outcome unknown, 130 cancelled (also by --timeout).
+A denied permission is not a failure: the exit code is that of the turn.
+If the agent cannot be started, the session and its prompt are kept, and the output says how to show it and retry.`,
+    )
+    .action((agent, prompt, options) =>
+      finish(import('../commands/run.ts').then(({ run }) => run(agent, prompt, options, context))),
+    )
+}
+
+function addAttach({ add, context, finish }: Registry): void {
+  add('attach', 'follow a session on the terminal, answer its requests, send prompts', 'parley attach last')
+    .argument(...sessionArgument)
+    .option('--tail <events>', 'how many of the last events to show first (default: 60)')
+    .addHelpText(
+      'after',
+      `
+A line you type is a prompt. Ctrl-C or Ctrl-D leaves, also during a question; it stops nothing and answers nothing.
+The session continues on the server. If no server runs, a running turn ends when you leave.
+To stop its turn, in another terminal: ${context.invocation} cancel <session>`,
+    )
+    .action((id, options) =>
+      finish(import('../commands/attach.ts').then(({ attach }) => attach(id, options, context))),
+    )
+}
+
+function addReading({ add, context, finish }: Registry): void {
+  add('sessions', 'list sessions', 'parley sessions --waiting', 'parley sessions --json | jq .id')
+    .option('--waiting', 'the open requests of all sessions')
+    .option('--all', 'include archived sessions')
+    .option('--query <text>', 'only sessions with this text in their title')
+    .option('--agent <agent>', 'only sessions of this agent')
+    .option('--status <status>', 'idle, working, waiting or parked')
+    .option('--limit <number>', 'the maximum number of sessions (default: 50)')
+    .option('--json', 'one session (with --waiting: one request) per line, as JSON')
+    .addHelpText(
+      'after',
+      `
+Status: idle, nothing runs; failed or unknown, nothing runs and the last turn ended so; working, a turn runs; waiting,
+a turn waits for your answer; parked, a turn waits for your answer without a process. On a terminal ids are shortened
+to a unique start.`,
+    )
+    .action((options) =>
+      finish(import('../commands/sessions.ts').then(({ sessions }) => sessions(options, context))),
+    )
+  add('show', 'show the state and the last blocks of a session', 'parley show last')
+    .argument(...sessionArgument)
+    .option('--tail <blocks>', 'how many blocks (default: 50)')
+    .option('--json', 'as JSON')
+    .action((id, options) =>
+      finish(import('../commands/show.ts').then(({ show }) => show(id, options, context))),
+    )
+  add(
+    'export',
+    'print a whole session, or write it to a file',
+    'parley export last --as html -o session.html',
+  )
+    .argument(...sessionArgument)
+    .option(
+      '--as <format>',
+      'jsonl, markdown, html, ui-messages, incoming-messages or run-events (default: jsonl)',
+    )
+    .option('-o, --output <file>', 'the file to write (default: stdout)')
+    .addHelpText(
+      'after',
+      `
+jsonl is the log itself, one event per line; markdown and html are for reading. ui-messages are messages of the AI SDK;
+incoming-messages and run-events are formats of other programs; see docs/chat.md.`,
+    )
+    .action((id, options) =>
+      finish(
+        import('../commands/export.ts').then(({ exportSession }) => exportSession(id, options, context)),
+      ),
+    )
+}
+
+function addStopping({ add, context, finish }: Registry): void {
+  add('cancel', 'stop the running turn of a session, and pause its queue', 'parley cancel last')
+    .argument(...sessionArgument)
+    .option('--tasks', 'stop its background tasks instead')
+    .option('--json', 'print {"sessionId","paused"} as JSON')
+    .action((id, options) =>
+      finish(import('../commands/cancel.ts').then(({ cancel }) => cancel(id, options, context))),
+    )
+  add('resume', 'run the prompts that were paused when a turn was stopped', 'parley resume last')
+    .argument(...sessionArgument)
+    .action((id, options) =>
+      finish(import('../commands/cancel.ts').then(({ resume }) => resume(id, options, context))),
+    )
+  add('release', "close a session's agent, to continue in the agent's own program", 'parley release last')
+    .argument(...sessionArgument)
+    .action((id, options) =>
+      finish(import('../commands/release.ts').then(({ release }) => release(id, options, context))),
+    )
+  add('delete', 'delete a session and all its events', 'parley delete ses_01k2 --yes')
+    .argument(...sessionArgument)
+    .option('--yes', 'do not ask')
+    .option('--json', 'print {"sessionId"} as JSON')
+    .action((id, options) =>
+      finish(
+        import('../commands/delete.ts').then(({ deleteSession }) => deleteSession(id, options, context)),
+      ),
+    )
+}
+
+/** Commands that change sessions: rename, archive, unarchive, fork. */
+function addArranging({ add, context, finish }: Registry): void {
+  const load = () => import('../commands/arrange.ts')
+  const json = ['--json', 'print the session as JSON'] as const
+  add('rename', 'change the title of a session', 'parley rename last "Fix the door"')
+    .argument(...sessionArgument)
+    .argument('<title>', 'the new title')
+    .option(...json)
+    .action((id, title, options) =>
+      finish(load().then(({ patchSession }) => patchSession(id, { title }, options, context))),
+    )
+  add('archive', 'hide a session from the lists; it is kept', 'parley archive last')
+    .argument(...sessionArgument)
+    .option(...json)
+    .action((id, options) =>
+      finish(load().then(({ patchSession }) => patchSession(id, { archived: true }, options, context))),
+    )
+  add('unarchive', 'show an archived session in the lists again', 'parley unarchive ses_01k2')
+    .argument(...sessionArgument)
+    .option(...json)
+    .action((id, options) =>
+      finish(load().then(({ patchSession }) => patchSession(id, { archived: false }, options, context))),
+    )
+  add(
+    'fork',
+    'create a session that continues from the current state of another',
+    'parley fork last --title "Other way"',
+  )
+    .argument(...sessionArgument)
+    .option('--title <title>', 'the title of the fork')
+    .option(...json)
+    .action((id, options) => finish(load().then(({ fork }) => fork(id, options, context))))
+}
+
+/** Imports conversations from an agent's own history as sessions. */
+function addImport({ add, context, finish }: Registry): void {
+  add(
+    'import',
+    "continue a conversation from an agent's own history",
+    'parley import claude',
+    'parley import claude --cwd ~/code/app',
+    'parley import claude 4f2b8a1e-…',
+  )
+    .argument('<agent>', 'the agent')
+    .argument('[id]', 'the conversation to import; without it, conversations are listed')
+    .option('--cwd <folder>', 'only conversations of this folder')
+    .option('--json', 'one conversation per line, or the session, as JSON')
+    .action((agent, id, options) =>
+      finish(
+        import('../commands/import.ts').then(({ importConversation }) =>
+          importConversation(agent, id, options, context),
+        ),
+      ),
+    )
+}

@@ -92,6 +92,17 @@ describe('a body', () => {
     expect(answer.body.error).toMatchObject({ details: { limit: 1024 } })
   })
 
+  it('is refused above 64 KB on the routes that need no token, whatever the limit of the others', async () => {
+    const roomy = await serverUnderTest(host)
+    const body = { code: 'x'.repeat(70_000), publicKey: {} }
+    for (const path of ['/api/devices', '/api/access-tokens']) {
+      const answer = await roomy.ask(path, { token: false, body })
+      expect(refused(answer)).toEqual([413, 'too_large'])
+      expect(answer.body.error).toMatchObject({ details: { limit: 65_536 } })
+    }
+    await roomy.close()
+  })
+
   it('is refused if it is too large by the bytes that arrive', async () => {
     const request = httpRequest({
       host: '127.0.0.1',

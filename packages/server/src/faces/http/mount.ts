@@ -81,6 +81,9 @@ export type Call<R extends Route> = {
   readonly context: RequestContext
 }
 
+/** The largest body of a route that needs no token, such as those for signing in. */
+const openBodyBytes = 64 * 1024
+
 /** Mounts a route of the protocol. A handler returns the reply, or a Response if the reply is not plain JSON. */
 export function mount<R extends Route>(
   app: App,
@@ -88,11 +91,12 @@ export function mount<R extends Route>(
   route: R,
   handle: (call: Call<R>) => Promise<Reply<R> | Response> | Reply<R> | Response,
 ): void {
+  const limit = route.open ? Math.min(bodyLimit, openBodyBytes) : bodyLimit
   app.on(route.method, [route.path], async (context) => {
     const params = checked(route.params, 'The path', context.req.param())
     const query = checked(route.query, 'The query', context.req.query())
     const body = route.body
-      ? checked(route.body, 'The body', await readJson(context.env.incoming, bodyLimit))
+      ? checked(route.body, 'The body', await readJson(context.env.incoming, limit))
       : undefined
     const reply = await handle({ params, query, body, context } as Call<R>)
     if (reply instanceof Response) return reply

@@ -63,7 +63,7 @@ export function createEventStreams(parts: EventStreamParts): EventStreams {
 }
 
 /** How long an evicted reader may take to read the rest. */
-const farewellMs = 10_000
+const lingerMs = 10_000
 
 class EventStream implements FeedReader {
   readonly native: boolean
@@ -131,9 +131,8 @@ class EventStream implements FeedReader {
     const cursor = this.#cursor
     this.#parts.logger.info({ cursor, buffered: outgoing.writableLength }, 'a reader of events was too slow')
     this.#end(frame('evicted', { cursor }))
-    const farewell = setTimeout(() => outgoing.destroy(), farewellMs)
-    farewell.unref()
-    outgoing.once('close', () => clearTimeout(farewell))
+    const linger = setTimeout(() => outgoing.destroy(), lingerMs).unref()
+    outgoing.once('close', () => clearTimeout(linger))
   }
 
   #end(last: string): void {

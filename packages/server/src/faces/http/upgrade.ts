@@ -4,7 +4,7 @@ import { ParleyError } from '@parley/protocol'
 import type { Logger } from 'pino'
 import type { Access, Caller } from './access.ts'
 import { type Problem, problemOf } from './problem.ts'
-import { mayBeTold, refuseOrigin } from './refuse-origin.ts'
+import { mayLearnReason, refuseOrigin } from './refuse-origin.ts'
 
 /** An authorised socket that asked for a WebSocket. */
 export type Upgrade = {
@@ -40,32 +40,31 @@ export function createUpgrade({ access, logger, websocket, terminal }: UpgradePa
       }
       const caller = access.checkCaller(request)
       const accept = terminalId === undefined ? websocket : terminal?.bind(undefined, terminalId)
-      if (!accept) throw new ParleyError('not_supported', 'This server runs without such WebSockets.')
+      if (!accept) throw new ParleyError('not_supported', 'This WebSocket is not enabled on this server.')
       socket.off('error', ignore)
       accept({ request, socket, head, onSignedOut: signedOutOf(caller, socket) })
     } catch (error) {
       socket.on('error', ignore)
       const refusal = problemOf(error, logger)
       logger.info({ status: refusal.status, origin: request.headers.origin }, 'refused a WebSocket')
-      if (mayBeTold(error, request, access)) refuseOrigin(request, socket)
+      if (mayLearnReason(error, request, access)) refuseOrigin(request, socket)
       else refuse(socket, refusal)
     }
   }
 }
 
 /** How long a signed-out client has to read the close code. */
-const farewellMs = 1000
+const lingerMs = 1000
 
 function signedOutOf(caller: Caller, socket: Duplex): Upgrade['onSignedOut'] {
   if (caller.kind === 'token') return () => {}
   const calls: (() => void)[] = []
-  const letGo = caller.onRevoked(() => {
+  const forget = caller.onRevoked(() => {
     for (const call of calls) call()
-    const farewell = setTimeout(() => socket.destroy(), farewellMs)
-    farewell.unref()
-    socket.once('close', () => clearTimeout(farewell))
+    const linger = setTimeout(() => socket.destroy(), lingerMs).unref()
+    socket.once('close', () => clearTimeout(linger))
   })
-  socket.once('close', letGo)
+  socket.once('close', forget)
   return (call) => void calls.push(call)
 }
 

@@ -200,6 +200,7 @@ export const serverRules: readonly Rule[] = [
       'node:util',
       'node:zlib',
       'pino',
+      'ws',
     ],
   ),
   face('ipc', [core, `${server}/transcripts`], ['zod']),

@@ -1,4 +1,4 @@
-import { createOutbox, type OutboxOptions } from '../src/session-data/outbox.ts'
+import { Outbox, type OutboxOptions } from '../src/session-data/outbox.ts'
 import { FakeBrowser, FakeServer, type FakeTab } from './fake-browser.ts'
 
 export type Note = { readonly text: string; readonly group: string }
@@ -12,7 +12,7 @@ export function setUp(changes: Partial<OutboxOptions<Note>> = {}) {
   const refused: unknown[] = []
   const late: string[] = []
   const open = (tab: FakeTab = browser.openTab()) => {
-    const outbox = createOutbox<Note>({
+    const outbox = new Outbox<Note>({
       name: 'note',
       storage: tab.storage,
       locks: tab.locks,

@@ -10,8 +10,8 @@ import { sendLeftBehind } from '../composer/outbox.ts'
 import { fetchDiffs } from '../parts/diff/diff-view.tsx'
 import { Catcher } from '../parts/error-boundary.tsx'
 import { fetchMarkdown } from '../parts/markdown/lazy-markdown.tsx'
+import { startAnswers } from '../request/answers.ts'
 import { fetchCards } from '../request/request-card.tsx'
-import { watchAnswers } from '../request/send-answer.ts'
 import { startNews } from '../session-data/news.ts'
 import { keepSessions } from '../session-data/session-list.ts'
 import { sessionSource } from '../session-data/session-source.ts'
@@ -40,7 +40,7 @@ function start(): void {
   startNews()
   sendLeftBehind()
   finishDeletions()
-  watchAnswers()
+  startAnswers()
   keepPage()
   watchSignOut()
   show({ default: App })

@@ -1,9 +1,12 @@
 import { useSyncExternalStore } from 'react'
 
 /** Page state that lives outside React. */
-export type Store<State> = {
-  get(): State
+export type Store<State> = ReadableStore<State> & {
   set(change: State | ((before: State) => State)): void
+}
+
+export type ReadableStore<State> = {
+  get(): State
   subscribe(listener: () => void): () => void
 }
 
@@ -25,9 +28,12 @@ export function createStore<State>(initial: State): Store<State> {
   }
 }
 
-export function useStore<State>(store: Store<State>): State
-export function useStore<State, Part>(store: Store<State>, selector: (state: State) => Part): Part
-export function useStore<State, Part>(store: Store<State>, selector?: (state: State) => Part): State | Part {
+export function useStore<State>(store: ReadableStore<State>): State
+export function useStore<State, Part>(store: ReadableStore<State>, selector: (state: State) => Part): Part
+export function useStore<State, Part>(
+  store: ReadableStore<State>,
+  selector?: (state: State) => Part,
+): State | Part {
   const read = () => (selector ? selector(store.get()) : store.get())
   return useSyncExternalStore(store.subscribe, read, read)
 }

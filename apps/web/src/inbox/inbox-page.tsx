@@ -9,7 +9,7 @@ import { BackToSessions } from '../parts/back-to-sessions.tsx'
 import { fetchDiffs } from '../parts/diff/diff-view.tsx'
 import { Link } from '../parts/link.tsx'
 import { NotificationPermission } from '../parts/notification-permission.tsx'
-import { useKeptAnswers, useUnansweredFirst } from '../request/kept-answers.ts'
+import { useGivenAnswers, useUnansweredFirst } from '../request/answers.ts'
 import { fetchCards, RequestCard } from '../request/request-card.tsx'
 import { UnsentAnswer } from '../request/unsent-answer.tsx'
 import { useWaiting } from '../session-data/waiting-list.ts'
@@ -66,7 +66,7 @@ export default function InboxPage() {
 
 /** Unsent answers to requests that this page does not list because the server is unreachable. */
 function AnswersAlone({ requests }: { requests: readonly WaitingRequest[] }) {
-  const alone = useKeptAnswers().filter(
+  const alone = useGivenAnswers().filter(
     ({ waited, state, requestId }) =>
       waited && state !== 'sent' && !requests.some(({ request }) => request.requestId === requestId),
   )

@@ -26,6 +26,6 @@ export function useAnswerDraft(requestId: string): [AnswerDraft, (change: Answer
   return [draft, change]
 }
 
-export function forgetDraft(requestId: string): void {
+export function removeAnswerDraft(requestId: string): void {
   drafts.set(({ [requestId]: _, ...others }) => others)
 }

@@ -1,6 +1,6 @@
 import type { OpenRequest } from '@parley/protocol'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
-import { useAnswerTo } from './kept-answers.ts'
+import { useAnswerTo } from './answers.ts'
 import { UnsentAnswer } from './unsent-answer.tsx'
 
 const cards = lazyPart(() => import('./cards.tsx'))

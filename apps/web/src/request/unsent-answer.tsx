@@ -2,11 +2,11 @@ import { CloudOff, Hand, Send } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 import { lacksFocus, useFocusFallback } from '../base/focus.ts'
 import { Button } from '../parts/button.tsx'
-import type { KeptAnswer } from './kept-answers.ts'
-import { sendHeldAnswer, takeBackAnswer } from './send-answer.ts'
+import type { GivenAnswer } from './answer-outbox.ts'
+import { answers } from './answers.ts'
 
 /** Stands in for a card whose answer is not at the server yet: shows the answer, which can be withdrawn. */
-export function UnsentAnswer({ answer }: { answer: KeptAnswer }) {
+export function UnsentAnswer({ answer }: { answer: GivenAnswer }) {
   const { state, asked, said, problem } = answer
   const row = useRef<HTMLDivElement>(null)
   useEffect(() => {
@@ -43,11 +43,11 @@ export function UnsentAnswer({ answer }: { answer: KeptAnswer }) {
       {state !== 'sent' && (
         <span className="ml-auto flex gap-2">
           {state === 'held' && (
-            <Button look="good" onClick={() => sendHeldAnswer(answer)}>
+            <Button look="good" onClick={() => answers.sendHeld(answer.commandId)}>
               Send
             </Button>
           )}
-          <Button onClick={() => takeBackAnswer(answer)}>Withdraw</Button>
+          <Button onClick={() => answers.withdraw(answer.commandId)}>Withdraw</Button>
         </span>
       )}
     </div>

@@ -2,7 +2,7 @@ import { ParleyError } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import { graceMs } from '../../testing/fake-browser.ts'
 import { lateMs, type Note, setUp } from '../../testing/note-outbox.ts'
-import { createOutbox } from './outbox.ts'
+import { Outbox } from './outbox.ts'
 
 const conflict = new ParleyError('conflict', 'It was answered elsewhere.')
 
@@ -23,7 +23,7 @@ describe('an outbox', () => {
     const { browser, server } = setUp()
     browser.entries.set('parley:note:x', 'garbage')
     const tab = browser.openTab()
-    const outbox = createOutbox<Note>({
+    const outbox = new Outbox<Note>({
       name: 'note',
       storage: tab.storage,
       locks: tab.locks,

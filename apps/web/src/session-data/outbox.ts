@@ -36,13 +36,7 @@ export type OutboxOptions<Content> = {
  * loses nothing. Each is sent by one tab at a time, the one that added it, and always under the same command id, so it
  * takes effect once. When that tab is closed, another one decides whether to send the item or to hold it.
  */
-export function createOutbox<Content extends object>(options: OutboxOptions<Content>): Outbox<Content> {
-  return new Outbox(options)
-}
-
-export type { Outbox }
-
-class Outbox<Content extends object> {
+export class Outbox<Content extends object> {
   readonly #options: OutboxOptions<Content>
   readonly #items: OutboxItems<Content & Envelope>
   /** The items that this page is sending. */

@@ -1,0 +1,148 @@
+import type { Clock } from '@parley/client'
+import { type ErrorCode, type OpenRequest, ParleyError } from '@parley/protocol'
+import type { TabLocks, TextStorage } from '../base/browser-storage.ts'
+import { problemWords } from '../base/error-text.logic.ts'
+import type { Route } from '../base/route.logic.ts'
+import { type Answering, answerWords, requestWords, settledWords } from '../call/answer-text.logic.ts'
+import { Outbox, type Resolution } from '../session-data/outbox.ts'
+import type { Envelope } from '../session-data/outbox-items.ts'
+
+type AnswerContent = {
+  readonly sessionId: string
+  /** An answer can never apply to another request. */
+  readonly requestId: string
+  readonly answer: Answering
+  /** The request and the answer, as texts for people. */
+  readonly asked: string
+  readonly said: string
+}
+
+/** An answer that was given in this browser and that the log does not show yet. */
+export type GivenAnswer = AnswerContent & Envelope
+
+/** An answer that is accepted sooner is never shown as waiting. */
+const lateMs = 700
+/** The page remembers that a request is answered until the log shows it. */
+const keepSent = 50
+
+type Options = {
+  readonly storage: TextStorage
+  readonly locks: TabLocks
+  readonly clock: Clock
+  readonly tab: () => string
+  readonly send: (answer: GivenAnswer, signal: AbortSignal) => Promise<unknown>
+  /** The ids of all open requests; undefined while the server's list is not known. */
+  readonly openRequests: () => ReadonlySet<string> | undefined
+  /** Shows a message until the person, or the returned function, dismisses it. `place` shows more. */
+  readonly tell: (text: string, place: Route) => () => void
+  readonly announce: (text: string) => void
+}
+
+/** The answers that the server has not accepted yet. The person is told of every answer that does not take effect. */
+export class AnswerOutbox {
+  readonly #options: Options
+  readonly #outbox: Outbox<AnswerContent>
+  /** Dismisses the message about each held answer. */
+  readonly #dismissals = new Map<string, () => void>()
+
+  constructor(options: Options) {
+    this.#options = options
+    this.#outbox = new Outbox<AnswerContent>({
+      ...options,
+      name: 'answer',
+      isContent: ({ sessionId, requestId, answer }) =>
+        Boolean(sessionId && requestId) && answer?.requestId === requestId,
+      onRefused: (item, error) => this.#refused(item, error),
+      onAbandoned: (item) => this.#abandoned(item),
+      late: { ms: lateMs, tell: ({ said }) => options.announce(`Not sent yet: ${said}`) },
+      keepSent,
+    })
+  }
+
+  readonly get = () => this.#outbox.get()
+  readonly subscribe = (listener: () => void) => this.#outbox.subscribe(listener)
+
+  start(): void {
+    this.#outbox.start()
+  }
+
+  stop(): void {
+    this.#outbox.stop()
+  }
+
+  give(sessionId: string, request: OpenRequest, answer: Answering): void {
+    const { requestId } = request
+    if (this.isGivenHere(requestId)) return
+    const [asked, said] = [requestWords(request), answerWords(request, answer)]
+    this.#outbox.add({ sessionId, requestId, answer, asked, said })
+  }
+
+  /** Whether this tab has answered. Answers of other tabs do not count: the server accepts the first. */
+  isGivenHere(requestId: string): boolean {
+    return this.get().some((item) => item.requestId === requestId && item.tab === this.#options.tab())
+  }
+
+  withdraw(commandId: string): void {
+    this.#dismiss(commandId)
+    this.#outbox.withdraw(commandId)
+  }
+
+  sendHeld(commandId: string): void {
+    this.#dismiss(commandId)
+    this.#outbox.sendHeld(commandId)
+  }
+
+  /** Removes held answers whose requests are not open any more. Called when the list of requests changes. */
+  removeSettled(): void {
+    for (const item of this.get()) {
+      if (item.state !== 'held' || !this.#isSettled(item) || this.#outbox.isSending(item.commandId)) continue
+      this.withdraw(item.commandId)
+      this.#tellUnused(item, settledMeanwhile)
+    }
+  }
+
+  #refused(item: GivenAnswer, error: unknown): Resolution {
+    const why = finalRefusal(error)
+    if (why === undefined) return { hold: problemWords(error) }
+    this.#tellUnused(item, why)
+    return 'remove'
+  }
+
+  /** Much may have happened since the tab was closed, so the person must confirm the answer. */
+  #abandoned(item: GivenAnswer): Resolution {
+    if (this.#isSettled(item)) {
+      this.#tellUnused(item, settledMeanwhile)
+      return 'remove'
+    }
+    const text = `“${item.said}” was not sent: the tab was closed too early.`
+    this.#dismissals.set(item.commandId, this.#options.tell(text, { name: 'inbox' }))
+    return { hold: 'The tab was closed too early.' }
+  }
+
+  #isSettled({ requestId }: AnswerContent): boolean {
+    return this.#options.openRequests()?.has(requestId) === false
+  }
+
+  #tellUnused({ asked, said, sessionId }: AnswerContent, why: string): void {
+    this.#options.tell(`Your answer to “${asked}” (${said}) was not ${why}`, {
+      name: 'session',
+      id: sessionId,
+    })
+  }
+
+  #dismiss(commandId: string): void {
+    this.#dismissals.get(commandId)?.()
+    this.#dismissals.delete(commandId)
+  }
+}
+
+const settledMeanwhile = 'sent, and the request is no longer open.'
+const finalCodes: readonly ErrorCode[] = ['validation_error', 'not_supported', 'too_large', 'forbidden']
+
+/** Why an answer can never be accepted, as the end of a sentence; undefined if it may be accepted later. */
+function finalRefusal(error: unknown): string | undefined {
+  if (!(error instanceof ParleyError)) return undefined
+  const { code, details } = error
+  if (code === 'conflict' || code === 'not_found') return `used: ${settledWords(details?.outcome)}.`
+  return finalCodes.includes(code) ? `accepted. ${problemWords(error)}` : undefined
+}

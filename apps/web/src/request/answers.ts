@@ -1,0 +1,65 @@
+import { type DecisionOptions, systemClock } from '@parley/client'
+import type { Answers, OpenRequest } from '@parley/protocol'
+import { browserLocks, browserStorage, tabId } from '../base/browser-storage.ts'
+import { client } from '../base/client.ts'
+import { go } from '../base/route.ts'
+import { useStore } from '../base/store.ts'
+import { announce } from '../parts/announcer.tsx'
+import { toast } from '../parts/toasts.tsx'
+import { waiting } from '../session-data/waiting-list.ts'
+import { removeAnswerDraft } from './answer-draft.ts'
+import { AnswerOutbox, type GivenAnswer } from './answer-outbox.ts'
+
+export const answers = new AnswerOutbox({
+  storage: browserStorage,
+  locks: browserLocks,
+  clock: systemClock,
+  tab: tabId,
+  async send({ sessionId, requestId, answer, commandId }, signal) {
+    await client.command(sessionId, answer, { commandId, signal })
+    removeAnswerDraft(requestId)
+  },
+  openRequests() {
+    const { status, requests } = waiting.getSnapshot()
+    return status === 'live' ? new Set(requests.map(({ request }) => request.requestId)) : undefined
+  },
+  tell: (text, place) =>
+    toast(text, { ms: Number.POSITIVE_INFINITY, action: { label: 'Show', run: () => go(place) } }),
+  announce,
+})
+
+export function startAnswers(): void {
+  answers.start()
+  waiting.subscribe(() => answers.removeSettled())
+  client.closing.addEventListener('abort', () => answers.stop())
+}
+
+/** Answers a request. */
+export function useAnswer(sessionId: string, request: OpenRequest) {
+  const { requestId } = request
+  return {
+    sending: useStore(answers, () => answers.isGivenHere(requestId)),
+    decide: (decision: 'allow' | 'deny', options: DecisionOptions = {}) =>
+      answers.give(sessionId, request, { type: 'permission.decide', requestId, decision, ...options }),
+    answer: (given: Answers) =>
+      answers.give(sessionId, request, { type: 'question.answer', requestId, answers: given }),
+  }
+}
+
+/** The answer that was given in this browser and that the log does not show yet. */
+export function useAnswerTo(requestId: string): GivenAnswer | undefined {
+  return useStore(answers, (all) => all.findLast((item) => item.requestId === requestId))
+}
+
+export function useGivenAnswers(): readonly GivenAnswer[] {
+  return useStore(answers)
+}
+
+/** Splits requests into those that need an answer and those whose answer waits to be sent. */
+export function useUnansweredFirst<Request extends { readonly requestId: string }>(
+  requests: readonly Request[],
+): { readonly open: readonly Request[]; readonly answered: readonly Request[] } {
+  const all = useGivenAnswers()
+  const isAnswered = ({ requestId }: Request) => all.some((one) => one.waited && one.requestId === requestId)
+  return { open: requests.filter((one) => !isAnswered(one)), answered: requests.filter(isAnswered) }
+}

@@ -28,27 +28,10 @@ type Props = {
 
 /** The prompt field: `/` completes commands, `@` completes files, and pasted files are attached. */
 export function PromptField(props: Props) {
-  const { field, draft, attachments, commands = noCommands, findFiles, side, className, onKey } = props
+  const { field, draft, attachments, side, className, onKey } = props
   const text = useStore(draft)
-  const [caret, setCaret] = useState(text.length)
-  const [focused, setFocused] = useState(false)
-  const completion = focused ? completionAt(text, caret) : undefined
-  const { listId, choices, place, move, dismiss } = useCompletions({ findFiles, commands, completion })
-  const choose = (value: string) => {
-    if (!completion) return
-    const next = withChoice(text, completion, value)
-    draft.set(next.text)
-    setCaret(next.caret)
-    requestAnimationFrame(() => field.current?.setSelectionRange(next.caret, next.caret))
-  }
-  const choiceKey = ({ key, shiftKey }: KeyboardEvent): boolean => {
-    if (key === 'ArrowDown') move(1)
-    else if (key === 'ArrowUp') move(-1)
-    else if ((key === 'Enter' && !shiftKey) || key === 'Tab') choose(choices[place]?.value ?? '')
-    else if (key === 'Escape') dismiss()
-    else return false
-    return true
-  }
+  const { completion, listId, choices, place, choose, choiceKey, setCaret, setFocused } =
+    useCompletionAtCaret(props, text)
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.nativeEvent.isComposing) return
     const used = choices.length > 0 ? choiceKey(event) : onKey(event)
@@ -100,4 +83,28 @@ export function PromptField(props: Props) {
       />
     </>
   )
+}
+
+/** The completion at the caret, and the keys that select a choice. */
+function useCompletionAtCaret({ field, draft, commands = noCommands, findFiles }: Props, text: string) {
+  const [caret, setCaret] = useState(text.length)
+  const [focused, setFocused] = useState(false)
+  const completion = focused ? completionAt(text, caret) : undefined
+  const { listId, choices, place, move, dismiss } = useCompletions({ findFiles, commands, completion })
+  const choose = (value: string) => {
+    if (!completion) return
+    const next = withChoice(text, completion, value)
+    draft.set(next.text)
+    setCaret(next.caret)
+    requestAnimationFrame(() => field.current?.setSelectionRange(next.caret, next.caret))
+  }
+  const choiceKey = ({ key, shiftKey }: KeyboardEvent): boolean => {
+    if (key === 'ArrowDown') move(1)
+    else if (key === 'ArrowUp') move(-1)
+    else if ((key === 'Enter' && !shiftKey) || key === 'Tab') choose(choices[place]?.value ?? '')
+    else if (key === 'Escape') dismiss()
+    else return false
+    return true
+  }
+  return { completion, listId, choices, place, choose, choiceKey, setCaret, setFocused }
 }

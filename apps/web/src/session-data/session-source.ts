@@ -24,43 +24,63 @@ export function sessionSource(id: string): LiveStore<MirrorSnapshot> {
 function createSource(id: string): LiveStore<MirrorSnapshot> {
   let first: ReturnType<typeof cachedSession> | undefined = cachedSession(id)
   const start = () => {
-    const kept = first ?? cachedSession(id)
+    const cached = first ?? cachedSession(id)
     first = undefined
-    return kept
+    return cached
   }
   const mirror = sharedMirror(client, id, { start })
-  let timer: ReturnType<typeof setTimeout> | undefined
-  let savedSeq = 0
+  const save = createSaver(id, mirror)
+  let stopSaving: () => void = () => {}
   let subscribers = 0
-
-  function save(): void {
-    clearTimeout(timer)
-    timer = undefined
-    const { status, view, error } = mirror.getSnapshot()
-    if (status === 'failed' && error?.code === 'not_found') return forgetSession(id)
-    const isTheServers = status === 'live' || status === 'reconnecting'
-    const tail = mirror.current?.tail(maxKept)
-    if (!isTheServers || !tail || view.state.seq === savedSeq) return
-    savedSeq = view.state.seq
-    void cacheSession(recordOf(tail, Date.now()))
-  }
-
   return {
     getSnapshot: mirror.getSnapshot,
     subscribe(listener) {
-      if (subscribers++ === 0) addEventListener('pagehide', save)
-      const stop = mirror.subscribe(() => {
-        listener()
-        if (mirror.getSnapshot().status === 'reconnecting') save()
-        else timer ??= setTimeout(save, savedSeq === 0 ? firstSaveMs : nextSaveMs)
-      })
+      if (subscribers++ === 0) stopSaving = saveWhileShown(mirror, save)
+      const unsubscribe = mirror.subscribe(listener)
       return () => {
-        if (--subscribers === 0) {
-          removeEventListener('pagehide', save)
-          save()
-        }
-        stop()
+        if (--subscribers === 0) stopSaving()
+        unsubscribe()
       }
     },
+  }
+}
+
+type SharedMirror = ReturnType<typeof sharedMirror>
+type Saver = { readonly hasSaved: () => boolean; readonly save: () => void }
+
+/** Saves the end of the session if it has changed since the last time. */
+function createSaver(id: string, mirror: SharedMirror): Saver {
+  let savedSeq = 0
+  return {
+    hasSaved: () => savedSeq > 0,
+    save() {
+      const { status, view, error } = mirror.getSnapshot()
+      if (status === 'failed' && error?.code === 'not_found') return forgetSession(id)
+      const isFromServer = status === 'live' || status === 'reconnecting'
+      const tail = mirror.current?.tail(maxKept)
+      if (!isFromServer || !tail || view.state.seq === savedSeq) return
+      savedSeq = view.state.seq
+      void cacheSession(recordOf(tail, Date.now()))
+    },
+  }
+}
+
+/** Saves soon after each change, and at once when the connection is lost or the page is closed. */
+function saveWhileShown(mirror: SharedMirror, { hasSaved, save }: Saver): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const saveNow = () => {
+    clearTimeout(timer)
+    timer = undefined
+    save()
+  }
+  addEventListener('pagehide', saveNow)
+  const unsubscribe = mirror.subscribe(() => {
+    if (mirror.getSnapshot().status === 'reconnecting') saveNow()
+    else timer ??= setTimeout(saveNow, hasSaved() ? nextSaveMs : firstSaveMs)
+  })
+  return () => {
+    removeEventListener('pagehide', saveNow)
+    saveNow()
+    unsubscribe()
   }
 }

@@ -12,7 +12,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { AllSessions, Problem } from '../parts/problem.tsx'
 import { Toasts } from '../parts/toasts.tsx'
-import { showInTab } from '../session-data/news.ts'
+import { updateTab } from '../session-data/news.ts'
 import { Sidebar } from '../sessions/sidebar.tsx'
 import { StartPage } from '../start/start-page.tsx'
 import { startKeys } from './keys.ts'
@@ -30,7 +30,7 @@ export function App() {
   const close = () => pageDialog.set(undefined)
   useEffect(startKeys, [])
   // biome-ignore lint/correctness/useExhaustiveDependencies: the title follows the route
-  useEffect(showInTab, [route])
+  useEffect(updateTab, [route])
   const connection = useConnection()
   if (connection.state === 'stopped') {
     return (
@@ -88,13 +88,13 @@ function Place({ route }: { route: Route }) {
       return <SessionPage id={route.id} />
     case 'inbox':
       return (
-        <Lazy key="inbox" part={inboxPage} frame={withWayBack}>
+        <Lazy key="inbox" part={inboxPage} frame={withBackLink}>
           {(InboxPage) => <InboxPage />}
         </Lazy>
       )
     case 'import':
       return (
-        <Lazy key="import" part={importPage} frame={withWayBack}>
+        <Lazy key="import" part={importPage} frame={withBackLink}>
           {(ImportPage) => <ImportPage />}
         </Lazy>
       )
@@ -106,7 +106,7 @@ function Place({ route }: { route: Route }) {
       )
     case 'settings':
       return (
-        <Lazy key="settings" part={settingsPage} frame={withWayBack}>
+        <Lazy key="settings" part={settingsPage} frame={withBackLink}>
           {(SettingsPage) => <SettingsPage section={route.section} />}
         </Lazy>
       )
@@ -123,7 +123,7 @@ function inDialog(label: string, close: () => void) {
   )
 }
 
-function withWayBack(inside: ReactNode): ReactNode {
+function withBackLink(inside: ReactNode): ReactNode {
   return (
     <div className="flex h-full flex-col p-2">
       <BackToSessions />

@@ -5,18 +5,18 @@ import { client } from '../base/client.ts'
 import { isSignedIn } from '../base/device.ts'
 import { applyTheme } from '../base/preferences.ts'
 import { currentRoute } from '../base/route.ts'
-import { keepPage } from '../base/service-worker.ts'
+import { registerServiceWorker } from '../base/service-worker.ts'
 import { sendLeftBehind } from '../composer/outbox.ts'
 import { fetchDiffs } from '../parts/diff/diff-view.tsx'
-import { Catcher } from '../parts/error-boundary.tsx'
+import { ErrorBoundary } from '../parts/error-boundary.tsx'
 import { fetchMarkdown } from '../parts/markdown/lazy-markdown.tsx'
 import { startAnswers } from '../request/answers.ts'
 import { fetchCards } from '../request/request-card.tsx'
-import { startNews } from '../session-data/news.ts'
-import { keepSessions } from '../session-data/session-list.ts'
+import { startNotifications } from '../session-data/news.ts'
+import { cacheSessionList } from '../session-data/session-list.ts'
 import { sessionSource } from '../session-data/session-source.ts'
 import { watchSignOut } from '../session-data/sign-out.ts'
-import { keepWaiting } from '../session-data/waiting-list.ts'
+import { cacheWaitingList } from '../session-data/waiting-list.ts'
 import { App } from './app.tsx'
 import './style.css'
 import { finishDeletions } from '../sessions/deleting.ts'
@@ -35,13 +35,13 @@ function start(): void {
     fetchDiffs()
     fetchCards()
   }
-  keepSessions()
-  keepWaiting()
-  startNews()
+  cacheSessionList()
+  cacheWaitingList()
+  startNotifications()
   sendLeftBehind()
   finishDeletions()
   startAnswers()
-  keepPage()
+  registerServiceWorker()
   watchSignOut()
   show({ default: App })
 }
@@ -52,9 +52,9 @@ function show({ default: Page }: { default: ComponentType }): void {
   createRoot(root).render(
     <StrictMode>
       <ParleyProvider client={client}>
-        <Catcher>
+        <ErrorBoundary>
           <Page />
-        </Catcher>
+        </ErrorBoundary>
       </ParleyProvider>
     </StrictMode>,
   )

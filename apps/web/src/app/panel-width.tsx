@@ -1,5 +1,5 @@
 import { type KeyboardEvent, type PointerEvent, useRef } from 'react'
-import { type Preferences, prefer, preferences } from '../base/preferences.ts'
+import { type Preferences, preferences, setPreferences } from '../base/preferences.ts'
 import { useStore } from '../base/store.ts'
 import { panelWidthWithin } from './panel-width.logic.ts'
 
@@ -14,7 +14,7 @@ export function PanelEdge({ panel, label }: { panel: Panel; label: string }) {
   const edge = useRef<HTMLDivElement>(null)
   const width = usePanelWidth(panel)
   const set = (wanted: number) =>
-    prefer({
+    setPreferences({
       panelWidths: { ...preferences.get().panelWidths, [panel]: panelWidthWithin(wanted, innerWidth) },
     })
   const now = () => width ?? edge.current?.parentElement?.getBoundingClientRect().width ?? 0
@@ -45,7 +45,9 @@ export function PanelEdge({ panel, label }: { panel: Panel; label: string }) {
       onPointerDown={onPointerDown}
       onPointerMove={onPointerMove}
       onKeyDown={onKeyDown}
-      onDoubleClick={() => prefer({ panelWidths: { ...preferences.get().panelWidths, [panel]: undefined } })}
+      onDoubleClick={() =>
+        setPreferences({ panelWidths: { ...preferences.get().panelWidths, [panel]: undefined } })
+      }
       title="Drag to resize; double-click to reset"
       className="absolute inset-y-0 -left-1 z-20 w-2 cursor-col-resize touch-none outline-none hover:bg-mark-fill/30 focus-visible:bg-mark-fill/50 max-lg:hidden"
     />

@@ -5,7 +5,7 @@ import { useAgentName } from '../base/agents.ts'
 import { lacksFocus, useFocusBack } from '../base/focus.ts'
 import { folderName, visible } from '../base/format.logic.ts'
 import { withKeys } from '../base/key-names.ts'
-import { type Preferences, prefer, preferences } from '../base/preferences.ts'
+import { type Preferences, preferences, setPreferences } from '../base/preferences.ts'
 import { useStore } from '../base/store.ts'
 import { IconButton } from '../parts/button.tsx'
 import { lazyPart } from '../parts/lazy-part.tsx'
@@ -175,7 +175,7 @@ function PanelButton({
       label={label}
       aria-pressed={open}
       data-opens={panel}
-      onClick={() => prefer({ sidePanel: open ? 'none' : panel })}
+      onClick={() => setPreferences({ sidePanel: open ? 'none' : panel })}
       className={open ? 'bg-mark-wash text-mark!' : ''}
     >
       {icon}

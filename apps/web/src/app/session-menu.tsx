@@ -11,7 +11,7 @@ import {
 } from 'lucide-react'
 import { useAgent } from '../base/agents.ts'
 import { client } from '../base/client.ts'
-import { prefer, preferences } from '../base/preferences.ts'
+import { preferences, setPreferences } from '../base/preferences.ts'
 import { go } from '../base/route.ts'
 import { useStore } from '../base/store.ts'
 import type { OpenMenu } from '../parts/menu.tsx'
@@ -40,7 +40,7 @@ export default function SessionMenu({ onRename, onFind, ...menu }: Props) {
     {
       label: all ? 'Collapse all' : 'Expand all',
       icon: all ? <FoldVertical size={14} /> : <UnfoldVertical size={14} />,
-      onSelect: () => prefer({ expandAll: !all }),
+      onSelect: () => setPreferences({ expandAll: !all }),
     },
     {
       label: 'Copy folder path',
@@ -61,7 +61,7 @@ export default function SessionMenu({ onRename, onFind, ...menu }: Props) {
     {
       label: 'Event log',
       icon: <ScanText size={14} />,
-      onSelect: () => prefer({ sidePanel: 'events' }),
+      onSelect: () => setPreferences({ sidePanel: 'events' }),
     },
     exportEntry(id),
     pin,

@@ -2,7 +2,7 @@ import type { TurnOutcome } from '@parley/protocol'
 import { useEffect, useLayoutEffect, useState } from 'react'
 import { problemWords } from '../base/error-text.logic.ts'
 import { isEditable } from '../base/focus.ts'
-import { prefer, preferences } from '../base/preferences.ts'
+import { preferences, setPreferences } from '../base/preferences.ts'
 import { useStore } from '../base/store.ts'
 import { Composer } from '../composer/composer.tsx'
 import { Queue } from '../composer/queue.tsx'
@@ -36,11 +36,11 @@ function Session() {
   useEffect(fetchMarkdown, [])
   useEffect(fetchDiffs, [])
   useEffect(fetchCards, [])
-  useLayoutEffect(clearTheView, [])
+  useLayoutEffect(closePanelOnNarrowScreen, [])
   useFindKey(setFinding)
   useStopKey(finding, setFinding)
-  useSeenHere()
-  useTurnNews()
+  useMarkSeen()
+  useAnnounceTurnEnd()
   if (status === 'failed' && error) {
     const gone = error.code === 'not_found'
     return (
@@ -71,8 +71,8 @@ function Session() {
 }
 
 /** On a narrow screen the panel covers the conversation, so a session opens without it: a request may be waiting. */
-function clearTheView(): void {
-  if (matchMedia('(width < 48rem)').matches) prefer({ sidePanel: 'none' })
+function closePanelOnNarrowScreen(): void {
+  if (matchMedia('(width < 48rem)').matches) setPreferences({ sidePanel: 'none' })
 }
 
 /** In a card that is too tall, the request scrolls and the buttons stay. On a very low screen the whole card scrolls. */
@@ -157,7 +157,7 @@ function useStopKey(finding: boolean, setFinding: (open: boolean) => void): void
   }, [stop, running, finding, setFinding])
 }
 
-function useSeenHere(): void {
+function useMarkSeen(): void {
   const id = useSessionState((state) => state.id)
   // A working session does not count as unread, so it is not marked as seen with every event.
   const updatedAt = useSessionState((state) => (state.status === 'working' ? 0 : state.updatedAt))
@@ -179,7 +179,7 @@ const turnEnds: Record<TurnOutcome, string> = {
 }
 
 /** Announces the end of a turn that was running on this page. */
-function useTurnNews(): void {
+function useAnnounceTurnEnd(): void {
   const turnId = useSessionState((state) => state.turn?.turnId)
   const outcome = useSessionState((state) => state.lastTurn?.outcome)
   const [ran, setRan] = useState(turnId)

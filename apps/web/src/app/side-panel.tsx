@@ -1,6 +1,6 @@
 import { X } from 'lucide-react'
 import { type CSSProperties, useEffect } from 'react'
-import { type Preferences, prefer } from '../base/preferences.ts'
+import { type Preferences, setPreferences } from '../base/preferences.ts'
 import { IconButton } from '../parts/button.tsx'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { PanelEdge, usePanelWidth } from './panel-width.tsx'
@@ -26,11 +26,11 @@ const widths = { plan: narrow, events: narrow, changes: wide, terminal: wide }
 const inHistory = { panel: true }
 
 /** On a narrow screen the panel covers the conversation: the browser's Back closes the panel, not the session. */
-function useBackCloses(): void {
+function useCloseOnBack(): void {
   useEffect(() => {
     if (!matchMedia('(width < 48rem)').matches) return
     history.pushState(inHistory, '')
-    const close = () => prefer({ sidePanel: 'none' })
+    const close = () => setPreferences({ sidePanel: 'none' })
     addEventListener('popstate', close)
     return () => {
       removeEventListener('popstate', close)
@@ -46,7 +46,7 @@ function useBackCloses(): void {
  */
 export function SidePanel({ panel }: { panel: Exclude<Preferences['sidePanel'], 'none'> }) {
   const width = usePanelWidth(panel)
-  useBackCloses()
+  useCloseOnBack()
   return (
     <aside
       aria-label={titles[panel]}
@@ -57,7 +57,7 @@ export function SidePanel({ panel }: { panel: Exclude<Preferences['sidePanel'], 
       <PanelEdge panel={panel} label={titles[panel]} />
       <header className="flex min-h-12 items-center border-b border-line pr-2 pl-4">
         <h2 className="flex-1 text-sm font-semibold">{titles[panel]}</h2>
-        <IconButton label="Close panel" onClick={() => prefer({ sidePanel: 'none' })}>
+        <IconButton label="Close panel" onClick={() => setPreferences({ sidePanel: 'none' })}>
           <X size={16} />
         </IconButton>
       </header>

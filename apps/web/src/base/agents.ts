@@ -16,7 +16,7 @@ const agents = createStore<Agents>({ status: 'unasked', agents: [] })
 const names = createKeptStore<Readonly<Record<string, string>>>('agent-names', {})
 
 /** Lists the agents on the server's machine; the server probes each of them. */
-export async function askForAgents(): Promise<void> {
+export async function loadAgents(): Promise<void> {
   if (agents.get().status === 'asking') return
   agents.set((before) => ({ status: 'asking', agents: before.agents }))
   try {
@@ -29,12 +29,12 @@ export async function askForAgents(): Promise<void> {
 }
 
 client.socket.onStatus(({ state }) => {
-  if (state === 'open' && agents.get().status === 'failed') void askForAgents()
+  if (state === 'open' && agents.get().status === 'failed') void loadAgents()
 })
 
 export function useAgents(): Agents {
   useEffect(() => {
-    if (agents.get().status === 'unasked') void askForAgents()
+    if (agents.get().status === 'unasked') void loadAgents()
   }, [])
   return useStore(agents)
 }

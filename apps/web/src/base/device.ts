@@ -11,10 +11,10 @@ interface Kept extends DBSchema {
   devices: { key: string; value: KeptDevice }
 }
 
-const sign = 'parley:device'
-const place = 'this'
+const deviceIdKey = 'parley:device'
+const recordKey = 'this'
 /** The share of a token's lifetime after which it is renewed. */
-const usedPart = 0.9
+const renewAfter = 0.9
 export const http = createHttp({ url: location.origin })
 const revokedListeners = new Set<() => void>()
 let current: { readonly token: string; readonly goodUntil: number } | undefined
@@ -22,7 +22,7 @@ let renewing: Promise<string | undefined> | undefined
 
 /** True if a link signed this browser in. The server may have signed it out since. */
 export function isSignedIn(): boolean {
-  return localStorage.getItem(sign) !== null
+  return localStorage.getItem(deviceIdKey) !== null
 }
 
 /** Calls the listener when the server reports that this browser was signed out. */
@@ -52,7 +52,7 @@ async function renew(isSecondTry = false): Promise<string | undefined> {
   try {
     const body = { deviceId, nonce, signature: base64url(bytes) }
     const { token, expiresInMs } = await http.call('createAccessToken', { body })
-    current = { token, goodUntil: asked + expiresInMs * usedPart }
+    current = { token, goodUntil: asked + expiresInMs * renewAfter }
     return token
   } catch (thrown) {
     const reason = thrown instanceof ParleyError ? thrown.details?.reason : undefined
@@ -65,18 +65,18 @@ async function renew(isSecondTry = false): Promise<string | undefined> {
 
 /** Stores the device that this browser signed in as. */
 export async function keepDevice(device: KeptDevice): Promise<void> {
-  await (await database()).put('devices', device, place)
-  localStorage.setItem(sign, device.deviceId)
+  await (await database()).put('devices', device, recordKey)
+  localStorage.setItem(deviceIdKey, device.deviceId)
 }
 
 export async function forgetDevice(): Promise<void> {
   current = undefined
-  localStorage.removeItem(sign)
-  await (await database()).delete('devices', place).catch(() => {})
+  localStorage.removeItem(deviceIdKey)
+  await (await database()).delete('devices', recordKey).catch(() => {})
 }
 
 async function keptDevice() {
-  return (await database()).get('devices', place)
+  return (await database()).get('devices', recordKey)
 }
 
 function database(): Promise<IDBPDatabase<Kept>> {

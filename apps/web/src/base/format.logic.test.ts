@@ -8,8 +8,8 @@ import {
   duration,
   folderName,
   plural,
+  relativePath,
   visible,
-  within,
 } from './format.logic.ts'
 
 describe('formatting', () => {
@@ -50,8 +50,8 @@ describe('formatting', () => {
   it('shortens paths', () => {
     expect(folderName('/home/me/project/')).toBe('project')
     expect(folderName('/')).toBe('/')
-    expect(within('/a/b/c.ts', '/a/b')).toBe('c.ts')
-    expect(within('/a/bc.ts', '/a/b')).toBe('/a/bc.ts')
+    expect(relativePath('/a/b/c.ts', '/a/b')).toBe('c.ts')
+    expect(relativePath('/a/bc.ts', '/a/b')).toBe('/a/bc.ts')
   })
 
   it('groups times by day', () => {

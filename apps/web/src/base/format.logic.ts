@@ -60,7 +60,7 @@ export function folderName(path: string): string {
 }
 
 /** A path inside a folder, without the folder. */
-export function within(path: string, folder: string): string {
+export function relativePath(path: string, folder: string): string {
   const root = folder.endsWith('/') ? folder : `${folder}/`
   return folder !== '' && path.startsWith(root) ? path.slice(root.length) : path
 }

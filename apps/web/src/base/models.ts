@@ -6,19 +6,19 @@ import { createStore, useStore } from './store.ts'
 type Known = Readonly<Record<string, readonly AgentModel[]>>
 
 /** The models of agents whose probe does not list them, fetched on first use. */
-const told = createStore<Known>({})
-let asking = false
+const listed = createStore<Known>({})
+let loading = false
 
-async function ask(): Promise<void> {
-  if (asking) return
-  asking = true
+async function loadModels(): Promise<void> {
+  if (loading) return
+  loading = true
   try {
     const { agents } = await client.call('listModels')
-    told.set(Object.fromEntries(agents.map(({ agent, models }) => [agent, models])))
+    listed.set(Object.fromEntries(agents.map(({ agent, models }) => [agent, models])))
   } catch {
     // Without a list the agent's default is used. The next component that needs the list fetches it again.
   } finally {
-    asking = false
+    loading = false
   }
 }
 
@@ -26,12 +26,12 @@ const none: readonly AgentModel[] = []
 
 /** The models that a session of this agent can use. */
 export function useModels(agent: AgentInfo | undefined): readonly AgentModel[] {
-  const known = useStore(told)
+  const known = useStore(listed)
   const probed = agent?.capabilities.models ? (agent.models ?? none) : none
   const models = probed.length > 0 || !agent?.capabilities.models ? probed : (known[agent.id] ?? none)
   const isWanted = agent?.capabilities.models === true && agent.found && models.length === 0
   useEffect(() => {
-    if (isWanted) void ask()
+    if (isWanted) void loadModels()
   }, [isWanted])
   return models
 }

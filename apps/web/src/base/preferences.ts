@@ -32,7 +32,7 @@ export const preferences = createKeptStore<Preferences>('preferences', {
   panelWidths: {},
 })
 
-export function prefer(change: Partial<Preferences>): void {
+export function setPreferences(change: Partial<Preferences>): void {
   // A panel that is restored by a reload was not asked for and does not take the focus.
   if (change.sidePanel) claimFocus(change.sidePanel)
   preferences.set((before) => ({ ...before, ...change }))

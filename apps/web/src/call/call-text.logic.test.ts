@@ -2,7 +2,6 @@ import { type BlockOf, commandOf, type ToolKind } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import {
   asJson,
-  asRun,
   callLabel,
   exitCodeOf,
   firstLine,
@@ -10,6 +9,7 @@ import {
   pictureAddress,
   planOf,
   wantedDiffs,
+  withEditedInput,
 } from './call-text.logic.ts'
 
 describe('the texts of a call', () => {
@@ -62,10 +62,10 @@ describe('the texts of a call', () => {
       name: 'Write',
       status: 'running',
     } as const
-    expect(asRun(block, request({ outcome: 'allowed', input: { content: 'y' } })).input).toEqual({
+    expect(withEditedInput(block, request({ outcome: 'allowed', input: { content: 'y' } })).input).toEqual({
       content: 'y',
     })
-    expect(asRun(block, request())).toBe(block)
+    expect(withEditedInput(block, request())).toBe(block)
     expect(inputOf(call)).toEqual({ type: 'json' })
     expect(inputOf(call, diffs)).toBeUndefined()
   })

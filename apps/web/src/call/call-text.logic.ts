@@ -54,7 +54,10 @@ export function fieldOf(input: unknown, field: string): unknown {
 }
 
 /** A call with the input that it ran with, which a person may have edited. */
-export function asRun(call: BlockOf<'tool-call'>, request: BlockOf<'permission' | 'question'> | undefined) {
+export function withEditedInput(
+  call: BlockOf<'tool-call'>,
+  request: BlockOf<'permission' | 'question'> | undefined,
+) {
   const edited = request?.type === 'permission' ? request.resolution?.input : undefined
   return edited === undefined ? call : { ...call, input: edited }
 }

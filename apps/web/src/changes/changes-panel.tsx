@@ -1,7 +1,7 @@
 import type { Changes } from '@parley/protocol'
 import { Columns2, FolderTree, RefreshCw, Rows2 } from 'lucide-react'
 import { plural } from '../base/format.logic.ts'
-import { prefer, preferences } from '../base/preferences.ts'
+import { preferences, setPreferences } from '../base/preferences.ts'
 import { useStore } from '../base/store.ts'
 import { submit } from '../composer/outbox.ts'
 import { Button, IconButton } from '../parts/button.tsx'
@@ -11,8 +11,8 @@ import { commentsPrompt } from './comments.logic.ts'
 import { commentsOf } from './comments.ts'
 import { FileChanges } from './file-changes.tsx'
 import { FileList } from './file-list.tsx'
+import { RequestedFiles } from './requested-files.tsx'
 import { useChanges } from './use-changes.ts'
-import { WantedFiles } from './wanted-files.tsx'
 
 /** The changes in the session's folder, to read and comment on beside the conversation. */
 export default function ChangesPanel() {
@@ -32,7 +32,7 @@ export default function ChangesPanel() {
     <div className="flex min-h-full flex-col">
       {problem}
       <Bar changes={changes} since={since} split={split} listed={listed} onLook={look} />
-      <WantedFiles files={files} />
+      <RequestedFiles files={files} />
       {files.length === 0 && (
         <p className="px-4 py-3 text-sm text-soft">
           No changes since {since.chosen === 'start' ? 'the session’s start' : 'the last commit'}.
@@ -95,7 +95,7 @@ function Bar({
             const panel = currentTarget.closest('aside')?.querySelector('.overflow-y-auto')
             // Scrolled down, the list is open but out of sight: show it instead of closing it.
             if (listed && panel && panel.scrollTop > 0) panel.scrollTo({ top: 0 })
-            else prefer({ listFiles: !listed })
+            else setPreferences({ listFiles: !listed })
           }}
         >
           <FolderTree size={15} />
@@ -104,7 +104,7 @@ function Bar({
       <IconButton
         label={split ? 'One column' : 'Two columns'}
         aria-pressed={split}
-        onClick={() => prefer({ splitChanges: !split })}
+        onClick={() => setPreferences({ splitChanges: !split })}
         className="max-md:hidden"
       >
         {split ? <Rows2 size={15} /> : <Columns2 size={15} />}
@@ -133,7 +133,7 @@ function Since({ since, noCommit }: { since: Since; noCommit: boolean }) {
       aria-label="Changes since"
       title="The session’s start is the commit that was checked out when it was created"
       value={since.chosen}
-      onChange={(event) => prefer({ changesSince: event.target.value as Since['chosen'] })}
+      onChange={(event) => setPreferences({ changesSince: event.target.value as Since['chosen'] })}
       className="field-sizing-content h-7 max-w-44 shrink-0 rounded-md bg-transparent px-1 text-xs text-ink hover:bg-hover pointer-coarse:h-11"
     >
       <option value="commit">the last commit</option>

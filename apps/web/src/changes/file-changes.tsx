@@ -11,7 +11,7 @@ import { useSessionId } from '../session-data/session-context.tsx'
 import { jump } from '../session-data/shown-changes.ts'
 import { PatchView } from './patch-view.tsx'
 
-export const letters = {
+export const statusLetters = {
   added: 'A',
   modified: 'M',
   deleted: 'D',
@@ -73,7 +73,7 @@ export const FileChanges = memo(function FileChanges({
         >
           <ChevronRight size={13} aria-hidden className={`shrink-0 text-faint ${open ? 'rotate-90' : ''}`} />
           <span className="w-3 shrink-0 text-center font-mono text-faint" title={file.status}>
-            {letters[file.status]}
+            {statusLetters[file.status]}
           </span>
           <span className="min-w-0 flex-1 truncate font-mono" title={file.path}>
             {file.from !== undefined && <span className="text-faint">{visible(file.from)} → </span>}

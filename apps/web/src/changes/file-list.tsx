@@ -3,7 +3,7 @@ import { memo } from 'react'
 import { visible } from '../base/format.logic.ts'
 import { DiffCount } from '../parts/diff/diff-count.tsx'
 import { jumpTo } from '../session-data/shown-changes.ts'
-import { letters } from './file-changes.tsx'
+import { statusLetters } from './file-changes.tsx'
 
 /** The changed files. A click jumps to the file; a long list scrolls by itself. */
 export const FileList = memo(function FileList({ files }: { files: readonly FileChange[] }) {
@@ -22,7 +22,7 @@ export const FileList = memo(function FileList({ files }: { files: readonly File
               className="flex min-h-6 w-full items-center gap-2 px-4 text-left text-xs hover:bg-hover pointer-coarse:min-h-11"
             >
               <span className="w-3 shrink-0 text-center font-mono text-faint" title={file.status}>
-                {letters[file.status]}
+                {statusLetters[file.status]}
               </span>
               <Path path={file.path} />
               {file.generated && <span className="shrink-0 text-faint">generated</span>}

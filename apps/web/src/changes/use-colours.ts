@@ -14,9 +14,9 @@ export function useColours(
 ): Colours | undefined {
   const [colours, setColours] = useState<Colours>()
   const language = languageOf(path)
-  const looked = useLookedAt(place)
+  const inView = useWasInView(place)
   useEffect(() => {
-    if (!language || !looked) return
+    if (!language || !inView) return
     let wanted = true
     const sides = sidesOf(hunks)
     const tokens = ({ code }: Side) => (code === '' ? undefined : highlight(code, language))
@@ -27,18 +27,18 @@ export function useColours(
     return () => {
       wanted = false
     }
-  }, [hunks, language, looked])
+  }, [hunks, language, inView])
   return colours
 }
 
-function useLookedAt(place: RefObject<HTMLElement | null>): boolean {
-  const [looked, setLooked] = useState(false)
+function useWasInView(place: RefObject<HTMLElement | null>): boolean {
+  const [inView, setInView] = useState(false)
   useEffect(() => {
     if (!place.current) return
     let timer: ReturnType<typeof setTimeout> | undefined
     const observer = new IntersectionObserver((entries) => {
       clearTimeout(timer)
-      if (entries.at(-1)?.isIntersecting) timer = setTimeout(() => setLooked(true), lingerMs)
+      if (entries.at(-1)?.isIntersecting) timer = setTimeout(() => setInView(true), lingerMs)
     })
     observer.observe(place.current)
     return () => {
@@ -46,5 +46,5 @@ function useLookedAt(place: RefObject<HTMLElement | null>): boolean {
       observer.disconnect()
     }
   }, [place])
-  return looked
+  return inView
 }

@@ -57,7 +57,7 @@ export function Composer() {
     else return false
     return true
   }
-  useFocusHere(field, sessionId)
+  useFocusOnOpen(field, sessionId)
   return (
     <div className="relative shrink-0 rounded-xl border border-edge bg-card shadow-sm focus-within:border-mark">
       <DroppedFiles onFiles={(files) => void attachments.add(files)} />
@@ -91,7 +91,7 @@ export function Composer() {
 }
 
 /** Focuses the field when a session opens. Not on touch devices, where it would only open the keyboard. */
-function useFocusHere(field: React.RefObject<HTMLTextAreaElement | null>, sessionId: string): void {
+function useFocusOnOpen(field: React.RefObject<HTMLTextAreaElement | null>, sessionId: string): void {
   // biome-ignore lint/correctness/useExhaustiveDependencies: focused again when another session opens
   useEffect(() => {
     if (!hasKeyboard()) return

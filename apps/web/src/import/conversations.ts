@@ -24,7 +24,7 @@ export function useConversations(agents: readonly AgentInfo[]): Conversations {
     const { signal } = controller
     setConversations({ ...noConversations, asking: here.length })
     for (const agent of here) {
-      void ask(agent, signal).then(({ found, problems }) => {
+      void listFrom(agent, signal).then(({ found, problems }) => {
         if (signal.aborted) return
         setConversations((before) => ({
           found: [...before.found, ...found].toSorted((one, other) => other.updatedAt - one.updatedAt),
@@ -38,7 +38,7 @@ export function useConversations(agents: readonly AgentInfo[]): Conversations {
   return conversations
 }
 
-async function ask(
+async function listFrom(
   agent: AgentInfo,
   signal: AbortSignal,
 ): Promise<Pick<Conversations, 'found' | 'problems'>> {

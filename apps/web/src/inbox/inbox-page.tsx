@@ -57,7 +57,7 @@ export default function InboxPage() {
               first={waiting.request.requestId === first}
             />
           ))}
-          <AnswersAlone requests={requests} />
+          <UnlistedAnswers requests={requests} />
         </ul>
       </div>
     </div>
@@ -65,7 +65,7 @@ export default function InboxPage() {
 }
 
 /** Unsent answers to requests that this page does not list because the server is unreachable. */
-function AnswersAlone({ requests }: { requests: readonly WaitingRequest[] }) {
+function UnlistedAnswers({ requests }: { requests: readonly WaitingRequest[] }) {
   const alone = useGivenAnswers().filter(
     ({ waited, state, requestId }) =>
       waited && state !== 'sent' && !requests.some(({ request }) => request.requestId === requestId),

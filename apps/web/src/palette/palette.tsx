@@ -17,7 +17,7 @@ import { type KeyboardEvent, type ReactNode, useState } from 'react'
 import { useAgentName } from '../base/agents.ts'
 import { folderName, visible } from '../base/format.logic.ts'
 import { pageDialog } from '../base/page-dialog.ts'
-import { prefer, preferences } from '../base/preferences.ts'
+import { preferences, setPreferences } from '../base/preferences.ts'
 import { sectionNames, settingsSections } from '../base/route.logic.ts'
 import { go, useRoute } from '../base/route.ts'
 import { IconButton, Key } from '../parts/button.tsx'
@@ -123,7 +123,7 @@ function Results({
 }) {
   // Sessions that are loaded already match at once; the server adds all others.
   const known = useAllSessions().sessions
-  const here = useSessionHere(known)
+  const here = useCurrentSession(known)
   const byId = new Map([...known, ...search.sessions].map((session) => [session.id, session]))
   const others = (typed ? [...byId.values()] : known).filter(({ id }) => id !== here?.id)
   const listed = typed ? others : others.slice(0, maxInitial)
@@ -144,13 +144,13 @@ function Results({
           onChoose={onChoose}
         />
       )}
-      <CommandGroup heading="Commands" commands={commands} onChoose={onChoose} />
+      <CommandGroup heading="Commands" commands={pageCommands} onChoose={onChoose} />
     </>
   )
 }
 
 /** The open session. If no list has loaded it, it is read from its own page. */
-function useSessionHere(known: readonly SessionSummary[]): SessionSummary | undefined {
+function useCurrentSession(known: readonly SessionSummary[]): SessionSummary | undefined {
   const route = useRoute()
   if (route.name !== 'session') return undefined
   const listed = known.find(({ id }) => id === route.id)
@@ -196,7 +196,7 @@ function CommandGroup({
   )
 }
 
-const commands: readonly PaletteCommand[] = [
+const pageCommands: readonly PaletteCommand[] = [
   { label: 'New session', icon: <Plus size={15} />, keys: ['N'], onSelect: () => go({ name: 'new' }) },
   {
     label: 'Inbox: approvals and questions',
@@ -220,13 +220,13 @@ const commands: readonly PaletteCommand[] = [
     keys: ['?'],
     onSelect: () => pageDialog.set('keys'),
   },
-  { label: 'Theme: light', icon: <Sun size={15} />, onSelect: () => prefer({ theme: 'light' }) },
-  { label: 'Theme: dark', icon: <Moon size={15} />, onSelect: () => prefer({ theme: 'dark' }) },
-  { label: 'Theme: system', icon: <Sun size={15} />, onSelect: () => prefer({ theme: 'system' }) },
+  { label: 'Theme: light', icon: <Sun size={15} />, onSelect: () => setPreferences({ theme: 'light' }) },
+  { label: 'Theme: dark', icon: <Moon size={15} />, onSelect: () => setPreferences({ theme: 'dark' }) },
+  { label: 'Theme: system', icon: <Sun size={15} />, onSelect: () => setPreferences({ theme: 'system' }) },
   {
     label: 'Expand all, or collapse all',
     icon: <UnfoldVertical size={15} />,
-    onSelect: () => prefer({ expandAll: !preferences.get().expandAll }),
+    onSelect: () => setPreferences({ expandAll: !preferences.get().expandAll }),
   },
 ]
 

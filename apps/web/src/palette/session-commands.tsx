@@ -1,6 +1,6 @@
 import type { SessionSummary } from '@parley/protocol'
 import { FileDiff, ListChecks, Pencil, ScanText, Search, SquareTerminal } from 'lucide-react'
-import { type Preferences, prefer } from '../base/preferences.ts'
+import { type Preferences, setPreferences } from '../base/preferences.ts'
 import type { MenuEntry } from '../parts/menu-list.tsx'
 import { sessionActions } from '../session-data/session-actions.ts'
 import { exportEntry, lifecycleEntries } from '../sessions/session-entries.tsx'
@@ -10,7 +10,7 @@ export type PaletteCommand = MenuEntry & { readonly keys?: readonly string[] }
 
 /** The actions for the open session. */
 export function sessionCommands(session: SessionSummary): readonly PaletteCommand[] {
-  const show = (sidePanel: Preferences['sidePanel']) => () => prefer({ sidePanel })
+  const show = (sidePanel: Preferences['sidePanel']) => () => setPreferences({ sidePanel })
   const { pin, archive, remove } = lifecycleEntries(session, 15)
   const { icon, entries = [] } = exportEntry(session.id)
   return [

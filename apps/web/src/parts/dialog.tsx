@@ -21,7 +21,7 @@ export function Dialog({
     element?.querySelector('input')?.focus()
     return () => {
       element?.close()
-      focusAnew(document.activeElement)
+      refocus(document.activeElement)
     }
   }, [])
   return (
@@ -39,7 +39,7 @@ export function Dialog({
 }
 
 /** Chromium returns the focus to a field without its caret, so that typed text is lost. */
-function focusAnew(field: Element | null): void {
+function refocus(field: Element | null): void {
   if (!(field instanceof HTMLTextAreaElement || field instanceof HTMLInputElement)) return
   field.blur()
   field.focus({ preventScroll: true })

@@ -3,7 +3,7 @@ import { Button } from './button.tsx'
 import { Problem } from './problem.tsx'
 
 /** The page's error boundary: shows the error and offers a reload. No session data is lost. */
-export class Catcher extends Component<{ children: ReactNode }, { error: Error | undefined }> {
+export class ErrorBoundary extends Component<{ children: ReactNode }, { error: Error | undefined }> {
   override state = { error: undefined as Error | undefined }
 
   static getDerivedStateFromError(error: Error) {

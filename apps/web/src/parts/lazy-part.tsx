@@ -25,7 +25,7 @@ export function lazyPart<Shown>(load: () => Promise<{ readonly default: Shown }>
         .then(
           (module) => loaded.set({ shown: module.default }),
           (error: Error) => {
-            again = anotherTry(error)
+            again = retryWithNewAddress(error)
             loaded.set({ error })
           },
         )
@@ -37,7 +37,7 @@ export function lazyPart<Shown>(load: () => Promise<{ readonly default: Shown }>
 }
 
 /** The address of the chunk is known only to the build and the browser: it is read from the browser's error message. */
-function anotherTry<Module>({ message }: Error): (() => Promise<Module>) | undefined {
+function retryWithNewAddress<Module>({ message }: Error): (() => Promise<Module>) | undefined {
   const address = /https?:\/\/[^\s?]+\.js/.exec(message)?.[0]
   if (!address?.startsWith(`${location.origin}/`)) return undefined
   return () => import(/* @vite-ignore */ `${address}?again=${Date.now()}`)
@@ -64,7 +64,7 @@ export function Lazy<Shown>({
     return client.socket.onStatus(({ state }) => state === 'open' && fetch())
   }, [fetch])
   if (error) return frame(<NotFetched onRetry={fetch} />)
-  return shown ? <PartCatcher frame={frame}>{children(shown)}</PartCatcher> : waiting
+  return shown ? <PartBoundary frame={frame}>{children(shown)}</PartBoundary> : waiting
 }
 
 function NotFetched({ onRetry }: { onRetry: () => void }) {
@@ -90,10 +90,10 @@ function PartProblem({ title, text, onRetry }: { title: string; text: string; on
   )
 }
 
-type CatcherProps = { readonly children: ReactNode; readonly frame: (inside: ReactNode) => ReactNode }
+type BoundaryProps = { readonly children: ReactNode; readonly frame: (inside: ReactNode) => ReactNode }
 
 /** The error boundary of one part. */
-class PartCatcher extends Component<CatcherProps, { error: Error | undefined }> {
+class PartBoundary extends Component<BoundaryProps, { error: Error | undefined }> {
   override state = { error: undefined as Error | undefined }
 
   static getDerivedStateFromError(error: Error) {

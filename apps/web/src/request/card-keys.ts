@@ -14,7 +14,7 @@ const writingMs = 1500
 let changedAt = Number.NEGATIVE_INFINITY
 let wroteAt = Number.NEGATIVE_INFINITY
 let movedAt = Number.NEGATIVE_INFINITY
-let hearing: ReturnType<typeof setTimeout> | undefined
+let resumeTimer: ReturnType<typeof setTimeout> | undefined
 
 /** `answer` returns true if it used the key. */
 export function registerCard(card: Element, answer: (key: string) => boolean): () => void {
@@ -33,8 +33,8 @@ function pauseKeys(): void {
   dataset.cards = 'deaf'
   requestAnimationFrame(() => {
     changedAt = performance.now()
-    clearTimeout(hearing)
-    hearing = setTimeout(() => delete dataset.cards, pauseMs)
+    clearTimeout(resumeTimer)
+    resumeTimer = setTimeout(() => delete dataset.cards, pauseMs)
   })
 }
 
@@ -47,7 +47,7 @@ export function handleCardKey(event: KeyboardEvent): boolean {
   const around = event.target instanceof Element ? event.target.closest('[data-testid=request]') : null
   const card = around ?? (digit ? document.querySelector('main [data-testid=request]') : null)
   const answer = card && cards.get(card)
-  if (!answer || event.repeat || !isInSight(card)) return false
+  if (!answer || event.repeat || !isInView(card)) return false
   // The time of the press, not of its arrival: a busy page receives keys late.
   if (isTooSoon(event) || event.timeStamp < wroteAt + writingMs) return false
   return answer(event.key)
@@ -88,7 +88,7 @@ addEventListener(
 )
 
 /** Whether the top and the bottom of the card are visible, neither scrolled away nor covered. */
-function isInSight(card: Element): boolean {
+function isInView(card: Element): boolean {
   const { left, width, top, bottom } = card.getBoundingClientRect()
   return [top + 8, bottom - 8].every((y) => {
     const shown = document.elementFromPoint(left + width / 2, y)

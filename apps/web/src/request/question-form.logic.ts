@@ -25,13 +25,15 @@ export function write(filled: Filled, question: Question, words: string): Filled
 }
 
 /** The answer that leaves a question to the agent. */
-const yourChoice = 'You decide.'
+const leaveToAgentAnswer = 'You decide.'
 
 /** The answers, with the rest left to the agent. Undefined if nothing is left or a question takes no free text. */
 export function leftToAgent(questions: readonly Question[], answers: Answers): Answers | undefined {
   const open = questions.filter(({ id }) => !Object.hasOwn(answers, id))
   if (open.length === 0 || !open.every(({ freeText }) => freeText)) return undefined
-  const left = open.map(({ id, multiple }) => [id, multiple ? [yourChoice] : yourChoice] as const)
+  const left = open.map(
+    ({ id, multiple }) => [id, multiple ? [leaveToAgentAnswer] : leaveToAgentAnswer] as const,
+  )
   return Object.fromEntries([...Object.entries(answers), ...left])
 }
 

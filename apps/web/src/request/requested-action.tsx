@@ -1,5 +1,5 @@
 import { commandOf, requestedDiffs } from '@parley/protocol'
-import { visible, within } from '../base/format.logic.ts'
+import { relativePath, visible } from '../base/format.logic.ts'
 import { CommandText } from '../call/call-detail.tsx'
 import { asJson, isEmpty, planOf } from '../call/call-text.logic.ts'
 import { DiffList } from '../parts/diff/diff-view.tsx'
@@ -31,7 +31,9 @@ export function RequestedAction({ request, folder }: { request: OpenPermission; 
   }
   return (
     <div>
-      <p className="text-sm font-medium [overflow-wrap:anywhere]">{visible(within(request.title, folder))}</p>
+      <p className="text-sm font-medium [overflow-wrap:anywhere]">
+        {visible(relativePath(request.title, folder))}
+      </p>
       <PlainInput input={request.input} title={request.title} />
     </div>
   )

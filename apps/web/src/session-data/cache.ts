@@ -33,7 +33,7 @@ function database(): Promise<IDBPDatabase<Kept> | undefined> {
 let isKeeping = true
 
 /** Stops all further writes to the cache, which is about to be cleared. */
-export function stopKeeping(): void {
+export function stopCaching(): void {
   isKeeping = false
 }
 

@@ -10,28 +10,28 @@ const notifiedKey = 'parley:notified'
 const maxKept = 200
 
 /** Reports open requests and ended turns in the tab's title and icon, and by notifications if the session is not in view. */
-export function startNews(): void {
+export function startNotifications(): void {
   let requests: ReadonlySet<string> | undefined
   let known: ReadonlyMap<string, SessionSummary> | undefined
   waiting.subscribe(() => {
     const snapshot = waiting.getSnapshot()
-    showInTab()
+    updateTab()
     if (snapshot.status !== 'live') return
     for (const news of newRequests(requests, snapshot.requests)) void notify(news)
     requests = new Set(snapshot.requests.map(({ request }) => request.requestId))
   })
   sessions.subscribe(() => {
     const snapshot = sessions.getSnapshot()
-    showInTab()
+    updateTab()
     if (snapshot.status !== 'live') return
     for (const news of endedTurns(known, snapshot.sessions)) void notify(news)
     known = new Map(snapshot.sessions.map((session) => [session.id, session]))
   })
-  addEventListener('popstate', showInTab)
+  addEventListener('popstate', updateTab)
 }
 
 /** Updates the tab's title and icon. */
-export function showInTab(): void {
+export function updateTab(): void {
   const count = waiting.getSnapshot().requests.length
   const route = currentRoute()
   const all = sessions.getSnapshot().sessions

@@ -4,17 +4,17 @@ import type { SessionState } from '@parley/protocol'
 import { createContext, type ReactNode, useContext } from 'react'
 import { sessionSource } from './session-source.ts'
 
-type Here = { readonly id: string; readonly source: LiveStore<MirrorSnapshot> }
-const OpenSessionContext = createContext<Here | undefined>(undefined)
+type OpenSession = { readonly id: string; readonly source: LiveStore<MirrorSnapshot> }
+const OpenSessionContext = createContext<OpenSession | undefined>(undefined)
 
 export function SessionProvider({ id, children }: { id: string; children: ReactNode }) {
   return <OpenSessionContext value={{ id, source: sessionSource(id) }}>{children}</OpenSessionContext>
 }
 
-function useOpenSession(): Here {
-  const here = useContext(OpenSessionContext)
-  if (!here) throw new Error('This belongs inside a SessionProvider.')
-  return here
+function useOpenSession(): OpenSession {
+  const open = useContext(OpenSessionContext)
+  if (!open) throw new Error('This belongs inside a SessionProvider.')
+  return open
 }
 
 export const useSessionId = () => useOpenSession().id

@@ -1,12 +1,12 @@
 import type { LiveStore, SessionListSnapshot } from '@parley/client'
 import { useSyncExternalStore } from 'react'
 import { client } from '../base/client.ts'
-import { onFirstUse } from '../base/on-first-use.ts'
+import { createOnFirstUse } from '../base/on-first-use.ts'
 import { createStore, useStore } from '../base/store.ts'
 import { cachedList, cacheList } from './cache.ts'
 
 /** The sessions that are not archived: one list for the title, the palette and the keys. */
-export const sessions: LiveStore<SessionListSnapshot> = onFirstUse(() => client.sessions())
+export const sessions: LiveStore<SessionListSnapshot> = createOnFirstUse(() => client.sessions())
 
 export function useAllSessions() {
   return useSyncExternalStore(sessions.subscribe, sessions.getSnapshot)
@@ -18,7 +18,7 @@ void cachedList().then(kept.set)
 export const useCachedSessions = () => useStore(kept)
 
 /** Stores the list in this browser whenever it changes. */
-export function keepSessions(): void {
+export function cacheSessionList(): void {
   let keeping = false
   sessions.subscribe(() => {
     if (keeping) return

@@ -1,4 +1,4 @@
-import { prefer } from '../base/preferences.ts'
+import { setPreferences } from '../base/preferences.ts'
 import { createStore } from '../base/store.ts'
 
 /** The file to scroll to. `count` distinguishes two requests for the same file. */
@@ -9,10 +9,10 @@ export function jumpTo(path: string): void {
 }
 
 /** The files of a session to show in the changes panel. They may have no changes any more. */
-export const wanted = createStore<Wanted | undefined>(undefined)
-type Wanted = { readonly sessionId: string; readonly paths: readonly string[] }
+export const requestedFiles = createStore<RequestedFiles | undefined>(undefined)
+type RequestedFiles = { readonly sessionId: string; readonly paths: readonly string[] }
 
 export function showChanges(sessionId: string, paths: readonly string[]): void {
-  wanted.set({ sessionId, paths })
-  prefer({ sidePanel: 'changes' })
+  requestedFiles.set({ sessionId, paths })
+  setPreferences({ sidePanel: 'changes' })
 }

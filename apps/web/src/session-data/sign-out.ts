@@ -1,10 +1,10 @@
 import { client } from '../base/client.ts'
 import { forgetDevice, onRevoked } from '../base/device.ts'
 import { preferences } from '../base/preferences.ts'
-import { forgetPage } from '../base/service-worker.ts'
-import { clearCache, stopKeeping } from './cache.ts'
+import { removeServiceWorker } from '../base/service-worker.ts'
+import { clearCache, stopCaching } from './cache.ts'
 
-const sign = 'parley:signed-out'
+const signedOutKey = 'parley:signed-out'
 let leaving: Promise<void> | undefined
 
 /** Signs this browser out and removes everything that any of its tabs stored. */
@@ -17,7 +17,7 @@ export async function signOut(): Promise<void> {
 export function watchSignOut(): void {
   onRevoked(() => void leave())
   addEventListener('storage', ({ key, newValue }) => {
-    if (key === sign && newValue !== null) void leave()
+    if (key === signedOutKey && newValue !== null) void leave()
   })
 }
 
@@ -27,11 +27,11 @@ function leave(): Promise<void> {
 }
 
 async function clear(): Promise<void> {
-  stopKeeping()
+  stopCaching()
   client.close()
   // Calls that the close aborts may still write to storage: clear it after them.
   await new Promise((resolve) => setTimeout(resolve))
   preferences.set(({ agent, folder, ...rest }) => rest)
-  await Promise.all([forgetDevice(), clearCache(), forgetPage()])
-  localStorage.setItem(sign, String(Date.now()))
+  await Promise.all([forgetDevice(), clearCache(), removeServiceWorker()])
+  localStorage.setItem(signedOutKey, String(Date.now()))
 }

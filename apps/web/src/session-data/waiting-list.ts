@@ -2,11 +2,11 @@ import type { LiveStore, WaitingListSnapshot } from '@parley/client'
 import type { WaitingRequest } from '@parley/protocol'
 import { useSyncExternalStore } from 'react'
 import { client } from '../base/client.ts'
-import { onFirstUse } from '../base/on-first-use.ts'
+import { createOnFirstUse } from '../base/on-first-use.ts'
 import { createStore } from '../base/store.ts'
 import { cachedWaiting, cacheWaiting } from './cache.ts'
 
-const live = onFirstUse(() => client.waiting())
+const live = createOnFirstUse(() => client.waiting())
 /** The cached list, shown while the server does not answer a page that was just opened. */
 const kept = createStore<readonly WaitingRequest[] | undefined>(undefined)
 
@@ -45,7 +45,7 @@ const forget = client.socket.onStatus(({ state }) => {
 })
 
 /** Stores the list in this browser whenever it changes. */
-export function keepWaiting(): void {
+export function cacheWaitingList(): void {
   live.subscribe(() => {
     const { status, requests } = live.getSnapshot()
     if (status === 'live') cacheWaiting(requests)

@@ -152,7 +152,7 @@ function SessionRows({ list, emptyText }: { list: Shown; emptyText: string }) {
   const shown = known.filter((session) => !deleting.has(session.id))
   const sections = sectionsOf(shown, now)
   const here = route.name === 'session' ? route.id : undefined
-  const { stop, ...roving } = useOneStop(shown, here)
+  const { stop, ...roving } = useRovingTabStop(shown, here)
   const { rows, onFocusLost } = useFocusInRows(shown)
   return (
     <div
@@ -201,7 +201,7 @@ function SessionRows({ list, emptyText }: { list: Shown; emptyText: string }) {
 }
 
 /** Tab reaches one session. Up and Down move between sessions, Right moves to a session's menu, Left back. */
-function useOneStop(shown: readonly SessionSummary[], here: string | undefined) {
+function useRovingTabStop(shown: readonly SessionSummary[], here: string | undefined) {
   const [last, setLast] = useState<string>()
   const stop = [last, here].find((id) => shown.some((session) => session.id === id)) ?? shown[0]?.id
   const onFocus = ({ target }: FocusEvent) =>

@@ -1,4 +1,4 @@
-import { askForAgents } from '../base/agents.ts'
+import { loadAgents } from '../base/agents.ts'
 import { client } from '../base/client.ts'
 import { AddForm } from './add-form.tsx'
 import { type AgentForm, agentOf, emptyAgent } from './agent-form.logic.ts'
@@ -8,7 +8,7 @@ async function add(form: AgentForm): Promise<string | undefined> {
   const made = agentOf(form)
   if ('problem' in made) return made.problem
   await client.call('addAgent', { body: made.agent })
-  void askForAgents()
+  void loadAgents()
 }
 
 /** Adds a program that speaks the Agent Client Protocol. */

@@ -1,7 +1,7 @@
 import type { AgentCheck, AgentInfo } from '@parley/protocol'
 import { LoaderCircle } from 'lucide-react'
 import { type FormEvent, useState } from 'react'
-import { askForAgents } from '../base/agents.ts'
+import { loadAgents } from '../base/agents.ts'
 import { client } from '../base/client.ts'
 import { problemWords } from '../base/error-text.logic.ts'
 import { visible } from '../base/format.logic.ts'
@@ -32,7 +32,7 @@ export function AgentSetup({ agent }: { agent: AgentInfo }) {
         .then((reply) => setChecks(reply.checks))
         .finally(() => setTesting(false))
     })
-  const forget = () => attempt(() => client.call('forgetAgent', { params }).then(askForAgents))
+  const forget = () => attempt(() => client.call('forgetAgent', { params }).then(loadAgents))
   const hasKey = agent.added || (agent.keys ?? []).length > 0
   return (
     <div className="flex flex-col gap-2 border-t border-line px-3 py-1.5 text-xs text-soft">
@@ -82,7 +82,7 @@ function KeyForm({
   const done = () => {
     setValue('')
     onDone()
-    void askForAgents()
+    void loadAgents()
   }
   const save = (event: FormEvent) => {
     event.preventDefault()

@@ -1,6 +1,6 @@
 import type { AgentInfo, CapabilityName } from '@parley/protocol'
 import { RefreshCw } from 'lucide-react'
-import { askForAgents, useAgents } from '../base/agents.ts'
+import { loadAgents, useAgents } from '../base/agents.ts'
 import { problemWords } from '../base/error-text.logic.ts'
 import { AgentNextStep, AgentState } from '../parts/agents/agent-state.tsx'
 import { InstallRow } from '../parts/agents/install-button.tsx'
@@ -18,7 +18,7 @@ export function AgentsSection() {
       title="Agents"
       purpose="The coding agents on the server’s machine."
       beside={
-        <Button onClick={() => void askForAgents()} disabled={asking}>
+        <Button onClick={() => void loadAgents()} disabled={asking}>
           <RefreshCw size={14} aria-hidden className={asking ? 'animate-spin' : ''} /> Refresh
         </Button>
       }

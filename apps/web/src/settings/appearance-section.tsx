@@ -1,4 +1,4 @@
-import { prefer, preferences, type Theme } from '../base/preferences.ts'
+import { preferences, setPreferences, type Theme } from '../base/preferences.ts'
 import { useStore } from '../base/store.ts'
 import { Section } from './section.tsx'
 import { Switch } from './switch.tsx'
@@ -26,7 +26,7 @@ export function AppearanceSection() {
                   type="radio"
                   name="theme"
                   checked={state.theme === value}
-                  onChange={() => prefer({ theme: value })}
+                  onChange={() => setPreferences({ theme: value })}
                   className="accent-mark-fill"
                 />
                 {label}

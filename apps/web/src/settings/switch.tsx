@@ -1,4 +1,4 @@
-import { type Preferences, prefer } from '../base/preferences.ts'
+import { type Preferences, setPreferences } from '../base/preferences.ts'
 
 /** A switch for a preference, with a note on its effect. */
 export function Switch({
@@ -17,7 +17,7 @@ export function Switch({
       <input
         type="checkbox"
         checked={state[name]}
-        onChange={(event) => prefer({ [name]: event.target.checked })}
+        onChange={(event) => setPreferences({ [name]: event.target.checked })}
         className="mt-1 accent-mark-fill"
       />
       <span>

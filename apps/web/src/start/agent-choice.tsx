@@ -1,6 +1,6 @@
 import type { AgentInfo } from '@parley/protocol'
 import { RefreshCw } from 'lucide-react'
-import { type Agents, askForAgents } from '../base/agents.ts'
+import { type Agents, loadAgents } from '../base/agents.ts'
 import { AgentNextStep, AgentState } from '../parts/agents/agent-state.tsx'
 
 /** The agents on the server's machine, as just probed. */
@@ -27,7 +27,7 @@ export function AgentChoice({
       </legend>
       <button
         type="button"
-        onClick={() => void askForAgents()}
+        onClick={() => void loadAgents()}
         className="float-right flex items-center gap-1 rounded px-1 text-xs text-soft hover:text-ink pointer-coarse:min-h-11"
       >
         <RefreshCw size={12} aria-hidden className={asking ? 'animate-spin' : ''} /> Refresh

@@ -1,5 +1,5 @@
 import { TriangleAlert } from 'lucide-react'
-import { askForAgents } from '../base/agents.ts'
+import { loadAgents } from '../base/agents.ts'
 import { AgentNextStep } from '../parts/agents/agent-state.tsx'
 import type { AgentNotice } from './agent-notice.logic.ts'
 
@@ -15,7 +15,7 @@ export function AgentNoticeView({ id, notice }: { id: string; notice: AgentNotic
         </p>
         <button
           type="button"
-          onClick={() => void askForAgents()}
+          onClick={() => void loadAgents()}
           className="min-h-7 shrink-0 rounded px-1 text-xs text-soft underline hover:text-ink pointer-coarse:min-h-11"
         >
           Refresh

@@ -10,7 +10,7 @@ import {
 } from '../base/folder-problem.logic.ts'
 import { createKeptStore } from '../base/kept-store.ts'
 import { useModels } from '../base/models.ts'
-import { prefer, preferences } from '../base/preferences.ts'
+import { preferences, setPreferences } from '../base/preferences.ts'
 import { go } from '../base/route.ts'
 import { useStore } from '../base/store.ts'
 import { promptParts } from '../composer/attachment.logic.ts'
@@ -70,7 +70,7 @@ export function useSessionChoices() {
       if (draft.get() === text) draft.set('')
       for (const one of attached) attachments.remove(one.id)
       choices.set({})
-      prefer({ agent: session.agent, folder: cwd })
+      setPreferences({ agent: session.agent, folder: cwd })
       go({ name: 'session', id })
     } catch (thrown) {
       const wrong = folderProblem(thrown)

@@ -21,7 +21,7 @@ export default function TerminalPanel() {
   const { terminals, shown, problem, show, open, close, ending, end, keep, reload } = useTerminals()
   const [finding, setFinding] = useState(false)
   const agent = useAgent(useSessionState((state) => state.agent))
-  const continues = useContinues()
+  const continues = useCanContinue()
   const names = tabNames(terminals)
   const nameOf = ({ terminalId }: Terminal) => names.get(terminalId) ?? ''
   if (problem) return <p className="px-4 py-3 text-sm text-soft">{problem}</p>
@@ -205,7 +205,7 @@ function useTerminals() {
 }
 
 /** Whether the agent's own program can continue this conversation. */
-function useContinues(): boolean {
+function useCanContinue(): boolean {
   const id = useSessionId()
   const connected = useSessionState((state) => state.connection?.agentSessionId)
   const [continues, setContinues] = useState(false)

@@ -2,9 +2,16 @@ import type { BlockOf, Diff } from '@parley/protocol'
 import { ChevronRight, LoaderCircle } from 'lucide-react'
 import { memo } from 'react'
 import { useNow } from '../base/clock.ts'
-import { duration, plural, visible, within } from '../base/format.logic.ts'
+import { duration, plural, relativePath, visible } from '../base/format.logic.ts'
 import { CallDetail } from '../call/call-detail.tsx'
-import { asRun, callLabel, commandRun, exitCodeOf, firstLine, wantedDiffs } from '../call/call-text.logic.ts'
+import {
+  callLabel,
+  commandRun,
+  exitCodeOf,
+  firstLine,
+  wantedDiffs,
+  withEditedInput,
+} from '../call/call-text.logic.ts'
 import { KindIcon } from '../call/kind-icon.tsx'
 import { RequestOutcome } from '../call/request-outcome.tsx'
 import { DiffsCount } from '../parts/diff/diff-view.tsx'
@@ -49,7 +56,11 @@ export const CallRow = memo(function CallRow({ node, open, folder, onToggle }: P
       {request?.type === 'permission' && <RequestOutcome block={request} />}
       {open && (
         <div className="ml-3 border-l border-line pl-3.5">
-          <LiveDetail call={asRun(call, request)} diffs={wantedDiffs(call, request)} folder={folder} />
+          <LiveDetail
+            call={withEditedInput(call, request)}
+            diffs={wantedDiffs(call, request)}
+            folder={folder}
+          />
         </div>
       )}
       {!open && call.status === 'failed' && (
@@ -65,7 +76,7 @@ function LiveDetail({ call, diffs, folder }: { call: Call; diffs: readonly Diff[
 
 function labelOf({ block, request }: CallNode, folder: string): ReturnType<typeof callLabel> {
   const { verb, about } = callLabel({ ...block, title: commandRun(request) ?? block.title })
-  return { verb, about: within(about, folder).split('\n', 1)[0] ?? '' }
+  return { verb, about: relativePath(about, folder).split('\n', 1)[0] ?? '' }
 }
 
 type MetaProps = { call: Call; steps: number; asked: boolean; waited: number }

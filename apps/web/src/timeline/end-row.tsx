@@ -2,7 +2,7 @@ import type { BlockOf } from '@parley/protocol'
 import { CircleStop } from 'lucide-react'
 import { memo } from 'react'
 import { useNow } from '../base/clock.ts'
-import { amount, dollars, plural, timeOf, turnTime, within } from '../base/format.logic.ts'
+import { amount, dollars, plural, relativePath, timeOf, turnTime } from '../base/format.logic.ts'
 import { asJson } from '../call/call-text.logic.ts'
 import { TerminalText } from '../parts/code/terminal-text.tsx'
 import { useSessionId } from '../session-data/session-context.tsx'
@@ -82,7 +82,7 @@ function ProcessEnd({ details = {} }: { details?: Readonly<Record<string, unknow
 /** A button that shows the changed files in the changes panel. */
 function ChangedFiles({ files, folder }: { files: readonly string[]; folder: string }) {
   const sessionId = useSessionId()
-  const paths = files.map((file) => within(file, folder))
+  const paths = files.map((file) => relativePath(file, folder))
   return (
     <button
       type="button"

@@ -47,7 +47,7 @@ export function useSeek(
       if (!range) {
         if (!rowOf(key)) showRow(key)
         settled = 0
-      } else settled = bringIntoSight(range, scroller.current) ? settled + 1 : 0
+      } else settled = scrollIntoSight(range, scroller.current) ? settled + 1 : 0
       if (settled < 5 && frames++ < maxFrames) frame = requestAnimationFrame(seek)
     })
     return () => cancelAnimationFrame(frame)
@@ -83,7 +83,7 @@ function rangesIn(row: HTMLElement, wanted: string): Range[] {
 }
 
 /** Returns whether the range was in view already. */
-function bringIntoSight(range: Range, outermost: HTMLElement | null): boolean {
+function scrollIntoSight(range: Range, outermost: HTMLElement | null): boolean {
   let wasThere = true
   for (let around = range.startContainer.parentElement; around; around = around.parentElement) {
     if (around.scrollHeight > around.clientHeight && /auto|scroll/.test(getComputedStyle(around).overflowY)) {

@@ -1,5 +1,5 @@
 import { promptText } from '@parley/protocol'
-import { asJson, asRun, callLabel, inputOf, wantedDiffs } from '../call/call-text.logic.ts'
+import { asJson, callLabel, inputOf, wantedDiffs, withEditedInput } from '../call/call-text.logic.ts'
 import { diffLines } from '../parts/diff/lines.logic.ts'
 import type { Node, Segment } from './nodes.logic.ts'
 import { innerOf } from './rows.logic.ts'
@@ -60,7 +60,7 @@ function read(node: Exclude<Node, { type: 'group' }>): string {
       return node.block.text
     case 'call': {
       const { request } = node
-      const block = asRun(node.block, request)
+      const block = withEditedInput(node.block, request)
       const diffs = wantedDiffs(block, request)
       const input = inputOf(block, diffs)
       const shown = input && (input.type === 'json' ? asJson(block.input) : input.text)

@@ -25,7 +25,7 @@ export default function Find({ segments, toggle, showRow, scroller, onClose }: P
   const found = useMemo(() => findIn(segments, wanted), [segments, wanted])
   const index = found.length === 0 ? -1 : ((place % found.length) + found.length) % found.length
   const hit = found[index]
-  const loading = useWholeConversation(wanted !== '')
+  const loading = useLoadAll(wanted !== '')
 
   const key = hit?.key
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each match: what the person collapses then stays so
@@ -36,7 +36,7 @@ export default function Find({ segments, toggle, showRow, scroller, onClose }: P
   }, [key, toggle])
   useMarks(wanted, hit)
   useSeek(hit, wanted, { showRow, scroller })
-  useFocusGivenBack(scroller)
+  useRestoreFocus(scroller)
 
   const step = (by: number) => setPlace((before) => before + by)
   return (
@@ -83,7 +83,7 @@ function countLabel(found: readonly Hit[], index: number, loading: boolean): str
 }
 
 /** Returns the focus to where it was when the find bar closes, or to the timeline if that element is gone. */
-function useFocusGivenBack(scroller: RefObject<HTMLElement | null>): void {
+function useRestoreFocus(scroller: RefObject<HTMLElement | null>): void {
   const [before] = useState(() => document.activeElement)
   useEffect(
     () => () => {
@@ -95,7 +95,7 @@ function useFocusGivenBack(scroller: RefObject<HTMLElement | null>): void {
 }
 
 /** Loads older pages one by one while a search is active. */
-function useWholeConversation(wanted: boolean): boolean {
+function useLoadAll(wanted: boolean): boolean {
   const loadOlder = useLoadOlder(useSessionId())
   const more = useSnapshot((snapshot) => !snapshot.atStart && snapshot.status === 'live')
   const length = useSnapshot((snapshot) => snapshot.view.timeline.length)

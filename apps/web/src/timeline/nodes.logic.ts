@@ -122,7 +122,7 @@ function splitByTurn(timeline: readonly Block[], from: number): Part[] {
     const last = parts.at(-1)
     if (last && continuesPart(last, block)) last.blocks.push(block)
     else {
-      const cut = start !== undefined && isBetween(start) && !isLoss(block) ? start : undefined
+      const cut = start !== undefined && isBetween(start) && !isDisconnectNotice(block) ? start : undefined
       parts.push({ turnId: block.turnId, blocks: [block], cut })
     }
   }
@@ -143,12 +143,13 @@ function repeatedNotices(timeline: readonly Block[], from: number): ReadonlySet<
     const block = timeline[index]!
     if (block.type === 'turn-end') end = block
     if (block.type !== 'notice' || block.text !== end?.end.error?.message) continue
-    if ((block.level === 'error' && block.turnId === end.turnId) || isLoss(block)) again.add(block)
+    if ((block.level === 'error' && block.turnId === end.turnId) || isDisconnectNotice(block))
+      again.add(block)
   }
   return again
 }
 
-function isLoss(block: Block): block is BlockOf<'notice'> {
+function isDisconnectNotice(block: Block): block is BlockOf<'notice'> {
   return block.type === 'notice' && block.code === 'agent_disconnected'
 }
 

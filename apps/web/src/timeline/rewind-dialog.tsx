@@ -2,7 +2,7 @@ import type { RewindPreview } from '@parley/protocol'
 import { useEffect, useState } from 'react'
 import { client } from '../base/client.ts'
 import { problemWords } from '../base/error-text.logic.ts'
-import { plural, visible, within } from '../base/format.logic.ts'
+import { plural, relativePath, visible } from '../base/format.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
@@ -43,7 +43,7 @@ export default function RewindDialog({ promptId, onClose }: { promptId: string; 
             <ScrollRegion label="Files" className="max-h-60 overflow-y-auto rounded-md bg-sunk px-2.5 py-1.5">
               <ul className="font-mono text-xs leading-6 [overflow-wrap:anywhere]">
                 {files.map((file) => (
-                  <li key={file}>{visible(within(file, folder))}</li>
+                  <li key={file}>{visible(relativePath(file, folder))}</li>
                 ))}
               </ul>
             </ScrollRegion>

@@ -50,7 +50,7 @@ function useKeys(rows: readonly Row[], recorded: readonly Row[], writing: readon
 export function Timeline({ findOpen, onFindClose }: { findOpen: boolean; onFindClose: () => void }) {
   const { rows, keyOf, segments, openBlocks, toggle } = useRows()
   const folder = useSessionState((state) => state.cwd)
-  const setSize = useKnownLength(rows.length)
+  const setSize = useSetSize(rows.length)
   const scroller = useRef<HTMLDivElement>(null)
   const { virtualizer, end, atEnd } = useList(rows, keyOf, scroller)
   useOlderPages(virtualizer, scroller)
@@ -132,7 +132,7 @@ function useShowRow(rows: readonly Row[], virtualizer: TimelineVirtualizer, { le
 }
 
 /** The number of rows for screen readers: -1 (unknown) while older rows are not loaded or a turn runs. */
-function useKnownLength(length: number): number {
+function useSetSize(length: number): number {
   const isWhole = useSnapshot(({ atStart, view }) => atStart && view.state.turn === undefined)
   return isWhole ? length : -1
 }

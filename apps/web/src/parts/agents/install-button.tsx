@@ -1,7 +1,7 @@
 import type { AgentInfo } from '@parley/protocol'
 import { Download, LoaderCircle } from 'lucide-react'
 import { useEffect } from 'react'
-import { askForAgents } from '../../base/agents.ts'
+import { loadAgents } from '../../base/agents.ts'
 import { client } from '../../base/client.ts'
 import { visible } from '../../base/format.logic.ts'
 import { Button } from '../button.tsx'
@@ -12,11 +12,11 @@ export function InstallRow({ agent }: { agent: AgentInfo }) {
   const { install, installing, installError } = agent
   useEffect(() => {
     if (!installing) return
-    const timer = setTimeout(() => void askForAgents(), 1500)
+    const timer = setTimeout(() => void loadAgents(), 1500)
     return () => clearTimeout(timer)
   }, [installing])
   if (!install) return null
-  const run = (work: Promise<unknown>) => void work.then(askForAgents, toastError)
+  const run = (work: Promise<unknown>) => void work.then(loadAgents, toastError)
   const start = () => run(client.call('installAgent', { params: { id: agent.id } }))
   const stop = () => run(client.call('removeAgent', { params: { id: agent.id } }))
   const outdated = install.installed !== undefined && install.installed !== install.version

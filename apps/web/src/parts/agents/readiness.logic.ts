@@ -13,7 +13,7 @@ export function readinessOf(agent: AgentInfo): AgentReadiness {
 /** `install`: the install button. Otherwise a text, with the command to type if a single command is enough. */
 export type NextStep = 'install' | { readonly text: string; readonly command?: string }
 
-const otherwise = {
+const defaultHints = {
   missing: 'Install it on the server’s machine, then refresh.',
   unusable: 'Update it on the server’s machine, then refresh.',
   'signed-out': 'Sign in with its own program, then refresh.',
@@ -24,6 +24,6 @@ export function nextStep(agent: AgentInfo): NextStep | undefined {
   const readiness = readinessOf(agent)
   if (agent.installing || (readiness === 'missing' && agent.install)) return 'install'
   if (readiness === 'ready') return undefined
-  const text = agent.hint ?? (readiness === 'unsure' ? undefined : otherwise[readiness])
+  const text = agent.hint ?? (readiness === 'unsure' ? undefined : defaultHints[readiness])
   return text === undefined ? undefined : { text, ...(agent.command && { command: agent.command }) }
 }

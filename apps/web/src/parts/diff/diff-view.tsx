@@ -1,5 +1,5 @@
 import type { Diff } from '@parley/protocol'
-import { visible, within } from '../../base/format.logic.ts'
+import { relativePath, visible } from '../../base/format.logic.ts'
 import { Lazy, lazyPart } from '../lazy-part.tsx'
 import { DiffCount } from './diff-count.tsx'
 
@@ -13,7 +13,7 @@ export function DiffView({ diff, folder }: { diff: Diff; folder: string }) {
   const waiting = (
     <figure className="rounded-md border border-line bg-card">
       <figcaption className="px-2.5 py-1.5 font-mono text-xs">
-        {visible(within(diff.path, folder))}
+        {visible(relativePath(diff.path, folder))}
       </figcaption>
     </figure>
   )

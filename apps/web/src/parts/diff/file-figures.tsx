@@ -1,6 +1,6 @@
 import type { Diff } from '@parley/protocol'
 import { memo, useState } from 'react'
-import { plural, visible, within } from '../../base/format.logic.ts'
+import { plural, relativePath, visible } from '../../base/format.logic.ts'
 import { CopyButton } from '../copy-button.tsx'
 import { ScrollRegion } from '../scroll-region.tsx'
 import { DiffCount } from './diff-count.tsx'
@@ -36,8 +36,8 @@ function FileFigure({ file, note, folder }: { file: FileDiff; note: string | und
     <figure className="overflow-hidden rounded-md border border-line bg-card">
       <figcaption className="flex min-h-8 items-center gap-2 border-b border-line pr-1 pl-2.5 text-xs">
         <span className="min-w-0 flex-1 truncate font-mono" title={path}>
-          {from !== undefined && <span className="text-faint">{visible(within(from, folder))} → </span>}
-          {visible(within(path, folder))}
+          {from !== undefined && <span className="text-faint">{visible(relativePath(from, folder))} → </span>}
+          {visible(relativePath(path, folder))}
         </span>
         {note !== undefined && <span className="shrink-0 text-faint">{note}</span>}
         <DiffCount added={added} removed={removed} />

@@ -3,18 +3,18 @@ import { useEffect, useState } from 'react'
 import { visible } from '../base/format.logic.ts'
 import { useStore } from '../base/store.ts'
 import { useSessionId } from '../session-data/session-context.tsx'
-import { jumpTo, wanted } from '../session-data/shown-changes.ts'
+import { jumpTo, requestedFiles } from '../session-data/shown-changes.ts'
 
-/** Jumps to the first of the wanted files, and names those that have no changes. */
-export function WantedFiles({ files }: { files: readonly FileChange[] }) {
+/** Jumps to the first of the requested files, and names those that have no changes. */
+export function RequestedFiles({ files }: { files: readonly FileChange[] }) {
   const sessionId = useSessionId()
-  const asked = useStore(wanted)
+  const asked = useStore(requestedFiles)
   const [paths, setPaths] = useState<readonly string[]>([])
   const isHere = (path: string) => files.some((file) => file.path === path)
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each request, not for each new list
   useEffect(() => {
     if (!asked) return
-    wanted.set(undefined)
+    requestedFiles.set(undefined)
     if (asked.sessionId !== sessionId) return
     setPaths(asked.paths)
     const first = asked.paths.find(isHere)

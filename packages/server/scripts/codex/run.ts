@@ -42,8 +42,8 @@ export class CodexRun implements AsyncDisposable {
     this.#options = options
     this.#take = take
     const { id: threadId, sessionId = threadId } = parts.opened.thread
-    // what nobody judges is refused
-    this.#server.desk.join({ threadId, sessionId, judge: async () => undefined })
+    // The hook refuses calls of conversations without a check.
+    this.#server.hookServer.join({ threadId, sessionId, check: async () => undefined })
     this.#server.claim(threadId, this)
   }
 

@@ -64,11 +64,10 @@ export function withDenied<State extends { readonly denied: ReadonlySet<string> 
   return { ...state, denied: new Set(state.denied).add(toolCallId) }
 }
 
-export function withCall<Call, State extends { readonly calls: ReadonlyMap<string, Call> }>(
-  state: State,
-  id: string,
-  call: Call,
-): State {
+type WithCalls = { readonly calls: ReadonlyMap<string, unknown> }
+type CallIn<State> = State extends { readonly calls: ReadonlyMap<string, infer Call> } ? Call : never
+
+export function withCall<State extends WithCalls>(state: State, id: string, call: CallIn<State>): State {
   return { ...state, calls: new Map(state.calls).set(id, call) }
 }
 

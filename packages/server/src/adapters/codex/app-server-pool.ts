@@ -36,7 +36,7 @@ export function createAppServerPool(options: () => AppServerOptions) {
     return shared
   }
 
-  async function letGo(shared: Shared): Promise<void> {
+  async function release(shared: Shared): Promise<void> {
     shared.holders--
     if (shared.holders > 0) return
     if (current === shared) current = undefined
@@ -57,7 +57,7 @@ export function createAppServerPool(options: () => AppServerOptions) {
         return shared.holders > 1
       },
       release() {
-        released ??= letGo(shared)
+        released ??= release(shared)
         return released
       },
     }
@@ -73,19 +73,19 @@ export function createAppServerPool(options: () => AppServerOptions) {
           const server = await unlessAborted(ready(shared), signal, 'Cancelled while Codex was started.')
           if (!server.stalled) return lease(shared, server)
         } catch (error) {
-          await letGo(shared)
+          await release(shared)
           throw error
         }
-        await letGo(shared)
+        await release(shared)
       }
     },
   }
 }
 
-/** Waits for pending liveness checks, so that no session gets a program that others suspect to hang. */
+/** Waits for a pending liveness check, so that no session gets a program that may hang. */
 async function ready({ starting }: Shared): Promise<AppServer> {
   const server = await starting
-  await server.suspicion
+  await server.pendingCheck
   return server
 }
 

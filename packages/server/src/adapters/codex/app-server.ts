@@ -25,19 +25,19 @@ export type Listener = {
 export type LastWords = ReturnType<AgentProcess['lastWords']>
 
 /** How long the program may take to exit when asked to, and to unload a conversation. */
-const homeMs = 1_500
-const putAwayMs = 5_000
-const mostKept = 1_000
+const exitMs = 1_500
+const unloadMs = 5_000
+const maxKept = 1_000
 /** How many unclaimed conversations have their messages kept, and how many abandoned ones are remembered. */
-const mostUnclaimed = 100
-const mostLeft = 1_000
+const maxUnclaimed = 100
+const maxLeft = 1_000
 /** A program that was asked and sends nothing for this long is considered hung. */
-const stalledMs = 4_000
+const silenceMs = 4_000
 
 /** The program `codex app-server`, which serves many conversations. Routes messages between it and the listeners. */
 export class AppServer {
   readonly version: string
-  readonly desk: HookServer
+  readonly hookServer: HookServer
   /** Resolves when the program has ended and every listener has been told. */
   readonly gone: Promise<void>
   readonly #program: RunningProgram
@@ -55,27 +55,27 @@ export class AppServer {
   readonly #holding = new Set<Listener>()
   #over = false
   #stalled = false
-  #suspicion: Promise<void> | undefined
+  #pendingCheck: Promise<void> | undefined
   /** The number of messages received. */
   #heard = 0
   #models: Promise<AgentModel[]> | undefined
   #hooks: Promise<NativeConfig | undefined> | undefined
 
-  private constructor(program: RunningProgram, desk: HookServer) {
+  private constructor(program: RunningProgram, hookServer: HookServer) {
     this.#program = program
-    this.desk = desk
+    this.hookServer = hookServer
     this.version = program.version
     this.gone = program.ended.then(() => this.#end())
     program.handOver((message) => this.#dispatch(message))
   }
 
   static async start(options: AppServerOptions, signal?: AbortSignal): Promise<AppServer> {
-    const desk = await HookServer.open()
-    const hook = `hooks.PreToolUse=${toml(desk.hooks)}`
+    const hookServer = await HookServer.open()
+    const hook = `hooks.PreToolUse=${toml(hookServer.hooks)}`
     try {
-      return new AppServer(await startSignedIn({ ...options, args: ['-c', hook], signal }), desk)
+      return new AppServer(await startSignedIn({ ...options, args: ['-c', hook], signal }), hookServer)
     } catch (error) {
-      await desk.close()
+      await hookServer.close()
       throw error
     }
   }
@@ -90,25 +90,25 @@ export class AppServer {
   }
 
   /** The pending liveness check, if any. */
-  get suspicion(): Promise<void> | undefined {
-    return this.#suspicion
+  get pendingCheck(): Promise<void> | undefined {
+    return this.#pendingCheck
   }
 
   /**
    * Checks whether the program still responds, after a request timed out. A program that sends nothing even then is
    * killed, and every listener is told.
    */
-  suspect(): Promise<void> {
-    this.#suspicion ??= this.#expectSign().finally(() => {
-      this.#suspicion = undefined
+  checkAlive(): Promise<void> {
+    this.#pendingCheck ??= this.#awaitMessage().finally(() => {
+      this.#pendingCheck = undefined
     })
-    return this.#suspicion
+    return this.#pendingCheck
   }
 
-  async #expectSign(): Promise<void> {
+  async #awaitMessage(): Promise<void> {
     const heard = this.#heard
     const answer = this.call('thread/loaded/list').catch(() => undefined)
-    const answered = await within(stalledMs, answer)
+    const answered = await within(silenceMs, answer)
     // While a listener holds the program, its output is not read.
     if (answered || this.#heard !== heard || this.#holding.size > 0 || this.#over) return
     this.#stalled = true
@@ -135,7 +135,7 @@ export class AppServer {
   /** Announces that a listener will open and claim this thread. Waits if the thread is still being unloaded. */
   async expect(threadId: string): Promise<void> {
     const closed = this.#closing.get(threadId)?.promise ?? Promise.resolve()
-    await within(putAwayMs, closed)
+    await within(unloadMs, closed)
     this.#closed(threadId)
     this.#left.delete(threadId)
   }
@@ -150,11 +150,11 @@ export class AppServer {
     const opened = await opening.catch(() => undefined)
     const isMine = this.#closing.get(threadId) === closing
     if (isMine && opened?.thread.id !== threadId) this.#closed(threadId)
-    if (opened && (isMine || opened.thread.id !== threadId)) await this.putAway(opened.thread.id)
+    if (opened && (isMine || opened.thread.id !== threadId)) await this.unload(opened.thread.id)
   }
 
   /** Unsubscribes from a thread that nobody needs any more, so that Codex unloads it. */
-  async putAway(threadId: string): Promise<void> {
+  async unload(threadId: string): Promise<void> {
     if (!this.#closing.has(threadId)) this.#closing.set(threadId, Promise.withResolvers())
     this.#forget(threadId)
     const answer = this.call<{ status: string }>('thread/unsubscribe', { threadId })
@@ -184,16 +184,16 @@ export class AppServer {
   #forget(threadId: string): void {
     this.#drop(threadId)
     this.#left.add(threadId)
-    if (this.#left.size > mostLeft) this.#left.delete(oldestOf(this.#left))
+    if (this.#left.size > maxLeft) this.#left.delete(oldestOf(this.#left))
   }
 
   /** Drops kept messages that no listener will claim. Requests among them are refused. */
   #drop(threadId: string): void {
-    for (const message of this.#unclaimed.get(threadId) ?? []) this.#turnAway(message)
+    for (const message of this.#unclaimed.get(threadId) ?? []) this.#refuseRequest(message)
     this.#unclaimed.delete(threadId)
   }
 
-  #turnAway(message: NativeMessage): void {
+  #refuseRequest(message: NativeMessage): void {
     if ('id' in message) this.refuse(message.id, 'Nobody waits for this any more.')
   }
 
@@ -224,13 +224,13 @@ export class AppServer {
   }
 
   async #findHook(): Promise<NativeConfig | undefined> {
-    const found = await this.#hook({ cwds: [this.desk.folder] })
+    const found = await this.#hook({ cwds: [this.hookServer.folder] })
     if (!found) return undefined
-    return { PreToolUse: this.desk.hooks, state: { [found.key]: { trusted_hash: found.currentHash } } }
+    return { PreToolUse: this.hookServer.hooks, state: { [found.key]: { trusted_hash: found.currentHash } } }
   }
 
-  /** Whether Codex runs the hook in this conversation. It reports this also where other settings disable the hook. */
-  async isJudged(threadId: string): Promise<boolean> {
+  /** Whether Codex runs our hook in this conversation: other settings may disable it. */
+  async runsHook(threadId: string): Promise<boolean> {
     const found = await this.#hook({ threadId })
     return found?.enabled === true && found.trustStatus === 'trusted'
   }
@@ -239,14 +239,14 @@ export class AppServer {
     const { data } = await this.call<{ data: { hooks: NativeHook[] }[] }>('hooks/list', where)
     return data
       .flatMap(({ hooks }) => hooks)
-      .find((hook) => isOwnHook(hook) && hook.command === this.desk.command)
+      .find((hook) => isOwnHook(hook) && hook.command === this.hookServer.command)
   }
 
   /** Asks the program to exit, and kills it if it does not. */
   async close(): Promise<void> {
     const { process, dismiss } = this.#program
     dismiss()
-    await process.gone(homeMs)
+    await process.gone(exitMs)
     process.kill()
     await this.gone
   }
@@ -254,12 +254,12 @@ export class AppServer {
   #dispatch(message: NativeMessage): void {
     this.#heard++
     const threadId = threadOf(message)
-    if (threadId === undefined) return this.#tellEveryone(message)
+    if (threadId === undefined) return this.#broadcast(message)
     if (message.method === 'thread/closed') this.#closed(threadId)
     const listener = this.#listeners.get(threadId)
     if (listener) listener.hear(message)
     else if (!this.#left.has(threadId)) this.#keep(threadId, message)
-    else this.#turnAway(message)
+    else this.#refuseRequest(message)
   }
 
   #closed(threadId: string): void {
@@ -267,19 +267,19 @@ export class AppServer {
     this.#closing.delete(threadId)
   }
 
-  #tellEveryone(message: NativeMessage): void {
+  #broadcast(message: NativeMessage): void {
     if ('id' in message) this.refuse(message.id, 'Nobody here can answer this.')
-    if (message.method === 'configWarning' && this.#standing.length < mostKept) this.#standing.push(message)
+    if (message.method === 'configWarning' && this.#standing.length < maxKept) this.#standing.push(message)
     if (message.method === unintelligible && this.#listeners.size === 0) this.#unheard.push(message)
     for (const listener of new Set(this.#listeners.values())) listener.hear(message)
   }
 
   #keep(threadId: string, message: NativeMessage): void {
     const kept = this.#unclaimed.get(threadId) ?? []
-    if (kept.length < mostKept) kept.push(message)
-    else this.#turnAway(message)
+    if (kept.length < maxKept) kept.push(message)
+    else this.#refuseRequest(message)
     this.#unclaimed.set(threadId, kept)
-    if (this.#unclaimed.size > mostUnclaimed) this.#drop(oldestOf(this.#unclaimed))
+    if (this.#unclaimed.size > maxUnclaimed) this.#drop(oldestOf(this.#unclaimed))
   }
 
   async #end(): Promise<void> {
@@ -288,7 +288,7 @@ export class AppServer {
     for (const listener of new Set(this.#listeners.values())) listener.lost(this.lastWords())
     this.#listeners.clear()
     for (const threadId of this.#closing.keys()) this.#closed(threadId)
-    await this.desk.close()
+    await this.hookServer.close()
   }
 }
 

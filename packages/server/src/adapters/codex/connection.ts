@@ -8,10 +8,18 @@ import {
 } from '../../core/agent-adapter.ts'
 import type { JsonRpcId } from '../json-rpc.ts'
 import { createOutputQueue } from '../output-queue.ts'
+import { withDenied, withInterrupt, withoutTurn } from '../translation.ts'
 import { unlessAborted, within } from '../within.ts'
 import type { LastWords, Listener } from './app-server.ts'
 import type { AppServerPool, Lease } from './app-server-pool.ts'
-import { introduce, openThread, remembers, terminateCommands } from './conversation.ts'
+import {
+  interruptTurns,
+  introduce,
+  leaveThreads,
+  openThread,
+  type RunningTurn,
+  remembers,
+} from './conversation.ts'
 import type { CallCheck } from './hook-server.ts'
 import { HostToolOffer, hostToolNames } from './host-tools.ts'
 import type { NativeMessage, NativeThreadOpened } from './native.ts'
@@ -26,20 +34,17 @@ import {
   optionsInForce,
   parentOf,
   type TranslateState,
-  withDenied,
-  withInterrupt,
   withNativeTurn,
-  withoutTurn,
   withSandbox,
   withSettings,
   withTurn,
 } from './translate-state.ts'
 
 /** How many messages may wait for a slow reader before the program is paused. */
-const mostWaiting = 500
+const maxWaiting = 500
 const leaveMs = 1_000
 
-type Farewell = Pick<Extract<AgentOutput, { type: 'agent.disconnected' }>, 'reason' | 'error'>
+type Disconnection = Pick<Extract<AgentOutput, { type: 'agent.disconnected' }>, 'reason' | 'error'>
 
 /** Opens a conversation on the program that all sessions share. */
 export async function connectCodex(pool: AppServerPool, input: ConnectInput): Promise<AgentConnection> {
@@ -66,7 +71,7 @@ export async function connectCodex(pool: AppServerPool, input: ConnectInput): Pr
 /** The requested conversation may still open: it is then unloaded. The wait for that is bounded. */
 async function giveUp(lease: Lease, { resume }: ConnectInput, opening: ReturnType<typeof openThread>) {
   const { server, isShared } = lease
-  void server.suspect()
+  void server.checkAlive()
   const abandoned = server.abandon(opening, resume?.fork ? undefined : resume?.agentSessionId)
   if (isShared) await within(leaveMs, abandoned)
 }
@@ -79,7 +84,7 @@ class CodexConnection implements AgentConnection, Listener {
   readonly #offer: HostToolOffer | undefined
   readonly #queue = createOutputQueue(() => void this.close())
   readonly #requests: Requests
-  readonly #judge: CallCheck
+  readonly #check: CallCheck
   readonly #skills: Promise<readonly Skill[]>
   #inbox: NativeMessage[] = []
   #wake: () => void = () => undefined
@@ -111,11 +116,18 @@ class CodexConnection implements AgentConnection, Listener {
       effort: reasoningEffort ?? undefined,
     })
     this.events = this.#queue.outputs
-    this.#requests = this.#openDesk()
     const put = (output: AgentOutput) => this.#queue.put(output)
-    this.#sayConfigured()
+    this.#requests = new Requests({
+      server: lease.server,
+      person: input.person,
+      state: () => this.#state,
+      denied: (toolCallId) => this.#deny(toolCallId),
+      explain: (threadId, reason) => this.#explain(threadId, reason),
+      put: (output) => void put(output),
+    })
+    this.#reportConfigured()
     this.#skills = introduce(lease.server, input, opened, put)
-    this.#judge = createCallCheck({
+    this.#check = createCallCheck({
       person: input.person,
       cwd: input.cwd,
       state: () => this.#state,
@@ -132,11 +144,11 @@ class CodexConnection implements AgentConnection, Listener {
     void this.#pump()
   }
 
-  /** Subscribes to a conversation, its own or a subagent's, and judges its calls. */
+  /** Subscribes to a conversation, its own or a subagent's, and checks its calls. */
   #follow(threadId: string): void {
     const { server } = this.#lease
     const { id, sessionId = id } = this.#opened.thread
-    server.desk.join({ threadId, sessionId, judge: this.#judge })
+    server.hookServer.join({ threadId, sessionId, check: this.#check })
     server.claim(threadId, this)
   }
 
@@ -223,23 +235,21 @@ class CodexConnection implements AgentConnection, Listener {
     })
   }
 
-  /** Codex leaves commands and subagents running when it stops a turn, so they are stopped here. */
   async interrupt(): Promise<void> {
     if (this.#over) return
     this.#state = withInterrupt(this.#state)
-    const { calls, subagents } = this.#state
-    const open = [...calls].filter(([, { isCommand }]) => isCommand)
-    const commands = new Set(open.map(([id]) => id))
-    const turns = [...subagents].map(([threadId, { nativeTurn }]) => ({ threadId, turnId: nativeTurn }))
+    const commands = [...this.#state.calls].filter(([, { isCommand }]) => isCommand)
+    const subagents = this.#subagentTurns()
     try {
       const own = { threadId: this.#threadId, turnId: await this.#turn.promise }
-      for (const { threadId, turnId } of [own, ...turns]) {
-        if (turnId !== undefined) await this.#call('turn/interrupt', { threadId, turnId })
-        await terminateCommands(this.#lease.server, threadId, commands)
-      }
+      await interruptTurns(this.#lease.server, [own, ...subagents], new Set(commands.map(([id]) => id)))
     } catch (error) {
       this.#notice('Codex did not stop the turn', error)
     }
+  }
+
+  #subagentTurns(): RunningTurn[] {
+    return [...this.#state.subagents].map(([threadId, { nativeTurn }]) => ({ threadId, turnId: nativeTurn }))
   }
 
   /** Settings that the conversation reports take effect now; the others take effect when it is next opened. */
@@ -251,13 +261,13 @@ class CodexConnection implements AgentConnection, Listener {
       const { model = this.#opened.model, options = {} } = settings
       const effort = options.effort ?? this.#state.said.effort
       this.#state = withSettings(this.#state, { options, model, effort })
-      this.#sayConfigured()
+      this.#reportConfigured()
     } catch (error) {
       this.#notice('Codex did not take the new settings', error)
     }
   }
 
-  #sayConfigured(): void {
+  #reportConfigured(): void {
     const { mode = 'ask' } = this.#settings
     const { model } = this.#state.said
     const effective = { mode, ...(model !== undefined && { model }), ...optionsInForce(this.#state) }
@@ -269,30 +279,24 @@ class CodexConnection implements AgentConnection, Listener {
     return this.#closed
   }
 
-  async #shut(farewell: Farewell): Promise<void> {
+  async #shut(disconnection: Disconnection): Promise<void> {
     const { server } = this.#lease
     this.#requests.close()
-    server.desk.leave(this.#judge)
+    server.hookServer.leave(this.#check)
     server.leave(this)
     this.#wake()
-    const mustLeave = this.#lease.isShared || farewell.reason === 'crashed'
-    const left = !mustLeave || server.over || (await within(leaveMs, this.#leaveThread()))
-    if (!left) void server.suspect()
+    const mustLeave = this.#lease.isShared || disconnection.reason === 'crashed'
+    const left = !mustLeave || server.over || (await within(leaveMs, this.#leaveThreads()))
+    if (!left) void server.checkAlive()
     await this.#lease.release()
-    void this.#queue.put({ type: 'agent.disconnected', ...farewell })
+    void this.#queue.put({ type: 'agent.disconnected', ...disconnection })
     this.#queue.end()
     await this.#offer?.close()
   }
 
-  /** Stops this conversation, since the program continues to serve others. */
-  async #leaveThread(): Promise<void> {
-    const { turn, subagents } = this.#state
-    const threads = [...subagents].map(([threadId, { nativeTurn }]) => ({ threadId, turnId: nativeTurn }))
-    for (const { threadId, turnId } of [{ threadId: this.#threadId, turnId: turn?.nativeId }, ...threads]) {
-      if (turnId !== undefined)
-        await this.#call('turn/interrupt', { threadId, turnId }).catch(() => undefined)
-      await this.#lease.server.putAway(threadId)
-    }
+  #leaveThreads(): Promise<void> {
+    const own = { threadId: this.#threadId, turnId: this.#state.turn?.nativeId }
+    return leaveThreads(this.#lease.server, [own, ...this.#subagentTurns()])
   }
 
   get #over(): boolean {
@@ -303,9 +307,9 @@ class CodexConnection implements AgentConnection, Listener {
 
   hear(message: NativeMessage): void {
     const failure = hookFailure(message)
-    if (failure) this.#breakOff(failure)
+    if (failure) this.#interruptTurnOf(failure)
     this.#inbox.push(message)
-    if (this.#inbox.length > mostWaiting) this.#lease.server.hold(this, true)
+    if (this.#inbox.length > maxWaiting) this.#lease.server.hold(this, true)
     this.#wake()
   }
 
@@ -319,7 +323,7 @@ class CodexConnection implements AgentConnection, Listener {
     while (!this.#closed) {
       const next = this.#inbox.shift()
       if (next) await this.#take(next)
-      else if (this.#lost) return this.#sayFarewell(this.#lost)
+      else if (this.#lost) return this.#reportLost(this.#lost)
       else {
         this.#lease.server.hold(this, false)
         await new Promise<void>((resolve) => {
@@ -334,7 +338,7 @@ class CodexConnection implements AgentConnection, Listener {
     if (this.#closed) return
     if ('id' in message) return this.#requests.take(message)
     const failure = hookFailure(message)
-    if (failure && !this.#state.interrupting) return this.#refuseToGoOn(failure)
+    if (failure && !this.#state.interrupting) return this.#endAfterHookFailure(failure)
     if (message.method === 'serverRequest/resolved') {
       this.#requests.resolved((message.params as { requestId: JsonRpcId }).requestId)
     }
@@ -351,18 +355,18 @@ class CodexConnection implements AgentConnection, Listener {
   }
 
   /** The call may run already, so its turn is interrupted before the next message is read. */
-  #breakOff({ threadId, turnId }: HookFailure): void {
+  #interruptTurnOf({ threadId, turnId }: HookFailure): void {
     if (turnId !== null) void this.#call('turn/interrupt', { threadId, turnId }).catch(() => undefined)
   }
 
-  #refuseToGoOn({ why }: HookFailure): void {
+  #endAfterHookFailure({ why }: HookFailure): void {
     const message = `Codex could not ask Parley whether a call is refused, and was stopped: ${why}.`
     this.#closed ??= this.#shut({ reason: 'crashed', error: { code: 'agent_failed', message } })
   }
 
-  #sayFarewell(words: LastWords): void {
+  #reportLost(words: LastWords): void {
     this.#requests.close()
-    this.#lease.server.desk.leave(this.#judge)
+    this.#lease.server.hookServer.leave(this.#check)
     const how = this.#lease.server.stalled ? 'did not answer any more, and was ended' : 'ended'
     const message = `Codex ${how} while the session was open. The next prompt starts it again.`
     const error = { code: 'agent_failed' as const, message }
@@ -372,25 +376,14 @@ class CodexConnection implements AgentConnection, Listener {
     void this.#lease.release()
   }
 
-  #openDesk(): Requests {
-    return new Requests({
-      server: this.#lease.server,
-      person: this.#input.person,
-      state: () => this.#state,
-      denied: (toolCallId) => this.#deny(toolCallId),
-      explain: (threadId, words) => this.#explain(threadId, words),
-      put: (output) => void this.#queue.put(output),
-    })
-  }
-
   #deny(toolCallId: string): void {
     this.#state = withDenied(this.#state, toolCallId)
   }
 
-  async #explain(threadId: string, words: string): Promise<void> {
+  async #explain(threadId: string, reason: string): Promise<void> {
     const { turn, subagents } = this.#state
     const expectedTurnId = subagents.get(threadId)?.nativeTurn ?? turn?.nativeId
-    const input = userInput([{ type: 'text', text: `This call is refused: ${words}` }])
+    const input = userInput([{ type: 'text', text: `This call is refused: ${reason}` }])
     await this.#call('turn/steer', { threadId, expectedTurnId, input }).catch(() => undefined)
   }
 

@@ -15,7 +15,7 @@ export async function openThread(
   await expectSignedIn(server)
   const open = async () => {
     const hooks = await server.hooks()
-    if (!hooks) throw notJudged()
+    if (!hooks) throw hookNotRun()
     const opened = await openWith(server, input, nativeConfig(input, { hooks, hostTools }))
     await expectAsking(server, opened)
     return opened
@@ -33,14 +33,14 @@ async function expectAsking(server: AppServer, { thread, ...opened }: NativeThre
         'The settings of your organisation do not let Codex ask before each call, and Parley needs it to.'
       throw new ParleyError('agent_failed', message)
     }
-    if (!(await server.isJudged(thread.id))) throw notJudged()
+    if (!(await server.runsHook(thread.id))) throw hookNotRun()
   } catch (error) {
-    await server.putAway(thread.id)
+    await server.unload(thread.id)
     throw error
   }
 }
 
-function notJudged(): ParleyError {
+function hookNotRun(): ParleyError {
   const message =
     'Codex does not run the hook by which Parley refuses calls, so no session is started: hooks are switched off or not allowed. Remove "hooks = false" under [features] in the config.toml of Codex, or ask whoever manages its settings.'
   return new ParleyError('agent_failed', message)
@@ -128,8 +128,30 @@ export async function readSkills(server: AppServer, cwd: string): Promise<(Skill
     .map(({ name, path, description }) => ({ name, path, description }))
 }
 
-/** Terminates commands that an interrupted turn left running. */
-export async function terminateCommands(
+/** The running turn of a conversation or of a subagent. */
+export type RunningTurn = { readonly threadId: string; readonly turnId: string | undefined }
+
+/** Stops turns, and these commands: Codex leaves commands running when it stops a turn. */
+export async function interruptTurns(
+  server: AppServer,
+  turns: readonly RunningTurn[],
+  commands: ReadonlySet<string>,
+): Promise<void> {
+  for (const { threadId, turnId } of turns) {
+    if (turnId !== undefined) await server.call('turn/interrupt', { threadId, turnId })
+    await terminateCommands(server, threadId, commands)
+  }
+}
+
+/** Stops turns and unloads their threads. The program continues to serve other conversations. */
+export async function leaveThreads(server: AppServer, turns: readonly RunningTurn[]): Promise<void> {
+  for (const { threadId, turnId } of turns) {
+    if (turnId !== undefined) await server.call('turn/interrupt', { threadId, turnId }).catch(() => undefined)
+    await server.unload(threadId)
+  }
+}
+
+async function terminateCommands(
   server: AppServer,
   threadId: string,
   itemIds: ReadonlySet<string>,

@@ -1,16 +1,10 @@
 import { join } from 'node:path'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import { readRecording, recordingsIn } from '../../testing/replaying.ts'
+import { withDenied, withInterrupt } from '../translation.ts'
 import type { NativeItem, NativeMessage, NativeTurn } from './native.ts'
 import { translate } from './translate.ts'
-import {
-  initialState,
-  type TranslateContext,
-  type TranslateState,
-  withDenied,
-  withInterrupt,
-  withTurn,
-} from './translate-state.ts'
+import { initialState, type TranslateContext, type TranslateState, withTurn } from './translate-state.ts'
 
 const folder = join(import.meta.dirname, 'fixtures')
 

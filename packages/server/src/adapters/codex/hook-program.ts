@@ -6,16 +6,16 @@ import { text } from 'node:stream/consumers'
  * refused. If Parley cannot be reached or does not answer in time, the call is refused. A refusal is exit status 2
  * with text on stderr: unlike on stdout, other output of the shell cannot undo it.
  */
-async function ask(socketPath: string, patienceMs: number): Promise<{ deny?: string }> {
-  const socket = connect({ path: socketPath, signal: AbortSignal.timeout(patienceMs) })
+async function ask(socketPath: string, timeoutMs: number): Promise<{ deny?: string }> {
+  const socket = connect({ path: socketPath, signal: AbortSignal.timeout(timeoutMs) })
   const answer = text(socket)
   answer.catch(() => undefined)
   socket.end(await text(process.stdin))
   return JSON.parse(await answer) as { deny?: string }
 }
 
-const [, , socketPath = '', patienceMs = ''] = process.argv
-const { deny } = await ask(socketPath, Number(patienceMs)).catch(() => ({
+const [, , socketPath = '', timeoutMs = ''] = process.argv
+const { deny } = await ask(socketPath, Number(timeoutMs)).catch(() => ({
   deny: 'Parley cannot be asked.',
 }))
 if (deny !== undefined) {

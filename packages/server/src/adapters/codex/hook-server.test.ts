@@ -9,11 +9,11 @@ import { type CallCheck, HookServer, hookCommand } from './hook-server.ts'
 import type { NativeHookCall } from './native-hook.ts'
 
 const folder = folderForFile()
-let desk: HookServer
+let server: HookServer
 beforeEach(async () => {
-  desk = await HookServer.open()
+  server = await HookServer.open()
 })
-afterEach(() => desk.close())
+afterEach(() => server.close())
 
 /** Runs the hook like Codex: only exit status 2 with text on stderr refuses the call. */
 async function run(command: string, call: object): Promise<{ refused: boolean; words: string }> {
@@ -25,7 +25,7 @@ async function run(command: string, call: object): Promise<{ refused: boolean; w
   return { refused: code === 2 && words.trim() !== '', words }
 }
 
-const ask = (call: Partial<NativeHookCall>) => run(desk.command, { tool_name: 'Bash', ...call })
+const ask = (call: Partial<NativeHookCall>) => run(server.command, { tool_name: 'Bash', ...call })
 const yes: CallCheck = async () => undefined
 const no =
   (words: string): CallCheck =>
@@ -34,46 +34,46 @@ const no =
 
 describe('a call before it runs', () => {
   it('is allowed by the session that has the conversation', async () => {
-    desk.join({ threadId: 'a', sessionId: 'a', judge: yes })
+    server.join({ threadId: 'a', sessionId: 'a', check: yes })
     expect(await ask({ session_id: 'a' })).toEqual({ refused: false, words: '' })
   })
 
   it('is refused if no session has the conversation, before or after', async () => {
     expect(await ask({ session_id: 'a' })).toMatchObject({ refused: true })
-    desk.join({ threadId: 'a', sessionId: 'a', judge: yes })
-    desk.join({ threadId: 'b', sessionId: 'b', judge: yes.bind(undefined) })
-    desk.leave(yes)
+    server.join({ threadId: 'a', sessionId: 'a', check: yes })
+    server.join({ threadId: 'b', sessionId: 'b', check: yes.bind(undefined) })
+    server.leave(yes)
     expect(await ask({ session_id: 'a' })).toMatchObject({ refused: true })
     expect(await ask({ session_id: 'b' })).toMatchObject({ refused: false })
   })
 
   it('of a subagent is judged by the session that has the subagent, otherwise by all with the same root', async () => {
-    desk.join({ threadId: 'root', sessionId: 'root', judge: yes })
+    server.join({ threadId: 'root', sessionId: 'root', check: yes })
     expect(await ask({ session_id: 'root', agent_id: 'new' })).toMatchObject({ refused: false })
-    desk.join({ threadId: 'sub', sessionId: 'root', judge: no('Not in sub.') })
+    server.join({ threadId: 'sub', sessionId: 'root', check: no('Not in sub.') })
     expect(await ask({ session_id: 'root' })).toMatchObject({ refused: false })
     for (const agent_id of ['sub', 'new'])
       expect(await ask({ session_id: 'root', agent_id })).toEqual({ refused: true, words: 'Not in sub.' })
     expect(await ask({ session_id: 'other', agent_id: 'new' })).toMatchObject({ refused: true })
   })
 
-  it('is refused if its judge gives an empty reason, or fails', async () => {
-    desk.join({ threadId: 'a', sessionId: 'a', judge: no(' ') })
+  it('is refused if its check gives an empty reason, or fails', async () => {
+    server.join({ threadId: 'a', sessionId: 'a', check: no(' ') })
     expect(await ask({ session_id: 'a' })).toMatchObject({ refused: true })
-    desk.join({ threadId: 'b', sessionId: 'b', judge: () => Promise.reject(new Error('odd')) })
+    server.join({ threadId: 'b', sessionId: 'b', check: () => Promise.reject(new Error('odd')) })
     expect(await ask({ session_id: 'b' })).toMatchObject({ refused: true })
   })
 
-  it('is refused if the desk is closed before the answer', async () => {
+  it('is refused if the server is closed before the answer', async () => {
     const asked = Promise.withResolvers<void>()
-    const judge: CallCheck = () => {
+    const check: CallCheck = () => {
       asked.resolve()
       return new Promise(() => undefined)
     }
-    desk.join({ threadId: 'a', sessionId: 'a', judge })
+    server.join({ threadId: 'a', sessionId: 'a', check })
     const answer = ask({ session_id: 'a' })
     await asked.promise
-    await desk.close()
+    await server.close()
     expect(await answer).toMatchObject({ refused: true })
   })
 

@@ -13,14 +13,14 @@ export type CallCheck = (call: NativeHookCall) => Promise<string | undefined>
 export type CheckedThread = {
   readonly threadId: string
   readonly sessionId: string
-  readonly judge: CallCheck
+  readonly check: CallCheck
 }
 
 const hookFile = `./hook-program.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`
 /** Codex lets a call run if its hook times out, so the hook gives up and refuses earlier. */
 const hookTimeoutS = 60
-const hookPatienceMs = 45_000
-const nobody = 'No session of Parley knows this conversation.'
+const hookGiveUpMs = 45_000
+const unknownConversation = 'No session of Parley knows this conversation.'
 
 /**
  * The server that Codex's hook asks about each call before it runs. Codex approves some calls by itself: those that
@@ -30,8 +30,8 @@ const nobody = 'No session of Parley knows this conversation.'
 export class HookServer {
   readonly #folder: string
   readonly #server: Server
-  readonly #seats = new Set<CheckedThread>()
-  readonly #asking = new Set<Socket>()
+  readonly #threads = new Set<CheckedThread>()
+  readonly #sockets = new Set<Socket>()
 
   private constructor(folder: string) {
     this.#folder = folder
@@ -40,12 +40,12 @@ export class HookServer {
   }
 
   static async open(): Promise<HookServer> {
-    const desk = new HookServer(await mkdtemp(join(tmpdir(), 'parley-hook-')))
+    const server = new HookServer(await mkdtemp(join(tmpdir(), 'parley-hook-')))
     await new Promise<void>((resolve, reject) => {
-      desk.#server.once('error', reject)
-      desk.#server.listen(desk.#socket, resolve)
+      server.#server.once('error', reject)
+      server.#server.listen(server.#socket, resolve)
     })
-    return desk
+    return server
   }
 
   get #socket(): string {
@@ -57,7 +57,7 @@ export class HookServer {
   /** The command that Codex runs before each call. */
   get command(): string {
     const program = fileURLToPath(new URL(hookFile, import.meta.url))
-    return hookCommand([process.execPath, program, this.#socket, String(hookPatienceMs)])
+    return hookCommand([process.execPath, program, this.#socket, String(hookGiveUpMs)])
   }
 
   /** The hook in the form of Codex's settings. */
@@ -70,26 +70,26 @@ export class HookServer {
     return this.#folder
   }
 
-  join(seat: CheckedThread): void {
-    this.#seats.add(seat)
+  join(thread: CheckedThread): void {
+    this.#threads.add(thread)
   }
 
-  /** Removes a judge: from now on all calls of its conversations are refused. */
-  leave(judge: CallCheck): void {
-    for (const seat of this.#seats) if (seat.judge === judge) this.#seats.delete(seat)
+  /** Removes a check: from now on all calls of its conversations are refused. */
+  leave(check: CallCheck): void {
+    for (const thread of this.#threads) if (thread.check === check) this.#threads.delete(thread)
   }
 
   /** Closes the server. Hooks that still wait get no answer, and refuse. */
   async close(): Promise<void> {
     this.#server.close()
-    for (const socket of this.#asking) socket.destroy()
+    for (const socket of this.#sockets) socket.destroy()
     await rm(this.#folder, { recursive: true, force: true })
   }
 
   async #answer(socket: Socket): Promise<void> {
-    this.#asking.add(socket)
+    this.#sockets.add(socket)
     socket.on('error', () => undefined)
-    socket.on('close', () => this.#asking.delete(socket))
+    socket.on('close', () => this.#sockets.delete(socket))
     try {
       const call = JSON.parse(await text(socket)) as NativeHookCall
       const deny = await this.#refusal(call)
@@ -100,21 +100,21 @@ export class HookServer {
   }
 
   async #refusal(call: NativeHookCall): Promise<string | undefined> {
-    const judges = this.#judgesOf(call)
-    if (judges.size === 0) return nobody
-    for (const judge of judges) {
-      const deny = await judge(call)
+    const checks = this.#checksOf(call)
+    if (checks.size === 0) return unknownConversation
+    for (const check of checks) {
+      const deny = await check(call)
       if (deny !== undefined) return deny
     }
     return undefined
   }
 
-  /** The judge of this very conversation; for an unknown one, all judges with the same root conversation. */
-  #judgesOf({ session_id: sessionId, agent_id: agentId }: NativeHookCall): ReadonlySet<CallCheck> {
-    const seats = [...this.#seats]
-    const own = seats.filter(({ threadId }) => threadId === (agentId ?? sessionId))
-    const family = seats.filter((seat) => seat.sessionId === sessionId)
-    return new Set((own.length > 0 ? own : family).map(({ judge }) => judge))
+  /** The check of this very conversation; for an unknown one, all checks with the same root conversation. */
+  #checksOf({ session_id: sessionId, agent_id: agentId }: NativeHookCall): ReadonlySet<CallCheck> {
+    const threads = [...this.#threads]
+    const own = threads.filter(({ threadId }) => threadId === (agentId ?? sessionId))
+    const sameRoot = threads.filter((thread) => thread.sessionId === sessionId)
+    return new Set((own.length > 0 ? own : sameRoot).map(({ check }) => check))
   }
 }
 

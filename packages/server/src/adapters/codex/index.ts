@@ -1,24 +1,19 @@
 import { type AgentProbe, capabilities, ParleyError } from '@parley/protocol'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
-import { howToFind, howToGet, type ParleyCommand, programAsTyped, programForTerminal } from '../advice.ts'
-import { agentEnvironment, type Environment, environmentKey } from '../environment.ts'
+import { howToFind, howToGet, programAsTyped, programForTerminal } from '../advice.ts'
+import { agentEnvironment, environmentKey } from '../environment.ts'
 import { findProgram, pathWithNode } from '../find-program.ts'
-import { expectFolder, lazyMemory } from '../program-adapter.ts'
+import {
+  createAgentProgram,
+  expectFolder,
+  lazyMemory,
+  type ProgramAdapterOptions,
+} from '../program-adapter.ts'
 import { unlessAborted } from '../within.ts'
 import type { AppServerPool } from './app-server-pool.ts'
 import { honouredOptions, offeredModes } from './settings.ts'
 
-export type CodexAdapterOptions = {
-  /** The environment of this process. The agent receives only the variables that it needs. */
-  readonly env: Environment
-  /** Variables that the configuration adds. */
-  readonly add?: Readonly<Record<string, string>>
-  /** Replaces the Codex that would be found: a path, or a name on the PATH. */
-  readonly executable?: string
-  /** Where Parley installs agents. */
-  readonly agentsFolder?: string
-  /** Formats a command of Parley's own program, for advice. */
-  readonly parley?: ParleyCommand
+export type CodexAdapterOptions = ProgramAdapterOptions & {
   /** How long Codex may take to start. */
   readonly startMs?: number
 }
@@ -33,7 +28,7 @@ const ofAnotherSession = [
 ]
 const install = { package: '@openai/codex', version: '0.166.0' } as const
 /** How long a good sign-in state is reused before Codex is asked again. */
-const believedMs = 60_000
+const probeReuseMs = 60_000
 
 /** Codex by OpenAI, through `codex app-server`: one process for all sessions. */
 export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
@@ -44,15 +39,15 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
     ...(options.add && { add: options.add }),
   })
   env.PATH = pathWithNode(env.PATH)
-  const find = () =>
-    findProgram({
-      name: options.executable ?? 'codex',
-      env,
-      installed: { folder: options.agentsFolder, agent: 'codex' },
-    })
   const { agentsFolder, parley, executable, startMs } = options
   const advice = { agent: 'codex', install, executable, agentsFolder, parley }
-  const [getIt, installHint] = [howToGet(advice), howToFind(advice)]
+  const getIt = howToGet(advice)
+  const installed = { folder: agentsFolder, agent: 'codex' }
+  const { find, expectFound, refusal, probe } = createAgentProgram({
+    name: 'Codex',
+    find: () => findProgram({ name: executable ?? 'codex', env, installed }),
+    hint: howToFind(advice),
+  })
   const typed = (path: string) => programAsTyped(path, options.env)
   const pools = new Map<string, Promise<AppServerPool>>()
   /** A process has one environment, so sessions with equal variables share a program. */
@@ -65,15 +60,6 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
     pools.set(key, made)
     return made
   }
-  const refusal = () =>
-    find() === undefined
-      ? new ParleyError('agent_not_found', `Codex was not found. ${installHint}`)
-      : undefined
-  const expectFound = () => {
-    const missing = refusal()
-    if (missing) throw missing
-  }
-  let believed: { probe: AgentProbe; at: number } | undefined
   return {
     id: 'codex',
     name: 'Codex',
@@ -123,14 +109,10 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
       'resume',
       agentSessionId,
     ],
-    async probe(signal) {
-      const path = find()
-      if (path === undefined) return { found: false, hint: installHint }
-      if (believed?.probe.path === path && Date.now() - believed.at < believedMs) return believed.probe
-      const probe = await ask(await poolFor(), { path, typed: typed(path) }, signal)
-      believed = probe.signedIn ? { probe, at: Date.now() } : undefined
-      return probe
-    },
+    probe: probe(
+      async (path, signal) => askProgram(await poolFor(), { path, typed: typed(path) }, signal),
+      probeReuseMs,
+    ),
     refusal,
     async connect(input) {
       expectFound()
@@ -156,7 +138,7 @@ function howToSignIn(program: string): string {
 }
 
 /** Only the program itself knows the sign-in state: an account, or a provider that needs none. */
-async function ask(
+async function askProgram(
   pool: AppServerPool,
   { path, typed }: { path: string; typed: string },
   signal: AbortSignal,
@@ -170,7 +152,7 @@ async function ask(
       const hint = signedIn ? {} : { hint: howToSignIn(typed), command: `${typed} login` }
       return { found: true, path, version: server.version, signedIn, models, ...hint }
     } finally {
-      if (signal.aborted) void server.suspect()
+      if (signal.aborted) void server.checkAlive()
       await release()
     }
   } catch (error) {

@@ -1,3 +1,4 @@
+import { noOutput, sequence } from '../translation.ts'
 import {
   ignoredItems,
   type NativeCallItem,
@@ -8,7 +9,7 @@ import {
   type NativeReasoningItem,
   type NativeReviewItem,
 } from './native.ts'
-import { nothing, parentOf, type TranslateState, type Translation } from './translate-state.ts'
+import { parentOf, type TranslateState, type Translation } from './translate-state.ts'
 import { closeOpen, writeMessage, writeReasoning } from './translate-stream.ts'
 import { endCall, startCall } from './translate-tool-call.ts'
 
@@ -20,9 +21,9 @@ const call: Kind<NativeCallItem> = { started: startCall, completed: endCall }
 
 /** One entry for every kind of item that is not ignored. */
 export const itemKinds = {
-  agentMessage: { started: nothing, completed: writeAnswer },
-  plan: { started: nothing, completed: writeMessage as Translate<NativePlanItem> },
-  reasoning: { started: nothing, completed: writeReasoning as Translate<NativeReasoningItem> },
+  agentMessage: { started: noOutput, completed: writeAnswer },
+  plan: { started: noOutput, completed: writeMessage as Translate<NativePlanItem> },
+  reasoning: { started: noOutput, completed: writeReasoning as Translate<NativeReasoningItem> },
   commandExecution: call,
   fileChange: call,
   mcpToolCall: call,
@@ -34,8 +35,8 @@ export const itemKinds = {
   sleep: call,
   imageGeneration: call,
   functionCallOutput: call,
-  enteredReviewMode: { started: nothing, completed: enterReview },
-  exitedReviewMode: { started: nothing, completed: exitReview },
+  enteredReviewMode: { started: noOutput, completed: enterReview },
+  exitedReviewMode: { started: noOutput, completed: exitReview },
   contextCompaction: { started: beginCompaction, completed: compact },
 } as const
 
@@ -46,9 +47,11 @@ export const itemKinds = {
 const closing: ReadonlySet<string> = new Set(['userMessage', 'agentMessage', 'reasoning', 'plan'])
 
 export function startItem(state: TranslateState, { item, threadId }: OfItem): Translation {
-  const closed = closing.has(item.type) ? closeOpen(state, threadId, item.id) : nothing(state)
-  const started = byKind(item, 'started')(closed.state, item as never, threadId)
-  return { state: started.state, outputs: [...closed.outputs, ...started.outputs] }
+  return sequence(
+    state,
+    (now) => (closing.has(item.type) ? closeOpen(now, threadId, item.id) : noOutput(now)),
+    (now) => byKind(item, 'started')(now, item as never, threadId),
+  )
 }
 
 export function completeItem(state: TranslateState, { item, threadId }: OfItem): Translation {
@@ -57,7 +60,7 @@ export function completeItem(state: TranslateState, { item, threadId }: OfItem):
 
 function byKind(item: NativeItem, when: 'started' | 'completed'): Translate<never> {
   const { type } = item
-  if (Object.hasOwn(ignoredItems, type)) return nothing
+  if (Object.hasOwn(ignoredItems, type)) return noOutput
   if (!Object.hasOwn(itemKinds, type)) throw new Error(`an item of the unknown kind ${type}`)
   return itemKinds[type as keyof typeof itemKinds][when] as Translate<never>
 }
@@ -97,7 +100,7 @@ function beginCompaction(state: TranslateState): Translation {
 }
 
 function compact(state: TranslateState, _item: NativeCompactionItem, threadId: string): Translation {
-  if (threadId !== state.threadId) return nothing(state)
+  if (threadId !== state.threadId) return noOutput(state)
   const { context } = state.usage
   return {
     state,

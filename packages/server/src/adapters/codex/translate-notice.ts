@@ -1,7 +1,8 @@
 import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { noOutput } from '../translation.ts'
 import type { NativeRateLimits } from './native.ts'
 import { isOwnHook, type NativeHookRun } from './native-hook.ts'
-import { nothing, parentOf, type TranslateState, type Translation } from './translate-state.ts'
+import { parentOf, type TranslateState, type Translation } from './translate-state.ts'
 
 type Notice = Extract<AgentOutput, { type: 'agent.noticed' }>
 type Words = Pick<Notice, 'level' | 'text' | 'data'>
@@ -69,7 +70,7 @@ export const notices = {
           text: `The answer is being looked at before it is shown (${params.reasons.join(', ')}).`,
           data: params,
         })
-      : nothing(state),
+      : noOutput(state),
   'modelProvider/authRecoveryStarted': (state: TranslateState, { message }: { message: string }) =>
     say(state, 'auth-recovery', { level: 'warning', text: message }),
   'modelProvider/authRecoveryCompleted': (state: TranslateState, { message }: { message: string }) =>
@@ -88,7 +89,7 @@ export const notices = {
     { rateLimits }: { rateLimits: NativeRateLimits },
   ): Translation => {
     const rateLimit = levelOf(rateLimits)
-    if (rateLimit === state.said.rateLimit) return nothing(state)
+    if (rateLimit === state.said.rateLimit) return noOutput(state)
     return {
       state: { ...state, said: { ...state.said, rateLimit } },
       outputs: [notice('rate-limit', { ...limits[rateLimit], data: rateLimits })],
@@ -100,7 +101,7 @@ export const notices = {
     { threadId, run }: OfThread & { run: NativeHookRun },
   ): Translation => {
     const words = run.entries.map(({ text }) => text).join('\n') || run.statusMessage
-    if (isOwnHook(run) || (run.status === 'completed' && !words)) return nothing(state)
+    if (isOwnHook(run) || (run.status === 'completed' && !words)) return noOutput(state)
     const outcome = `The hook for ${run.eventName} in ${run.sourcePath}: ${run.status}.`
     return of(state, threadId, 'hook', {
       level: run.status === 'completed' ? 'info' : 'warning',
@@ -132,7 +133,7 @@ export const notices = {
     { threadId, itemId, stdin }: OfThread & { itemId: string; stdin: string },
   ) =>
     stdin === ''
-      ? nothing(state)
+      ? noOutput(state)
       : of(state, threadId, 'terminal-input', {
           level: 'info',
           text: `Typed into a running command: ${stdin.trimEnd()}`,
@@ -183,7 +184,7 @@ const mostRemembered = 100
 /** Codex repeats its warnings with every turn and for every subagent. */
 function once(state: TranslateState, code: string, words: Words): Translation {
   const { warnings } = state.said
-  if (warnings.has(words.text)) return nothing(state)
+  if (warnings.has(words.text)) return noOutput(state)
   const remembered =
     warnings.size < mostRemembered ? new Set(warnings).add(words.text) : new Set([words.text])
   return {

@@ -1,16 +1,17 @@
 import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { noOutput } from '../translation.ts'
 import type { NativeThreadSettings } from './native.ts'
-import { nothing, optionsInForce, type TranslateState, type Translation } from './translate-state.ts'
+import { optionsInForce, type TranslateState, type Translation } from './translate-state.ts'
 
 /** Takes the current model and effort. The mode is kept by the host: Codex asks in every mode. */
 export function takeSettings(
   state: TranslateState,
   { threadId, threadSettings }: { threadId: string; threadSettings: NativeThreadSettings },
 ): Translation {
-  if (threadId !== state.threadId) return nothing(state)
+  if (threadId !== state.threadId) return noOutput(state)
   const { model } = threadSettings
   const effort = threadSettings.effort ?? undefined
-  if (model === state.said.model && effort === state.said.effort) return nothing(state)
+  if (model === state.said.model && effort === state.said.effort) return noOutput(state)
   const next = { ...state, said: { ...state.said, model, effort } }
   return {
     state: next,
@@ -22,7 +23,7 @@ export function takeName(
   state: TranslateState,
   { threadId, threadName }: { threadId: string; threadName?: string | null },
 ): Translation {
-  if (threadId !== state.threadId || !threadName) return nothing(state)
+  if (threadId !== state.threadId || !threadName) return noOutput(state)
   return { state, outputs: [{ type: 'session.renamed', title: threadName, by: 'agent' }] }
 }
 
@@ -31,7 +32,7 @@ export function takeMcpStatus(
   state: TranslateState,
   { name, status, error }: { name: string; status: string; error: string | null },
 ): Translation {
-  if (status === 'starting' || state.mcpServers[name] === status) return nothing(state)
+  if (status === 'starting' || state.mcpServers[name] === status) return noOutput(state)
   const mcpServers = { ...state.mcpServers, [name]: status }
   const list = Object.entries(mcpServers).map(([server, now]) => ({ name: server, status: now }))
   const outputs: AgentOutput[] = [{ type: 'agent.connected', mcpServers: list }]

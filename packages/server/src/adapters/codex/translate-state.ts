@@ -1,5 +1,5 @@
 import type { SessionOptions, Task, TokenUsage, ToolKind } from '@parley/protocol'
-import type { AgentOutput } from '../../core/agent-adapter.ts'
+import type { Translation as SharedTranslation } from '../translation.ts'
 import type { HostToolNames } from './describe-call.ts'
 import type { NativeFileChange } from './native.ts'
 import type { SandboxPermissions } from './sandbox-permissions.ts'
@@ -97,7 +97,7 @@ export type Said = {
   readonly warnings: ReadonlySet<string>
 }
 
-export type Translation = { readonly state: TranslateState; readonly outputs: readonly AgentOutput[] }
+export type Translation = SharedTranslation<TranslateState>
 
 export function initialState(context: TranslateContext): TranslateState {
   return {
@@ -133,21 +133,6 @@ export function withNativeTurn(state: TranslateState, nativeId: string): Transla
     : state
 }
 
-/** The turn is over; its later messages are outside any turn. */
-export function withoutTurn(state: TranslateState): TranslateState {
-  return { ...state, turn: undefined, interrupting: false }
-}
-
-/** The host asked the agent to stop: calls that do not run from now on were cancelled. */
-export function withInterrupt(state: TranslateState): TranslateState {
-  return { ...state, interrupting: true }
-}
-
-/** This call was denied: if it does not run, that is the reason. */
-export function withDenied(state: TranslateState, toolCallId: string): TranslateState {
-  return { ...state, denied: new Set(state.denied).add(toolCallId) }
-}
-
 /** Known before the approval request, since the hook runs first. */
 export function withSandbox(
   state: TranslateState,
@@ -175,8 +160,4 @@ export function optionsInForce({ options, said }: TranslateState): { options?: S
 export function parentOf(state: TranslateState, threadId: string): { parentToolCallId?: string } {
   const subagent = state.subagents.get(threadId)
   return subagent ? { parentToolCallId: subagent.toolCallId } : {}
-}
-
-export function nothing(state: TranslateState): Translation {
-  return { state, outputs: [] }
 }

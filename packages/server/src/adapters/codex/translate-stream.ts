@@ -1,6 +1,7 @@
 import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { noOutput, sequence } from '../translation.ts'
 import type { NativeMessageItem, NativePlanItem, NativeReasoningItem } from './native.ts'
-import { type Block, nothing, parentOf, type TranslateState, type Translation } from './translate-state.ts'
+import { type Block, parentOf, type TranslateState, type Translation } from './translate-state.ts'
 
 type Piece = { readonly threadId: string; readonly itemId: string; readonly delta: string }
 type Written = Block['type']
@@ -40,12 +41,8 @@ export function writeReasoning(
     ...summary.map((text, index) => ({ blockId: summaryId(id, index), text })),
     ...content.map((text, index) => ({ blockId: contentId(id, index), text })),
   ]
-  let next = nothing(state)
-  for (const part of parts) {
-    const { state: after, outputs } = write(next.state, 'thinking', { threadId, ...part })
-    next = { state: after, outputs: [...next.outputs, ...outputs] }
-  }
-  return next
+  const steps = parts.map((part) => (now: TranslateState) => write(now, 'thinking', { threadId, ...part }))
+  return sequence(state, ...steps)
 }
 
 /**
@@ -61,7 +58,7 @@ export function closeOpen(state: TranslateState, threadId: string, itemId: strin
       blockId !== itemId &&
       !blockId.startsWith(`${itemId}:`),
   )
-  if (broken.length === 0) return nothing(state)
+  if (broken.length === 0) return noOutput(state)
   const blocks = new Map(state.blocks)
   for (const [blockId, block] of broken) blocks.set(blockId, { ...block, closed: true })
   const outputs = broken.map(
@@ -103,7 +100,7 @@ function contentId(itemId: string, index: number): string {
 type Words = { readonly threadId: string; readonly blockId: string; readonly text: string }
 
 function stream(state: TranslateState, type: Written, { threadId, blockId, text }: Words): Translation {
-  if (text === '' || state.blocks.get(blockId)?.closed) return nothing(state)
+  if (text === '' || state.blocks.get(blockId)?.closed) return noOutput(state)
   const open = state.blocks.get(blockId) ?? { threadId, type, text: '', turn: state.turn?.number }
   const blocks = new Map(state.blocks).set(blockId, { ...open, text: open.text + text })
   const outputs: AgentOutput[] =
@@ -124,7 +121,7 @@ function write(state: TranslateState, type: Written, { threadId, blockId, text }
   const next = open ? { ...state, blocks } : state
   const written = (id: string): AgentOutput[] =>
     text === '' ? [] : [{ type: `${type}.written`, blockId: id, text, ...parentOf(state, threadId) }]
-  if (open?.closed && open.text === text) return nothing(next)
+  if (open?.closed && open.text === text) return noOutput(next)
   if (!open || (open.text === text && open.turn === state.turn?.number)) {
     return { state: next, outputs: written(blockId) }
   }

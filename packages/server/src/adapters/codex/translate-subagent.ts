@@ -1,8 +1,9 @@
 import type { Task } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { noOutput, sequence } from '../translation.ts'
 import { describeItem } from './describe-call.ts'
 import type { NativeCollabItem, NativeSubagentItem, NativeTurn } from './native.ts'
-import { nothing, parentOf, type TranslateState, type Translation } from './translate-state.ts'
+import { parentOf, type TranslateState, type Translation } from './translate-state.ts'
 
 /**
  * A subagent is a thread of its own, and a task in our terms: it may outlive the call that started it, and its turn.
@@ -11,13 +12,11 @@ export function beginSubagents(
   state: TranslateState,
   { id, receiverThreadIds, prompt }: NativeCollabItem,
 ): Translation {
-  let next = nothing(state)
-  for (const threadId of receiverThreadIds) {
-    const title = prompt?.split('\n')[0] || 'A subagent'
-    const { state: after, outputs } = begin(next.state, threadId, { toolCallId: id, title })
-    next = { state: after, outputs: [...next.outputs, ...outputs] }
-  }
-  return next
+  const title = prompt?.split('\n')[0] || 'A subagent'
+  const steps = receiverThreadIds.map(
+    (threadId) => (now: TranslateState) => begin(now, threadId, { toolCallId: id, title }),
+  )
+  return sequence(state, ...steps)
 }
 
 /** For subagents of the second kind, Codex reports what happens to them, not which tool was called. */
@@ -27,7 +26,7 @@ export function followSubagent(
   threadId: string,
 ): Translation {
   const known = state.subagents.has(item.agentThreadId)
-  if (item.kind !== 'started' || known) return nothing(state)
+  if (item.kind !== 'started' || known) return noOutput(state)
   const { name, kind, title, input } = describeItem(item, state)
   const parent = parentOf(state, threadId)
   const call = { toolCallId: item.id, ...parent }
@@ -49,7 +48,7 @@ export function followSubagent(
 
 export function beginSubagentTurn(state: TranslateState, threadId: string, turn: NativeTurn): Translation {
   const subagent = state.subagents.get(threadId)
-  if (!subagent) return nothing(state)
+  if (!subagent) return noOutput(state)
   const again = subagent.answer !== undefined
   const next = { ...subagent, nativeTurn: turn.id, answer: undefined }
   const subagents = new Map(state.subagents).set(threadId, next)
@@ -66,7 +65,7 @@ const ends: Readonly<Record<NativeTurn['status'], Task['status']>> = {
 
 export function endSubagentTurn(state: TranslateState, threadId: string, turn: NativeTurn): Translation {
   const subagent = state.subagents.get(threadId)
-  if (!subagent) return nothing(state)
+  if (!subagent) return noOutput(state)
   const summary = turn.error?.message ?? subagent.answer
   const subagents = new Map(state.subagents).set(threadId, {
     ...subagent,
@@ -82,7 +81,7 @@ function begin(
   threadId: string,
   { toolCallId, title }: { toolCallId: string; title: string },
 ): Translation {
-  if (state.subagents.has(threadId)) return nothing(state)
+  if (state.subagents.has(threadId)) return noOutput(state)
   const subagent = { toolCallId, title, nativeTurn: undefined, answer: undefined }
   const subagents = new Map(state.subagents).set(threadId, subagent)
   return { state: { ...state, subagents }, outputs: [taskOf(threadId, subagent, { status: 'running' })] }

@@ -1,8 +1,9 @@
 import type { Task, ToolOutcome } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { noOutput, withCall } from '../translation.ts'
 import { type CallContext, describeItem } from './describe-call.ts'
 import type { NativeCallItem, NativeCallStatus, NativeFileChange } from './native.ts'
-import { type Call, nothing, parentOf, type TranslateState, type Translation } from './translate-state.ts'
+import { type Call, parentOf, type TranslateState, type Translation } from './translate-state.ts'
 import { beginSubagents, followSubagent } from './translate-subagent.ts'
 import { contentOf, diffOf } from './translate-tool-result.ts'
 
@@ -23,7 +24,7 @@ export function startCall(state: TranslateState, item: NativeCallItem, threadId:
     ...(item.type === 'fileChange' && { changes: item.changes }),
   }
   return {
-    state: { ...state, calls: new Map(state.calls).set(item.id, call) },
+    state: withCall(state, item.id, call),
     outputs: [
       {
         type: 'tool-call.called',
@@ -43,7 +44,7 @@ export function endCall(state: TranslateState, item: NativeCallItem, threadId: s
   if (item.type === 'subAgentActivity') return followSubagent(state, item, threadId)
   const task = state.background.get(item.id)
   if (task) return endBackground(state, item, task)
-  const begun = state.calls.has(item.id) ? nothing(state) : startCall(state, item, threadId)
+  const begun = state.calls.has(item.id) ? noOutput(state) : startCall(state, item, threadId)
   const call = begun.state.calls.get(item.id)
   const ended: AgentOutput = {
     type: 'tool-call.ended',
@@ -55,7 +56,7 @@ export function endCall(state: TranslateState, item: NativeCallItem, threadId: s
   const spawned =
     item.type === 'collabAgentToolCall' && item.tool === 'spawnAgent'
       ? beginSubagents(begun.state, item)
-      : nothing(begun.state)
+      : noOutput(begun.state)
   return {
     state: withoutCall(spawned.state, item.id),
     outputs: [...begun.outputs, ...corrected(item, call, state), ended, ...spawned.outputs],
@@ -68,13 +69,12 @@ export function streamOutput(
   { itemId, delta }: { itemId: string; delta: string },
 ): Translation {
   const call = state.calls.get(itemId)
-  if (!call || delta === '') return nothing(state)
-  const calls = new Map(state.calls).set(itemId, { ...call, output: call.output + delta })
+  if (!call || delta === '') return noOutput(state)
   const outputs: AgentOutput[] =
     call.turn === state.turn?.number
       ? [{ type: 'tool-call.output-streamed', toolCallId: itemId, text: delta }]
       : []
-  return { state: { ...state, calls }, outputs }
+  return { state: withCall(state, itemId, { ...call, output: call.output + delta }), outputs }
 }
 
 export function updatePatch(
@@ -82,10 +82,10 @@ export function updatePatch(
   { threadId, itemId, changes }: { threadId: string; itemId: string; changes: readonly NativeFileChange[] },
 ): Translation {
   const call = state.calls.get(itemId)
-  if (!call) return nothing(state)
+  if (!call) return noOutput(state)
   const content = changes.map((change) => ({ type: 'diff' as const, ...diffOf(change) }))
   return {
-    state: { ...state, calls: new Map(state.calls).set(itemId, { ...call, changes }) },
+    state: withCall(state, itemId, { ...call, changes }),
     outputs: [{ type: 'tool-call.updated', toolCallId: itemId, content, ...parentOf(state, threadId) }],
   }
 }

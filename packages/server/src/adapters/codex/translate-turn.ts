@@ -1,14 +1,13 @@
 import type { ErrorInfo, TurnOutcome } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { noOutput, withoutTurn } from '../translation.ts'
 import type { NativeErrorInfo, NativePlanStep, NativeTurn, NativeTurnError } from './native.ts'
 import {
-  nothing,
   parentOf,
   type TranslateState,
   type Translation,
   type Turn,
   withNativeTurn,
-  withoutTurn,
 } from './translate-state.ts'
 import { retractOpen, withoutBlocks } from './translate-stream.ts'
 import { beginSubagentTurn, endSubagentTurn } from './translate-subagent.ts'
@@ -18,7 +17,7 @@ type OfTurn = { readonly threadId: string; readonly turn: NativeTurn }
 
 export function beginTurn(state: TranslateState, { threadId, turn }: OfTurn): Translation {
   if (threadId !== state.threadId) return beginSubagentTurn(state, threadId, turn)
-  return nothing(withNativeTurn(state, turn.id))
+  return noOutput(withNativeTurn(state, turn.id))
 }
 
 export function completeTurn(state: TranslateState, { threadId, turn }: OfTurn): Translation {
@@ -27,7 +26,7 @@ export function completeTurn(state: TranslateState, { threadId, turn }: OfTurn):
   if (!own || (own.nativeId !== undefined && own.nativeId !== turn.id)) {
     return { state, outputs: turn.error ? [failureNotice(turn.error)] : [] }
   }
-  const left = turn.status === 'completed' ? leaveRunning(state) : nothing(withoutCallsOfTurn(state))
+  const left = turn.status === 'completed' ? leaveRunning(state) : noOutput(withoutCallsOfTurn(state))
   return {
     state: withoutBlocks(withoutTurn(left.state), state.threadId),
     outputs: [...left.outputs, endOf(own, turn, state)],
@@ -78,7 +77,7 @@ export function hearError(
 ): Translation {
   if (!willRetry) {
     return threadId === state.threadId
-      ? nothing(state)
+      ? noOutput(state)
       : { state, outputs: [{ ...failureNotice(error), ...parentOf(state, threadId) }] }
   }
   const retracted = retractOpen(state, threadId)

@@ -1,19 +1,19 @@
 import type { TokenUsage } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noTokens, sumTokens } from '../translation.ts'
+import { noOutput, noTokens, sumTokens } from '../translation.ts'
 import type { NativeTokens, NativeTokenUsage } from './native.ts'
-import { nothing, type TranslateState, type Translation } from './translate-state.ts'
+import type { TranslateState, Translation } from './translate-state.ts'
 
 /** Comes after each answer of the model. The usage of a subagent is not in the total of its conversation. */
 export function measure(
   state: TranslateState,
   { threadId, tokenUsage }: { threadId: string; tokenUsage: NativeTokenUsage },
 ): Translation {
-  if (threadId !== state.threadId) return nothing(state)
+  if (threadId !== state.threadId) return noOutput(state)
   const { total: native, last, modelContextWindow: window } = tokenUsage
   const total = tokensOf(native)
   const usage = { total, context: last.totalTokens, window: window ?? undefined }
-  if (JSON.stringify(usage) === JSON.stringify(state.usage)) return nothing(state)
+  if (JSON.stringify(usage) === JSON.stringify(state.usage)) return noOutput(state)
   const called = JSON.stringify(total) !== JSON.stringify(state.usage.total)
   const turn =
     state.turn && called

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import { outputsOf } from '../../testing/replaying.ts'
+import { withDenied } from '../translation.ts'
 import { allOutputs, translateFixture } from './fixtures-under-test.ts'
 import { translate } from './translate.ts'
-import { initialState, type TranslateState, withDenied, withSettings, withTurn } from './translate-state.ts'
+import { initialState, type TranslateState, withSettings, withTurn } from './translate-state.ts'
 
 const root = 'root'
 const inTurn = () => withTurn(initialState({ threadId: root, cwd: '/somewhere' }))

@@ -1,10 +1,10 @@
-import { messageOf } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { attempt, noOutput, unrecognised } from '../translation.ts'
 import { ignored, type NativeNotification, unintelligible } from './native.ts'
 import { completeItem, startItem } from './translate-item.ts'
 import { notices } from './translate-notice.ts'
 import { takeMcpStatus, takeName, takeSettings } from './translate-session.ts'
-import { nothing, type TranslateState, type Translation } from './translate-state.ts'
+import type { TranslateState, Translation } from './translate-state.ts'
 import { streams } from './translate-stream.ts'
 import { streamOutput, updatePatch } from './translate-tool-call.ts'
 import { beginTurn, completeTurn, hearError, updatePlan } from './translate-turn.ts'
@@ -48,29 +48,16 @@ export const handlers = {
  */
 export function translate(state: TranslateState, message: NativeNotification): Translation {
   const { method } = message
-  if (Object.hasOwn(ignored, method)) return nothing(state)
+  if (Object.hasOwn(ignored, method)) return noOutput(state)
   const handler = Object.hasOwn(handlers, method) ? handlers[method as keyof typeof handlers] : undefined
   const next = handler
-    ? attempted(state, message, handler as Handler)
+    ? attempt(state, message, (now) => (handler as Handler)(now, message.params as never))
     : unrecognised(
         state,
         message,
         method === unintelligible ? 'no message of the protocol' : `the notification ${method}`,
       )
   return { state: next.state, outputs: next.outputs.flatMap((output) => placeInTurn(state, output)) }
-}
-
-function attempted(state: TranslateState, message: NativeNotification, handler: Handler): Translation {
-  try {
-    return handler(state, message.params as never)
-  } catch (error) {
-    const what = messageOf(error)
-    return unrecognised(state, message, `not of the expected shape: ${what}`)
-  }
-}
-
-export function unrecognised(state: TranslateState, native: unknown, reason: string): Translation {
-  return { state, outputs: [{ type: 'agent.unrecognised', native, reason }] }
 }
 
 type CallEnd = Extract<AgentOutput, { type: 'tool-call.ended' | 'tool-call.updated' }>

@@ -3,6 +3,7 @@ import { ParleyError, type Prompt, type RewindPreview, type SessionSettings } fr
 import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import { type RewindKeeper, type RewindRequest, rewindRequest } from '../rewind.ts'
+import { withInterrupt, withoutTurn } from '../translation.ts'
 import { unlessAborted, within } from '../within.ts'
 import { applyRules, type Conversation, openConversation } from './conversation.ts'
 import { readEvents } from './events.ts'
@@ -20,10 +21,8 @@ import {
   type TranslateState,
   type Translation,
   withDenied,
-  withInterrupt,
   withoutOrphan,
   withoutSteering,
-  withoutTurn,
   withSteering,
   withTurn,
 } from './translate-state.ts'

@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import { readRecording, recordingsIn } from '../../testing/replaying.ts'
+import { withInterrupt } from '../translation.ts'
 import { translate } from './translate.ts'
 import {
   initialState,
   type TranslateState,
   type Translation,
-  withInterrupt,
   withSteering,
   withTurn,
 } from './translate-state.ts'

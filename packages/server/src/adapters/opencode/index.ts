@@ -1,11 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type AgentProbe, capabilities, ParleyError } from '@parley/protocol'
+import { type AgentProbe, capabilities } from '@parley/protocol'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
-import { howToFind, howToGet, type ParleyCommand, programAsTyped, programForTerminal } from '../advice.ts'
-import { agentEnvironment, type Environment } from '../environment.ts'
+import { howToFind, howToGet, programAsTyped, programForTerminal } from '../advice.ts'
+import { agentEnvironment } from '../environment.ts'
 import { agentFolder, findProgram, installedVersion } from '../find-program.ts'
-import { expectFolder, lazyMemory } from '../program-adapter.ts'
+import {
+  createAgentProgram,
+  expectFolder,
+  lazyMemory,
+  type ProgramAdapterOptions,
+} from '../program-adapter.ts'
 import { createRewindKeeper } from '../rewind.ts'
 import { runProgram } from '../run-program.ts'
 import { messageIdOf } from './prompt.ts'
@@ -13,18 +18,7 @@ import type { ServerPool, SharedServer } from './server.ts'
 import { type Advice, tooOld } from './server-info.ts'
 import { honouredOptions, type ServerNeeds, serverEnvironment, serverKey } from './settings.ts'
 
-export type OpenCodeAdapterOptions = {
-  /** The environment of this process. The agent receives only the variables that it needs. */
-  readonly env: Environment
-  /** Variables that the configuration adds. */
-  readonly add?: Readonly<Record<string, string>>
-  /** Replaces the program `opencode`: an absolute path, or a name on the PATH. */
-  readonly executable?: string
-  /** Where Parley installs agents. */
-  readonly agentsFolder?: string
-  /** Formats a command of Parley's own program, for advice. */
-  readonly parley?: ParleyCommand
-}
+export type OpenCodeAdapterOptions = ProgramAdapterOptions
 
 const id = 'opencode'
 const install = { package: 'opencode-ai', version: '1.18.33' }
@@ -39,18 +33,17 @@ export function createOpenCodeAdapter(options: OpenCodeAdapterOptions): AgentAda
     without: ofAnotherServer,
     ...(options.add && { add: options.add }),
   })
-  const find = () => findProgram({ name: executable, env, installed: { folder: agentsFolder, agent: id } })
   const given = { agent: id, install, executable: options.executable, agentsFolder, parley }
-  const [getIt, installHint] = [howToGet(given), howToFind(given)]
+  const getIt = howToGet(given)
+  const { find, expectFound, refusal, probe } = createAgentProgram({
+    name: 'OpenCode',
+    find: () => findProgram({ name: executable, env, installed: { folder: agentsFolder, agent: id } }),
+    hint: howToFind(given),
+  })
   const signIn = (program: string) => `${programAsTyped(program, options.env)} auth login`
-  const refusal = () =>
-    find() === undefined
-      ? new ParleyError('agent_not_found', `OpenCode was not found. ${installHint}`)
-      : undefined
   let pool: ServerPool | undefined
   const acquire = async (needs: ServerNeeds, signal: AbortSignal): Promise<SharedServer> => {
-    const program = find()
-    if (program === undefined) throw refusal()
+    const program = expectFound()
     const { ServerPool } = await import('./server.ts')
     pool ??= new ServerPool()
     const start = () => ({ program, env: serverEnvironment(env, needs) })
@@ -104,11 +97,9 @@ export function createOpenCodeAdapter(options: OpenCodeAdapterOptions): AgentAda
       '--session',
       agentSessionId,
     ],
-    async probe(signal) {
-      const path = find()
-      if (path === undefined) return { found: false, hint: installHint }
-      return probe(path, { env, agentsFolder, signal, advice: { getIt, signIn: signIn(path) } })
-    },
+    probe: probe((path, signal) =>
+      probeProgram(path, { env, agentsFolder, signal, advice: { getIt, signIn: signIn(path) } }),
+    ),
     refusal,
     async connect(input) {
       expectFolder(input.cwd)
@@ -128,7 +119,7 @@ type ProbeContext = {
 }
 
 /** Starts no server: the sign-in state is certain only once a server runs. */
-async function probe(path: string, context: ProbeContext): Promise<AgentProbe> {
+async function probeProgram(path: string, context: ProbeContext): Promise<AgentProbe> {
   const { advice } = context
   const version = await versionOf(path, context)
   const hint = version === undefined ? undefined : tooOld(version, advice.getIt)

@@ -3,17 +3,11 @@ import { fileURLToPath } from 'node:url'
 import type { Session } from '@opencode-ai/sdk/v2/client'
 import type { PromptPart } from '@parley/protocol'
 import { askAgain, type Remembered } from '../../core/agent-adapter.ts'
+import { withInterrupt, withoutTurn } from '../translation.ts'
 import type { NativeMessage, NativePart, NativeTodo, NativeTool } from './native.ts'
 import { translate } from './translate.ts'
 import { reconcileStatus, tellCompaction, tellPart } from './translate-snapshot.ts'
-import {
-  initialState,
-  type TranslateState,
-  type Translation,
-  withInterrupt,
-  withoutTurn,
-  withTurn,
-} from './translate-state.ts'
+import { initialState, type TranslateState, type Translation, withTurn } from './translate-state.ts'
 import { metadataOf } from './translate-tool-call.ts'
 
 export type KeptSession = Pick<Session, 'id' | 'directory' | 'title' | 'time' | 'revert'>

@@ -1,4 +1,5 @@
 import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { noOutput } from '../translation.ts'
 import {
   ignoredParts,
   type NativeFile,
@@ -8,7 +9,6 @@ import {
   type NativeProperties,
 } from './native.ts'
 import {
-  nothing,
   parentOf,
   type TranslateState,
   type Translation,
@@ -31,8 +31,8 @@ export function translateMessage(
   const summary = info.role === 'assistant' && info.summary === true
   const messages = new Map(state.messages).set(info.id, { role: info.role, summary })
   const seen = { ...state, messages }
-  if (info.sessionID !== state.root) return nothing(seen)
-  if (info.role === 'user') return nothing(withinTurn(seen, (turn) => heardOf(turn, info.id)))
+  if (info.sessionID !== state.root) return noOutput(seen)
+  if (info.role === 'user') return noOutput(withinTurn(seen, (turn) => heardOf(turn, info.id)))
   const next = withinTurn(seen, (turn) => ({
     ...(isNew && { unheard: [] }),
     ...answerOf(turn, info),
@@ -63,7 +63,7 @@ function modelInForce(state: TranslateState, { summary, providerID, modelID }: A
   const model = `${providerID}/${modelID}`
   const window = state.windows[model] ?? state.usage.window
   const next = { ...state, usage: { ...state.usage, window } }
-  if (summary || model === state.saidModel) return nothing(next)
+  if (summary || model === state.saidModel) return noOutput(next)
   const output: AgentOutput = { type: 'session.configured', effective: { model } }
   return { state: { ...next, saidModel: model }, outputs: [output] }
 }
@@ -81,7 +81,7 @@ export function forgetMessage(
 ): Translation {
   const messages = new Map(state.messages)
   messages.delete(messageID)
-  return nothing({ ...state, messages })
+  return noOutput({ ...state, messages })
 }
 
 type Handled = Exclude<NativePartType, keyof typeof ignoredParts>
@@ -108,17 +108,17 @@ export function translatePart(
   gap = false,
 ): Translation {
   const { type } = part
-  if (Object.hasOwn(ignoredParts, type)) return nothing(state)
+  if (Object.hasOwn(ignoredParts, type)) return noOutput(state)
   const handler = Object.hasOwn(partHandlers, type) ? partHandlers[type as Handled] : undefined
   if (!handler) throw new Error(`a part of type ${type}`)
   const message = state.messages.get(part.messageID)
   const isOurs = message?.role === 'assistant' || (message && type === 'compaction')
-  return isOurs ? (handler as Handler)(state, part as never, gap) : nothing(state)
+  return isOurs ? (handler as Handler)(state, part as never, gap) : noOutput(state)
 }
 
 /** The model created a file. There is no block for it, so it becomes a notice. */
 function tellOfFile(state: TranslateState, { id, sessionID, mime, filename, url }: NativeFile): Translation {
-  if (state.done.has(id)) return nothing(state)
+  if (state.done.has(id)) return noOutput(state)
   const output: AgentOutput = {
     type: 'agent.noticed',
     level: 'info',
@@ -135,7 +135,7 @@ function beginCompaction(
   state: TranslateState,
   { id, sessionID, auto }: { readonly id: string; readonly sessionID: string; readonly auto: boolean },
 ): Translation {
-  if (sessionID !== state.root || state.done.has(id)) return nothing(state)
+  if (sessionID !== state.root || state.done.has(id)) return noOutput(state)
   const compaction = { trigger: auto ? 'auto' : 'manual', before: state.usage.context, summary: '' } as const
-  return nothing({ ...withDone(state, id), compaction })
+  return noOutput({ ...withDone(state, id), compaction })
 }

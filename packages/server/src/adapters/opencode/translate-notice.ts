@@ -1,26 +1,25 @@
 import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { noOutput, withCall } from '../translation.ts'
 import type { NativeProperties, NativeSession, NativeTodo } from './native.ts'
 import {
   callIdOf,
   callKey,
-  nothing,
   parentOf,
   type TranslateState,
   type Translation,
-  withCall,
   withDenied,
 } from './translate-state.ts'
 
 /** A subagent gets a session of its own. Until its call names the session, the latest call without one is assumed. */
 export function meetSession(state: TranslateState, { info }: { readonly info: NativeSession }): Translation {
   const { id, parentID } = info
-  if (parentID === undefined || id in state.sessions || !(parentID in state.sessions)) return nothing(state)
+  if (parentID === undefined || id in state.sessions || !(parentID in state.sessions)) return noOutput(state)
   const taken = new Set(Object.values(state.sessions))
   const open = [...state.calls].findLast(
     ([callId, { tool, sessionID }]) =>
       tool === 'task' && sessionID === parentID && !state.done.has(callId) && !taken.has(callId),
   )
-  return nothing({ ...state, sessions: { ...state.sessions, [id]: open?.[0] } })
+  return noOutput({ ...state, sessions: { ...state.sessions, [id]: open?.[0] } })
 }
 
 /** Of the changes of a session, only its title matters. */
@@ -28,7 +27,7 @@ export function followSession(
   state: TranslateState,
   { info }: { readonly info: NativeSession },
 ): Translation {
-  if (info.id !== state.root || info.title === state.title) return nothing(state)
+  if (info.id !== state.root || info.title === state.title) return noOutput(state)
   const first = state.title === undefined
   const renamed: AgentOutput = { type: 'session.renamed', title: info.title, by: 'agent' }
   return { state: { ...state, title: info.title }, outputs: first ? [] : [renamed] }
@@ -55,7 +54,7 @@ export function updatePlan(
     }
   })
   const plan = JSON.stringify(entries)
-  if (plan === (state.plans[sessionID] ?? '[]')) return nothing(state)
+  if (plan === (state.plans[sessionID] ?? '[]')) return noOutput(state)
   return {
     state: { ...state, plans: { ...state.plans, [sessionID]: plan } },
     outputs: [{ type: 'plan.updated', entries, ...parentOf(state, sessionID) }],
@@ -68,7 +67,7 @@ export function endCompaction(
   { sessionID }: { readonly sessionID: string },
 ): Translation {
   const { compaction } = state
-  if (sessionID !== state.root || !compaction) return nothing(state)
+  if (sessionID !== state.root || !compaction) return noOutput(state)
   const { trigger, before, summary } = compaction
   const output: AgentOutput = {
     type: 'context.compacted',
@@ -86,10 +85,10 @@ export function rememberRequest(
 ): Translation {
   const callId = tool && callIdOf(state, callKey(tool))
   const call = callId === undefined ? undefined : state.calls.get(callId)
-  if (callId === undefined || !call) return nothing(state)
+  if (callId === undefined || !call) return noOutput(state)
   const patch = typeof metadata.diff === 'string' ? metadata.diff : call.patch
   const requests = new Map(state.requests).set(id, callId)
-  return nothing({ ...withCall(state, callId, { ...call, patch }), requests })
+  return noOutput({ ...withCall(state, callId, { ...call, patch }), requests })
 }
 
 /** Takes a refusal, also one that OpenCode made by itself because another call of the step was refused. */
@@ -98,11 +97,11 @@ export function takeReply(
   { requestID, reply }: NativeProperties<'permission.replied'>,
 ): Translation {
   const callId = state.requests.get(requestID)
-  return nothing(reply === 'reject' && callId !== undefined ? withDenied(state, callId) : state)
+  return noOutput(reply === 'reject' && callId !== undefined ? withDenied(state, callId) : state)
 }
 
 /** Events that the connection handles. */
-export const seenTo = (state: TranslateState): Translation => nothing(state)
+export const seenTo = (state: TranslateState): Translation => noOutput(state)
 
 type Told = Omit<Extract<AgentOutput, { type: 'agent.noticed' }>, 'type'>
 
@@ -152,7 +151,7 @@ export function tellOfDeletion(
   state: TranslateState,
   { info }: { readonly info: NativeSession },
 ): Translation {
-  if (info.id !== state.root) return nothing(state)
+  if (info.id !== state.root) return noOutput(state)
   const text = 'The conversation was deleted in OpenCode. Begin a new session.'
   return { state, outputs: [{ type: 'agent.noticed', level: 'error', code: 'session-deleted', text }] }
 }

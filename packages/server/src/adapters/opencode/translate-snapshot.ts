@@ -1,6 +1,7 @@
+import { noOutput, sequence } from '../translation.ts'
 import type { NativeMessage, NativePart, NativeStatus, NativeTodo } from './native.ts'
 import { translate } from './translate.ts'
-import { nothing, type TranslateState, type Translation } from './translate-state.ts'
+import type { TranslateState, Translation } from './translate-state.ts'
 import { translateBlock } from './translate-stream.ts'
 
 /** What OpenCode has stored of a session. */
@@ -17,14 +18,16 @@ export type SessionSnapshot = {
 export function reconcile(state: TranslateState, snapshot: SessionSnapshot): Translation {
   const { sessionID, messages, todos } = snapshot
   const since = state.turn?.at ?? Number.POSITIVE_INFINITY
-  let next = nothing(state)
-  for (const { info, parts } of messages) {
-    if (info.time.created < since) continue
-    next = then(next, { type: 'message.updated', properties: { sessionID, info } })
-    for (const part of parts) next = also(next, tellPart(next.state, sessionID, part))
-    next = also(next, tellCompaction(next.state, info))
-  }
-  return then(next, { type: 'todo.updated', properties: { sessionID, todos } })
+  const missed = messages.filter(({ info }) => info.time.created >= since)
+  return sequence(
+    state,
+    ...missed.flatMap(({ info, parts }) => [
+      onEvent({ type: 'message.updated', properties: { sessionID, info } }),
+      ...parts.map((part) => (now: TranslateState) => tellPart(now, sessionID, part)),
+      (now: TranslateState) => tellCompaction(now, info),
+    ]),
+    onEvent({ type: 'todo.updated', properties: { sessionID, todos } }),
+  )
 }
 
 /** Reports whether the session is busy or idle. Comes last, since it may end the turn. */
@@ -33,7 +36,7 @@ export function reconcileStatus(state: TranslateState, status: NativeStatus): Tr
   const now = { type: 'session.status', properties: { sessionID, status } }
   if (status.type !== 'idle') return translate(state, now)
   const busy = { type: 'session.status', properties: { sessionID, status: { type: 'busy' } } }
-  return then(then(nothing(state), busy), now)
+  return sequence(state, onEvent(busy), onEvent(now))
 }
 
 /** Reports a part as it is now. For an unfinished text, only its end contains the whole text. */
@@ -49,14 +52,10 @@ export function tellPart(state: TranslateState, sessionID: string, part: NativeP
 export function tellCompaction(state: TranslateState, info: NativeMessage): Translation {
   const { sessionID } = info
   const whole = info.role === 'assistant' && info.summary && info.finish !== undefined && !info.error
-  if (!whole || !state.compaction) return nothing(state)
+  if (!whole || !state.compaction) return noOutput(state)
   return translate(state, { type: 'session.compacted', properties: { sessionID } })
 }
 
-function then(before: Translation, event: unknown): Translation {
-  return also(before, translate(before.state, event))
-}
-
-function also(before: Translation, { state, outputs }: Translation): Translation {
-  return { state, outputs: [...before.outputs, ...outputs] }
+function onEvent(event: unknown) {
+  return (state: TranslateState): Translation => translate(state, event)
 }

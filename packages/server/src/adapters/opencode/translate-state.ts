@@ -1,5 +1,5 @@
 import type { TokenUsage } from '@parley/protocol'
-import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { type Translation as SharedTranslation, withCall } from '../translation.ts'
 import type { NativeError } from './native.ts'
 
 export type TranslateContext = {
@@ -118,7 +118,7 @@ export type Compaction = {
   readonly summary: string
 }
 
-export type Translation = { readonly state: TranslateState; readonly outputs: readonly AgentOutput[] }
+export type Translation = SharedTranslation<TranslateState>
 
 const nothingUsed: TokenUsage = { input: 0, output: 0 }
 
@@ -191,15 +191,6 @@ export function withoutOrphan(state: TranslateState): TranslateState {
   return withinTurn(state, () => ({ orphan: undefined }))
 }
 
-export function withoutTurn(state: TranslateState): TranslateState {
-  return { ...state, turn: undefined, interrupting: false }
-}
-
-/** The host asked the agent to stop: calls that are interrupted from now on were cancelled. */
-export function withInterrupt(state: TranslateState): TranslateState {
-  return { ...state, interrupting: true }
-}
-
 /** The call will not run: its result is a refusal, not a failure. */
 export function withDenied(state: TranslateState, toolCallId: string): TranslateState {
   const call = state.calls.get(toolCallId)
@@ -209,10 +200,6 @@ export function withDenied(state: TranslateState, toolCallId: string): Translate
 export function withinTurn(state: TranslateState, change: (turn: Turn) => Partial<Turn>): TranslateState {
   const { turn } = state
   return turn ? { ...state, turn: { ...turn, ...change(turn) } } : state
-}
-
-export function withCall(state: TranslateState, id: string, call: Call): TranslateState {
-  return { ...state, calls: new Map(state.calls).set(id, call) }
 }
 
 export function withDone(state: TranslateState, id: string): TranslateState {
@@ -233,8 +220,4 @@ export function callIdOf(state: TranslateState, key: string): string | undefined
 export function parentOf(state: TranslateState, sessionID: string): { parentToolCallId?: string } {
   const parent = state.sessions[sessionID]
   return parent === undefined ? {} : { parentToolCallId: parent }
-}
-
-export function nothing(state: TranslateState): Translation {
-  return { state, outputs: [] }
 }

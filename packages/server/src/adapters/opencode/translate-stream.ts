@@ -1,7 +1,7 @@
 import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { noOutput, sequence } from '../translation.ts'
 import type { NativeProperties, NativeReasoning, NativeText } from './native.ts'
 import {
-  nothing,
   type OpenBlock,
   parentOf,
   type TranslateState,
@@ -40,7 +40,7 @@ export function translateDelta(
 ): Translation {
   if (field !== 'text') throw new Error(`a delta of ${field}`)
   const block = state.blocks.get(partID)
-  if (!block || block.gapped) return nothing(state)
+  if (!block || block.gapped) return noOutput(state)
   return {
     state: withBlock(state, partID, { ...block, text: block.text + delta }),
     outputs: [piece(state, partID, block, delta)],
@@ -95,26 +95,29 @@ export function finishBefore(
   state: TranslateState,
   { id: before, messageID }: { readonly id: string; readonly messageID: string },
 ): Translation {
-  let next = nothing(state)
-  for (const [id, open] of state.blocks) {
-    if (open.messageID !== messageID || id > before || open.gapped || open.text === '') continue
-    const { text, sessionID } = open
-    const type = open.type === 'text' ? 'text' : 'reasoning'
-    const { state: done, outputs } = finish(next.state, { id, type, text, sessionID, messageID }, open)
-    const early = new Map(done.early).set(id, text)
-    next = { state: { ...done, early }, outputs: [...next.outputs, ...outputs] }
-  }
-  return next
+  const complete = [...state.blocks].filter(
+    ([id, open]) => open.messageID === messageID && id <= before && !open.gapped && open.text !== '',
+  )
+  return sequence(
+    state,
+    ...complete.map(([id, open]) => (now: TranslateState) => {
+      const { text, sessionID } = open
+      const type = open.type === 'text' ? 'text' : 'reasoning'
+      const { state: done, outputs } = finish(now, { id, type, text, sessionID, messageID }, open)
+      return { state: { ...done, early: new Map(done.early).set(id, text) }, outputs }
+    }),
+  )
 }
 
 /** If the text continued after all, the rest becomes a block of its own, so that no text is lost. */
 function rest(state: TranslateState, part: NativeText | NativeReasoning): Translation {
   const told = state.early.get(part.id)
-  if (told === undefined || part.time?.end === undefined || !part.text.startsWith(told)) return nothing(state)
+  if (told === undefined || part.time?.end === undefined || !part.text.startsWith(told))
+    return noOutput(state)
   const text = part.text.slice(told.length)
   const early = new Map(state.early)
   early.delete(part.id)
-  if (text.trim() === '') return nothing({ ...state, early })
+  if (text.trim() === '') return noOutput({ ...state, early })
   return finish({ ...state, early }, { ...part, id: `${part.id}-rest`, text }, undefined)
 }
 
@@ -144,8 +147,8 @@ function finish(state: TranslateState, part: Finished, open: OpenBlock | undefin
 
 function takeSummary(state: TranslateState, part: NativeText | NativeReasoning): Translation {
   const { compaction } = state
-  if (part.type !== 'text' || part.time?.end === undefined || !compaction) return nothing(state)
-  return nothing({
+  if (part.type !== 'text' || part.time?.end === undefined || !compaction) return noOutput(state)
+  return noOutput({
     ...withDone(state, part.id),
     compaction: { ...compaction, summary: compaction.summary + part.text },
   })

@@ -1,14 +1,13 @@
 import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { noOutput, sequence, withCall } from '../translation.ts'
 import { describeCall } from './describe-call.ts'
 import type { NativeMetadata, NativeTool } from './native.ts'
 import {
   type Call,
   callKey,
-  nothing,
   parentOf,
   type TranslateState,
   type Translation,
-  withCall,
   withDone,
 } from './translate-state.ts'
 import { finishBefore } from './translate-stream.ts'
@@ -20,13 +19,13 @@ import { resultOf } from './translate-tool-result.ts'
  */
 export function translateTool(state: TranslateState, part: NativeTool): Translation {
   const { id, state: now } = part
-  if (state.done.has(id)) return nothing(state)
+  if (state.done.has(id)) return noOutput(state)
   const known = state.calls.get(id)
-  if (now.status === 'pending') return known ? nothing(state) : draft(state, part)
-  if (!known?.called && wasCutOff(part)) return nothing(withDone(state, id))
-  const called = known?.called ? nothing(state) : callAfterWords(state, part)
-  if (now.status === 'running') return also(called, progress(called.state, part))
-  return also(called, end(called.state, part))
+  if (now.status === 'pending') return known ? noOutput(state) : draft(state, part)
+  if (!known?.called && wasCutOff(part)) return noOutput(withDone(state, id))
+  const begin = known?.called ? [] : [finishBefore, call]
+  const steps = [...begin, now.status === 'running' ? progress : end]
+  return sequence(state, ...steps.map((step) => (next: TranslateState) => step(next, part)))
 }
 
 /** True if the call was interrupted before its input was complete. */
@@ -41,11 +40,6 @@ function draft(state: TranslateState, part: NativeTool): Translation {
     state: withCall(state, id, newCall(part)),
     outputs: [{ type: 'tool-call.drafted', toolCallId: id, name: tool, ...parentOf(state, sessionID) }],
   }
-}
-
-function callAfterWords(state: TranslateState, part: NativeTool): Translation {
-  const said = finishBefore(state, part)
-  return also(said, call(said.state, part))
 }
 
 function call(state: TranslateState, part: NativeTool): Translation {
@@ -75,10 +69,10 @@ function progress(state: TranslateState, part: NativeTool): Translation {
   const { output, sessionId } = metadataOf(part)
   const known = state.calls.get(id)
   if (tool === 'task' && sessionId !== undefined) {
-    return nothing({ ...state, sessions: { ...state.sessions, [sessionId]: id } })
+    return noOutput({ ...state, sessions: { ...state.sessions, [sessionId]: id } })
   }
-  if (tool !== 'bash' || output === undefined || known?.output === undefined) return nothing(state)
-  if (!output.startsWith(known.output)) return nothing(withCall(state, id, { ...known, output: undefined }))
+  if (tool !== 'bash' || output === undefined || known?.output === undefined) return noOutput(state)
+  if (!output.startsWith(known.output)) return noOutput(withCall(state, id, { ...known, output: undefined }))
   const text = output.slice(known.output.length)
   return {
     state: withCall(state, id, { ...known, output }),
@@ -120,8 +114,4 @@ function newCall(part: NativeTool): Call {
 
 export function metadataOf({ state }: NativeTool): NativeMetadata {
   return ('metadata' in state && state.metadata) || {}
-}
-
-function also(first: Translation, second: Translation): Translation {
-  return { state: second.state, outputs: [...first.outputs, ...second.outputs] }
 }

@@ -1,15 +1,8 @@
 import type { ErrorInfo, TurnOutcome } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { noOutput, withoutTurn } from '../translation.ts'
 import type { NativeError, NativeProperties } from './native.ts'
-import {
-  nothing,
-  parentOf,
-  type TranslateState,
-  type Translation,
-  type Turn,
-  withinTurn,
-  withoutTurn,
-} from './translate-state.ts'
+import { parentOf, type TranslateState, type Translation, type Turn, withinTurn } from './translate-state.ts'
 
 export function followStatus(
   state: TranslateState,
@@ -17,7 +10,7 @@ export function followStatus(
 ): Translation {
   switch (status.type) {
     case 'busy':
-      return nothing(sessionID === state.root ? withinTurn(state, () => ({ begun: true })) : state)
+      return noOutput(sessionID === state.root ? withinTurn(state, () => ({ begun: true })) : state)
     case 'retry':
       return tryAgain(state, sessionID, status)
     case 'idle':
@@ -41,7 +34,7 @@ function tryAgain(
     action,
   }: Extract<NativeProperties<'session.status'>['status'], { type: 'retry' }>,
 ): Translation {
-  if (state.saidRetry === next) return nothing(state)
+  if (state.saidRetry === next) return noOutput(state)
   const notice: AgentOutput = {
     type: 'agent.noticed',
     level: 'warning',
@@ -62,11 +55,11 @@ export function becomeIdle(
   { sessionID }: { readonly sessionID: string },
 ): Translation {
   const { turn } = state
-  if (sessionID !== state.root || !turn?.begun || turn.sent.length > 0) return nothing(state)
-  if (turn.answer && !turn.answer.completed) return nothing(state)
+  if (sessionID !== state.root || !turn?.begun || turn.sent.length > 0) return noOutput(state)
+  if (turn.answer && !turn.answer.completed) return noOutput(state)
   const [orphan] = turn.unheard
   if (orphan !== undefined && !turn.error && !state.interrupting) {
-    return nothing(withinTurn(state, () => ({ begun: false, orphan })))
+    return noOutput(withinTurn(state, () => ({ begun: false, orphan })))
   }
   return endTurn(state, turn)
 }
@@ -75,12 +68,12 @@ export function takeError(
   state: TranslateState,
   { sessionID, error }: NativeProperties<'session.error'>,
 ): Translation {
-  if (!error || isAbort(error)) return nothing(state)
+  if (!error || isAbort(error)) return noOutput(state)
   const isRoot = sessionID === state.root
   if (isRoot && state.turn && error.name !== 'ContextOverflowError') {
-    return nothing(withinTurn(state, (turn) => ({ error: turn.error ?? error })))
+    return noOutput(withinTurn(state, (turn) => ({ error: turn.error ?? error })))
   }
-  if (isRoot && state.saidError) return nothing(state)
+  if (isRoot && state.saidError) return noOutput(state)
   const notice: AgentOutput = {
     type: 'agent.noticed',
     level: isRoot && !state.turn ? 'error' : 'warning',
@@ -95,7 +88,7 @@ export function takeError(
 /** The prompt failed before it was started. */
 export function failToBegin(state: TranslateState): Translation {
   const { turn } = state
-  return turn && !turn.begun && turn.error ? endTurn(state, turn) : nothing(state)
+  return turn && !turn.begun && turn.error ? endTurn(state, turn) : noOutput(state)
 }
 
 function endTurn(state: TranslateState, turn: Turn): Translation {

@@ -1,14 +1,14 @@
 import type { TokenUsage } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { sumTokens } from '../translation.ts'
+import { noOutput, sumTokens } from '../translation.ts'
 import type { NativeStep } from './native.ts'
-import { nothing, type TranslateState, type Translation, withDone, withinTurn } from './translate-state.ts'
+import { type TranslateState, type Translation, withDone, withinTurn } from './translate-state.ts'
 
 /**
  * A step of the model is over: takes its usage, including subagents. Only steps of the main agent fill the context.
  */
 export function measureStep(state: TranslateState, step: NativeStep): Translation {
-  if (state.done.has(step.id)) return nothing(state)
+  if (state.done.has(step.id)) return noOutput(state)
   const used = tokensOf(step.tokens)
   const costUsd = step.cost ?? 0
   const isMain = step.sessionID === state.root && !state.messages.get(step.messageID)?.summary

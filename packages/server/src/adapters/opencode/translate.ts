@@ -1,4 +1,5 @@
-import { isRecord, messageOf } from '@parley/protocol'
+import { isRecord } from '@parley/protocol'
+import { attempt, noOutput, unrecognised } from '../translation.ts'
 import { ignored, ignoredFrames, type NativeType } from './native.ts'
 import { forgetMessage, removePart, translateMessage, translatePart } from './translate-message.ts'
 import {
@@ -12,7 +13,7 @@ import {
   tellOfDeletion,
   updatePlan,
 } from './translate-notice.ts'
-import { nothing, type TranslateState, type Translation } from './translate-state.ts'
+import type { TranslateState, Translation } from './translate-state.ts'
 import { translateDelta } from './translate-stream.ts'
 import { becomeIdle, followStatus, takeError } from './translate-turn.ts'
 
@@ -28,11 +29,11 @@ import { becomeIdle, followStatus, takeError } from './translate-turn.ts'
  */
 export function translate(state: TranslateState, event: unknown): Translation {
   const type = typeOf(event)
-  if (Object.hasOwn(ignored, type) || Object.hasOwn(ignoredFrames, type)) return nothing(state)
+  if (Object.hasOwn(ignored, type) || Object.hasOwn(ignoredFrames, type)) return noOutput(state)
   const handler = Object.hasOwn(handlers, type) ? handlers[type as Handled] : undefined
   if (!handler) return unrecognised(state, event, `an event of type ${type || 'nothing'}`)
-  if (!concerns(state, event)) return nothing(state)
-  return attempted(state, event, handler as Handler)
+  if (!concerns(state, event)) return noOutput(state)
+  return attempt(state, event, (now) => (handler as Handler)(now, propertiesOf(event) as never))
 }
 
 type Handler = (state: TranslateState, properties: never) => Translation
@@ -82,17 +83,4 @@ export function typeOf(event: unknown): string {
 
 export function propertiesOf(event: unknown): Readonly<Record<string, unknown>> {
   return isRecord(event) && isRecord(event.properties) ? event.properties : {}
-}
-
-function attempted(state: TranslateState, event: unknown, handler: Handler): Translation {
-  try {
-    return handler(state, propertiesOf(event) as never)
-  } catch (error) {
-    const what = messageOf(error)
-    return unrecognised(state, event, `not of the expected shape: ${what}`)
-  }
-}
-
-function unrecognised(state: TranslateState, native: unknown, reason: string): Translation {
-  return { state, outputs: [{ type: 'agent.unrecognised', native, reason }] }
 }

@@ -12,6 +12,7 @@ import { NoopSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { createCoreHost } from '../../packages/server/src/core/index.ts'
 import { createHost } from '../../packages/server/src/index.ts'
 import { openSqliteStore } from '../../packages/server/src/stores/sqlite.ts'
+import { systemClock, systemIds } from '../../packages/server/src/system-clock.ts'
 import { createTemporaryFolders } from '../../packages/server/src/tools/temporary-folders.ts'
 import { createBenchAgent, type Task } from './bench-agent.ts'
 import { answer, given } from './processes.ts'
@@ -40,6 +41,8 @@ const options = {
   checkFolder: async (cwd: string) => cwd,
   temporaryFolders: createTemporaryFolders(),
   freeBytes: () => process.availableMemory(),
+  clock: systemClock,
+  ids: systemIds,
 }
 const host = await (telling === 'nothing' ? createCoreHost(options) : createHost(options))
 

@@ -333,6 +333,7 @@ export const serverRules: readonly Rule[] = [
     folder: `${server}/create-host.ts`,
     mayImport: [
       core,
+      `${server}/system-clock.ts`,
       `${server}/telemetry/index.ts`,
       `${server}/tools/temporary-folders.ts`,
       `${server}/version.ts`,
@@ -340,6 +341,12 @@ export const serverRules: readonly Rule[] = [
     ],
     packages: [],
     instead: 'createHost composes core with what every host needs.',
+  },
+  {
+    folder: `${server}/system-clock.ts`,
+    mayImport: [core],
+    packages: ['@parley/protocol'],
+    instead: 'the clock of the machine implements the clock of core, and nothing else.',
   },
   {
     folder: `${server}/version.ts`,

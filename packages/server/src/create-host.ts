@@ -1,10 +1,11 @@
 import { bothObservers, createCoreHost, type Host, type HostOptions } from './core/index.ts'
+import { systemClock, systemIds } from './system-clock.ts'
 import { createTelemetry, type Telemetry } from './telemetry/index.ts'
 import { createTemporaryFolders } from './tools/temporary-folders.ts'
 import { version } from './version.ts'
 import { checkFolder } from './workspace/folder.ts'
 
-type Defaults = 'checkFolder' | 'temporaryFolders' | 'freeBytes'
+type Defaults = 'checkFolder' | 'clock' | 'freeBytes' | 'ids' | 'temporaryFolders'
 
 export type CreateHostOptions = Omit<HostOptions, Defaults> &
   Partial<Pick<HostOptions, Defaults>> & {
@@ -20,6 +21,6 @@ export async function createHost({ telemetry: given, ...options }: CreateHostOpt
   const observer = options.observer ? bothObservers(telemetry.observer, options.observer) : telemetry.observer
   const temporaryFolders = createTemporaryFolders()
   const freeBytes = () => process.availableMemory()
-  const defaults = { checkFolder, temporaryFolders, freeBytes }
+  const defaults = { checkFolder, clock: systemClock, ids: systemIds, temporaryFolders, freeBytes }
   return telemetry.watch(await createCoreHost({ ...defaults, ...options, observer }))
 }

@@ -10,7 +10,7 @@ import {
 } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
 import { type AgentKeeper, type AgentKeeping, createAgentKeeping } from './agent-keeper.ts'
-import type { Clock } from './clock.ts'
+import { type Clock, withTimeLimit } from './clock.ts'
 
 /** Installs and removes agents on this machine. Core knows neither how nor where. */
 export type AgentInstaller = {
@@ -94,7 +94,7 @@ export function createAgentList({ adapters, installer, keeper, changed, clock }:
   }
 
   const described = async (adapter: AgentAdapter): Promise<AgentInfo> => ({
-    ...(await infoOf(adapter)),
+    ...(await infoOf(adapter, clock)),
     ...stateOf(adapter),
     ...keeper?.stateOf(adapter.id),
   })
@@ -153,12 +153,15 @@ function optionsOf(adapter: AgentAdapter, { models = [] }: AgentProbe): AgentOpt
   }))
 }
 
-async function infoOf(adapter: AgentAdapter): Promise<AgentInfo> {
+async function infoOf(adapter: AgentAdapter, clock: Clock): Promise<AgentInfo> {
   const { id, name, description, capabilities, modes } = adapter
-  const probe: AgentProbe = await adapter.probe(AbortSignal.timeout(probeMs)).catch(() => ({
-    found: false,
-    hint: `The probe failed; "parley agents doctor ${id}" says more.`,
-  }))
+  const hint = `The probe failed; "parley agents doctor ${id}" says more.`
+  const probe: AgentProbe = await withTimeLimit(clock, probeMs, (signal) => adapter.probe(signal)).catch(
+    () => ({
+      found: false,
+      hint,
+    }),
+  )
   return {
     id,
     name,

@@ -1,6 +1,6 @@
-import { type IdPrefix, newId } from '@parley/protocol'
+import type { IdPrefix } from '@parley/protocol'
 
-/** Time and ids are passed in, so that a test can control both. */
+/** Core has no clock of its own: the creator of a host passes it in, so that a test can control it. */
 export type Clock = {
   now(): number
   /**
@@ -16,23 +16,18 @@ export type Clock = {
 
 export type Ids = (prefix: IdPrefix) => string
 
-/** The longest time that setTimeout supports; it fires at once for a longer one. */
-const longest = 2 ** 31 - 1
-
-export const systemClock: Clock = {
-  now: Date.now,
-  after(ms, call, how) {
-    if (ms === Number.POSITIVE_INFINITY) return () => undefined
-    let timer: NodeJS.Timeout
-    const wait = (left: number) => {
-      timer = setTimeout(left > longest ? () => wait(left - longest) : call, Math.min(left, longest))
-      if (how?.background) timer.unref()
-    }
-    wait(ms)
-    return () => clearTimeout(timer)
-  },
-  soon: (call) => void setImmediate(call),
-  breathe: () => new Promise((resolve) => setImmediate(resolve)),
+/** Does the work with a signal that aborts after `ms`. */
+export async function withTimeLimit<T>(
+  clock: Pick<Clock, 'after'>,
+  ms: number,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const limit = new AbortController()
+  const abort = () => limit.abort(new DOMException('The operation took too long.', 'TimeoutError'))
+  const stopTimer = clock.after(ms, abort, { background: true })
+  try {
+    return await work(limit.signal)
+  } finally {
+    stopTimer()
+  }
 }
-
-export const randomIds: Ids = (prefix) => newId(prefix)

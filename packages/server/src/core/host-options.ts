@@ -15,8 +15,8 @@ export type HostOptions = {
   readonly checkFolder: (cwd: string) => Promise<string>
   /** The HEAD commit of a folder, stored with a new session. Never rejects. */
   readonly commitOf?: (folder: string) => Promise<string | undefined>
-  readonly clock?: Clock
-  readonly ids?: Ids
+  readonly clock: Clock
+  readonly ids: Ids
   readonly limits?: Partial<Limits>
   /** The free memory of this machine. */
   readonly freeBytes: () => number

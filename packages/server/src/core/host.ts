@@ -26,7 +26,6 @@ import type { AgentAdapter } from './agent-adapter.ts'
 import { currentAdapter } from './agent-keeper.ts'
 import { type AgentList, createAgentList } from './agent-list.ts'
 import { checked } from './checked.ts'
-import { randomIds, systemClock } from './clock.ts'
 import type { ForkCopy } from './command-desk.ts'
 import { createConnectionSlots } from './connection-slots.ts'
 import { checkSettings, decide, need } from './decide.ts'
@@ -117,7 +116,7 @@ export type Host = HostParts & {
  * recovered before this resolves.
  */
 export async function createCoreHost(options: HostOptions): Promise<Host> {
-  const { store, clock = systemClock, ids = randomIds, problem = () => undefined, temporaryFolders } = options
+  const { store, clock, ids, problem = () => undefined, temporaryFolders } = options
   const limits: Limits = { ...defaultLimits, ...options.limits }
   const adapters = new Map(options.adapters.map((adapter) => [adapter.id, adapter]))
   const sessionTools = createSessionTools(options.tools)
@@ -147,7 +146,6 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   let rules = await store.rules()
   const { trusts, ...trust } = await createFolderTrust({
     ...options,
-    clock,
     changed: () => {
       spares.leaveFolders()
       sessions.each((session) => session.refresh())
@@ -164,7 +162,6 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   const importing = createImporting({
     ...options,
     store,
-    clock,
     ids,
     adapterFor: agents.adapterFor,
     created: (state) => tell({ session: state.id, change: 'created', summary: summarise(state) }),
@@ -366,7 +363,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
 
   return {
     ...agents.list,
-    ...createModelCatalogue({ store, agents: agents.list.agents, adapters }),
+    ...createModelCatalogue({ store, clock, agents: agents.list.agents, adapters }),
     ...trust,
     ...environment.environments,
     ...importing,

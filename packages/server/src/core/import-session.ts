@@ -11,7 +11,7 @@ import {
 } from '@parley/protocol'
 import type { AgentAdapter, Remembered } from './agent-adapter.ts'
 import { checked } from './checked.ts'
-import type { Clock, Ids } from './clock.ts'
+import { type Clock, type Ids, withTimeLimit } from './clock.ts'
 import { endTurn } from './end-turn.ts'
 import { sessionIdFrom } from './hash.ts'
 import { draftsOf, freshProgress, isDelta } from './record-output.ts'
@@ -50,8 +50,17 @@ export function createImporting(options: {
     throw new ParleyError('not_supported', `${name} does not tell of its own conversations.`)
   }
 
+  function inTime<T>(agent: string, ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const adapter = adapterFor(agent)
+    return withTimeLimit(clock, ms, (signal) =>
+      work(signal).catch((error: unknown) => {
+        throw unread(adapter, error, signal.aborted)
+      }),
+    )
+  }
+
   async function list(agent: string, query: { cwd?: string } = {}): Promise<AgentConversation[]> {
-    const found = await inTime(adapterFor(agent), (signal) => memoryOf(agent).list(query, signal))
+    const found = await inTime(agent, listMs, async (signal) => memoryOf(agent).list(query, signal))
     const known = await store.sessionsOf(
       agent,
       found.map(({ agentSessionId }) => agentSessionId),
@@ -79,7 +88,7 @@ export function createImporting(options: {
       const read = async (signal: AbortSignal) => {
         for await (const one of memoryOf(agent).read(agentSessionId, signal)) writer.take(one)
       }
-      await inTime(adapterFor(agent), read, readMs)
+      await inTime(agent, readMs, read)
       const { events, state } = writer.end(clock.now())
       try {
         await store.create({ sessionId: id, epoch: state.epoch, events, state })
@@ -94,20 +103,11 @@ export function createImporting(options: {
   }
 }
 
-async function inTime<T>(
-  { name }: AgentAdapter,
-  work: (signal: AbortSignal) => Promise<T>,
-  ms = listMs,
-): Promise<T> {
-  const signal = AbortSignal.timeout(ms)
-  try {
-    return await work(signal)
-  } catch (error) {
-    if (error instanceof ParleyError) throw error
-    const why = signal.aborted ? 'it took too long' : messageOf(error)
-    const message = `The conversations of ${name} could not be read: ${why}. Try again.`
-    throw new ParleyError(signal.aborted ? 'busy' : 'agent_failed', message, { cause: error })
-  }
+function unread({ name }: AgentAdapter, error: unknown, isLate: boolean): ParleyError {
+  if (error instanceof ParleyError) return error
+  const why = isLate ? 'it took too long' : messageOf(error)
+  const message = `The conversations of ${name} could not be read: ${why}. Try again.`
+  return new ParleyError(isLate ? 'busy' : 'agent_failed', message, { cause: error })
 }
 
 function unknownConversation({ name }: AgentAdapter, agentSessionId: string): ParleyError {

@@ -4,7 +4,7 @@
  */
 export type { AgentKeeper } from './agent-keeper.ts'
 export { type AgentInstaller, unknownAgent } from './agent-list.ts'
-export { type Clock, type Ids, systemClock } from './clock.ts'
+export type { Clock, Ids } from './clock.ts'
 export type { EventsOptions, FeedOptions } from './feed-loop.ts'
 export { hashOf, sessionIdFrom } from './hash.ts'
 export { createCoreHost, type Host, type HostOptions, type SessionChange } from './host.ts'

@@ -1,5 +1,6 @@
 import type { AgentInfo, AgentModel, AgentModels, SessionState } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
+import { type Clock, withTimeLimit } from './clock.ts'
 import type { SessionStore } from './session-store.ts'
 
 export type ModelCatalogue = {
@@ -18,6 +19,7 @@ const askMs = 15_000
  */
 export function createModelCatalogue(parts: {
   readonly store: Pick<SessionStore, 'list' | 'load'>
+  readonly clock: Clock
   readonly agents: () => Promise<AgentInfo[]>
   readonly adapters: ReadonlyMap<string, Pick<AgentAdapter, 'models'>>
 }): ModelCatalogue {
@@ -26,11 +28,12 @@ export function createModelCatalogue(parts: {
   /** A failed request for the models is repeated on the next call. */
   function ask({ id, found, signedIn, usable, version }: AgentInfo): Promise<readonly AgentModel[]> {
     const adapter = parts.adapters.get(id)
-    if (!adapter?.models || !found || signedIn === false || usable === false) return Promise.resolve([])
+    const list = adapter?.models?.bind(adapter)
+    if (!list || !found || signedIn === false || usable === false) return Promise.resolve([])
     const key = `${id} ${version ?? ''}`
     const before = asked.get(key)
     if (before) return before
-    const models = adapter.models(AbortSignal.timeout(askMs)).catch(() => {
+    const models = withTimeLimit(parts.clock, askMs, list).catch(() => {
       asked.delete(key)
       return []
     })

@@ -1,5 +1,6 @@
 import { type CapabilityName, capabilities } from '@parley/protocol'
 import { createOutputQueue } from '../adapters/output-queue.ts'
+import { systemClock } from '../system-clock.ts'
 import type {
   AgentAdapter,
   AgentConnection,
@@ -7,7 +8,6 @@ import type {
   AgentOutput,
   ConnectInput,
 } from './agent-adapter.ts'
-import { systemClock } from './clock.ts'
 
 /** A connection of an odd agent, with the messages it received. */
 export type OddConnection = {

@@ -1,6 +1,6 @@
 import { type EventDraft, messageOf, type SessionState } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
-import type { Clock, Ids } from './clock.ts'
+import { type Clock, type Ids, withTimeLimit } from './clock.ts'
 import {
   type Difference,
   differenceOf,
@@ -70,7 +70,9 @@ export class Rejoin {
   async #difference(adapter: AgentAdapter, agentSessionId: string): Promise<Difference> {
     const { conversations: memory } = adapter
     if (!memory) throw new Error('it does not tell of its conversations')
-    const record = await recordedTurns(memory.read(agentSessionId, AbortSignal.timeout(readMs)))
+    const record = await withTimeLimit(this.#options.clock, readMs, (signal) =>
+      recordedTurns(memory.read(agentSessionId, signal)),
+    )
     const { heard = [], lastTurn, createdAt } = this.#options.state()
     const ids = heard.map(
       ({ promptId, outsideId }) => outsideId ?? memory.idOf?.(agentSessionId, promptId) ?? promptId,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Script } from '../../adapters/scripted/script.ts'
-import { systemClock } from '../../core/index.ts'
+import { systemClock } from '../../system-clock.ts'
 import { randomScript } from '../../testing/random-script.ts'
 import { refusalOfMessages } from '../../transcripts/ai-sdk-under-test.ts'
 import { comparable } from '../../transcripts/turn-under-test.ts'

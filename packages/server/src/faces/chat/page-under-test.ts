@@ -1,4 +1,4 @@
-import { systemClock } from '../../core/index.ts'
+import { systemClock } from '../../system-clock.ts'
 import { ai6, ai7, react6, react7 } from '../../transcripts/ai-sdk-modules-under-test.ts'
 import { plain, type Sdk } from '../../transcripts/ai-sdk-under-test.ts'
 import type { UiMessage } from '../../transcripts/ui-message.ts'

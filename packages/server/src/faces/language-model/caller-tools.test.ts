@@ -3,7 +3,7 @@ import type { ModelMessage, ToolSet } from 'ai6'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { scriptedCapabilities } from '../../adapters/scripted/index.ts'
-import { systemClock } from '../../core/index.ts'
+import { systemClock } from '../../system-clock.ts'
 import {
   type ModelUnderTest,
   modelUnderTest,

@@ -1,6 +1,7 @@
-import type { SessionState } from '@parley/protocol'
 import type { AgentOutput } from './agent-adapter.ts'
 import { requestsOfTurn } from './end-turn.ts'
+import type { SessionContext } from './session-services.ts'
+import { takeUp } from './turn-plans.ts'
 
 /**
  * Steered prompts of an agent that accepts them but does not report when it takes them up. They count as taken up at
@@ -13,30 +14,26 @@ export type AcceptedSteers = {
    * Call it before an output is recorded. Resolves when the prompts that this output shows to be taken up are
    * recorded; returns undefined if there are none.
    */
-  heard(output: AgentOutput): Promise<void> | undefined
+  before(output: AgentOutput): Promise<void> | undefined
   forget(): void
 }
 
-export function createAcceptedSteers(options: {
-  state: () => SessionState
-  take: (promptId: string) => Promise<void>
-}): AcceptedSteers {
-  const { state, take } = options
+export function createAcceptedSteers({ log, persist }: SessionContext): AcceptedSteers {
   let waiting: string[] = []
-  const isAsked = () => requestsOfTurn(state()).length > 0
+  const isAsked = () => requestsOfTurn(log.state).length > 0
 
-  async function takeAll(): Promise<void> {
-    for (const promptId of waiting.splice(0)) await take(promptId)
+  async function takeUpAll(): Promise<void> {
+    for (const promptId of waiting.splice(0)) await persist((state) => takeUp(state, promptId))
   }
 
   return {
     async accept(promptId) {
       if (isAsked()) waiting.push(promptId)
-      else await take(promptId)
+      else await persist((state) => takeUp(state, promptId))
     },
-    heard(output) {
+    before(output) {
       if (waiting.length === 0 || (isAsked() && output.type !== 'turn.ended')) return undefined
-      return takeAll()
+      return takeUpAll()
     },
     forget() {
       waiting = []

@@ -1,97 +1,85 @@
-import type { DraftOf } from '@parley/protocol'
-import type { AgentConnection, AgentOutput } from './agent-adapter.ts'
+import type { DraftOf, SessionSettings } from '@parley/protocol'
+import type { AgentConnection } from './agent-adapter.ts'
 import type { Clock } from './clock.ts'
 
 export type CloseReason = DraftOf<'agent.disconnected'>['reason']
 
-/** One connection as a live session holds it, from connect to the end of its outputs. */
-export type AgentLink = {
-  readonly connectionId: string
-  readonly connection: AgentConnection
-  /** Set when the host decided to close it: later outputs are ignored. */
-  readonly closing: CloseReason | undefined
-  /** Resolves when its end is recorded. */
-  readonly ended: Promise<void>
-  /**
-   * Stops reading, asks the agent to end, and waits a bounded time for it. Resolves when the end is recorded.
-   * Idempotent.
-   */
-  close(reason: CloseReason): Promise<void>
+/** How the outputs of a connection ended. */
+export type AgentEnd = {
+  /** The agent's own report of its end. */
+  readonly last?: Omit<DraftOf<'agent.disconnected'>, 'turnId'> | undefined
+  /** What broke the stream of outputs. */
+  readonly error?: unknown
 }
 
-const outputsBetweenBreaths = 128
 const closeWaitMs = 5_000
 
-/** Reads a connection until it ends, pausing while `take` is pending, and reports the end once. */
-export function openAgentLink(options: {
-  connectionId: string
-  connection: AgentConnection
-  clock: Clock
-  take: (link: AgentLink, output: AgentOutput) => Promise<void> | undefined
-  /** Called once. `last` is the agent's own report of its end; `error` is what broke the stream. */
-  lost: (
-    link: AgentLink,
-    last: Omit<DraftOf<'agent.disconnected'>, 'turnId'> | undefined,
-    error: unknown,
-  ) => Promise<void>
-}): AgentLink {
-  const { connectionId, connection, clock, take, lost } = options
-  let closing: CloseReason | undefined
-  let ending: Promise<void> | undefined
-  const { promise: ended, resolve: resolveEnded } = Promise.withResolvers<void>()
-  let closed: Promise<void> | undefined
-  let endedEarly: () => void = () => undefined
-  const gone = new Promise<void>((resolve) => {
-    endedEarly = resolve
-  })
+/** One connection as a live session holds it, from connect to the recorded end of its outputs. */
+export class AgentLink {
+  readonly connectionId: string
+  readonly connection: AgentConnection
+  /** The settings and the conditions that its process was started with. */
+  readonly settings: SessionSettings
+  readonly conditions: string
+  readonly #release: () => void
+  readonly #clock: Clock
+  readonly #ended = Promise.withResolvers<void>()
+  readonly #abandoned = Promise.withResolvers<AgentEnd>()
+  #closing: CloseReason | undefined
+  #closed: Promise<void> | undefined
 
-  const link: AgentLink = {
-    connectionId,
-    connection,
-    ended,
-    get closing() {
-      return closing
-    },
-    close(reason) {
-      closing ??= reason
-      closed ??= shut()
-      return closed
-    },
+  constructor(
+    connection: AgentConnection,
+    clock: Clock,
+    start: Pick<AgentLink, 'connectionId' | 'settings' | 'conditions'> & { release: () => void },
+  ) {
+    this.connection = connection
+    this.connectionId = start.connectionId
+    this.settings = start.settings
+    this.conditions = start.conditions
+    this.#clock = clock
+    this.#release = start.release
   }
 
-  async function shut() {
-    const stopWaiting = clock.after(closeWaitMs, endedEarly)
-    const park = closing === 'parked' ? connection.park?.() : undefined
-    const closed = (park ?? connection.close()).catch(() => undefined)
-    await Promise.race([closed.then(() => pumped), gone])
+  /** Set when the host decided to close it: later outputs are ignored. */
+  get closing(): CloseReason | undefined {
+    return this.#closing
+  }
+
+  /** Resolves when its end is recorded. */
+  get ended(): Promise<void> {
+    return this.#ended.promise
+  }
+
+  /**
+   * The end of its outputs, which releases its slot. An agent that does not end in time after `close` is not waited
+   * for.
+   */
+  async endOf(outputs: Promise<AgentEnd>): Promise<AgentEnd> {
+    const end = await Promise.race([outputs, this.#abandoned.promise])
+    this.#release()
+    return end
+  }
+
+  /** The end was recorded. */
+  end(): void {
+    this.#ended.resolve()
+  }
+
+  /** Asks the agent to end, and waits a bounded time for it. Resolves when the end is recorded. Idempotent. */
+  close(reason: CloseReason): Promise<void> {
+    this.#closing ??= reason
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    const abandon = () => this.#abandoned.resolve({})
+    const stopWaiting = this.#clock.after(closeWaitMs, abandon)
+    const park = this.#closing === 'parked' ? this.connection.park?.() : undefined
+    const closed = (park ?? this.connection.close()).catch(() => undefined)
+    await Promise.race([closed.then(() => this.ended), this.#abandoned.promise])
     stopWaiting()
-    await end(undefined, undefined)
+    await this.ended
   }
-
-  function end(last: Parameters<typeof lost>[1], error: unknown): Promise<void> {
-    ending ??= lost(link, last, error).finally(resolveEnded)
-    return ending
-  }
-
-  async function pump() {
-    let last: Parameters<typeof lost>[1]
-    let failure: unknown
-    let count = 0
-    try {
-      for await (const output of connection.events) {
-        if (output.type === 'agent.disconnected') last = output
-        else if (!closing) {
-          const busy = take(link, output)
-          if (busy) await busy
-        }
-        if (++count % outputsBetweenBreaths === 0) await clock.breathe()
-      }
-    } catch (error) {
-      failure = error
-    }
-    await end(last, failure)
-  }
-
-  const pumped = pump()
-  return link
 }

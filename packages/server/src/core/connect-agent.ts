@@ -1,69 +1,45 @@
 import { type EventDraft, errorInfoOf, ParleyError, type SessionState } from '@parley/protocol'
-import type { AgentAdapter, AgentConnection, ConnectInput, HostTools, Person } from './agent-adapter.ts'
-import { type AgentLink, openAgentLink } from './agent-link.ts'
-import type { Clock } from './clock.ts'
-import type { ConnectionSlots, SlotHolder } from './connection-slots.ts'
-import type { EnvironmentOf } from './environment.ts'
-import type { Trusts } from './folder-trust.ts'
-import type { Persist } from './persist.ts'
-import type { SpareAgents } from './spare-agents.ts'
-import type { StartedWith } from './start-conditions.ts'
+import type { AgentAdapter, AgentConnection, ConnectInput } from './agent-adapter.ts'
+import { AgentLink } from './agent-link.ts'
+import type { SlotHolder } from './connection-slots.ts'
+import type { HostToolCalls } from './host-tool-calls.ts'
+import type { PermissionBroker } from './permission-broker.ts'
+import { environmentFor, type SessionContext } from './session-services.ts'
+import { startConditions } from './start-conditions.ts'
 
-export type ConnectOptions = {
+export type ConnectParts = {
+  readonly context: SessionContext
   readonly adapter: AgentAdapter
-  /** The state when the agent starts, which may be long after the start was requested. */
-  readonly state: () => SessionState
-  readonly connectionId: string
-  readonly person: Person
-  readonly hostTools: () => HostTools | undefined
-  readonly trusts: Trusts
-  readonly environment: EnvironmentOf
-  readonly clock: Clock
-  readonly connectMs: number
-  readonly slots: ConnectionSlots
-  readonly spares: SpareAgents
+  readonly broker: PermissionBroker
+  readonly toolCalls: HostToolCalls
   readonly holder: SlotHolder
-  readonly persist: Persist
   readonly signal: AbortSignal
-  /** Called as soon as the link reads, before its first output. */
-  readonly opened: (link: AgentLink, startedWith: StartedWith) => void
-  readonly take: Parameters<typeof openAgentLink>[0]['take']
-  readonly lost: Parameters<typeof openAgentLink>[0]['lost']
-  readonly problem: (error: unknown, doing: string) => void
 }
 
 /**
  * Waits for a free slot, starts the agent within its time limit, and records the connection before anything is sent
- * to the agent. A failure to start is recorded too; the slot is released in any case.
+ * to the agent. A failure to start is recorded too. The slot is released when the outputs of the link end, or if the
+ * start fails.
  */
-export async function connectAgent(options: ConnectOptions): Promise<AgentLink> {
-  const { connectionId, clock, persist, signal } = options
-  const release = await options.slots.acquire(options.holder, signal)
+export async function connectAgent(parts: ConnectParts): Promise<AgentLink> {
+  const { context, adapter, signal } = parts
+  const { log, persist, services } = context
+  const release = await services.slots.acquire(parts.holder, signal)
   try {
-    const { requested: settings, cwd, mcpServers } = options.state()
-    const forgets = forgetting(options.adapter, options.state())
-    const trusted = options.trusts(cwd)
-    const env = environmentFor(options)
-    const connection = await start(options, { trusted, ...env })
+    // The state may have changed since the start was requested.
+    const input = connectInput(parts)
+    const { connectionId, cwd, settings } = input
+    const conditions = startConditions(adapter, input, input.hostTools)
+    const forgets = forgetting(adapter, log.state)
+    const connection = await start(parts, input)
     const recorded = await persist(() => ({
       drafts: [{ type: 'agent.connected', connectionId, cwd }, ...forgets],
     }))
     if (!recorded || signal.aborted) {
-      await discard(connection, options)
+      await discard(connection, context)
       throw new ParleyError('cancelled', 'Cancelled while the agent was started.')
     }
-    const link = openAgentLink({
-      connectionId,
-      connection,
-      clock,
-      take: options.take,
-      lost: async (...end) => {
-        release()
-        await options.lost(...end)
-      },
-    })
-    options.opened(link, { settings, trusted, ...(mcpServers && { mcpServers }), ...env })
-    return link
+    return new AgentLink(connection, services.clock, { connectionId, settings, conditions, release })
   } catch (error) {
     release()
     if (!signal.aborted) {
@@ -78,39 +54,45 @@ export async function connectAgent(options: ConnectOptions): Promise<AgentLink> 
   }
 }
 
-async function start(
-  options: ConnectOptions,
-  given: Pick<ConnectInput, 'trusted' | 'env'>,
-): Promise<AgentConnection> {
-  const { adapter, connectionId, person, clock, connectMs } = options
-  const state = options.state()
-  const timeout = new AbortController()
-  const stopTimer = clock.after(connectMs, () => timeout.abort(tooSlow(adapter, connectMs)))
-  const signal = AbortSignal.any([options.signal, timeout.signal])
-  const input: ConnectInput = {
-    sessionId: state.id,
-    connectionId,
-    cwd: state.cwd,
-    settings: state.requested,
-    ...(state.mcpServers && { mcpServers: state.mcpServers }),
-    ...hostTools(options),
-    ...given,
-    ...resumption(adapter, state),
-    person,
+/** Requests go directly to the broker, unless the agent is offered host tools. */
+function connectInput({ context, adapter, broker, toolCalls, signal }: ConnectParts): ConnectInput {
+  const { services, log } = context
+  const { id, cwd, requested, mcpServers } = log.state
+  const hostTools = adapter.capabilities.hostTools ? toolCalls.offered() : undefined
+  return {
+    sessionId: id,
+    connectionId: services.ids('con'),
+    cwd,
+    settings: requested,
+    ...(mcpServers && { mcpServers }),
+    ...(hostTools && { hostTools }),
+    trusted: services.trusts(cwd),
+    ...environmentFor(services, adapter, log.state),
+    ...resumption(adapter, log.state),
+    person: hostTools ? toolCalls.person : broker.person,
     signal,
   }
-  const connected = async () => (await options.spares.connect(adapter, input)) ?? adapter.connect(input)
+}
+
+async function start({ context, adapter }: ConnectParts, given: ConnectInput): Promise<AgentConnection> {
+  const { clock, limits, spares } = context.services
+  const { connectMs } = limits
+  const timeout = new AbortController()
+  const stopTimer = clock.after(connectMs, () => timeout.abort(tooSlow(adapter, connectMs)))
+  const signal = AbortSignal.any([given.signal, timeout.signal])
+  const input = { ...given, signal }
+  const connected = async () => (await spares.connect(adapter, input)) ?? adapter.connect(input)
   try {
-    const connection = await unlessAborted(connected(), signal, (late) => discard(late, options))
-    options.spares.expectAnother(adapter, input)
-    return tamed(connection)
+    const connection = await unlessAborted(connected(), signal, (late) => discard(late, context))
+    spares.expectAnother(adapter, input)
+    return rejecting(connection)
   } finally {
     stopTimer()
   }
 }
 
 /** Turns exceptions that an adapter throws synchronously into rejections. */
-function tamed(connection: AgentConnection): AgentConnection {
+function rejecting(connection: AgentConnection): AgentConnection {
   const { previewRewind } = connection
   return {
     events: connection.events,
@@ -130,21 +112,10 @@ function tamed(connection: AgentConnection): AgentConnection {
   }
 }
 
-async function discard(connection: AgentConnection, { problem }: ConnectOptions): Promise<void> {
-  await tamed(connection)
+async function discard(connection: AgentConnection, { problem }: SessionContext): Promise<void> {
+  await rejecting(connection)
     .close()
     .catch((error) => problem(error, 'close an agent that is not wanted any more'))
-}
-
-function hostTools({ adapter, hostTools }: ConnectOptions): Pick<ConnectInput, 'hostTools'> {
-  const offered = adapter.capabilities.hostTools ? hostTools() : undefined
-  return offered ? { hostTools: offered } : {}
-}
-
-/** An agent without the capability `environment` is started without the variables of its folder. */
-function environmentFor({ adapter, environment, state }: ConnectOptions): Pick<ConnectInput, 'env'> {
-  const env = adapter.capabilities.environment ? environment(state()) : undefined
-  return env ? { env } : {}
 }
 
 function resumption(

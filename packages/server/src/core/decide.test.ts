@@ -21,7 +21,8 @@ import {
   stateAfter,
   submitted,
 } from '../testing/state-after.ts'
-import { type DecideContext, type Decision, decide } from './decide.ts'
+import { decide } from './decide.ts'
+import type { DecideContext, Decision } from './decision.ts'
 import { optionsFor } from './permission-rules.ts'
 
 type Fields<C> = C extends unknown ? Omit<C, 'commandId'> : never

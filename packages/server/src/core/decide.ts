@@ -1,49 +1,26 @@
 import {
-  answersProblem,
-  type CapabilityName,
   type Command,
   type CommandOf,
   type DraftOf,
   type EventDraft,
-  hostToolPrefix,
   isInBackground,
-  type OpenRequest,
   ParleyError,
-  type PermissionRule,
   type PromptPart,
   pausedPrompts,
-  type Receipt,
   runningInBackground,
   type SessionOptions,
   type SessionSettings,
   type SessionState,
 } from '@parley/protocol'
-import type { AgentAdapter } from './agent-adapter.ts'
-import type { Ids } from './clock.ts'
+import { checkSettings, need } from './agent-support.ts'
+import { answerQuestion, decidePermission } from './decide-answer.ts'
+import { type DecideContext, type Decision, refuseIf } from './decision.ts'
 import { cancelRequests, endTurn, requestsOfTurn } from './end-turn.ts'
 import { hashOf, sessionIdFrom } from './hash.ts'
 import { checkMcpServers } from './host-tool.ts'
-import { evaluate } from './permission-rules.ts'
 import { meantServers } from './shown-secrets.ts'
 import { closeTask, stopped } from './task-plans.ts'
-import { nextPrompt } from './turn-plans.ts'
-
-/** What decide may use beside the state. */
-export type DecideContext = {
-  readonly now: number
-  readonly ids: Ids
-  readonly agent: Pick<AgentAdapter, 'name' | 'capabilities' | 'modes' | 'options' | 'fixedOptions'>
-  readonly maxQueue: number
-  /** Something must run before the next turn: a prompt waits in the queue. */
-  readonly mustWait?: boolean
-  readonly rules: readonly PermissionRule[]
-}
-
-export type Decision = {
-  readonly drafts: readonly EventDraft[]
-  readonly reply?: Pick<Receipt, 'promptId' | 'sessionId'>
-  readonly rules?: readonly PermissionRule[]
-}
+import { nextPrompt, pauseQueued } from './turn-plans.ts'
 
 /** Maps state and command to what is recorded, or throws a refusal (ParleyError). Pure. */
 export function decide(state: SessionState, command: Command, context: DecideContext): Decision {
@@ -200,7 +177,7 @@ function cancel(state: SessionState, command: CommandOf<'turn.cancel'>, context:
   const { turn } = state
   if (turnId !== undefined && turnId !== turn?.turnId) throw notRunning(state, turnId)
   if (!turn) throw noTurn(state)
-  const paused = pauseQueue ? pause(state) : []
+  const paused = pauseQueue ? pauseQueued(state) : []
   if (turn.parked) {
     const ended = endTurn(state, { outcome: 'cancelled', stopReason: 'cancelled' }, context.now)
     return { drafts: [...paused, ...ended] }
@@ -244,145 +221,6 @@ function notRunning({ turn, lastTurn }: SessionState, turnId: string): ParleyErr
   if (lastTurn?.turnId === turnId) return new ParleyError('conflict', 'That turn is over.', { details })
   const message = 'No turn with that id runs in this session: it is unknown here, or was over long ago.'
   return new ParleyError('not_found', message, { details })
-}
-
-/** A person who cancels a turn also pauses the prompts that are queued behind it, until they resume the queue. */
-function pause(state: SessionState): EventDraft[] {
-  return nextPrompt(state) ? [{ type: 'queue.paused', by: 'person' }] : []
-}
-
-/**
- * No answer allows what a rule or the mode refuses by now: the call stays refused until the rule or the mode changes.
- */
-function expectNotRefused(
-  state: SessionState,
-  request: Extract<OpenRequest, { type: 'permission' }>,
-  { rules }: DecideContext,
-): void {
-  const isHost = request.tool.startsWith(hostToolPrefix)
-  const subject = { ...request, ...(isHost && { host: { safe: false } }) }
-  const verdict = evaluate(subject, state, rules)
-  if (verdict.decision !== 'deny') return
-  const { ruleId, by, message } = verdict
-  const instead =
-    ruleId !== undefined
-      ? `Deny this, or revoke the rule first: in the settings, or with DELETE /api/rules/${ruleId}.`
-      : by === 'mode'
-        ? 'Deny this, or change the mode first.'
-        : 'Deny this.'
-  throw new ParleyError('forbidden', `${message} ${instead}`, { details: { ...(ruleId && { ruleId }) } })
-}
-
-function decidePermission(
-  state: SessionState,
-  command: CommandOf<'permission.decide'>,
-  context: DecideContext,
-): Decision {
-  const request = openRequest(state, command.requestId, 'permission')
-  const { decision, scope, message, input, endTurn: end } = command
-  if (input !== undefined) {
-    need(context, 'editInput')
-    refuseIf(decision === 'deny', 'validation_error', 'An edited input goes with allow, not with deny.')
-    refuseIf(scope !== 'once', 'validation_error', 'An edited input can only be allowed once.')
-  }
-  refuseIf(
-    end === true && decision === 'allow',
-    'validation_error',
-    'Only a denial can end the turn: endTurn goes with deny, not with allow.',
-  )
-  if (decision === 'allow') {
-    const asked = input === undefined ? request : { ...request, input }
-    expectNotRefused(state, asked, context)
-  }
-  const rule = scope === 'once' ? undefined : grant(state, request, command, context)
-  return {
-    drafts: [
-      {
-        type: 'permission.resolved',
-        ...(request.turnId && { turnId: request.turnId }),
-        requestId: request.requestId,
-        outcome: decision === 'allow' ? 'allowed' : 'denied',
-        scope,
-        by: 'person',
-        ...(message !== undefined && { message }),
-        ...(input !== undefined && { input }),
-        ...(end !== undefined && { endTurn: end }),
-        ...(rule && { ruleId: rule.ruleId }),
-      },
-      ...(end === true ? pause(state) : []),
-    ],
-    ...(rule && { rules: [rule] }),
-  }
-}
-
-function grant(
-  state: SessionState,
-  request: Extract<OpenRequest, { type: 'permission' }>,
-  { decision, scope }: CommandOf<'permission.decide'>,
-  context: DecideContext,
-): PermissionRule {
-  const pattern = request.options.find((option) => option.scope === scope && option.rule)?.rule
-  if (!pattern || scope === 'once') {
-    throw new ParleyError('validation_error', `This request cannot be decided for the scope "${scope}".`, {
-      details: { scopes: [...new Set(request.options.map((option) => option.scope))] },
-    })
-  }
-  const { any: _, outside: __, protected: ___, ...refused } = pattern
-  return {
-    ...(decision === 'allow' ? pattern : refused),
-    ruleId: context.ids('rule'),
-    decision,
-    scope,
-    ...(scope === 'session' && { sessionId: state.id }),
-    ...(scope === 'project' && { project: state.cwd }),
-    agent: state.agent,
-    createdAt: context.now,
-  }
-}
-
-function answerQuestion(state: SessionState, { requestId, answers }: CommandOf<'question.answer'>): Decision {
-  const request = openRequest(state, requestId, 'question')
-  const problem = answersProblem(request.questions, answers)
-  refuseIf(problem !== undefined, 'validation_error', `The answers do not fit: ${problem}.`)
-  return {
-    drafts: [
-      {
-        type: 'question.resolved',
-        ...(request.turnId && { turnId: request.turnId }),
-        requestId,
-        outcome: 'answered',
-        answers,
-        by: 'person',
-      },
-    ],
-  }
-}
-
-function openRequest<Type extends OpenRequest['type']>(
-  state: SessionState,
-  requestId: string,
-  type: Type,
-): Extract<OpenRequest, { type: Type }> {
-  const request = state.requests.find((open) => open.requestId === requestId)
-  if (request?.type === type) return request as Extract<OpenRequest, { type: Type }>
-  if (request) {
-    const answer = request.type === 'permission' ? 'permission.decide' : 'question.answer'
-    const message = `That request is a ${request.type}, and is answered as one (${answer}).`
-    throw new ParleyError('validation_error', message)
-  }
-  const settled = state.settled.find((one) => one.requestId === requestId)
-  if (settled) {
-    throw new ParleyError('conflict', `That request is settled already: ${settled.outcome}.`, {
-      details: { requestId, outcome: settled.outcome },
-    })
-  }
-  throw new ParleyError(
-    'not_found',
-    'There is no such request in this session. List what waits to see which there are.',
-    {
-      details: { requestId },
-    },
-  )
 }
 
 function configure(
@@ -429,51 +267,4 @@ function refuseFixed(state: SessionState, options: SessionOptions, { agent }: De
   if (fixed === undefined) return
   const message = `${agent.name} takes "${fixed}" only at the start of a conversation. Give it to a new session.`
   throw new ParleyError('not_supported', message, { details: { option: fixed } })
-}
-
-/** Refuses settings that the agent does not honour, before anything happens. */
-export function checkSettings(settings: SessionSettings, context: Pick<DecideContext, 'agent'>): void {
-  if (settings.model !== undefined) need(context, 'models')
-  const honoured: readonly string[] = ['tools', ...(context.agent.options ?? [])]
-  const refused = Object.keys(settings.options ?? {}).find((option) => !honoured.includes(option))
-  if (refused !== undefined) {
-    throw new ParleyError('not_supported', `${context.agent.name} does not take the option "${refused}".`, {
-      details: { option: refused, options: honoured },
-    })
-  }
-  const { mode } = settings
-  if (mode !== undefined && !context.agent.modes.includes(mode)) {
-    throw new ParleyError('not_supported', `${context.agent.name} has no mode "${mode}".`, {
-      details: { modes: context.agent.modes },
-    })
-  }
-}
-
-/** The message for a command that needs a capability which the agent does not have. */
-const inabilities = {
-  compaction: 'cannot compact its conversation',
-  environment: 'takes no variables of a session',
-  editInput:
-    'cannot run a call with an edited input. Allow it as it is, or deny it and say what to do instead',
-  files: 'takes no files',
-  background: 'has no tasks in the background',
-  fork: 'cannot fork a session. Begin a new one',
-  hostTools: 'takes no tools of the host',
-  images: 'takes no images',
-  mcp: 'takes no MCP servers',
-  models: 'cannot be given a model. Leave it out',
-  resume: 'cannot go on with a conversation in another process',
-  rewind: 'cannot bring files back to how they were',
-  steer: 'cannot be steered while a turn runs. Queue the prompt instead',
-} as const satisfies Partial<Record<CapabilityName, string>>
-
-export function need({ agent }: Pick<DecideContext, 'agent'>, capability: keyof typeof inabilities): void {
-  if (agent.capabilities[capability]) return
-  throw new ParleyError('not_supported', `${agent.name} ${inabilities[capability]}.`, {
-    details: { capability },
-  })
-}
-
-function refuseIf(refused: boolean, code: 'conflict' | 'busy' | 'validation_error', message: string): void {
-  if (refused) throw new ParleyError(code, message)
 }

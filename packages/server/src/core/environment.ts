@@ -19,8 +19,21 @@ export type Environments = {
   unsetEnvironment(given: OldEnvironment): Promise<void>
 }
 
-/** The variables of a session's agent: those of the folders around it, the inner over the outer, then its own. */
-export type EnvironmentOf = (session: Pick<SessionState, 'id' | 'cwd'>) => EnvironmentVariables | undefined
+/** The variables as the sessions of a host use them. */
+export type SessionEnvironments = {
+  /** The variables of a session's agent: those of the folders around it, the inner over the outer, then its own. */
+  of(session: Pick<SessionState, 'id' | 'cwd'>): EnvironmentVariables | undefined
+  /** Throws a ParleyError that names the first variable which may not be set. */
+  expectFree(variables: EnvironmentVariables): void
+  /**
+   * For a session that is about to be created: stored before the session, so that its agent never starts without
+   * them.
+   */
+  prepare(sessionId: string, variables: EnvironmentVariables): Promise<void>
+  copy(from: string, to: string): Promise<void>
+  /** The store deletes them with the session. */
+  forget(sessionId: string): void
+}
 
 type Place = Pick<StoredEnvironment, 'scope' | 'place'>
 
@@ -55,7 +68,9 @@ export type EnvironmentParts = {
   readonly changed: () => void
 }
 
-export async function createEnvironments(parts: EnvironmentParts) {
+export async function createEnvironments(
+  parts: EnvironmentParts,
+): Promise<SessionEnvironments & { methods: Environments }> {
   const { store, changed } = parts
   let all = await store.environments()
   const find = ({ scope, place }: Place) => all.find((one) => one.scope === scope && one.place === place)
@@ -81,7 +96,7 @@ export async function createEnvironments(parts: EnvironmentParts) {
     return { scope: 'folder', place: isKnown ? folder : await parts.checkFolder(folder).catch(() => folder) }
   }
 
-  const environments: Environments = {
+  const methods: Environments = {
     async environments() {
       return all.map(infoOf)
     },
@@ -105,35 +120,29 @@ export async function createEnvironments(parts: EnvironmentParts) {
     },
   }
   return {
-    environments,
-    /**
-     * For a session that is about to be created: stored before the session, so that its agent never starts without
-     * them.
-     */
-    async prepare(sessionId: string, variables: EnvironmentVariables): Promise<void> {
+    methods,
+    async prepare(sessionId, variables) {
       await keep({ scope: 'session', place: sessionId }, variables)
     },
-    expectFree: (variables: EnvironmentVariables) => expectFree(variables, parts.adapters()),
-    async copy(from: string, to: string): Promise<void> {
+    expectFree: (variables) => expectFree(variables, parts.adapters()),
+    async copy(from, to) {
       const own = find({ scope: 'session', place: from })
       if (own) await keep({ scope: 'session', place: to }, own.variables)
     },
-    /** The store deletes them with the session. */
-    forget(sessionId: string): void {
+    forget(sessionId) {
       all = all.filter((one) => one !== find({ scope: 'session', place: sessionId }))
     },
-    of: ((session) => {
+    of(session) {
       if (all.length === 0) return undefined
       const around = all.filter(({ scope, place }) => scope === 'folder' && isWithin(session.cwd, place))
       const inwards = around.toSorted((a, b) => a.place.length - b.place.length)
       const own = find({ scope: 'session', place: session.id })
       const merged = [...inwards, ...(own ? [own] : [])].map(({ variables }) => variables)
       return merged.length === 0 ? undefined : Object.assign({}, ...merged)
-    }) satisfies EnvironmentOf as EnvironmentOf,
+    },
   }
 }
 
-/** Throws a ParleyError that names the first variable which may not be set. */
 function expectFree(variables: EnvironmentVariables, adapters: Iterable<AgentAdapter>): void {
   const lists = Array.from(adapters, ({ variables }) => variables)
   const reserved = lists.flatMap((list) => list?.reserved ?? [])

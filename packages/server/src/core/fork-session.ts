@@ -9,15 +9,46 @@ import {
 } from '@parley/protocol'
 import { readEvents } from './read-events.ts'
 import { numbered } from './session-log.ts'
+import type { SessionServices } from './session-services.ts'
 import type { SessionStore, StoredEvent } from './session-store.ts'
 
 const pageSize = 1000
+
+/** A new session that is not announced yet. */
+export type ForkCopy = {
+  readonly sessionId: string
+  /** False if an earlier, repeated command made and announced it. */
+  announce(): boolean
+  discard(): Promise<void>
+}
+
+/** Copies the log of a session into a new one; the same child twice is one copy. */
+export async function forkSession(
+  { store, clock, environments, news }: SessionServices,
+  parent: SessionState,
+  child: string,
+  title: string | undefined,
+): Promise<ForkCopy> {
+  const made = await copyForFork({ store, now: clock.now() }, parent, child, title)
+  if (made) await environments.copy(parent.id, child)
+  return {
+    sessionId: child,
+    announce() {
+      if (made) news.created(made)
+      return made !== undefined
+    },
+    async discard() {
+      if (made) await store.delete(child)
+      environments.forget(child)
+    },
+  }
+}
 
 /**
  * Copies a log into a new session, with the same numbers. Continues an earlier, interrupted copy. Returns the state
  * of the new session, or undefined if the copy was complete already.
  */
-export async function copyForFork(
+async function copyForFork(
   { store, now }: { store: SessionStore; now: number },
   parent: SessionState,
   child: string,

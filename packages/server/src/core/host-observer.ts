@@ -1,5 +1,4 @@
 import type { SessionEvent, SessionState } from '@parley/protocol'
-import type { StoredEvent } from './session-store.ts'
 import { shownRecord, shownState } from './shown-secrets.ts'
 
 /**
@@ -55,9 +54,4 @@ export function guardedObserver(
       tell(state.id, (told) => told.recorded(events.map(shownRecord), shownState(state))),
     left: (sessionId) => tell(sessionId, (told) => told.left(sessionId)),
   }
-}
-
-/** The first events of a new session, which were stored before it had a log. */
-export function eventsOf(stored: readonly StoredEvent[]): SessionEvent[] {
-  return stored.map(({ json }) => JSON.parse(json) as SessionEvent)
 }

@@ -1,10 +1,22 @@
-import { hostToolName, type McpServers, ParleyError, type SessionOptions } from '@parley/protocol'
+import {
+  hostToolName,
+  type McpServers,
+  ParleyError,
+  type SessionOptions,
+  type SessionSettings,
+} from '@parley/protocol'
 import {
   type HostToolInfo,
   type HostToolResult,
   hostToolServer,
   type PermissionAsk,
 } from './agent-adapter.ts'
+
+/** The environment variables of a session's tools, as the host sets them. */
+export type HostToolEnv = (session: {
+  readonly sessionId: string
+  readonly cwd: string
+}) => Readonly<Record<string, string>>
 
 /** What a tool gets beside its input. */
 export type HostToolContext = {
@@ -87,6 +99,12 @@ export function describedByHost(tools: HostToolSet, ask: PermissionAsk): Permiss
 }
 
 /** The reported tools of an agent that are not host tools. */
-export function strangersAmong(reported: readonly string[], tools: HostToolSet): string[] {
+export function otherTools(reported: readonly string[], tools: HostToolSet): string[] {
   return reported.filter((name) => !tools.has(name))
+}
+
+/** The host tools that a session with these settings is offered. */
+export function toolsFor(tools: HostToolSet, { options }: SessionSettings): HostTool[] {
+  const only = options?.tools
+  return [...tools].filter(([name]) => !only || only.includes(name)).map(([, tool]) => tool)
 }

@@ -1,30 +1,19 @@
-import { ParleyError } from '@parley/protocol'
-import type { Clock } from './clock.ts'
-import type { LiveSession } from './live-session.ts'
+import { ParleyError, type SessionState } from '@parley/protocol'
+import { LiveSession } from './live-session.ts'
+import { loadState } from './session-log.ts'
+import type { SessionServices } from './session-services.ts'
 
 /** The sessions in memory. An unused session is removed from memory, and loaded again on use. */
 export class OpenSessions {
-  readonly #load: (sessionId: string) => Promise<LiveSession>
-  readonly #clock: Clock
-  readonly #unloadMs: number
-  readonly #left: (sessionId: string) => void
+  readonly #services: SessionServices
   readonly #sessions = new Map<string, Promise<LiveSession>>()
   readonly #usedAt = new Map<string, number>()
   readonly #deleting = new Set<string>()
   #stopSweep: (() => void) | undefined
   #closing = false
 
-  constructor(options: {
-    load: (sessionId: string) => Promise<LiveSession>
-    clock: Clock
-    unloadMs: number
-    /** Called for each session that was removed from memory; must not throw. */
-    left: (sessionId: string) => void
-  }) {
-    this.#load = options.load
-    this.#clock = options.clock
-    this.#unloadMs = options.unloadMs
-    this.#left = options.left
+  constructor(services: SessionServices) {
+    this.#services = services
   }
 
   get closing(): boolean {
@@ -36,18 +25,43 @@ export class OpenSessions {
     if (this.#closing) return Promise.reject(stopping())
     if (this.#deleting.has(sessionId)) return Promise.reject(beingDeleted())
     const session = this.#sessions.get(sessionId) ?? this.#add(sessionId, this.#load(sessionId))
-    this.#usedAt.set(sessionId, this.#clock.now())
+    this.#usedAt.set(sessionId, this.#services.clock.now())
     return session
   }
 
+  async #load(sessionId: string): Promise<LiveSession> {
+    return new LiveSession(this.#services, await loadState(this.#services.store, sessionId), this)
+  }
+
   /** Adds a session that was just created. */
-  add(sessionId: string, session: LiveSession): void {
-    void this.#add(sessionId, Promise.resolve(session))
+  add(state: SessionState): LiveSession {
+    const session = new LiveSession(this.#services, state, this)
+    void this.#add(state.id, Promise.resolve(session))
+    return session
+  }
+
+  /** Starts the agent of a session that was just created, if it starts slowly. */
+  startAhead(sessionId: string): void {
+    this.open(sessionId)
+      .then((session) => session.startAhead())
+      .catch((error) => this.#services.problem({ error, doing: 'start an agent ahead', sessionId }))
+  }
+
+  /** Recovers the sessions that a restart interrupted. */
+  async recoverAll(): Promise<void> {
+    const { store, problem } = this.#services
+    for (const sessionId of await store.unsettled()) {
+      try {
+        await (await this.open(sessionId)).recover()
+      } catch (error) {
+        problem({ error, doing: 'recover a session', sessionId })
+      }
+    }
   }
 
   #add(sessionId: string, session: Promise<LiveSession>): Promise<LiveSession> {
     this.#sessions.set(sessionId, session)
-    this.#usedAt.set(sessionId, this.#clock.now())
+    this.#usedAt.set(sessionId, this.#services.clock.now())
     session.catch(() => this.forget(sessionId))
     this.#sweepLater()
     return session
@@ -56,7 +70,16 @@ export class OpenSessions {
   forget(sessionId: string): void {
     const wasOpen = this.#sessions.delete(sessionId)
     this.#usedAt.delete(sessionId)
-    if (wasOpen) this.#left(sessionId)
+    if (!wasOpen) return
+    this.#services.observer.left(sessionId)
+    void this.removeTemporaryFolder(sessionId)
+  }
+
+  async removeTemporaryFolder(sessionId: string): Promise<void> {
+    const { temporaryFolders, problem } = this.#services
+    await temporaryFolders
+      .remove(sessionId)
+      .catch((error) => problem({ error, doing: 'remove a temporary folder', sessionId }))
   }
 
   /** Forgets this session object. Another one that was loaded under the same id stays. */
@@ -101,14 +124,16 @@ export class OpenSessions {
 
   /** Removes only sessions that were not opened lately: a caller that just got a session is about to use it. */
   #sweepLater(): void {
-    this.#stopSweep ??= this.#clock.after(this.#unloadMs, () => void this.#sweep(), { background: true })
+    const { clock, limits } = this.#services
+    this.#stopSweep ??= clock.after(limits.unloadMs, () => void this.#sweep(), { background: true })
   }
 
   async #sweep(): Promise<void> {
+    const { clock, limits } = this.#services
     this.#stopSweep = undefined
     for (const [id, session] of this.#sessions) {
       const loaded = await session.catch(() => undefined)
-      const unused = this.#clock.now() - (this.#usedAt.get(id) ?? 0) >= this.#unloadMs
+      const unused = clock.now() - (this.#usedAt.get(id) ?? 0) >= limits.unloadMs
       if (unused && loaded?.quiet) this.forget(id)
     }
     if (this.#sessions.size > 0 && !this.#closing) this.#sweepLater()

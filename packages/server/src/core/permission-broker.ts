@@ -9,16 +9,18 @@ import {
 import type { PermissionAnswer, PermissionAsk, Person, QuestionAnswer, QuestionAsk } from './agent-adapter.ts'
 import type { Ids } from './clock.ts'
 import { hashOf } from './hash.ts'
-import { describedByHost, type HostToolSet } from './host-tool.ts'
+import { describedByHost } from './host-tool.ts'
 import { evaluate, optionsFor, type Subject } from './permission-rules.ts'
+import type { Persist } from './persist.ts'
 import type { Plan, SessionLog } from './session-log.ts'
+import type { SessionContext } from './session-services.ts'
 import { startOwn } from './turn-plans.ts'
 
 export type PermissionBroker = {
   /** What a connection asks. Every request and its resolution is in the log before the agent gets the answer. */
   readonly person: Person
-  /** Passes recorded resolutions to the calls that wait for them. */
-  settle(events: readonly SessionEvent[]): void
+  /** Passes a recorded resolution to the call that waits for it. */
+  settle(resolution: Resolution): void
   /** The turn is parked: the calls that wait now get no answer. They stay pending until their agent has ended. */
   detach(): void
   /**
@@ -28,27 +30,22 @@ export type PermissionBroker = {
   abandon(): void
 }
 
-type Waiter = (resolution: SessionEvent | undefined) => void
+type Resolution = Extract<SessionEvent, { type: 'permission.resolved' | 'question.resolved' }>
+type Waiter = (resolution: Resolution | undefined) => void
 
 /** Stands between an agent that asks and the rule or person that answers. Knows no clock and no client. */
-export function createPermissionBroker(options: {
-  log: SessionLog
-  ids: Ids
-  rules: () => readonly PermissionRule[]
-  hostTools: HostToolSet
-  /** Records, however long it takes; undefined if the session has ended. */
-  persist: (plan: Parameters<SessionLog['transact']>[0]) => Promise<SessionEvent[] | undefined>
-}): PermissionBroker {
-  const { log, ids, rules, hostTools, persist } = options
+export function createPermissionBroker(context: SessionContext): PermissionBroker {
+  const { log, hostTools, persist } = context
+  const { ids, rules } = context.services
   const waiters = new Map<string, Waiter>()
   let detached: Waiter[] = []
 
   async function settled(
     requestId: string,
-    plan: Parameters<typeof persist>[0],
+    plan: Parameters<Persist>[0],
     signal: AbortSignal | undefined,
-  ): Promise<SessionEvent | undefined> {
-    const resolution = new Promise<SessionEvent | undefined>((resolve) => waiters.set(requestId, resolve))
+  ): Promise<Resolution | undefined> {
+    const resolution = new Promise<Resolution | undefined>((resolve) => waiters.set(requestId, resolve))
     const withdraw = () => void persist((state) => withdrawal(state.requests, requestId))
     const events = signal?.aborted ? [] : await persist(plan)
     if (!events || events.length === 0) {
@@ -67,7 +64,7 @@ export function createPermissionBroker(options: {
   async function permit(given: PermissionAsk, signal?: AbortSignal): Promise<PermissionAnswer> {
     const requestId = ids('req')
     const ask = describedByHost(hostTools, given)
-    const plan = () => permissionPlan(log, rules(), { ask, subject: subjectOf(ask) }, requestId, ids)
+    const plan = () => permissionPlan(log, rules.current, { ask, subject: subjectOf(ask) }, requestId, ids)
     const resolution = await settled(requestId, plan, signal)
     if (resolution?.type !== 'permission.resolved') return { outcome: 'cancelled', requestId }
     const { outcome, input, message, endTurn } = resolution
@@ -103,17 +100,14 @@ export function createPermissionBroker(options: {
       answer,
       forbids: (given) => {
         const ask = describedByHost(hostTools, given)
-        if (evaluate(subjectOf(ask), log.state, rules()).decision === 'deny') return true
+        if (evaluate(subjectOf(ask), log.state, rules.current).decision === 'deny') return true
         const carried = carriedFor(log.state, ask)
         return carried !== undefined && (carried.outcome !== 'allowed' || carried.input !== undefined)
       },
     },
-    settle(events) {
-      for (const event of events) {
-        if (event.type !== 'permission.resolved' && event.type !== 'question.resolved') continue
-        waiters.get(event.requestId)?.(event)
-        waiters.delete(event.requestId)
-      }
+    settle(resolution) {
+      waiters.get(resolution.requestId)?.(resolution)
+      waiters.delete(resolution.requestId)
     },
     detach() {
       detached = [...detached, ...waiters.values()]

@@ -12,19 +12,18 @@ export type Persisting = {
   readonly persist: Persist
   /** How many plans wait to be recorded. */
   readonly pending: number
-  /** From now on every plan is tried once. */
-  stop(): void
 }
 
 export function createPersisting(options: {
   log: SessionLog
   clock: Clock
   problem: (error: unknown, doing: string) => void
+  /** Once it aborts, every plan is tried once. */
+  stopping: AbortSignal
   /** Another log has written to this session: this one must not continue. */
   broken: () => void
 }): Persisting {
-  const { log, clock, problem, broken } = options
-  const stopped = new AbortController()
+  const { log, clock, problem, stopping, broken } = options
   let pending = 0
 
   async function persist(plan: Parameters<Persist>[0]): ReturnType<Persist> {
@@ -35,7 +34,7 @@ export function createPersisting(options: {
         if (log.closed) return undefined
         problem(error, 'record what happened')
         if (isConflict(error)) broken()
-        if (!isBusy(error) || stopped.signal.aborted) return undefined
+        if (!isBusy(error) || stopping.aborted) return undefined
         await pause(wait)
       }
     }
@@ -44,12 +43,12 @@ export function createPersisting(options: {
   function pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {
-        takeBack()
-        stopped.signal.removeEventListener('abort', done)
+        stopTimer()
+        stopping.removeEventListener('abort', done)
         resolve()
       }
-      const takeBack = clock.after(ms, done)
-      stopped.signal.addEventListener('abort', done, { once: true })
+      const stopTimer = clock.after(ms, done)
+      stopping.addEventListener('abort', done, { once: true })
     })
   }
 
@@ -65,7 +64,6 @@ export function createPersisting(options: {
     get pending() {
       return pending
     },
-    stop: () => stopped.abort(),
   }
 }
 

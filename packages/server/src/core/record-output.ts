@@ -29,7 +29,11 @@ export function freshProgress(): TurnProgress {
   return { order: emptyOrder(), written: new Set() }
 }
 
-type RecordedOutput = Exclude<AgentOutput, DeltaDraft | { type: 'native' | 'turn.started' | 'prompt.taken' }>
+/** The outputs that become events. */
+export type RecordedOutput = Exclude<
+  AgentOutput,
+  DeltaDraft | { type: 'native' | 'turn.started' | 'prompt.taken' }
+>
 
 export function isDelta(output: AgentOutput): output is DeltaDraft {
   return deltaTypes.has(output.type)

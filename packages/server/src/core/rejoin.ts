@@ -1,6 +1,7 @@
-import { type EventDraft, messageOf, type SessionState } from '@parley/protocol'
+import { type EventDraft, messageOf } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
-import { type Clock, type Ids, withTimeLimit } from './clock.ts'
+import type { AgentLink } from './agent-link.ts'
+import { withTimeLimit } from './clock.ts'
 import {
   type Difference,
   differenceOf,
@@ -8,17 +9,9 @@ import {
   type RecordedTurn,
   recordedTurns,
 } from './outside-turns.ts'
-import type { Persist } from './persist.ts'
+import type { SessionContext } from './session-services.ts'
 
 const readMs = 60_000
-
-export type RejoinOptions = {
-  readonly adapter: AgentAdapter | undefined
-  readonly state: () => SessionState
-  readonly persist: Persist
-  readonly clock: Clock
-  readonly ids: Ids
-}
 
 /**
  * A conversation may continue in the agent's own program while no process of ours holds it. Before the next turn,
@@ -26,54 +19,90 @@ export type RejoinOptions = {
  * turns. If the record cannot be read, a notice says so.
  */
 export class Rejoin {
-  readonly #options: RejoinOptions
+  readonly #context: SessionContext
+  #link: AgentLink | undefined
   /** The record was read, and no process of ours has held the conversation and released it since. */
   #isRead = false
+  /** The agent's record may contain more than the log, although the agent is connected. */
+  #isBehind = false
 
-  constructor(options: RejoinOptions) {
-    this.#options = options
+  constructor(context: SessionContext) {
+    this.#context = context
   }
 
-  /** True if the record must be read before the conversation continues. */
+  /** A process of ours holds the conversation. */
+  attach(link: AgentLink): void {
+    this.#link = link
+  }
+
+  /** No process of ours holds the conversation any more. */
+  detach(): void {
+    this.#link = undefined
+    this.#isRead = false
+  }
+
+  /** True if the record was not read since the conversation could continue elsewhere. */
   get isDue(): boolean {
-    const { adapter, state } = this.#options
-    const { connection, forkPending, released } = state()
+    const { adapter, log } = this.#context
+    const { connection, forkPending, released } = log.state
     if (this.#isRead || !adapter || forkPending || connection?.agentSessionId === undefined) return false
     return adapter.capabilities.rejoin || released !== undefined
   }
 
-  /** No process of ours holds the conversation any more, or the agent reported that something was said elsewhere. */
-  forget(): void {
+  /** True if the record must be read and added to the log before the next turn. */
+  get isRequired(): boolean {
+    return (!this.#link || this.#isBehind) && this.isDue
+  }
+
+  /** An agent is started without reading its record first: that must follow before the next turn. */
+  postpone(): void {
+    if (this.isDue) this.#isBehind = true
+  }
+
+  /** Asks the connected agent, between turns, whether somebody continued the conversation elsewhere. */
+  async checkElsewhere(): Promise<void> {
+    const { log, problem } = this.#context
+    const link = this.#link
+    if (!link || link.closing || log.state.turn || this.#isBehind) return
+    const said = await link.connection.saidElsewhere?.().catch((error: unknown) => {
+      problem(error, 'ask the agent what was said elsewhere')
+      return undefined
+    })
+    if ((said ?? 'nothing') === 'nothing' || this.#link !== link || log.state.turn) return
+    this.#isBehind = true
     this.#isRead = false
+    if (said === 'unknown') await link.close('restarted')
   }
 
   /**
-   * Never throws: a record that cannot be read must not block the session. False: the agent has begun a turn of its own
-   * meanwhile, so nothing was recorded, and the record must be read again.
+   * Reads the record and adds to the log what was said elsewhere. Never throws: a record that cannot be read must not
+   * block the session. If the agent has begun a turn of its own meanwhile, nothing is recorded, and the record must be
+   * read again. `wasReleased`: a person released the conversation before the agent was started.
    */
-  async run({ wasReleased }: { wasReleased: boolean }): Promise<boolean> {
-    const { adapter, state } = this.#options
-    const { connection } = state()
+  async run(wasReleased: boolean): Promise<void> {
+    const { adapter, log } = this.#context
+    const { connection } = log.state
     this.#isRead = true
-    if (!adapter || connection?.agentSessionId === undefined) return true
+    this.#isBehind = false
+    if (!adapter || connection?.agentSessionId === undefined) return
     if (!adapter.capabilities.rejoin) return this.#notice(unknown(adapter))
     try {
       const difference = await this.#difference(adapter, connection.agentSessionId)
       const isRecorded = await this.#record(difference.turns, notices(adapter, difference))
-      if (!isRecorded) this.forget()
-      return isRecorded
+      this.#isRead = isRecorded
+      this.#isBehind = !isRecorded
     } catch (error) {
-      return this.#notice(unread(adapter, error, wasReleased))
+      await this.#notice(unread(adapter, error, wasReleased))
     }
   }
 
   async #difference(adapter: AgentAdapter, agentSessionId: string): Promise<Difference> {
     const { conversations: memory } = adapter
     if (!memory) throw new Error('it does not tell of its conversations')
-    const record = await withTimeLimit(this.#options.clock, readMs, (signal) =>
+    const record = await withTimeLimit(this.#context.services.clock, readMs, (signal) =>
       recordedTurns(memory.read(agentSessionId, signal)),
     )
-    const { heard = [], lastTurn, createdAt } = this.#options.state()
+    const { heard = [], lastTurn, createdAt } = this.#context.log.state
     const ids = heard.map(
       ({ promptId, outsideId }) => outsideId ?? memory.idOf?.(agentSessionId, promptId) ?? promptId,
     )
@@ -82,7 +111,8 @@ export class Rejoin {
 
   /** Records the turns and the notices about them together, or nothing if a turn is open. */
   async #record(turns: readonly RecordedTurn[], about: readonly EventDraft[]): Promise<boolean> {
-    const { persist, ids, clock } = this.#options
+    const { persist, services } = this.#context
+    const { ids, clock } = services
     if (turns.length === 0) return true
     const events = await persist((state) => ({
       drafts: state.turn ? [] : [...about, ...outsideDrafts(state, turns, ids, clock.now())],
@@ -91,9 +121,8 @@ export class Rejoin {
     return events.length > 0
   }
 
-  async #notice(draft: EventDraft): Promise<true> {
-    await this.#options.persist(() => ({ drafts: [draft] }))
-    return true
+  async #notice(draft: EventDraft): Promise<void> {
+    await this.#context.persist(() => ({ drafts: [draft] }))
   }
 }
 

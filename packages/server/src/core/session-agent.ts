@@ -1,165 +1,134 @@
 import {
-  type Command,
-  capabilities,
-  type DraftOf,
   errorInfoOf,
   messageOf,
   type OpenTurn,
   ParleyError,
-  type PermissionRule,
   type Prompt,
   type RewindPreview,
   runningInBackground,
   type SessionEvent,
   type SessionState,
-  type TurnCause,
   type TurnEnd,
 } from '@parley/protocol'
 import { type AcceptedSteers, createAcceptedSteers } from './accepted-steers.ts'
-import {
-  type AgentAdapter,
-  type AgentConnection,
-  type AgentMessage,
-  type AgentOutput,
-  askAgain,
-  type HostTools,
-} from './agent-adapter.ts'
+import { type AgentAdapter, type AgentConnection, type AgentMessage, askAgain } from './agent-adapter.ts'
 import type { AgentLink, CloseReason } from './agent-link.ts'
-import type { Clock, Ids } from './clock.ts'
+import { readOutputs } from './agent-outputs.ts'
 import { connectAgent } from './connect-agent.ts'
-import type { ConnectionSlots, SlotHolder } from './connection-slots.ts'
-import type { DecideContext } from './decide.ts'
-import { badEnd, endTurn } from './end-turn.ts'
-import type { EnvironmentOf } from './environment.ts'
-import type { Trusts } from './folder-trust.ts'
-import { type HostToolSet, strangersAmong } from './host-tool.ts'
-import { createHostToolDesk, type HostToolDesk, type HostToolEnv } from './host-tool-desk.ts'
-import { createPermissionBroker, type PermissionBroker } from './permission-broker.ts'
-import type { Persist } from './persist.ts'
-import {
-  beginsOwnTurn,
-  deltaOf,
-  draftsOf,
-  freshProgress,
-  isBeside,
-  isDelta,
-  type TurnProgress,
-} from './record-output.ts'
-import { Rejoin } from './rejoin.ts'
-import type { SessionLog } from './session-log.ts'
-import type { SpareAgents } from './spare-agents.ts'
+import type { SlotHolder } from './connection-slots.ts'
+import type { HostToolCalls } from './host-tool-calls.ts'
+import type { PermissionBroker } from './permission-broker.ts'
+import type { Rejoin } from './rejoin.ts'
+import { canResume, environmentFor, type SessionContext, unknownAgentOf } from './session-services.ts'
 import { startConditions } from './start-conditions.ts'
 import * as plans from './turn-plans.ts'
 
-export type SessionAgentOptions = {
-  /** Absent if the agent of a stored session is no longer known here: the session can be read, but not driven. */
-  readonly adapter: AgentAdapter | undefined
-  readonly log: SessionLog
-  readonly persist: Persist
-  readonly clock: Clock
-  readonly ids: Ids
-  readonly rules: () => readonly PermissionRule[]
-  readonly trusts: Trusts
-  readonly environment: EnvironmentOf
-  readonly hostTools: HostToolSet
-  readonly toolEnv: HostToolEnv
-  readonly temporaryFolder: (sessionId: string) => Promise<string>
-  readonly connectMs: number
-  readonly slots: ConnectionSlots
-  readonly spares: SpareAgents
-  readonly holder: SlotHolder
-  readonly stopping: () => boolean
-  readonly problem: (error: unknown, doing: string) => void
+/** What an agent asks, and what it asks through. */
+export type AgentParts = {
+  readonly broker: PermissionBroker
+  readonly toolCalls: HostToolCalls
+  readonly rejoin: Rejoin
 }
 
 /**
- * The agent of one live session: starts it, sends to it, records its output, and notices its end. The live session
+ * The agent of one live session: starts it, sends to it, has its outputs recorded, and records its end. The loop
  * decides what it should do; the broker decides what it may do.
  */
-export class SessionAgent {
-  readonly #options: SessionAgentOptions
-  readonly #broker: PermissionBroker
-  readonly #desk: HostToolDesk
-  readonly #rejoin: Rejoin
+export class SessionAgent implements SlotHolder {
+  readonly #context: SessionContext
+  readonly #parts: AgentParts
+  readonly #accepted: AcceptedSteers
   #link: AgentLink | undefined
-  /** The conditions that the link was started under. */
-  #startedUnder = ''
-  #hostToolsOnly = false
-  /** The link that the open turn was sent to. */
-  #turnLink: AgentLink | undefined
+  /** The turn that was sent last. Without a link: it is resumed, and was not sent again yet. */
+  #sent: { readonly turnId: string; readonly link: AgentLink | undefined } | undefined
   #starting: AbortController | undefined
   /** A start without a turn. The first turn waits for it. */
   #ahead: { readonly abort: AbortController; readonly over: Promise<unknown> } | undefined
-  #progress = freshProgress()
-  /** The progress of output that belongs to no turn. */
-  #besideProgress = freshProgress()
-  #steers: Prompt[] = []
-  readonly #accepted: AcceptedSteers
-  /** The agent's record may contain more than the log, although the agent is connected. */
-  #spokenElsewhere = false
   #startFailure: { readonly error: unknown } | undefined
+  /** Steered prompts that wait until their turn was sent. */
+  #steers: Prompt[] = []
   #outbound: Promise<void> = Promise.resolve()
+  #idleSince: number | undefined
 
-  constructor(options: SessionAgentOptions) {
-    this.#options = options
-    this.#broker = createPermissionBroker(options)
-    this.#accepted = createAcceptedSteers({
-      state: () => this.#state,
-      take: (promptId) => this.#taken(promptId),
-    })
-    this.#rejoin = new Rejoin({ ...options, state: () => this.#state })
-    this.#desk = createHostToolDesk({
-      tools: options.hostTools,
-      env: options.toolEnv,
-      temporaryFolder: options.temporaryFolder,
-      state: () => this.#state,
-      person: this.#broker.person,
-      clock: options.clock,
-      interrupt: () => options.persist(plans.interruptByHost),
-    })
+  constructor(context: SessionContext, parts: AgentParts) {
+    this.#context = context
+    this.#parts = parts
+    this.#accepted = createAcceptedSteers(context)
   }
 
   get #state(): SessionState {
-    return this.#options.log.state
+    return this.#context.log.state
   }
 
   get connected(): boolean {
     return this.#link !== undefined
   }
 
-  /**
-   * The agent was started under conditions that no longer hold: another trust, other options, servers or variables.
-   */
-  get isOutdated(): boolean {
-    const { requested: settings, mcpServers, cwd } = this.#state
-    const { trusts, environment, adapter } = this.#options
-    const env = adapter?.capabilities.environment ? environment(this.#state) : undefined
-    const now = { settings, trusted: trusts(cwd), ...(mcpServers && { mcpServers }), ...(env && { env }) }
-    return this.connected && this.#startedUnder !== startConditions(this.#adapter(), now, this.#offered())
-  }
-
-  #offered(): HostTools | undefined {
-    return this.#adapter().capabilities.hostTools ? this.#desk.offered() : undefined
-  }
-
   get starting(): boolean {
     return this.#starting !== undefined || this.#ahead !== undefined
   }
 
+  /** The agent was started under conditions that no longer hold: another trust, other options, servers or variables. */
+  get isOutdated(): boolean {
+    if (!this.#link) return false
+    const { services } = this.#context
+    const { requested: settings, mcpServers, cwd } = this.#state
+    const adapter = this.#adapter()
+    const env = environmentFor(services, adapter, this.#state)
+    const now = { settings, trusted: services.trusts(cwd), ...(mcpServers && { mcpServers }), ...env }
+    const offered = adapter.capabilities.hostTools ? this.#parts.toolCalls.offered() : undefined
+    return this.#link.conditions !== startConditions(adapter, now, offered)
+  }
+
+  /** The link that has the open turn: the turn was sent to it, or its agent started the turn. */
+  get #turnLink(): AgentLink | undefined {
+    const { turn } = this.#state
+    if (!turn || turn.parked) return undefined
+    if (this.#sent?.turnId === turn.turnId) return this.#sent.link
+    return turn.cause?.by === 'agent' || turn.cause?.by === 'steer' ? this.#link : undefined
+  }
+
+  #adapter(): AgentAdapter {
+    const { adapter } = this.#context
+    if (adapter) return adapter
+    throw unknownAgentOf(this.#state)
+  }
+
+  // Start
+
   /** Starts a slow agent before its first prompt, if a slot is free. */
   async startAhead(): Promise<void> {
-    const { adapter, slots } = this.#options
-    if (!adapter?.startsAhead || this.connected || this.starting || !slots.hasRoom) return
+    const { adapter, services } = this.#context
+    if (!adapter?.startsAhead || this.connected || this.starting || !services.slots.hasRoom) return
     await this.#connectAhead().catch(() => undefined)
   }
 
   /** What a rewind to this prompt would change. An agent that is not connected is started for it. */
   async previewRewind(promptId: string): Promise<RewindPreview> {
     while (this.#ahead) await this.#ahead.over
-    if (!this.#link && this.#rejoin.isDue) this.#spokenElsewhere = true
+    if (!this.#link) this.#parts.rejoin.postpone()
     const { connection } = this.#link ?? (await this.#connectAhead())
     if (connection.previewRewind) return connection.previewRewind(promptId).catch(notRewindable)
     throw new ParleyError('not_supported', `${this.#adapter().name} cannot say what a rewind would change.`)
+  }
+
+  /**
+   * Adds to the log what was said elsewhere, if that is due. With the agent connected, its record is read without a
+   * second start. If the start fails, the turn that follows fails with its error.
+   */
+  async rejoin(): Promise<void> {
+    const { rejoin } = this.#parts
+    await rejoin.checkElsewhere()
+    while (this.#ahead) await this.#ahead.over
+    if (!rejoin.isRequired) return
+    const wasReleased = this.#state.released !== undefined
+    if (!this.#link && this.#adapter().capabilities.rejoin) {
+      this.#startFailure = undefined
+      await this.#connectAhead().catch((error: unknown) => {
+        this.#startFailure = { error }
+      })
+    }
+    if (this.#startFailure === undefined) await rejoin.run(wasReleased)
   }
 
   /** Starts the agent without a turn. A turn that starts meanwhile waits for it. */
@@ -174,146 +143,40 @@ export class SessionAgent {
     }
   }
 
-  /** Another process of the agent can continue the conversation. */
-  get canResume(): boolean {
-    const { adapter } = this.#options
-    return adapter?.capabilities.resume === true && this.#state.connection?.agentSessionId !== undefined
-  }
-
-  /** The agent's record must be read and added to the log before the next turn. */
-  get mustRejoin(): boolean {
-    return (!this.connected || this.#spokenElsewhere) && this.#rejoin.isDue
-  }
-
-  /** Asks the connected agent, between turns, whether somebody continued the conversation elsewhere. */
-  async listenElsewhere(): Promise<void> {
-    const link = this.#link
-    if (!link || link.closing || this.#state.turn || this.#spokenElsewhere) return
-    const heard = await link.connection.saidElsewhere?.().catch((error: unknown) => {
-      this.#options.problem(error, 'ask the agent what was said elsewhere')
-      return undefined
+  async #connect(signal: AbortSignal): Promise<AgentLink> {
+    const { broker, toolCalls, rejoin } = this.#parts
+    const context = this.#context
+    const link = await connectAgent({
+      ...{ context, broker, toolCalls, signal },
+      adapter: this.#adapter(),
+      holder: this,
     })
-    if ((heard ?? 'nothing') === 'nothing' || this.#link !== link || this.#state.turn) return
-    this.#spokenElsewhere = true
-    this.#rejoin.forget()
-    if (heard === 'unknown') await link.close('restarted')
+    this.#link = link
+    this.#outbound = Promise.resolve()
+    rejoin.attach(link)
+    if (this.#state.requested !== link.settings) this.configure()
+    void this.#serve(link)
+    return link
   }
 
-  /** Adds to the log what was said elsewhere, if that is due. */
-  async rejoin(): Promise<void> {
-    await this.listenElsewhere()
-    while (this.#ahead) await this.#ahead.over
-    if (!this.mustRejoin) return
-    this.#spokenElsewhere = false
-    const wasReleased = this.#state.released !== undefined
-    if (!this.connected && this.#adapter().capabilities.rejoin) await this.#startForRejoin()
-    if (this.#startFailure !== undefined) return
-    const isDone = await this.#rejoin.run({ wasReleased })
-    if (!isDone) this.#spokenElsewhere = true
-  }
-
-  /**
-   * With the agent connected, its record is read without a second start. If the start fails, the turn that follows
-   * fails with its error.
-   */
-  async #startForRejoin(): Promise<void> {
-    this.#startFailure = undefined
-    await this.#connectAhead().catch((error: unknown) => {
-      this.#startFailure = { error }
-    })
-  }
-
-  /** Commands that only end something need no known agent, so that nothing hangs when the agent was removed. */
-  forCommand({ type }: Command): DecideContext['agent'] {
-    const ends = type === 'turn.cancel' || type === 'prompt.withdraw' || type === 'session.close'
-    if (!ends || this.#options.adapter) return this.#adapter()
-    return { name: this.#state.agent, capabilities: capabilities(), modes: [] }
-  }
-
-  #adapter(): AgentAdapter {
-    const { adapter } = this.#options
-    if (adapter) return adapter
-    const message = `The agent "${this.#state.agent}" of this session is not known here.`
-    throw new ParleyError('agent_not_found', message)
-  }
-
-  /** Reacts to recorded events, whoever recorded them. */
-  hear(events: readonly SessionEvent[]): void {
-    for (const event of events) {
-      if (event.type === 'turn.started') this.#startOfTurn(event)
-      if (event.type === 'turn.parked') this.#letGo()
-      if (event.type === 'turn.ended') this.#endOfTurn()
-      if (event.type === 'turn.interrupted') this.#desk.stop('turn')
-      if (event.type === 'prompt.submitted' && event.turnId) this.#steer(event)
-      if (event.type === 'session.configured' && event.requested) this.#configure()
-    }
-    this.#broker.settle(events)
-  }
-
-  /** A turn that the agent started or continues by itself is already at its link. */
-  #startOfTurn({ cause }: SessionEvent & { type: 'turn.started' }): void {
-    this.#progress = freshProgress()
-    if (cause?.by === 'agent' || cause?.by === 'steer') this.#turnLink = this.#link
-  }
-
-  #letGo(): void {
-    this.#broker.detach()
-    this.#desk.stop('all')
-    this.#turnLink = undefined
-  }
-
-  #endOfTurn(): void {
-    this.#desk.stop('turn')
-    this.#turnLink = undefined
-    this.#steers = []
+  /** Has the outputs of the agent recorded until they end, then records the end. */
+  async #serve(link: AgentLink): Promise<void> {
+    const { toolCalls, broker, rejoin } = this.#parts
+    const { persist, services, problem } = this.#context
+    const context = this.#context
+    const outputs = readOutputs(link, { context, toolCalls, accepted: this.#accepted })
+    const { last, error } = await link.endOf(outputs)
+    const hadTurn = this.#turnLink === link
+    if (this.#link === link) this.#link = undefined
     this.#accepted.forget()
-    this.#starting?.abort()
-  }
-
-  #configure(): void {
-    this.#quietly(this.#link?.connection.configure(this.#state.requested), 'configure the agent')
-  }
-
-  #steer({ promptId, parts, delivery, at }: SessionEvent & { type: 'prompt.submitted' }): void {
-    const prompt: Prompt = { promptId, parts, delivery, at }
-    if (!this.#turnLink) this.#steers.push(prompt)
-    else this.#quietly(this.#sendSteer(this.#turnLink, prompt), 'steer the agent')
-  }
-
-  /** Takes back a steered prompt that the agent has not taken up. */
-  async takeBack(promptId: string): Promise<boolean> {
-    const unsent = this.#steers.length
-    this.#steers = this.#steers.filter((prompt) => prompt.promptId !== promptId)
-    if (this.#steers.length < unsent) return true
-    return (await this.#turnLink?.connection.takeBack?.(promptId)) ?? false
-  }
-
-  async #sendSteer(link: AgentLink, prompt: Prompt): Promise<void> {
-    const { turnId } = this.#state.turn ?? {}
-    const isOpen = () => turnId !== undefined && this.#state.turn?.turnId === turnId
-    const taken = await this.#send(link, { type: 'prompt', prompt }, isOpen)
-    if (taken === 'pending' || this.#link !== link) return
-    await this.#accepted.accept(prompt.promptId)
-  }
-
-  /** Stops one background task, or all of them. The agent reports their ends. */
-  stopTasks(taskId: string | undefined): void {
-    const link = this.#link
-    for (const task of runningInBackground(this.#state)) {
-      if (taskId !== undefined && task.taskId !== taskId) continue
-      this.#quietly(link?.connection.stopTask?.(task.taskId), 'stop a background task')
-    }
-  }
-
-  /**
-   * Asks the agent to stop the turn. False if the agent has not received it and no start is pending: then the turn is
-   * over.
-   */
-  interrupt(): boolean {
-    const link = this.#turnLink
-    if (link) this.#quietly(link.connection.interrupt(), 'interrupt the agent')
-    else this.#starting?.abort()
-    return link !== undefined || this.#starting !== undefined
+    rejoin.detach()
+    if (error !== undefined) problem(error, 'read the agent')
+    const now = services.clock.now()
+    const lost = { closing: link.closing, last, hadTurn, canResume: canResume(context), now }
+    await persist((state) => plans.loseAgent(state, lost))
+    broker.abandon()
+    toolCalls.stop('all')
+    link.end()
   }
 
   /** Resolves when a start without a turn has been cancelled; a turn's own start ends with the turn. */
@@ -323,40 +186,43 @@ export class SessionAgent {
     await this.#ahead?.over
   }
 
+  // Turns
+
   /**
    * Gives the turn to the agent, which is started if necessary; a parked turn is resumed. If anything fails, the turn
    * ends.
    */
   async begin(turn: OpenTurn): Promise<void> {
-    const { stopping, problem, clock } = this.#options
+    const { stopping, problem, persist, services } = this.#context
     const starting = new AbortController()
     this.#starting = starting
+    if (turn.parked) this.#sent = { turnId: turn.turnId, link: undefined }
     const isOpen = () => this.#state.turn?.turnId === turn.turnId && !this.#state.turn.interrupted
     try {
       const link = await this.#linkFor(turn, starting.signal)
-      const ready = isOpen() && !stopping() && (!turn.parked || (await this.#resume(turn)))
+      const ready = isOpen() && !stopping.aborted && (!turn.parked || (await this.#resume(turn)))
       if (!ready) throw new ParleyError('cancelled', 'The turn was cancelled before it began.')
       if (this.#link !== link || link.closing) throw lostAtOnce(this.#adapter())
-      await this.#hand(turn, link)
+      await this.#sendTurn(turn, link)
       this.#starting = undefined
       if (!isOpen() && this.#state.turn?.turnId === turn.turnId) this.interrupt()
     } catch (error) {
       this.#starting = undefined
-      if (stopping()) return
+      if (stopping.aborted) return
       if (!(error instanceof ParleyError)) problem(error, 'start a turn')
       const end = isOpen() ? failedToStart(error) : cancelled
-      await this.#options.persist((state) => plans.endThisTurn(state, turn.turnId, end, clock.now()))
+      await persist((state) => plans.endThisTurn(state, turn.turnId, end, services.clock.now()))
     }
   }
 
   async #linkFor(turn: OpenTurn, signal: AbortSignal): Promise<AgentLink> {
-    if (turn.parked && !this.canResume) throw cannotResume(this.#adapter())
+    if (turn.parked && !canResume(this.#context)) throw cannotResume(this.#adapter())
     // While a turn is open, no other can be recorded: the record is read before the next turn.
-    if (turn.parked && this.#rejoin.isDue) this.#spokenElsewhere = true
-    const giveUp = () => this.#ahead?.abort.abort()
-    signal.addEventListener('abort', giveUp, { once: true })
+    if (turn.parked) this.#parts.rejoin.postpone()
+    const abortAhead = () => this.#ahead?.abort.abort()
+    signal.addEventListener('abort', abortAhead, { once: true })
     await this.#ahead?.over
-    signal.removeEventListener('abort', giveUp)
+    signal.removeEventListener('abort', abortAhead)
     if (this.#link?.closing || this.isOutdated) await this.#link?.close(this.#link.closing ?? 'restarted')
     const failure = this.#startFailure
     this.#startFailure = undefined
@@ -364,46 +230,18 @@ export class SessionAgent {
     return this.#link ?? (await this.#connect(signal))
   }
 
-  #connect(signal: AbortSignal): Promise<AgentLink> {
-    const { ids } = this.#options
-    let offered: HostTools | undefined
-    return connectAgent({
-      ...this.#options,
-      adapter: this.#adapter(),
-      state: () => this.#state,
-      connectionId: ids('con'),
-      person: this.#desk.person,
-      hostTools: () => {
-        offered = this.#offered()
-        return offered
-      },
-      signal,
-      opened: (link, startedWith) => {
-        this.#link = link
-        this.#startedUnder = startConditions(this.#adapter(), startedWith, offered)
-        this.#hostToolsOnly = startedWith.settings.options?.hostToolsOnly === true
-        this.#outbound = Promise.resolve()
-        this.#besideProgress = freshProgress()
-        if (this.#state.requested !== startedWith.settings) this.#configure()
-      },
-      take: (link, output) => this.#take(link, output),
-      lost: (link, last, error) => this.#lost(link, last, error),
-    })
-  }
-
   async #resume(turn: OpenTurn): Promise<boolean> {
-    this.#progress = freshProgress()
-    const events = await this.#options.persist((state) => plans.resume(state, turn.turnId))
+    const events = await this.#context.persist((state) => plans.resume(state, turn.turnId))
     return events !== undefined && events.length > 0
   }
 
   /** Sends the prompt first, then the prompts that were steered meanwhile. */
-  async #hand(turn: OpenTurn, link: AgentLink): Promise<void> {
-    this.#turnLink = link
-    const prompt: Prompt = { ...(turn.prompt ?? goOn(turn)), delivery: 'queue' }
+  async #sendTurn(turn: OpenTurn, link: AgentLink): Promise<void> {
+    this.#sent = { turnId: turn.turnId, link }
+    const prompt: Prompt = { ...(turn.prompt ?? continuation(turn)), delivery: 'queue' }
     const sent = this.#send(link, { type: turn.parked ? 'continue' : 'prompt', prompt })
     for (const steer of this.#steers.splice(0)) {
-      this.#quietly(this.#sendSteer(link, steer), 'steer the agent')
+      this.#inBackground(this.#sendSteer(link, steer), 'steer the agent')
     }
     await sent
   }
@@ -423,99 +261,89 @@ export class SessionAgent {
     return sent
   }
 
-  /** Returns undefined if it is done at once, so that a flood of deltas allocates no promises. */
-  #take(link: AgentLink, output: AgentOutput): Promise<void> | undefined {
-    const { log } = this.#options
-    if (output.type === 'native') {
-      log.native(output.message)
-      return
-    }
-    const taken = this.#accepted.heard(output)
-    if (taken) return taken.then(() => this.#take(link, output))
-    if (output.type === 'turn.started') return this.#beginOwn(output.cause)
-    if (output.type === 'prompt.taken') return this.#taken(output.promptId)
-    if (beginsOwnTurn(output, this.#state)) return this.#beginOwn().then(() => this.#take(link, output))
-    if (isDelta(output)) {
-      const delta = deltaOf(output, this.#state, this.#progressFor(output))
-      const wait = delta && log.stream(delta)
-      return wait?.then(() => this.#take(link, output))
-    }
-    return this.#record(link, this.#desk.withResult(output))
+  /**
+   * Asks the agent to stop the turn. False if the agent has not received it and no start is pending: then the turn is
+   * over.
+   */
+  interrupt(): boolean {
+    const link = this.#turnLink
+    if (link) this.#inBackground(link.connection.interrupt(), 'interrupt the agent')
+    else this.#starting?.abort()
+    return link !== undefined || this.#starting !== undefined
   }
 
-  #progressFor(output: AgentOutput): TurnProgress {
-    return isBeside(output, this.#state) ? this.#besideProgress : this.#progress
-  }
-
-  async #beginOwn(cause?: TurnCause): Promise<void> {
-    await this.#options.persist((state) => plans.startOwn(state, this.#options.ids('trn'), cause))
-  }
-
-  async #taken(promptId: string): Promise<void> {
-    await this.#options.persist((state) => plans.take(state, promptId))
-  }
-
-  async #record(link: AgentLink, output: Parameters<typeof draftsOf>[0]): Promise<void> {
-    const { connectionId } = link
-    const { persist, clock, ids } = this.#options
-    const progress = this.#progressFor(output)
-    let commit: () => void = () => undefined
-    const recorded = await persist((state) => {
-      const step = draftsOf(output, state, progress, { now: clock.now(), connectionId, ids })
-      commit = step.commit
-      return { drafts: step.drafts }
-    })
-    if (recorded) {
-      commit()
-      return this.#checkTools(link, output)
-    }
-    const reason = 'could not be recorded as it was'
-    await persist((state) => ({
-      drafts: [
-        { type: 'agent.unrecognised', native: { type: output.type }, reason },
-        ...(output.type === 'turn.ended' ? endTurn(state, badEnd, clock.now()) : []),
-      ],
-    }))
-  }
-
-  /** In a session with hostToolsOnly: checks that the agent reports no tools but those of the host. */
-  async #checkTools(link: AgentLink, output: AgentOutput): Promise<void> {
-    if (!this.#hostToolsOnly || output.type !== 'agent.connected') return
-    const { persist, clock, hostTools } = this.#options
-    const strangers = strangersAmong(output.tools ?? [], hostTools)
-    if (strangers.length === 0) return
-    await persist((state) => plans.endForTools(state, strangers, clock.now()))
-    void link.close('closed')
-  }
-
-  async #lost(
-    link: AgentLink,
-    last: Omit<DraftOf<'agent.disconnected'>, 'turnId'> | undefined,
-    error: unknown,
-  ): Promise<void> {
-    const { persist, clock, problem } = this.#options
-    if (this.#link === link) this.#link = undefined
+  /** The turn has ended: nothing of it is sent any more. */
+  turnEnded(): void {
+    this.#steers = []
     this.#accepted.forget()
-    this.#rejoin.forget()
-    if (error !== undefined) problem(error, 'read the agent')
-    const hadTurn = this.#turnLink === link
-    const how = { closing: link.closing, last, hadTurn, canResume: this.canResume, now: clock.now() }
-    await persist((state) => plans.loseAgent(state, how))
-    this.#broker.abandon()
-    this.#desk.stop('all')
+    this.#starting?.abort()
+  }
+
+  configure(): void {
+    this.#inBackground(this.#link?.connection.configure(this.#state.requested), 'configure the agent')
+  }
+
+  // Steered prompts
+
+  steer({ promptId, parts, delivery, at }: SessionEvent & { type: 'prompt.submitted' }): void {
+    const prompt: Prompt = { promptId, parts, delivery, at }
+    const link = this.#turnLink
+    if (!link) this.#steers.push(prompt)
+    else this.#inBackground(this.#sendSteer(link, prompt), 'steer the agent')
+  }
+
+  /** Takes back a steered prompt. False if the agent has taken it up, or does not give it back. */
+  async withdrawSteer(promptId: string): Promise<boolean> {
+    const unsent = this.#steers.length
+    this.#steers = this.#steers.filter((prompt) => prompt.promptId !== promptId)
+    if (this.#steers.length < unsent) return true
+    return (await this.#turnLink?.connection.takeBack?.(promptId)) ?? false
+  }
+
+  async #sendSteer(link: AgentLink, prompt: Prompt): Promise<void> {
+    const { turnId } = this.#state.turn ?? {}
+    const isOpen = () => turnId !== undefined && this.#state.turn?.turnId === turnId
+    const sent = await this.#send(link, { type: 'prompt', prompt }, isOpen)
+    if (sent === 'pending' || this.#link !== link) return
+    await this.#accepted.accept(prompt.promptId)
+  }
+
+  // Between turns
+
+  /** Stops one background task, or all of them. The agent reports their ends. */
+  stopTasks(taskId: string | undefined): void {
+    const link = this.#link
+    for (const task of runningInBackground(this.#state)) {
+      if (taskId !== undefined && task.taskId !== taskId) continue
+      this.#inBackground(link?.connection.stopTask?.(task.taskId), 'stop a background task')
+    }
+  }
+
+  /** Sets since when the agent has been idle; undefined while it is in use. */
+  set idle(since: number | undefined) {
+    this.#idleSince = since
+  }
+
+  idleSince(): number | undefined {
+    return this.#idleSince
+  }
+
+  yieldSlot(): void {
+    void this.disconnect('idle')
   }
 
   async disconnect(reason: CloseReason): Promise<void> {
     await this.#link?.close(reason)
   }
 
-  #quietly(work: Promise<unknown> | undefined, doing: string): void {
-    work?.catch((error: unknown) => this.#options.problem(error, doing))
+  /** Nobody waits for the work; its failure is reported. */
+  #inBackground(work: Promise<unknown> | undefined, doing: string): void {
+    work?.catch((error: unknown) => this.#context.problem(error, doing))
   }
 }
 
 /** A turn that the agent started by itself has no prompt that could be sent again. */
-function goOn({ turnId, startedAt }: OpenTurn): Prompt {
+function continuation({ turnId, startedAt }: OpenTurn): Prompt {
   return {
     promptId: turnId,
     parts: [{ type: 'text', text: askAgain }],

@@ -58,9 +58,9 @@ async function aLog(...drafts: EventDraft[]) {
     clock,
     checkpointMs: 1_000,
     state,
-    announced: (events, state, granted) => announced.push({ events, state, granted }),
     problem: (error, doing) => problems.push(`${doing}: ${(error as Error).message}`),
   })
+  log.onRecorded((events, state, granted) => announced.push({ events, state, granted }))
   const heard: EncodedItem[] = []
   const ended: string[] = []
   await log.feed.follow(

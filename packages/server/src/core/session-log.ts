@@ -25,6 +25,13 @@ export type Plan = {
   readonly receipt?: (seq: number) => StoredReceipt
 }
 
+/** `state` is the state after the events; `granted` are the rules that were stored with them. */
+export type RecordedListener = (
+  events: readonly SessionEvent[],
+  state: SessionState,
+  granted: readonly PermissionRule[],
+) => void
+
 export type SessionLog = {
   readonly sessionId: string
   readonly feed: SessionFeed
@@ -35,6 +42,8 @@ export type SessionLog = {
    * with the error of `plan` or of the store; then nothing has happened.
    */
   transact(plan: (state: SessionState) => Plan): Promise<SessionEvent[]>
+  /** Calls the listener with each batch after it was announced. There is one listener. */
+  onRecorded(listener: RecordedListener): void
   /** Announces a live delta. While events are being stored it returns a promise: wait for it, then call again. */
   stream(delta: Delta): Promise<void> | undefined
   native(message: unknown): void
@@ -53,14 +62,8 @@ export type SessionLogOptions = {
   readonly clock: Clock
   readonly checkpointMs: number
   readonly state: SessionState
-  /** Called with each batch after it was announced; `state` is the state after it. */
-  readonly announced: (
-    events: readonly SessionEvent[],
-    state: SessionState,
-    granted: readonly PermissionRule[],
-  ) => void
   /** The deltas that a reader gets when it joins, beside the open blocks. */
-  readonly goingOn?: (state: SessionState) => Delta[]
+  readonly joining?: (state: SessionState) => Delta[]
   readonly problem: (error: unknown, doing: string) => void
 }
 
@@ -69,7 +72,8 @@ const landmarks = /^(session|agent\.(dis)?connected|prompt|queue|turn|permission
 
 /** The only place that numbers events. */
 export function createSessionLog(options: SessionLogOptions): SessionLog {
-  const { store, clock, announced, problem, goingOn = () => [] } = options
+  const { store, clock, problem, joining = () => [] } = options
+  let recorded: RecordedListener = () => undefined
   let state = options.state
   const { id: sessionId, epoch } = state
   let tail: Promise<unknown> = Promise.resolve()
@@ -83,7 +87,7 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
     sessionId,
     epoch,
     head: () => state.seq,
-    openBlocks: () => [...goingOn(state), ...state.openBlocks.flatMap(openBlockDeltas)].map(deltaItem),
+    openBlocks: () => [...joining(state), ...state.openBlocks.flatMap(openBlockDeltas)].map(deltaItem),
     soon: clock.soon,
     problem: (error) => problem(error, 'tell a reader'),
     read: (id, range) => readEvents(store, id, range),
@@ -115,7 +119,7 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
     state = next
     for (const { seq, json } of stored) feed.publish({ kind: 'event', seq, json: shownText(json) })
     try {
-      announced(events, state, rules ?? [])
+      recorded(events, state, rules ?? [])
     } catch (error) {
       problem(error, 'act on what was recorded')
     }
@@ -166,6 +170,9 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
       const done = tail.then(() => record(plan)).finally(() => waiting--)
       tail = done.catch(() => undefined)
       return done
+    },
+    onRecorded(listener) {
+      recorded = listener
     },
     stream(delta) {
       if (storing) return tail as Promise<void>

@@ -1,10 +1,4 @@
-import {
-  type EventDraft,
-  ParleyError,
-  type SessionEvent,
-  type SessionPatch,
-  type SessionState,
-} from '@parley/protocol'
+import { type EventDraft, ParleyError, type SessionPatch, type SessionState } from '@parley/protocol'
 
 /** The events for a change of a session's title, archive or pin. Pure; empty if nothing changes. */
 export function patchDrafts(state: SessionState, patch: SessionPatch): EventDraft[] {
@@ -21,9 +15,4 @@ export function patchDrafts(state: SessionState, patch: SessionPatch): EventDraf
     drafts.push({ type: pinned ? 'session.pinned' : 'session.unpinned' })
   }
   return drafts
-}
-
-/** True for events that the session list shows. */
-export function changesList(event: SessionEvent): boolean {
-  return /^(session|turn|prompt\.submitted|permission|question)/.test(event.type)
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { andThen, called, running, stateAfter } from '../testing/state-after.ts'
 import { endTurn } from './end-turn.ts'
 import { recoveryPlan } from './recover.ts'
-import { goOnWithTask, loseTasks } from './task-plans.ts'
+import { loseTasks, restartTask } from './task-plans.ts'
 
 const spawned: EventDraft = { ...called, toolCallId: 'spawn', kind: 'subagent' }
 const task = {
@@ -147,12 +147,12 @@ describe('a parked task', () => {
   const ids = { turnId: 'trn_9', promptId: 'prm_9' }
 
   it('waits as long as its request is open', () => {
-    expect(goOnWithTask(parked, ids).drafts).toEqual([])
+    expect(restartTask(parked, ids).drafts).toEqual([])
   })
 
   it('is started again with the answer, in a turn that names it', () => {
     const answered = andThen(parked, answer('allowed'))
-    const state = andThen(answered, ...goOnWithTask(answered, ids).drafts)
+    const state = andThen(answered, ...restartTask(answered, ids).drafts)
     expect(state.turn).toMatchObject({
       cause: { by: 'task', taskId: 'task_1' },
       carried: [{ inputHash: 'hash', resolution: { outcome: 'allowed' } }],
@@ -163,7 +163,7 @@ describe('a parked task', () => {
   it('passes an answer that the turn did not use to the task that the turn started', () => {
     const answered = andThen(parked, answer('allowed'))
     const again = { ...task, taskId: 'task_2', toolCallId: 'spawn_2' }
-    const state = andThen(answered, ...goOnWithTask(answered, ids).drafts, again)
+    const state = andThen(answered, ...restartTask(answered, ids).drafts, again)
     const drafts = endTurn(state, completed, 20)
     expect(drafts.map(({ type }) => type)).toEqual(['turn.ended'])
     expect(andThen(state, ...drafts).tasks.at(-1)).toMatchObject({
@@ -174,7 +174,7 @@ describe('a parked task', () => {
 
   it('ends when all its requests were denied', () => {
     const answered = andThen(parked, answer('denied'))
-    const state = andThen(answered, ...goOnWithTask(answered, ids).drafts)
+    const state = andThen(answered, ...restartTask(answered, ids).drafts)
     expect(state).toMatchObject({ status: 'idle', tasks: [{ status: 'stopped', reason: 'denied' }] })
   })
 })

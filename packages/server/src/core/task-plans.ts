@@ -96,7 +96,7 @@ export function answeredTask(state: SessionState): KnownTask | undefined {
  * A parked task whose requests are answered: the agent is asked, in a turn of its own, to start the task again, and
  * gets the answers when it asks. If nothing was allowed or answered, the task ends.
  */
-export function goOnWithTask(state: SessionState, ids: { turnId: string; promptId: string }): Plan {
+export function restartTask(state: SessionState, ids: { turnId: string; promptId: string }): Plan {
   const task = answeredTask(state)
   if (!task || state.turn) return { drafts: [] }
   const { taskId, title } = task

@@ -23,6 +23,11 @@ export function nextPrompt({ queue }: SessionState): Prompt | undefined {
   return queue.find(({ paused }) => !paused)
 }
 
+/** A person who ends a turn also pauses the prompts that are queued behind it, until they resume the queue. */
+export function pauseQueued(state: SessionState): EventDraft[] {
+  return nextPrompt(state) ? [{ type: 'queue.paused', by: 'person' }] : []
+}
+
 /** Records the start of a turn with the next queued prompt. */
 export function startNext(state: SessionState, turnId: string): Plan {
   const next = nextPrompt(state)
@@ -37,7 +42,7 @@ export function startOwn({ turn }: SessionState, turnId: string, cause: TurnCaus
 }
 
 /** Records that the agent took up a steered prompt. */
-export function take({ turn, queue }: SessionState, promptId: string): Plan {
+export function takeUp({ turn, queue }: SessionState, promptId: string): Plan {
   const isKnown = [...(turn?.steers ?? []), ...queue].some((prompt) => prompt.promptId === promptId)
   return isKnown
     ? { drafts: [{ type: 'prompt.taken', promptId, ...(turn && { turnId: turn.turnId }) }] }

@@ -1,10 +1,4 @@
-import {
-  backgroundTaskOf,
-  hostToolName,
-  messageOf,
-  type SessionSettings,
-  type SessionState,
-} from '@parley/protocol'
+import { backgroundTaskOf, hostToolName, messageOf } from '@parley/protocol'
 import type {
   AgentOutput,
   HostToolAnswer,
@@ -13,17 +7,12 @@ import type {
   PermissionAsk,
   Person,
 } from './agent-adapter.ts'
-import type { Clock } from './clock.ts'
 import { hashOf } from './hash.ts'
-import type { HostTool, HostToolSet } from './host-tool.ts'
+import { type HostTool, toolsFor } from './host-tool.ts'
+import type { SessionContext } from './session-services.ts'
+import { interruptByHost } from './turn-plans.ts'
 
-/** The environment variables of a session's tools, as the host sets them. */
-export type HostToolEnv = (session: {
-  readonly sessionId: string
-  readonly cwd: string
-}) => Readonly<Record<string, string>>
-
-export type HostToolDesk = {
+export type HostToolCalls = {
   /**
    * Like the `person` of the broker, but remembers what was allowed, so that the call that follows need not ask
    * again.
@@ -40,29 +29,20 @@ export type HostToolDesk = {
   stop(what: 'turn' | 'all'): void
 }
 
-type Context = Parameters<HostTools['call']>[2]
+type Caller = Parameters<HostTools['call']>[2]
 
 /** An agent that dies withdraws its calls too; after this time its end is known. */
 const goneWaitMs = 200
 
 /** Runs host tools for the agent of one session: input, permission, execution, in this order. */
-export function createHostToolDesk(options: {
-  tools: HostToolSet
-  env: HostToolEnv
-  temporaryFolder: (sessionId: string) => Promise<string>
-  state: () => SessionState
-  person: Person
-  clock: Clock
-  /** The person wants the turn to stop. */
-  interrupt: () => Promise<unknown>
-}): HostToolDesk {
-  const { tools, env, temporaryFolder, state, person, clock, interrupt } = options
+export function createHostToolCalls(context: SessionContext, person: Person): HostToolCalls {
+  const { services, hostTools: tools, log, persist } = context
   let running = new AbortController()
   let inBackground = new AbortController()
   let allowed: { readonly hash: string; readonly ofTurn: boolean }[] = []
   const results = new Map<string, { readonly answer: HostToolAnswer; readonly ofTurn: boolean }>()
 
-  const isOfTurn = (call: { parentToolCallId?: string }) => backgroundTaskOf(state(), call) === undefined
+  const isOfTurn = (call: { parentToolCallId?: string }) => backgroundTaskOf(log.state, call) === undefined
 
   /** A call that cannot run needs no permission: `call` reports what is wrong with it. */
   async function permit(ask: PermissionAsk, signal?: AbortSignal): Promise<PermissionAnswer> {
@@ -86,38 +66,34 @@ export function createHostToolDesk(options: {
    * Withdraws the request when the agent withdraws the call. If the agent died, the request is stale by then and
    * stays open.
    */
-  function takenBack(signal: AbortSignal): AbortSignal {
-    const taken = new AbortController()
-    const later = () => clock.after(goneWaitMs, () => taken.abort(), { background: true })
+  function withdrawnWith(signal: AbortSignal): AbortSignal {
+    const withdrawn = new AbortController()
+    const later = () => services.clock.after(goneWaitMs, () => withdrawn.abort(), { background: true })
     if (signal.aborted) later()
     else signal.addEventListener('abort', later, { once: true })
-    return taken.signal
+    return withdrawn.signal
   }
 
-  async function call(tool: HostTool, input: unknown, context: Context): Promise<HostToolAnswer> {
-    const scope = isOfTurn(context) ? running : inBackground
-    const signal = AbortSignal.any([context.signal, scope.signal])
+  async function call(tool: HostTool, input: unknown, caller: Caller): Promise<HostToolAnswer> {
+    const scope = isOfTurn(caller) ? running : inBackground
+    const signal = AbortSignal.any([caller.signal, scope.signal])
     let prepared = await tool.prepare(input)
     if (prepared.problem !== undefined) return failed(prepared.problem)
     if (!wasAllowed(tool, input)) {
-      const { toolCallId, parentToolCallId } = context
-      const { kind, title } = tool.annotations
-      const ask = { tool: hostToolName(tool.name), kind, title, input }
-      const by = { ...(toolCallId && { toolCallId }), ...(parentToolCallId && { parentToolCallId }) }
-      const answer = await person.permit({ ...ask, ...by }, takenBack(context.signal))
+      const answer = await person.permit(askFor(tool, input, caller), withdrawnWith(caller.signal))
       if (answer.outcome !== 'allowed') return refused(answer)
       if (answer.input !== undefined) prepared = await tool.prepare(answer.input)
       if (prepared.problem !== undefined) return failed(prepared.problem)
     }
     if (signal.aborted) return cancelled
-    const { id: sessionId, cwd } = state()
-    const { toolCallId } = context
+    const { id: sessionId, cwd } = log.state
+    const { toolCallId } = caller
     const work = tool.run(prepared.input, {
       sessionId,
       cwd,
-      env: env({ sessionId, cwd }),
+      env: services.toolEnv({ sessionId, cwd }),
       signal,
-      temporaryFolder: () => temporaryFolder(sessionId),
+      temporaryFolder: () => services.temporaryFolders.of(sessionId),
       ...(toolCallId !== undefined && { toolCallId }),
     })
     return Promise.race([work, aborted(signal)])
@@ -125,23 +101,23 @@ export function createHostToolDesk(options: {
 
   async function refused(answer: PermissionAnswer): Promise<HostToolAnswer> {
     if (answer.outcome !== 'denied') return cancelled
-    if (answer.endTurn) await interrupt()
+    if (answer.endTurn) await persist(interruptByHost)
     return { ...failed(answer.message ?? 'The person said no.'), denied: true }
   }
 
   return {
     person: { ...person, permit },
     offered() {
-      const listed = toolsFor(tools, state().requested)
+      const listed = toolsFor(tools, log.state.requested)
       if (listed.length === 0) return undefined
       return {
         tools: listed,
-        async call(name, input, context) {
+        async call(name, input, caller) {
           const tool = listed.find((one) => one.name === name)
-          const work = tool ? call(tool, input, context) : failed(`There is no tool ${name}.`)
+          const work = tool ? call(tool, input, caller) : failed(`There is no tool ${name}.`)
           const answer = await Promise.resolve(work).catch((error: unknown) => broken(name, error))
-          if (context.toolCallId !== undefined)
-            results.set(context.toolCallId, { answer, ofTurn: isOfTurn(context) })
+          if (caller.toolCallId !== undefined)
+            results.set(caller.toolCallId, { answer, ofTurn: isOfTurn(caller) })
           return answer
         },
       }
@@ -165,6 +141,18 @@ export function createHostToolDesk(options: {
   }
 }
 
+function askFor(tool: HostTool, input: unknown, { toolCallId, parentToolCallId }: Caller): PermissionAsk {
+  const { kind, title } = tool.annotations
+  return {
+    tool: hostToolName(tool.name),
+    kind,
+    title,
+    input,
+    ...(toolCallId && { toolCallId }),
+    ...(parentToolCallId && { parentToolCallId }),
+  }
+}
+
 function failed(text: string): HostToolAnswer {
   return { content: [{ type: 'text', text }], isError: true }
 }
@@ -182,10 +170,4 @@ function aborted(signal: AbortSignal): Promise<HostToolAnswer> {
     if (signal.aborted) resolve(cancelled)
     else signal.addEventListener('abort', () => resolve(cancelled), { once: true })
   })
-}
-
-/** The host tools that a session with these settings is offered. */
-export function toolsFor(tools: HostToolSet, { options }: SessionSettings): HostTool[] {
-  const only = options?.tools
-  return [...tools].filter(([name]) => !only || only.includes(name)).map(([, tool]) => tool)
 }

@@ -1,0 +1,145 @@
+import type { DeltaDraft, TurnCause } from '@parley/protocol'
+import type { AcceptedSteers } from './accepted-steers.ts'
+import type { AgentOutput } from './agent-adapter.ts'
+import type { AgentEnd, AgentLink } from './agent-link.ts'
+import { badEnd, endTurn } from './end-turn.ts'
+import { otherTools } from './host-tool.ts'
+import type { HostToolCalls } from './host-tool-calls.ts'
+import {
+  beginsOwnTurn,
+  deltaOf,
+  draftsOf,
+  freshProgress,
+  isBeside,
+  isDelta,
+  type RecordedOutput,
+  type TurnProgress,
+} from './record-output.ts'
+import type { SessionContext } from './session-services.ts'
+import * as plans from './turn-plans.ts'
+
+export type OutputParts = {
+  readonly context: SessionContext
+  readonly toolCalls: HostToolCalls
+  readonly accepted: AcceptedSteers
+}
+
+const outputsBetweenPauses = 128
+
+/**
+ * Reads the outputs of a connection until they end, and records them in order: reading pauses until the last one is
+ * stored. Never rejects.
+ */
+export async function readOutputs(link: AgentLink, parts: OutputParts): Promise<AgentEnd> {
+  const { clock } = parts.context.services
+  const recorder = new OutputRecorder(link, parts)
+  let last: AgentEnd['last']
+  let count = 0
+  try {
+    for await (const output of link.connection.events) {
+      if (output.type === 'agent.disconnected') last = output
+      else if (!link.closing) {
+        const pending = recorder.record(output)
+        if (pending) await pending
+      }
+      if (++count % outputsBetweenPauses === 0) await clock.breathe()
+    }
+    return { last }
+  } catch (error) {
+    return { last, error }
+  }
+}
+
+class OutputRecorder {
+  readonly #link: AgentLink
+  readonly #parts: OutputParts
+  readonly #context: SessionContext
+  /** The progress of the turn that is open, or was open last. */
+  #progress = freshProgress()
+  #turnId: string | undefined
+  /** The progress of output that belongs to no turn. */
+  readonly #besideProgress = freshProgress()
+
+  constructor(link: AgentLink, parts: OutputParts) {
+    this.#link = link
+    this.#parts = parts
+    this.#context = parts.context
+  }
+
+  /** Returns undefined if it is done at once, so that a flood of deltas allocates no promises. */
+  record(output: AgentOutput): Promise<void> | undefined {
+    const { log } = this.#context
+    if (output.type === 'native') {
+      log.native(output.message)
+      return
+    }
+    const steersRecorded = this.#parts.accepted.before(output)
+    if (steersRecorded) return steersRecorded.then(() => this.record(output))
+    if (output.type === 'turn.started') return this.#startOwnTurn(output.cause)
+    if (output.type === 'prompt.taken') return this.#promptTaken(output.promptId)
+    if (beginsOwnTurn(output, log.state)) return this.#startOwnTurn().then(() => this.#place(output))
+    return this.#place(output)
+  }
+
+  /** Places a delta or a draft in its turn or task. */
+  #place(output: DeltaDraft | RecordedOutput): Promise<void> | undefined {
+    const { log } = this.#context
+    if (!isDelta(output)) return this.#store(this.#parts.toolCalls.withResult(output))
+    const delta = deltaOf(output, log.state, this.#progressFor(output))
+    const wait = delta && log.stream(delta)
+    return wait?.then(() => this.record(output))
+  }
+
+  #progressFor(output: AgentOutput): TurnProgress {
+    const { state } = this.#context.log
+    if (isBeside(output, state)) return this.#besideProgress
+    if (state.turn && state.turn.turnId !== this.#turnId) {
+      this.#turnId = state.turn.turnId
+      this.#progress = freshProgress()
+    }
+    return this.#progress
+  }
+
+  async #startOwnTurn(cause?: TurnCause): Promise<void> {
+    const { persist, services } = this.#context
+    await persist((state) => plans.startOwn(state, services.ids('trn'), cause))
+  }
+
+  async #promptTaken(promptId: string): Promise<void> {
+    await this.#context.persist((state) => plans.takeUp(state, promptId))
+  }
+
+  async #store(output: RecordedOutput): Promise<void> {
+    const { connectionId } = this.#link
+    const { persist, services } = this.#context
+    const { clock, ids } = services
+    const progress = this.#progressFor(output)
+    let commit: () => void = () => undefined
+    const recorded = await persist((state) => {
+      const step = draftsOf(output, state, progress, { now: clock.now(), connectionId, ids })
+      commit = step.commit
+      return { drafts: step.drafts }
+    })
+    if (recorded) {
+      commit()
+      return this.#checkTools(output)
+    }
+    const reason = 'could not be recorded as it was'
+    await persist((state) => ({
+      drafts: [
+        { type: 'agent.unrecognised', native: { type: output.type }, reason },
+        ...(output.type === 'turn.ended' ? endTurn(state, badEnd, clock.now()) : []),
+      ],
+    }))
+  }
+
+  /** In a session with hostToolsOnly: checks that the agent reports no tools but those of the host. */
+  async #checkTools(output: AgentOutput): Promise<void> {
+    if (output.type !== 'agent.connected' || !this.#link.settings.options?.hostToolsOnly) return
+    const { persist, services, hostTools } = this.#context
+    const others = otherTools(output.tools ?? [], hostTools)
+    if (others.length === 0) return
+    await persist((state) => plans.endForTools(state, others, services.clock.now()))
+    void this.#link.close('closed')
+  }
+}

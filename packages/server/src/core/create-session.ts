@@ -1,0 +1,185 @@
+import {
+  applyToState,
+  Command,
+  type EventDraft,
+  ExpectedSession,
+  emptyState,
+  NewSession,
+  type NewSessionInput,
+  ParleyError,
+  type SessionEvent,
+  type SessionState,
+} from '@parley/protocol'
+import type { AgentAdapter } from './agent-adapter.ts'
+import { checkSettings, need } from './agent-support.ts'
+import { checked } from './checked.ts'
+import { decide } from './decide.ts'
+import type { FolderTrust } from './folder-trust.ts'
+import { hashOf, sessionIdFrom } from './hash.ts'
+import type { HostOptions } from './host-options.ts'
+import { checkMcpServers, type HostTool, toolsFor } from './host-tool.ts'
+import { type OpenSessions, stopping } from './open-sessions.ts'
+import { numbered } from './session-log.ts'
+import { environmentFor, type SessionServices } from './session-services.ts'
+import type { StoredReceipt } from './session-store.ts'
+import { meantServers, shownState } from './shown-secrets.ts'
+
+export type SessionCreation = {
+  /** `own` are tools for this session's agent alone, beside the host's. They last as long as this host. */
+  create(input: NewSessionInput, own?: { readonly tools: readonly HostTool[] }): Promise<SessionState>
+  /**
+   * A session like this will be created soon: its agent is started in the folder, if it can be started without a
+   * session and `maxSpares` allows it. Resolves when the agent is ready, or at once if nothing is started.
+   */
+  prepareSession(input: ExpectedSession): Promise<void>
+}
+
+type CreationParts = {
+  readonly services: SessionServices
+  readonly sessions: OpenSessions
+  readonly adapterFor: (agent: string) => AgentAdapter
+  readonly trust: Pick<FolderTrust, 'trust'>
+  readonly folders: Pick<HostOptions, 'checkFolder' | 'commitOf'>
+}
+
+export function createSessionCreation(parts: CreationParts): SessionCreation {
+  const { services, sessions, adapterFor, folders } = parts
+  return {
+    async create(given, own) {
+      if (sessions.closing) throw stopping()
+      const input = checked(NewSession, given, 'The new session')
+      const adapter = adapterFor(input.agent)
+      const cwd = await folders.checkFolder(input.cwd)
+      checkCreation(services, input, adapter, own?.tools)
+      const id = input.commandId ? sessionIdFrom(input.commandId) : services.ids('ses')
+      await refuseMissing(services, id, input, adapter)
+      const startCommit = await folders.commitOf?.(cwd)
+      const place = { cwd, ...(startCommit !== undefined && { startCommit }) }
+      const first = firstEvents(services, { ...input, ...place }, id, adapter)
+      const isNew = await store(parts, { ...input, cwd }, first)
+      if (own) services.tools.offer(id, own.tools)
+      if (!isNew) return shownState((await sessions.open(id)).state)
+      services.observer.recorded(first.events, first.state)
+      if (sessions.closing) return shownState(first.state)
+      const session = sessions.add(first.state)
+      services.news.created(first.state)
+      await session.recover()
+      sessions.startAhead(id)
+      return shownState(session.state)
+    },
+    async prepareSession(given) {
+      if (sessions.closing) throw stopping()
+      const input = checked(ExpectedSession, given, 'The expected session')
+      const adapter = adapterFor(input.agent)
+      const cwd = await folders.checkFolder(input.cwd)
+      checkSettings(input, { agent: adapter })
+      const { requested: settings } = firstEvents(services, { ...input, cwd }, '', adapter).state
+      const tools = adapter.capabilities.hostTools ? toolsFor(services.tools.of(''), settings) : []
+      await services.spares.expectIn(adapter, {
+        cwd,
+        settings,
+        trusted: services.trusts(cwd),
+        ...environmentFor(services, adapter, { id: '', cwd }),
+        ...(tools.length > 0 && { hostTools: { tools } }),
+      })
+    },
+  }
+}
+
+/** Refuses what the agent or the host does not take, before anything is stored. */
+function checkCreation(
+  { environments, tools }: SessionServices,
+  input: NewSession,
+  agent: AgentAdapter,
+  own: readonly HostTool[] | undefined,
+): void {
+  checkSettings(input, { agent })
+  if (input.mcpServers) need({ agent }, 'mcp')
+  meantServers(input.mcpServers ?? {})
+  if (input.env) need({ agent }, 'environment')
+  environments.expectFree(input.env ?? {})
+  checkMcpServers(input.mcpServers, input.options)
+  if (own && own.length > 0) need({ agent }, 'hostTools')
+  if (own) tools.check(own)
+}
+
+/** A repeated command gets its session also if the agent's program is missing by now. */
+async function refuseMissing(
+  services: SessionServices,
+  id: string,
+  input: NewSession,
+  adapter: AgentAdapter,
+): Promise<void> {
+  const refusal = adapter.refusal?.()
+  if (refusal && !(await isRepeated(services, id, input))) throw refusal
+}
+
+async function isRepeated(
+  { store }: SessionServices,
+  id: string,
+  { commandId }: NewSession,
+): Promise<boolean> {
+  return commandId !== undefined && (await store.receipt(id, commandId)) !== undefined
+}
+
+/** Stores the session with the trust and the variables that its agent needs. False: the same command made it before. */
+async function store(
+  { services, trust }: CreationParts,
+  input: NewSession,
+  { state, events }: FirstEvents,
+): Promise<boolean> {
+  const { store, environments } = services
+  const { id: sessionId, epoch, seq } = state
+  const { commandId } = input
+  const receipt = commandId && { commandId, hash: hashOf(input), receipt: { commandId, seq } }
+  if (input.trust && !(await isRepeated(services, sessionId, input))) await trust.trust(input.cwd)
+  const hasEnv = input.env !== undefined && !(await store.load(sessionId))
+  if (hasEnv) await environments.prepare(sessionId, input.env ?? {})
+  const stored = events.map((event) => ({ seq: event.seq, json: JSON.stringify(event) }))
+  try {
+    await store.create({ sessionId, epoch, events: stored, state, ...(receipt && { receipt }) })
+    return true
+  } catch (error) {
+    if (hasEnv && !(await store.load(sessionId))) await environments.prepare(sessionId, {})
+    if (!receipt || !(error instanceof ParleyError) || error.code !== 'conflict') throw error
+    await expectSameCommand(services, sessionId, receipt)
+    return false
+  }
+}
+
+async function expectSameCommand(
+  { store }: SessionServices,
+  id: string,
+  { commandId, hash }: StoredReceipt,
+): Promise<void> {
+  if ((await store.receipt(id, commandId))?.hash === hash) return
+  const message = `The commandId ${commandId} was used for another session. Choose a new one.`
+  throw new ParleyError('conflict', message)
+}
+
+type FirstEvents = { readonly state: SessionState; readonly events: readonly SessionEvent[] }
+
+/** The first events, in one batch: a session and its first prompt are stored together or not at all. */
+function firstEvents(
+  { clock, ids, limits }: SessionServices,
+  input: NewSession & { startCommit?: string },
+  id: string,
+  agent: AgentAdapter,
+): FirstEvents {
+  const { prompt, commandId, trust, env, ...creation } = input
+  const now = clock.now()
+  let state = emptyState(id, ids('epo'))
+  const events: SessionEvent[] = []
+  const add = (draft: EventDraft) => {
+    const event = numbered(draft, id, state.seq + 1, now)
+    state = applyToState(state, event)
+    events.push(event)
+  }
+  add({ type: 'session.created', ...creation })
+  if (prompt !== undefined) {
+    const words = typeof prompt === 'string' ? { text: prompt } : { parts: prompt }
+    const command = Command.parse({ type: 'prompt.submit', commandId: 'first', ...words })
+    decide(state, command, { now, ids, agent, maxQueue: limits.maxQueue, rules: [] }).drafts.forEach(add)
+  }
+  return { state, events }
+}

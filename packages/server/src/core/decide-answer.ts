@@ -1,0 +1,150 @@
+import {
+  answersProblem,
+  type CommandOf,
+  hostToolPrefix,
+  type OpenRequest,
+  ParleyError,
+  type PermissionRule,
+  type SessionState,
+} from '@parley/protocol'
+import { need } from './agent-support.ts'
+import { type DecideContext, type Decision, refuseIf } from './decision.ts'
+import { evaluate } from './permission-rules.ts'
+import { pauseQueued } from './turn-plans.ts'
+
+/**
+ * No answer allows what a rule or the mode refuses by now: the call stays refused until the rule or the mode changes.
+ */
+function expectNotRefused(
+  state: SessionState,
+  request: Extract<OpenRequest, { type: 'permission' }>,
+  { rules }: DecideContext,
+): void {
+  const isHost = request.tool.startsWith(hostToolPrefix)
+  const subject = { ...request, ...(isHost && { host: { safe: false } }) }
+  const verdict = evaluate(subject, state, rules)
+  if (verdict.decision !== 'deny') return
+  const { ruleId, by, message } = verdict
+  const instead =
+    ruleId !== undefined
+      ? `Deny this, or revoke the rule first: in the settings, or with DELETE /api/rules/${ruleId}.`
+      : by === 'mode'
+        ? 'Deny this, or change the mode first.'
+        : 'Deny this.'
+  throw new ParleyError('forbidden', `${message} ${instead}`, { details: { ...(ruleId && { ruleId }) } })
+}
+
+export function decidePermission(
+  state: SessionState,
+  command: CommandOf<'permission.decide'>,
+  context: DecideContext,
+): Decision {
+  const request = openRequest(state, command.requestId, 'permission')
+  const { decision, scope, message, input, endTurn: end } = command
+  if (input !== undefined) {
+    need(context, 'editInput')
+    refuseIf(decision === 'deny', 'validation_error', 'An edited input goes with allow, not with deny.')
+    refuseIf(scope !== 'once', 'validation_error', 'An edited input can only be allowed once.')
+  }
+  refuseIf(
+    end === true && decision === 'allow',
+    'validation_error',
+    'Only a denial can end the turn: endTurn goes with deny, not with allow.',
+  )
+  if (decision === 'allow') {
+    const asked = input === undefined ? request : { ...request, input }
+    expectNotRefused(state, asked, context)
+  }
+  const rule = scope === 'once' ? undefined : grant(state, request, command, context)
+  return {
+    drafts: [
+      {
+        type: 'permission.resolved',
+        ...(request.turnId && { turnId: request.turnId }),
+        requestId: request.requestId,
+        outcome: decision === 'allow' ? 'allowed' : 'denied',
+        scope,
+        by: 'person',
+        ...(message !== undefined && { message }),
+        ...(input !== undefined && { input }),
+        ...(end !== undefined && { endTurn: end }),
+        ...(rule && { ruleId: rule.ruleId }),
+      },
+      ...(end === true ? pauseQueued(state) : []),
+    ],
+    ...(rule && { rules: [rule] }),
+  }
+}
+
+function grant(
+  state: SessionState,
+  request: Extract<OpenRequest, { type: 'permission' }>,
+  { decision, scope }: CommandOf<'permission.decide'>,
+  context: DecideContext,
+): PermissionRule {
+  const pattern = request.options.find((option) => option.scope === scope && option.rule)?.rule
+  if (!pattern || scope === 'once') {
+    throw new ParleyError('validation_error', `This request cannot be decided for the scope "${scope}".`, {
+      details: { scopes: [...new Set(request.options.map((option) => option.scope))] },
+    })
+  }
+  const { any: _, outside: __, protected: ___, ...refused } = pattern
+  return {
+    ...(decision === 'allow' ? pattern : refused),
+    ruleId: context.ids('rule'),
+    decision,
+    scope,
+    ...(scope === 'session' && { sessionId: state.id }),
+    ...(scope === 'project' && { project: state.cwd }),
+    agent: state.agent,
+    createdAt: context.now,
+  }
+}
+
+export function answerQuestion(
+  state: SessionState,
+  { requestId, answers }: CommandOf<'question.answer'>,
+): Decision {
+  const request = openRequest(state, requestId, 'question')
+  const problem = answersProblem(request.questions, answers)
+  refuseIf(problem !== undefined, 'validation_error', `The answers do not fit: ${problem}.`)
+  return {
+    drafts: [
+      {
+        type: 'question.resolved',
+        ...(request.turnId && { turnId: request.turnId }),
+        requestId,
+        outcome: 'answered',
+        answers,
+        by: 'person',
+      },
+    ],
+  }
+}
+
+function openRequest<Type extends OpenRequest['type']>(
+  state: SessionState,
+  requestId: string,
+  type: Type,
+): Extract<OpenRequest, { type: Type }> {
+  const request = state.requests.find((open) => open.requestId === requestId)
+  if (request?.type === type) return request as Extract<OpenRequest, { type: Type }>
+  if (request) {
+    const answer = request.type === 'permission' ? 'permission.decide' : 'question.answer'
+    const message = `That request is a ${request.type}, and is answered as one (${answer}).`
+    throw new ParleyError('validation_error', message)
+  }
+  const settled = state.settled.find((one) => one.requestId === requestId)
+  if (settled) {
+    throw new ParleyError('conflict', `That request is settled already: ${settled.outcome}.`, {
+      details: { requestId, outcome: settled.outcome },
+    })
+  }
+  throw new ParleyError(
+    'not_found',
+    'There is no such request in this session. List what waits to see which there are.',
+    {
+      details: { requestId },
+    },
+  )
+}

@@ -1,0 +1,143 @@
+import {
+  Command,
+  type CommandInput,
+  ParleyError,
+  type Receipt,
+  type RewindPreview,
+  type SessionDetail,
+  SessionPatch,
+  type SessionState,
+  type SessionSummary,
+  summarise,
+  type WaitingRequest,
+} from '@parley/protocol'
+import type { AgentAdapter } from './agent-adapter.ts'
+import { need } from './agent-support.ts'
+import { checked } from './checked.ts'
+import { earlierPrompts } from './earlier-prompts.ts'
+import type { HostTool } from './host-tool.ts'
+import type { OpenSessions } from './open-sessions.ts'
+import { readEvents } from './read-events.ts'
+import type { FeedReader, FollowFrom } from './session-feed.ts'
+import { patchDrafts } from './session-patch.ts'
+import type { SessionServices } from './session-services.ts'
+import type { ReadRange, SessionPage, SessionQuery, StoredEvent } from './session-store.ts'
+import { tailOf } from './session-tail.ts'
+import { shownEvent, shownState } from './shown-secrets.ts'
+
+/** What a host does with sessions that exist. */
+export type HostSessions = {
+  list(query: SessionQuery): Promise<SessionPage>
+  state(sessionId: string): Promise<SessionState>
+  /** The state, the last `tail` blocks, and whether the folder is trusted. */
+  detail(sessionId: string, tail: number): Promise<SessionDetail>
+  patch(sessionId: string, patch: SessionPatch): Promise<SessionSummary>
+  delete(sessionId: string): Promise<void>
+
+  /**
+   * Resolves when the command is in the log. Checks the shape of the command, so that a face may pass on what it
+   * received.
+   */
+  command(sessionId: string, command: CommandInput): Promise<Receipt>
+  /** What the command `session.rewind` would change. ParleyError `conflict` if it is not possible, or not now. */
+  previewRewind(sessionId: string, promptId: string): Promise<RewindPreview>
+  /**
+   * A page of the log. ParleyError `conflict` for a cursor beyond the head or of another epoch. With `prompts`, also
+   * the events before the page that hold the prompts of its turns and, at the head, of the queue.
+   */
+  read(
+    sessionId: string,
+    range: ReadRange & { epoch?: string; prompts?: boolean },
+  ): Promise<{ events: StoredEvent[]; head: number; epoch: string; prompts?: StoredEvent[] }>
+  /** Replays what follows `after`, then continues live, without gap or repeat. The returned function ends it. */
+  follow(sessionId: string, from: FollowFrom, reader: FeedReader): Promise<() => void>
+  /** The open requests of all sessions. */
+  waiting(): Promise<WaitingRequest[]>
+
+  /** Replaces the tools that `own` gave to this session. Takes effect with its next turn. */
+  offerTools(sessionId: string, tools: readonly HostTool[]): Promise<void>
+  /** Nobody will replace the session's tools again: they are dropped with its agent. */
+  releaseTools(sessionId: string): void
+}
+
+export function createHostSessions(
+  services: SessionServices,
+  sessions: OpenSessions,
+  adapterFor: (agent: string) => AgentAdapter,
+): HostSessions {
+  const { store, tools } = services
+  return {
+    list: (query) => store.list(query),
+    state: async (sessionId) => shownState((await sessions.open(sessionId)).state),
+    detail: async (sessionId, tail) => detailOf(services, (await sessions.open(sessionId)).state, tail),
+    async patch(sessionId, given) {
+      const patch = checked(SessionPatch, given, 'The change')
+      const session = await sessions.open(sessionId)
+      await session.recover()
+      await session.log.transact((state) => ({ drafts: patchDrafts(state, patch) }))
+      return summarise(session.state)
+    },
+    async delete(sessionId) {
+      await sessions.delete(sessionId, (session) => session.destroy(() => store.delete(sessionId)))
+      services.rules.forgetSession(sessionId)
+      tools.forget(sessionId)
+      services.environments.forget(sessionId)
+      services.news.deleted(sessionId)
+    },
+    async command(sessionId, given) {
+      const command = checked(Command, given, 'The command')
+      const session = await sessions.open(sessionId)
+      const receipt = await session.command(command)
+      if (command.type === 'session.close') await sessions.removeTemporaryFolder(sessionId)
+      return receipt
+    },
+    async previewRewind(sessionId, promptId) {
+      const session = await sessions.open(sessionId)
+      need({ agent: adapterFor(session.state.agent) }, 'rewind')
+      return session.previewRewind(promptId)
+    },
+    async read(sessionId, { epoch, prompts, ...range }) {
+      const { state } = await sessions.open(sessionId)
+      const head = state.seq
+      if ((range.after ?? 0) > head || (epoch !== undefined && epoch !== state.epoch)) throw badCursor(state)
+      const stored = (await readEvents(store, sessionId, range)).filter((event) => event.seq <= head)
+      const events = stored.map(shownEvent)
+      const page = { events, head, epoch: state.epoch }
+      return prompts ? { ...page, prompts: await earlierPrompts(store, state, events) } : page
+    },
+    follow: async (sessionId, from, reader) => (await sessions.open(sessionId)).log.feed.follow(from, reader),
+    async waiting() {
+      const states = await store.waiting()
+      return states.flatMap((state) => {
+        const session = summarise(state)
+        return state.requests.map((request) => ({ session, request }))
+      })
+    },
+    async offerTools(sessionId, given) {
+      const { agent } = (await sessions.open(sessionId)).state
+      if (given.length > 0) need({ agent: adapterFor(agent) }, 'hostTools')
+      tools.replace(sessionId, given)
+    },
+    releaseTools: (sessionId) => tools.forget(sessionId),
+  }
+}
+
+async function detailOf(
+  { store, adapters, trusts }: SessionServices,
+  state: SessionState,
+  tail: number,
+): Promise<SessionDetail> {
+  const id = state.connection?.agentSessionId
+  const terminal = id === undefined ? undefined : adapters.get(state.agent)?.terminalCommand?.(id)
+  return {
+    ...shownState(state),
+    trusted: trusts(state.cwd),
+    ...(terminal && { terminal: [...terminal] }),
+    ...(await tailOf(store, state, tail)),
+  }
+}
+
+function badCursor({ seq: head, epoch }: SessionState): ParleyError {
+  const message = 'This cursor is not of this log. Read again from the start (after=0).'
+  return new ParleyError('conflict', message, { details: { head, epoch } })
+}

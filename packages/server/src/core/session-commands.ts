@@ -1,0 +1,118 @@
+import {
+  type Command,
+  capabilities,
+  type DraftOf,
+  type EventDraft,
+  ParleyError,
+  type Receipt,
+} from '@parley/protocol'
+import { decide } from './decide.ts'
+import type { DecideContext } from './decision.ts'
+import { type ForkCopy, forkSession } from './fork-session.ts'
+import { hashOf } from './hash.ts'
+import type { Rejoin } from './rejoin.ts'
+import { type SessionContext, unknownAgentOf } from './session-services.ts'
+
+export type SessionCommands = {
+  /** Resolves when the command is in the log. The same id twice is one effect and the same receipt, restarts included. */
+  record(command: Command): Promise<RecordedCommand>
+  readonly busy: boolean
+}
+
+/** `fresh` is true the first time only. */
+export type RecordedCommand = { readonly receipt: Receipt; readonly fresh: boolean }
+
+/** Turns commands into drafts and receipts. It acts on nothing: the effects of a command follow from the log. */
+export function createSessionCommands(
+  context: SessionContext,
+  rejoin: Rejoin,
+  startAhead: (sessionId: string) => void,
+): SessionCommands {
+  const { services, log } = context
+  const underWay = new Map<string, { hash: string; receipt: Promise<RecordedCommand> }>()
+
+  async function execute(command: Command, hash: string): Promise<RecordedCommand> {
+    const { commandId } = command
+    const earlier = await services.store.receipt(log.sessionId, commandId)
+    if (earlier) return { receipt: repeated(command, hash, earlier), fresh: false }
+    const agent = agentFor(context, command)
+    const decideContext = (): DecideContext => ({
+      now: services.clock.now(),
+      ids: services.ids,
+      agent,
+      maxQueue: services.limits.maxQueue,
+      rules: services.rules.current,
+      mustWait: rejoin.isRequired,
+    })
+    const copy = await copyFor(command, decideContext)
+    let receipt: Receipt = { commandId, seq: 0 }
+    const recorded = log.transact((state) => {
+      const { reply, ...decision } = decide(state, command, decideContext())
+      return {
+        ...decision,
+        receipt: (seq) => {
+          receipt = { commandId, seq, ...reply }
+          return { commandId, hash, receipt }
+        },
+      }
+    })
+    try {
+      await recorded
+    } catch (error) {
+      await copy?.discard()
+      throw error
+    }
+    if (copy?.announce()) startAhead(copy.sessionId)
+    return { receipt, fresh: true }
+  }
+
+  /** The copy is made first, so that a fork in the log always has its session; a refusal removes the copy. */
+  async function copyFor(
+    command: Command,
+    decideContext: () => DecideContext,
+  ): Promise<ForkCopy | undefined> {
+    if (command.type !== 'session.fork') return undefined
+    const { into } = forked(decide(log.state, command, decideContext()).drafts)
+    return forkSession(services, log.state, into, command.title)
+  }
+
+  return {
+    get busy() {
+      return underWay.size > 0
+    },
+    async record(command) {
+      const hash = hashOf(command)
+      const same = underWay.get(command.commandId)
+      if (same) return { receipt: (await repeated(command, hash, same)).receipt, fresh: false }
+      const recorded = execute(command, hash)
+      underWay.set(command.commandId, { hash, receipt: recorded })
+      try {
+        return await recorded
+      } finally {
+        underWay.delete(command.commandId)
+      }
+    },
+  }
+}
+
+function repeated<R>(command: Command, hash: string, before: { hash: string; receipt: R }): R {
+  if (before.hash === hash) return before.receipt
+  throw new ParleyError(
+    'conflict',
+    `The commandId ${command.commandId} was used for another command. Choose a new one.`,
+  )
+}
+
+function forked(drafts: readonly EventDraft[]): DraftOf<'session.forked'> {
+  const draft = drafts.find((one) => one.type === 'session.forked')
+  if (!draft) throw new ParleyError('internal_error', 'A fork without a new session.')
+  return draft
+}
+
+/** Commands that only end something need no known agent, so that nothing hangs when the agent was removed. */
+function agentFor({ adapter, log }: SessionContext, { type }: Command): DecideContext['agent'] {
+  if (adapter) return adapter
+  const ends = type === 'turn.cancel' || type === 'prompt.withdraw' || type === 'session.close'
+  if (ends) return { name: log.state.agent, capabilities: capabilities(), modes: [] }
+  throw unknownAgentOf(log.state)
+}

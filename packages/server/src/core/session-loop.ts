@@ -1,0 +1,321 @@
+import {
+  activityOf,
+  type Delta,
+  type KnownTask,
+  type OpenTurn,
+  type ParkReason,
+  type PermissionRule,
+  runningInBackground,
+  type SessionEvent,
+  type SessionState,
+  type TurnEnd,
+} from '@parley/protocol'
+import type { CloseReason } from './agent-link.ts'
+import { type BackgroundWatch, createBackgroundWatch } from './background-watch.ts'
+import { requestsOfTurn } from './end-turn.ts'
+import { createFactWaiters } from './fact-waiters.ts'
+import type { HostToolCalls } from './host-tool-calls.ts'
+import type { PermissionBroker } from './permission-broker.ts'
+import type { SessionAgent } from './session-agent.ts'
+import { canResume, type SessionContext } from './session-services.ts'
+import { answeredTask, isWanted, onlyWait, restartTask } from './task-plans.ts'
+import { createTimers } from './timers.ts'
+import * as plans from './turn-plans.ts'
+
+export type LoopParts = {
+  readonly agent: SessionAgent
+  readonly broker: PermissionBroker
+  readonly toolCalls: HostToolCalls
+}
+
+/**
+ * The loop of a live session. Every recorded batch of events passes through it, whoever recorded it:
+ *
+ * 1. `#recorded`: the effects of the events, such as an interrupt, and who is told of them.
+ * 2. `nextAction`: what the state asks for now. A pure function, so that a restart continues in the same way.
+ * 3. `#act`: one action at a time. It records what it does, which starts the loop again.
+ */
+export class SessionLoop {
+  readonly #context: SessionContext
+  readonly #parts: LoopParts
+  readonly #timers: ReturnType<typeof createTimers<'idle' | 'force' | 'park' | 'expire' | 'quiet'>>
+  readonly #background: BackgroundWatch
+  readonly #facts: ReturnType<typeof createFactWaiters>
+  /** The turn that was started, so that it is started once. */
+  #begun: string | undefined
+  #acting: Promise<void> | undefined
+  #actAgain = false
+  /** Nothing is done before the recovery: the state may be what a dead server left behind. */
+  #isRecovered = false
+  #isIdle = false
+  #activity = 'idle'
+
+  constructor(context: SessionContext, parts: LoopParts) {
+    const { clock, limits } = context.services
+    this.#context = context
+    this.#parts = parts
+    this.#timers = createTimers(clock)
+    this.#background = createBackgroundWatch({ clock, limits, over: () => void this.#endBackground() })
+    this.#facts = createFactWaiters(clock)
+    context.log.onRecorded((...batch) => this.#recorded(...batch))
+  }
+
+  get #state(): SessionState {
+    return this.#context.log.state
+  }
+
+  get #isStopping(): boolean {
+    return this.#context.stopping.aborted
+  }
+
+  /** The action that runs, if any. */
+  get acting(): Promise<void> | undefined {
+    return this.#acting
+  }
+
+  /** The recovery is recorded: from now on the loop acts. */
+  start(): void {
+    this.#isRecovered = true
+    this.wake()
+    this.#watchRequests()
+  }
+
+  /** Takes the next action, after the current one. Call it if something other than the log has changed. */
+  wake(): void {
+    if (this.#acting) {
+      this.#actAgain = true
+      return
+    }
+    this.#acting = this.#act()
+      .catch((error) => this.#context.problem(error, 'drive the session'))
+      .finally(() => {
+        this.#acting = undefined
+        if (!this.#actAgain) return
+        this.#actAgain = false
+        this.wake()
+      })
+  }
+
+  async #act(): Promise<void> {
+    await Promise.resolve()
+    if (this.#isStopping || !this.#isRecovered) return
+    const { agent } = this.#parts
+    const { persist, services } = this.#context
+    const { ids } = services
+    const next = nextAction(this.#state, this.#begun)
+    switch (next.type) {
+      case 'wait':
+        return
+      case 'rest':
+        return this.#rest()
+      case 'start-prompt':
+        await agent.rejoin()
+        await persist((state) => plans.startNext(state, ids('trn')))
+        return
+      case 'restart-task': {
+        if (isWanted(next.task)) await agent.rejoin()
+        const fresh = { turnId: ids('trn'), promptId: ids('prm') }
+        await persist((state) => restartTask(state, fresh))
+        return
+      }
+      case 'watch-own-turn':
+        this.#begun = next.turnId
+        return this.#watchOwnTurn()
+      case 'begin-turn':
+        this.#begun = next.turn.turnId
+        return agent.begin(next.turn)
+    }
+  }
+
+  // Effects of recorded events
+
+  #recorded(events: readonly SessionEvent[], state: SessionState, granted: readonly PermissionRule[]): void {
+    const { rules, news, observer } = this.#context.services
+    for (const event of events) this.#react(event)
+    rules.granted(granted)
+    news.recorded(events, state)
+    if (events.length > 0) observer.recorded(events, state)
+    this.#tellActivity()
+    this.#watchRequests()
+    this.#watchOwnTurn()
+    this.#background.look(state, state.connected && !this.#isStopping)
+    this.#facts.changed()
+    this.wake()
+  }
+
+  #react(event: SessionEvent): void {
+    const { agent, broker, toolCalls } = this.#parts
+    switch (event.type) {
+      case 'prompt.submitted':
+        this.#background.startAnew()
+        if (event.turnId) agent.steer(event)
+        return
+      case 'session.configured':
+        if (event.requested) agent.configure()
+        return
+      case 'turn.started':
+        return this.#busy()
+      case 'turn.interrupted':
+        toolCalls.stop('turn')
+        return this.#interrupt()
+      case 'turn.parked':
+        this.#begun = undefined
+        broker.detach()
+        return toolCalls.stop('all')
+      case 'turn.ended':
+        this.#begun = undefined
+        this.#timers.stop('force')
+        toolCalls.stop('turn')
+        return agent.turnEnded()
+      case 'permission.resolved':
+      case 'question.resolved':
+        return broker.settle(event)
+    }
+  }
+
+  #interrupt(): void {
+    if (!this.#parts.agent.interrupt()) {
+      void this.#endTurn({ outcome: 'cancelled', stopReason: 'cancelled' })
+      return
+    }
+    if (this.#isStopping) return
+    const { cancelGraceMs } = this.#context.services.limits
+    this.#timers.set('force', cancelGraceMs, () => void this.disconnect('closed'))
+  }
+
+  #tellActivity(): void {
+    const delta = activityDelta(this.#state)
+    if (delta.activity === this.#activity) return
+    this.#activity = delta.activity
+    void this.#context.log.stream(delta)
+  }
+
+  // What is done after a while
+
+  /**
+   * A turn whose request waits long is parked; a request with a deadline expires. Both times count from the request. A
+   * stale request has lost its process already: the process that runs now serves something else.
+   */
+  #watchRequests(): void {
+    const { clock, limits } = this.#context.services
+    const { requests } = this.#state
+    const [first] = requests
+    const asked = requests.find(({ stale }) => !stale)
+    this.#timers.stop('park')
+    this.#timers.stop('expire')
+    if (!first || this.#isStopping) return
+    const left = (limit: number, { at } = first) => limit - (clock.now() - at)
+    const mayPark = onlyWaits(this.#state) && this.#parts.agent.connected && canResume(this.#context)
+    if (asked && mayPark) {
+      this.#timers.set('park', left(limits.parkAfterMs, asked), () => void this.park('waited-long'))
+    }
+    if (limits.expireAfterMs > 0) {
+      const expire = () => void this.#context.persist(plans.expireFirst)
+      this.#timers.set('expire', left(limits.expireAfterMs), expire)
+    }
+  }
+
+  /**
+   * For an agent that does not report the end of its own turn: the turn ends when nothing is open and nothing was
+   * said for a while.
+   */
+  #watchOwnTurn(): void {
+    const { turn, openBlocks, requests } = this.#state
+    this.#timers.stop('quiet')
+    if (turn?.cause?.by !== 'agent' || turn.parked || this.#isStopping) return
+    if (this.#context.adapter?.endsOwnTurns || openBlocks.length > 0 || requests.length > 0) return
+    this.#timers.set('quiet', this.#context.services.limits.ownTurnQuietMs, () => {
+      void this.#endTurn({ outcome: 'completed', stopReason: 'quiet' }, turn.turnId)
+    })
+  }
+
+  /** The agent's background work reached a limit. Its own turn is parked if it waits for a person. */
+  async #endBackground(): Promise<void> {
+    const { persist } = this.#context
+    const waits = this.#state.turn && canResume(this.#context) && requestsOfTurn(this.#state).length > 0
+    if (waits) await persist((state) => plans.park(state, 'waited-long'))
+    await this.disconnect(waits ? 'parked' : 'idle')
+  }
+
+  /** Nothing is to be done: an idle agent is closed after a while, or at once if it is outdated. */
+  #rest(): void {
+    const { agent } = this.#parts
+    const { clock, limits, slots } = this.#context.services
+    if (!agent.connected || runningInBackground(this.#state).length > 0) return this.#busy()
+    if (agent.isOutdated) return void this.disconnect('idle')
+    if (this.#isIdle) return
+    this.#isIdle = true
+    agent.idle = clock.now()
+    this.#timers.set('idle', limits.idleCloseMs, () => void this.disconnect('idle'))
+    slots.becameIdle()
+  }
+
+  #busy(): void {
+    if (!this.#isIdle) return
+    this.#isIdle = false
+    this.#parts.agent.idle = undefined
+    this.#timers.stop('idle')
+  }
+
+  // Ends
+
+  async park(reason: ParkReason): Promise<void> {
+    if (!this.#state.turn) return this.disconnect('parked')
+    const events = await this.#context.persist((state) => plans.park(state, reason))
+    if (events && events.length > 0) await this.disconnect('parked')
+  }
+
+  /** Asks the agent to stop its turn, and ends the turn after `stopGraceMs` at the latest. */
+  async endBeforeStop(): Promise<void> {
+    await this.#context.persist(plans.interruptByHost)
+    const over = () => this.#state.turn === undefined || !this.#parts.agent.connected
+    await this.#facts.until(over, this.#context.services.limits.stopGraceMs)
+    await this.#endTurn({ outcome: 'cancelled', stopReason: 'server_stopped' })
+  }
+
+  async #endTurn(end: Omit<TurnEnd, 'durationMs'>, turnId = this.#state.turn?.turnId): Promise<void> {
+    const { persist, services } = this.#context
+    await persist((state) => plans.endThisTurn(state, turnId, end, services.clock.now()))
+  }
+
+  async disconnect(reason: CloseReason): Promise<void> {
+    this.#timers.stop('idle')
+    await this.#parts.agent.disconnect(reason)
+  }
+
+  stopTimers(): void {
+    this.#timers.stopAll()
+    this.#background.stop()
+  }
+}
+
+type Action =
+  | { readonly type: 'wait' | 'rest' | 'start-prompt' }
+  | { readonly type: 'restart-task'; readonly task: KnownTask }
+  | { readonly type: 'watch-own-turn'; readonly turnId: string }
+  | { readonly type: 'begin-turn'; readonly turn: OpenTurn }
+
+/** What the state asks for. `begun` is the turn that was started already. */
+function nextAction(state: SessionState, begun: string | undefined): Action {
+  const { turn, archived } = state
+  if (!turn) {
+    const task = answeredTask(state)
+    if (task) return { type: 'restart-task', task }
+    return { type: plans.nextPrompt(state) && !archived ? 'start-prompt' : 'rest' }
+  }
+  const isAsked = turn.parked && requestsOfTurn(state).length > 0
+  if (turn.turnId === begun || isAsked) return { type: 'wait' }
+  if (turn.cause?.by === 'agent' && !turn.parked) return { type: 'watch-own-turn', turnId: turn.turnId }
+  return { type: 'begin-turn', turn }
+}
+
+/** True if the turn and all background tasks wait for a person: no process is needed until there is an answer. */
+function onlyWaits(state: SessionState): boolean {
+  const { turn } = state
+  const turnWaits = !turn || (!turn.parked && requestsOfTurn(state).length > 0)
+  return turnWaits && onlyWait(state)
+}
+
+export function activityDelta({ status, turn }: SessionState): Delta & { type: 'activity.changed' } {
+  return { type: 'activity.changed', activity: activityOf(status), ...(turn && { turnId: turn.turnId }) }
+}

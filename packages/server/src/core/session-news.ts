@@ -1,0 +1,51 @@
+import { type SessionEvent, type SessionState, type SessionSummary, summarise } from '@parley/protocol'
+
+export type SessionChange = {
+  readonly session: string
+  readonly change: 'created' | 'changed' | 'deleted'
+  readonly summary?: SessionSummary
+}
+
+/** Tells listeners what the session list should show. */
+export type SessionNews = {
+  /** Reports every change that the session list should show. The returned function ends it. */
+  onSessionChanged(listener: (change: SessionChange) => void): () => void
+  created(state: SessionState): void
+  /** Events were recorded; `state` is the state after them. */
+  recorded(events: readonly SessionEvent[], state: SessionState): void
+  deleted(sessionId: string): void
+}
+
+export function createSessionNews(
+  problem: (problem: { error: unknown; doing: string; sessionId: string }) => void,
+): SessionNews {
+  const listeners = new Set<(change: SessionChange) => void>()
+
+  function tell(change: SessionChange): void {
+    for (const listener of listeners) {
+      try {
+        listener(change)
+      } catch (error) {
+        problem({ error, doing: 'tell of a change', sessionId: change.session })
+      }
+    }
+  }
+
+  return {
+    onSessionChanged(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    created: (state) => tell({ session: state.id, change: 'created', summary: summarise(state) }),
+    recorded(events, state) {
+      if (listeners.size === 0 || !events.some(isShown)) return
+      tell({ session: state.id, change: 'changed', summary: summarise(state) })
+    },
+    deleted: (session) => tell({ session, change: 'deleted' }),
+  }
+}
+
+/** True for events that the session list shows. */
+function isShown({ type }: SessionEvent): boolean {
+  return /^(session|turn|prompt\.submitted|permission|question)/.test(type)
+}

@@ -1,0 +1,69 @@
+import { ParleyError, type SessionState } from '@parley/protocol'
+import type { AgentAdapter } from './agent-adapter.ts'
+import type { Clock, Ids } from './clock.ts'
+import type { ConnectionSlots } from './connection-slots.ts'
+import type { SessionEnvironments } from './environment.ts'
+import type { Trusts } from './folder-trust.ts'
+import type { HostObserver } from './host-observer.ts'
+import type { HostToolEnv, HostToolSet, TemporaryFolders } from './host-tool.ts'
+import type { Limits } from './limits.ts'
+import type { Persist } from './persist.ts'
+import type { RuleBook } from './rule-book.ts'
+import type { SessionLog } from './session-log.ts'
+import type { SessionNews } from './session-news.ts'
+import type { SessionStore } from './session-store.ts'
+import type { SessionTools } from './session-tools.ts'
+import type { SpareAgents } from './spare-agents.ts'
+
+/** What all sessions of a host share. Created once. */
+export type SessionServices = {
+  readonly store: SessionStore
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly limits: Limits
+  readonly adapters: ReadonlyMap<string, AgentAdapter>
+  readonly slots: ConnectionSlots
+  readonly spares: SpareAgents
+  readonly rules: RuleBook
+  readonly trusts: Trusts
+  readonly environments: SessionEnvironments
+  readonly tools: SessionTools
+  readonly toolEnv: HostToolEnv
+  readonly temporaryFolders: TemporaryFolders
+  readonly observer: HostObserver
+  readonly news: SessionNews
+  readonly problem: (problem: { error: unknown; doing: string; sessionId?: string }) => void
+}
+
+/** What the parts of one live session share. */
+export type SessionContext = {
+  readonly services: SessionServices
+  /** Absent if the agent of a stored session is no longer known here: the session can be read, but not driven. */
+  readonly adapter: AgentAdapter | undefined
+  readonly hostTools: HostToolSet
+  readonly log: SessionLog
+  readonly persist: Persist
+  /** Aborts when the session stops: nothing new is started then. */
+  readonly stopping: AbortSignal
+  readonly problem: (error: unknown, doing: string) => void
+}
+
+export function unknownAgentOf({ agent }: SessionState): ParleyError {
+  const message = `The agent "${agent}" of this session is not known here.`
+  return new ParleyError('agent_not_found', message)
+}
+
+/** Another process of the agent can continue the conversation. */
+export function canResume({ adapter, log }: SessionContext): boolean {
+  return adapter?.capabilities.resume === true && log.state.connection?.agentSessionId !== undefined
+}
+
+/** The variables that the agent is started with. Only agents with the capability `environment` get any. */
+export function environmentFor(
+  { environments }: SessionServices,
+  adapter: AgentAdapter,
+  session: Pick<SessionState, 'id' | 'cwd'>,
+) {
+  const env = adapter.capabilities.environment ? environments.of(session) : undefined
+  return env ? { env } : {}
+}

@@ -22,7 +22,7 @@ function withoutUnused(): Plugin {
     enforce: 'pre',
     transform(code, id) {
       if (/[\\/]zod[\\/]v4[\\/]core[\\/](json-schema-processors|to-json-schema)\.js$/.test(id))
-        return { code: exportingNothing(code), map: null }
+        return { code: withStubbedExports(code), map: null }
       if (/[\\/]zod[\\/]v4[\\/]classic[\\/]schemas\.js$/.test(id))
         return { code: withoutUnusedChecks(code), map: null }
       if (!/[\\/]packages[\\/]protocol[\\/]src[\\/][\w-]+\.ts$/.test(id)) return undefined
@@ -35,16 +35,16 @@ function withoutUnused(): Plugin {
 /** Removes the schemas of routes. The page does not validate requests and replies; the server validates requests. */
 function withoutShapes(code: string): string {
   const shape = /^ {4}(?:params|query|body|reply):.*\n(?:(?: {5}| {4}[\])}]).*\n)*/gm
-  if (!shape.test(code)) throw new Error('The routes are written otherwise by now: see withoutShapes.')
+  if (!shape.test(code)) throw new Error('The routes have another format: update withoutShapes.')
   return code.replace(shape, '')
 }
 
 /** A module that exports the same names; each function throws when it is called. */
-function exportingNothing(code: string): string {
+function withStubbedExports(code: string): string {
   const declared = [...code.matchAll(/^export (?:const|function) (\w+)/gm)].map(([, name]) => name)
   const renamed = [...code.matchAll(/^export \{ \w+ as (\w+) \};?$/gm)].map(([, name]) => name)
-  const names = [...declared, ...renamed].map((name) => `nothing as ${name}`)
-  return `const nothing = () => () => { throw new Error('The page makes no JSON Schema.') }
+  const names = [...declared, ...renamed].map((name) => `unavailable as ${name}`)
+  return `const unavailable = () => () => { throw new Error('The page makes no JSON Schema.') }
 export { ${names.join(', ')} }`
 }
 
@@ -56,7 +56,7 @@ function withoutUnusedChecks(code: string): string {
   const format = /^ {4}\w+\(params\) \{\s+return this\.check\(core\._\w+\(Zod\w+, params\)\);\s+\},$/gm
   const compiled = 'core.$ZodObjectJIT.init('
   if (!format.test(code) || !code.includes(compiled))
-    throw new Error('zod is written otherwise by now: see withoutUnusedChecks.')
+    throw new Error('zod has another format: update withoutUnusedChecks.')
   return code.replace(format, '').replace(compiled, 'core.$ZodObject.init(')
 }
 
@@ -64,19 +64,19 @@ function withoutUnusedChecks(code: string): string {
  * Writes the list of built files into the service worker. Language grammars are left out: they are most of the bytes, and
  * code is readable without highlighting.
  */
-function withKeptFiles(): Plugin {
-  const keptAsset = /\.(css|woff2)$|\.worker-/
+function withPrecacheList(): Plugin {
+  const precachedAsset = /\.(css|woff2)$|\.worker-/
   const isGrammar = (chunk: { facadeModuleId: string | null; moduleIds: string[] }) =>
     [chunk.facadeModuleId ?? '', ...chunk.moduleIds].some((id) => /[\\/]@?shiki.*[\\/]langs[\\/]/.test(id))
   return {
-    name: 'parley-kept-files',
+    name: 'parley-precache-list',
     apply: 'build',
     writeBundle({ dir = builtConsole }, bundle) {
       const files = Object.values(bundle)
-        .filter((file) => (file.type === 'chunk' ? !isGrammar(file) : keptAsset.test(file.fileName)))
+        .filter((file) => (file.type === 'chunk' ? !isGrammar(file) : precachedAsset.test(file.fileName)))
         .map(({ fileName }) => `/${fileName}`)
       const hash = createHash('sha256').update(files.join())
-      for (const beside of ['index.html', 'first.js']) hash.update(readFileSync(join(dir, beside)))
+      for (const file of ['index.html', 'first.js']) hash.update(readFileSync(join(dir, file)))
       const script = join(dir, 'sw.js')
       const filled = readFileSync(script, 'utf8')
         .replace('const files = []', `const files = ${JSON.stringify(files)}`)
@@ -91,7 +91,7 @@ function withKeptFiles(): Plugin {
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [withoutUnused(), react(), tailwindcss(), withKeptFiles()],
+  plugins: [withoutUnused(), react(), tailwindcss(), withPrecacheList()],
   resolve: { conditions: ['source', 'module', 'browser', 'development|production'] },
   worker: { format: 'es' },
   build: {

@@ -6,7 +6,7 @@ import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
  * The identity of this browser at the server: a private key that no script can read, and the id of its public key.
  * The access token is kept only in the memory of this tab.
  */
-export type KeptDevice = { readonly deviceId: string; readonly key: CryptoKey }
+type KeptDevice = { readonly deviceId: string; readonly key: CryptoKey }
 interface Kept extends DBSchema {
   devices: { key: string; value: KeptDevice }
 }

@@ -12,8 +12,7 @@ export function focusSearch(): void {
 }
 
 /** The prompt field, of a session or of a new one. */
-export const promptField = () =>
-  document.querySelector<HTMLTextAreaElement>('main textarea[aria-label=Prompt]')
+const promptField = () => document.querySelector<HTMLTextAreaElement>('main textarea[aria-label=Prompt]')
 
 export function focusPrompt(): void {
   promptField()?.focus()

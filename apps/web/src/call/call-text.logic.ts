@@ -9,7 +9,7 @@ import {
 } from '@parley/protocol'
 
 /** The label of each kind of call. */
-export const kindNames: Record<ToolKind, string> = {
+const kindNames: Record<ToolKind, string> = {
   read: 'Read',
   edit: 'Edit',
   delete: 'Delete',
@@ -49,7 +49,7 @@ export function callLabel({ kind, name, title }: Pick<BlockOf<'tool-call'>, 'kin
   return { verb: isNamed ? 'Tool' : name, about: title }
 }
 
-export function fieldOf(input: unknown, field: string): unknown {
+function fieldOf(input: unknown, field: string): unknown {
   return typeof input === 'object' && input !== null ? (input as Record<string, unknown>)[field] : undefined
 }
 

@@ -20,7 +20,7 @@ export function languageOf(path: string): Language | undefined {
 }
 
 export type Side = { readonly lines: readonly DiffLine[]; readonly code: string }
-export type Sides = { readonly after: Side; readonly before: Side }
+type Sides = { readonly after: Side; readonly before: Side }
 export type Colours = ReadonlyMap<DiffLine, TokenLines[number]>
 
 /** The two texts of a diff, before and after the change. Each is highlighted by itself. */

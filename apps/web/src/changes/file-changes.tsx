@@ -22,7 +22,7 @@ export const statusLetters = {
 const maxLinesOpen = 500
 
 /** Whether a file is expanded at first. Generated, binary, deleted and large files are not. */
-export function opensAtFirst({ generated, binary, added, removed = 0, status }: FileChange): boolean {
+function opensAtFirst({ generated, binary, added, removed = 0, status }: FileChange): boolean {
   if (generated || binary || status === 'deleted') return false
   if (status === 'untracked' && added === undefined) return false
   return (added ?? 0) + removed <= maxLinesOpen

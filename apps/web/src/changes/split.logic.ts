@@ -1,7 +1,7 @@
 import type { DiffLine } from '../parts/diff/lines.logic.ts'
 
 /** A row of two columns: a line before the change and the line that replaces it. */
-export type Pair = { readonly before?: DiffLine; readonly after?: DiffLine }
+type Pair = { readonly before?: DiffLine; readonly after?: DiffLine }
 
 /** Puts removed lines beside the added ones that follow them. */
 export function pairsOf(lines: readonly DiffLine[]): readonly Pair[] {

@@ -9,12 +9,12 @@ const maxFileBytes = 8_000_000
 const maxTotalBytes = 11 * 1024 * 1024
 const pictures = /^image\/(png|jpeg|gif|webp)$/
 
-export function isPicture(type: string): boolean {
+function isPicture(type: string): boolean {
   return pictures.test(type)
 }
 
 /** The text of the bytes if they are valid UTF-8 without a zero byte. */
-export function asText(bytes: Uint8Array): string | undefined {
+function asText(bytes: Uint8Array): string | undefined {
   if (bytes.includes(0)) return undefined
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)

@@ -6,7 +6,7 @@ import { useRoute } from '../base/route.ts'
 import { createStore, useStore } from '../base/store.ts'
 import { IconButton } from './button.tsx'
 
-export type Toast = {
+type Toast = {
   readonly id: number
   readonly at: number
   /** Shown until the person dismisses it. */

@@ -59,7 +59,7 @@ function literalOf(pattern = '*'): string | undefined {
 }
 
 /** The input fields that a rule checks, each with its required value. */
-export function fieldTexts({ match = {}, exact = {} }: RulePattern): readonly string[] {
+function fieldTexts({ match = {}, exact = {} }: RulePattern): readonly string[] {
   return [
     ...Object.entries(match).map(([field, text]) => (field === 'command' ? text : `${field}: ${text}`)),
     ...Object.entries(exact).map(

@@ -2,12 +2,12 @@ import { commandOf, messageOf } from '@parley/protocol'
 import { asJson } from '../call/call-text.logic.ts'
 
 /** The input of a call as a form: a field for each text, and JSON for everything else. */
-export type InputForm = {
+type InputForm = {
   readonly texts: readonly TextField[]
   /** Undefined if all values are texts. */
   readonly others: string | undefined
 }
-export type TextField = { readonly name: string; readonly text: string }
+type TextField = { readonly name: string; readonly text: string }
 
 /** The edited fields. A field that is missing here is unchanged. */
 export type Edits = {

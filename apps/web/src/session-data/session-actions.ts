@@ -1,5 +1,5 @@
 /** Actions that only the page of the open session can perform, for use by the command palette. */
-export type SessionActions = { readonly find: () => void; readonly rename: () => void }
+type SessionActions = { readonly find: () => void; readonly rename: () => void }
 
 let here: SessionActions | undefined
 

@@ -103,7 +103,7 @@ function Took({ call, waited }: { call: Call; waited: number }) {
   return ms >= 1000 ? <span>{duration(ms)}</span> : null
 }
 
-export function Running({ since }: { since: number }) {
+function Running({ since }: { since: number }) {
   const now = useNow()
   const ms = now - since
   return (

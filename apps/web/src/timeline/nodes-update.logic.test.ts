@@ -2,7 +2,7 @@ import type { Block } from '@parley/protocol'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { type Reading, readTimeline, segmentsOf } from './nodes.logic.ts'
-import { listRows, type Opened, type RowList, rowsOf } from './rows.logic.ts'
+import { listRows, type Opened, type RowList } from './rows.logic.ts'
 
 const opened: Opened = { by: new Map(), all: false }
 const turn = fc.constantFrom('a', 'b', 'c')
@@ -82,7 +82,7 @@ it('reads a changed timeline incrementally with the same result as anew', () => 
         listed = listRows(read.segments, opened, listed)
         const anew = segmentsOf(timeline, openTurnId)
         expect(read.segments).toEqual(anew)
-        expect(listed.rows).toEqual(rowsOf(anew, opened))
+        expect(listed.rows).toEqual(listRows(anew, opened).rows)
         expect(new Set(listed.rows.map((row) => row.key)).size).toBe(listed.rows.length)
       }
     }),

@@ -2,7 +2,9 @@ import type { Block, BlockOf } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import { turnTime } from '../base/format.logic.ts'
 import { type Node, segmentsOf } from './nodes.logic.ts'
-import { groupSummary, type Opened, pathTo, rowsOf, writingRows } from './rows.logic.ts'
+import { groupSummary, listRows, type Opened, pathTo, writingRows } from './rows.logic.ts'
+
+const rowsOf = (segments: Parameters<typeof listRows>[0], opened: Opened) => listRows(segments, opened).rows
 
 let seq = 0
 const base = (turnId?: string) => ({ seq: ++seq, at: seq * 1000, ...(turnId && { turnId }) })

@@ -22,7 +22,7 @@ export type Node =
   | { readonly type: 'unrecognised'; readonly key: string; readonly block: BlockOf<'unrecognised'> }
   | GroupNode
 
-export type RequestBlock = BlockOf<'permission'> | BlockOf<'question'>
+type RequestBlock = BlockOf<'permission'> | BlockOf<'question'>
 export type CallNode = {
   readonly type: 'call'
   readonly key: string
@@ -213,7 +213,7 @@ function leafOf(
 }
 
 /** The files that completed calls report as changed, in order, each once. */
-export function filesChanged(blocks: readonly Block[]): readonly string[] {
+function filesChanged(blocks: readonly Block[]): readonly string[] {
   const files = new Set<string>()
   for (const block of blocks) {
     if (block.type !== 'tool-call' || block.status !== 'completed') continue

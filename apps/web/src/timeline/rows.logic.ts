@@ -29,7 +29,7 @@ export function isOpen(node: Node, opened: Opened): boolean {
 }
 
 /** A failed call is expanded by default, and a subagent's call while it runs. */
-export function opensByDefault(node: Node): boolean {
+function opensByDefault(node: Node): boolean {
   if (node.type !== 'call') return false
   if (node.block.status === 'failed') return true
   return node.block.kind === 'subagent' && node.block.status === 'running'
@@ -71,10 +71,6 @@ export function listRows(segments: readonly Segment[], opened: Opened, before?: 
 function commonPrefix(one: readonly Segment[], other: readonly Segment[]): number {
   const index = other.findIndex((segment, at) => segment !== one[at])
   return index < 0 ? other.length : index
-}
-
-export function rowsOf(segments: readonly Segment[], opened: Opened): readonly Row[] {
-  return listRows(segments, opened).rows
 }
 
 function estimatedHeight(node: Node, open: boolean): number {

@@ -17,7 +17,7 @@ import { WorkingRow } from './working-row.tsx'
 const findPart = lazyPart(() => import('./find.tsx'))
 
 /** The rows of the open session, and the function that expands them. */
-export function useRows() {
+function useRows() {
   const timeline = useSnapshot((snapshot) => snapshot.view.timeline)
   const openTurnId = useSessionState((state) => state.turn?.turnId)
   const openBlocks = useOpenBlocks()

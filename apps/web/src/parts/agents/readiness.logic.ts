@@ -1,7 +1,7 @@
 import type { AgentInfo } from '@parley/protocol'
 
 /** unsure: installed, but it does not report whether it is signed in. unusable: installed, but cannot be used. */
-export type AgentReadiness = 'ready' | 'unsure' | 'signed-out' | 'unusable' | 'missing'
+type AgentReadiness = 'ready' | 'unsure' | 'signed-out' | 'unusable' | 'missing'
 
 export function readinessOf(agent: AgentInfo): AgentReadiness {
   if (!agent.found) return 'missing'
@@ -11,7 +11,7 @@ export function readinessOf(agent: AgentInfo): AgentReadiness {
 }
 
 /** `install`: the install button. Otherwise a text, with the command to type if a single command is enough. */
-export type NextStep = 'install' | { readonly text: string; readonly command?: string }
+type NextStep = 'install' | { readonly text: string; readonly command?: string }
 
 const defaultHints = {
   missing: 'Install it on the server’s machine, then refresh.',

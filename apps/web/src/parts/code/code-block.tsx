@@ -31,7 +31,7 @@ export const CodeBlock = memo(function CodeBlock({
   )
 })
 
-export function Coloured({ code, language, done }: { code: string; language: string; done: boolean }) {
+function Coloured({ code, language, done }: { code: string; language: string; done: boolean }) {
   const known = languageNamed(language)
   const [lines, setLines] = useState<TokenLines | undefined>(() =>
     known && done ? highlighted(code, known) : undefined,

@@ -1,7 +1,7 @@
 import { withoutHidden } from '@parley/protocol'
 
 /** A piece of output as a terminal shows it, with its colours as class names. Other sequences are removed. */
-export type TerminalPiece = { readonly text: string; readonly look: string }
+type TerminalPiece = { readonly text: string; readonly look: string }
 
 const escapeCharacter = '\u001b'
 const sequence = new RegExp(

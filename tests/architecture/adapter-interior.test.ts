@@ -7,6 +7,8 @@ import { root, server } from './workspace.ts'
  * The interior of an adapter, in reading order. A file has the same meaning in every adapter:
  * - `index`: the adapter: what it declares, how its program is found, refused and probed
  * - `connection`: one live attachment: sends messages, reads the agent, ends it
+ * - `program`: the agent's process: starts it, and says why it failed or ended
+ * - `conversation`: opens the agent's conversation: a new one, a resumed one or a copy
  * - `native`: the messages of the agent that we rely on, and those that we ignore
  * - `settings`: session settings in the agent's form
  * - `prompt`: a prompt in the agent's form
@@ -15,6 +17,8 @@ import { root, server } from './workspace.ts'
  * - `describe-call`: a tool call in words for people, with the name and the input that rules match
  * - `translate`: native messages into outputs; `translate-state` has its state, `translate-*` its parts
  * - `memory`: the conversations that the agent keeps
+ * - `host-tools`: offers the host tools to the agent
+ * - `rewind`: puts files back to their state before a prompt
  */
 const interior = {
   required: [
@@ -29,7 +33,7 @@ const interior = {
     'translate-state',
     'memory',
   ],
-  optional: ['requests', 'question'],
+  optional: ['program', 'conversation', 'requests', 'question', 'host-tools', 'rewind'],
 }
 
 /** Files for what only one agent has. Add a file only for that; the list otherwise shrinks. */
@@ -52,41 +56,17 @@ const extraFiles: Record<string, string[]> = {
     'teller',
     'wire',
   ],
-  claude: [
-    'credential',
-    'deferred-call',
-    'diffs-of-call',
-    'farewell',
-    'hook-waits',
-    'host-tools',
-    'input',
-    'introduction',
-    'models',
-    'program',
-    'protected-call',
-    'rewind',
-    'settings-file',
-    'signed-in',
-    'spare',
-    'suggestions',
-    'transcript',
-    'transcript-watch',
-    'trust',
-    'will-ask',
-  ],
+  claude: ['introduction', 'spare', 'transcript', 'will-ask'],
   codex: [
     'app-server',
     'app-server-pool',
-    'conversation',
     'hook-program',
     'hook-server',
-    'host-tools',
     'native-hook',
-    'program',
     'sandbox-permissions',
     'shell-command',
   ],
-  opencode: ['conversation', 'events', 'rewind', 'rules', 'server', 'server-info', 'turn-watch'],
+  opencode: ['events', 'rules', 'server', 'server-info', 'turn-watch'],
   scripted: [
     'demo',
     'demo-scenes',
@@ -105,7 +85,6 @@ const extraFiles: Record<string, string[]> = {
 
 /** Files of the interior that an adapter still has under another name or in another file. The list shrinks. */
 const missingFiles: Record<string, string[]> = {
-  claude: ['describe-call'],
   // The scripted agent has no program and no protocol.
   scripted: interior.required.filter((name) => !['index', 'connection', 'settings'].includes(name)),
 }

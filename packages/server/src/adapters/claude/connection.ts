@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { Query, SDKMessage } from '@anthropic-ai/claude-agent-sdk'
-import { messageOf, type ParleyError, type PermissionMode, type SessionSettings } from '@parley/protocol'
+import type { Query } from '@anthropic-ai/claude-agent-sdk'
+import { messageOf, type PermissionMode, type SessionSettings } from '@parley/protocol'
 import {
   type AgentConnection,
   type AgentMessage,
@@ -11,33 +11,34 @@ import {
 import { reachOf } from '../inside-folder.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import { type RewindKeeper, rewindRequest } from '../rewind.ts'
-import { DeferredCall } from './deferred-call.ts'
-import { diffsOfCall } from './diffs-of-call.ts'
-import { cannotStart, farewell, notAsRoot } from './farewell.ts'
-import { HookWaits } from './hook-waits.ts'
+import { withDenied, withInterrupt } from '../translation.ts'
+import { describeCall, diffsOfCall } from './describe-call.ts'
 import { hostToolNames } from './host-tools.ts'
 import { introductionOf } from './introduction.ts'
-import type { HookedCall, PermissionContext } from './permission.ts'
-import { ClaudeProgram, mayBypass, type ProgramOptions } from './program.ts'
-import { userMessage } from './prompt.ts'
-import { changesProtected, pathsOf, writesPlan } from './protected-call.ts'
+import {
+  ClaudeProgram,
+  cannotStart,
+  disconnection,
+  mayBypass,
+  notAsRoot,
+  type ProgramOptions,
+} from './program.ts'
+import { promptUuid, userMessage } from './prompt.ts'
+import { DeferredCall, type HookedCall, HookWaits, RecordedCalls, type RequestContext } from './requests.ts'
 import { previewRewind, rewind } from './rewind.ts'
-import { nativeModes, startMode } from './settings.ts'
-import { deferredCall, promptUuid, readTranscript, uuidsIn } from './transcript.ts'
-import { TranscriptWatch } from './transcript-watch.ts'
+import { applySettings, nativeModes, startMode } from './settings.ts'
+import { deferredCall, readTranscript, TranscriptWatch, uuidsIn } from './transcript.ts'
 import { callAgain, initialState, translate } from './translate.ts'
 import {
   callIdOf,
   parentOfCall,
+  type Translation,
   withCommands,
-  withDenied,
-  withInterrupt,
   withRequestedMode,
   withSteering,
   withTurn,
 } from './translate-state.ts'
-import { describeCall } from './translate-tool-call.ts'
-import { grantedBySettings, willAsk } from './will-ask.ts'
+import { changesProtected, grantedBySettings, pathsOf, willAsk, writesPlan } from './will-ask.ts'
 
 export type ClaudeOptions = ProgramOptions & { readonly keeper: RewindKeeper }
 
@@ -46,7 +47,7 @@ type QueuedMessages = { cancelAsyncMessage?(uuid: string): Promise<boolean> }
 
 const goneWaitMs = 200
 /** How long an idle process may take to flush its output and exit. */
-const homeWaitMs = 1_500
+const exitWaitMs = 1_500
 /** How long the process may take to record that a call is deferred. */
 const deferWaitMs = 3_000
 
@@ -68,16 +69,13 @@ class ClaudeConnection implements AgentConnection {
   readonly #keeper: RewindKeeper
   readonly #program: ClaudeProgram
   readonly #queue = createOutputQueue(() => void this.close())
-  readonly #called = new Map<string, PromiseWithResolvers<void>>()
+  readonly #calls = new RecordedCalls()
   readonly #waits = new HookWaits()
   /** The uuids of all steered prompts. */
   readonly #handed = new Set<string>()
   readonly #watch: TranscriptWatch
-  /** Calls of the main agent that have no result yet. */
-  readonly #open = new Set<string>()
   readonly #deferred: DeferredCall | undefined
   #result = Promise.withResolvers<void>()
-  #dismissing = false
   #isWide = false
   #granted: ReadonlySet<string> = new Set()
   #query: Query | undefined
@@ -119,7 +117,8 @@ class ClaudeConnection implements AgentConnection {
       if (!this.#deferred) await this.#widen()
     } catch (error) {
       this.#program.kill()
-      throw this.#cannotStart(error)
+      const isLost = (this.#input.resume?.turns ?? 0) > 0 && this.#transcript === undefined
+      throw cannotStart(error, isLost, this.#program.process.lastWords())
     }
     this.#ended = this.#pump(this.#query)
     void this.#introduce(this.#query)
@@ -139,7 +138,7 @@ class ClaudeConnection implements AgentConnection {
   async send(message: AgentMessage): Promise<'pending' | undefined> {
     if (this.#closing) return undefined
     const { prompt } = message
-    if (this.#deferred && !this.#deferred.isDecided && !(await this.#decideDeferred(this.#deferred, message)))
+    if (this.#deferred && !this.#deferred.isDecided && !this.#decideDeferred(this.#deferred, message))
       return undefined
     const known = message.type === 'continue' && this.#remembers(prompt.promptId)
     const uuid = known ? randomUUID() : promptUuid(prompt.promptId)
@@ -150,7 +149,7 @@ class ClaudeConnection implements AgentConnection {
       void this.#queue.put(await rewind(this.#query, request, context))
       return undefined
     }
-    if (this.#handed.has(uuid)) return this.#goOnWithSteer(uuid)
+    if (this.#handed.has(uuid)) return this.#continueWithSteer(uuid)
     const steer = message.type === 'prompt' && prompt.delivery === 'steer'
     if (steer && this.#state.turn === undefined) return 'pending'
     if (steer) this.#handed.add(uuid)
@@ -161,7 +160,7 @@ class ClaudeConnection implements AgentConnection {
   }
 
   /** The agent has this prompt already, and starts it by itself when the previous turn is over. */
-  #goOnWithSteer(uuid: string): undefined {
+  #continueWithSteer(uuid: string): undefined {
     if (this.#state.turn === undefined && this.#state.pending.has(uuid))
       this.#state = withTurn(this.#state, uuid)
     return undefined
@@ -171,15 +170,11 @@ class ClaudeConnection implements AgentConnection {
    * Decides what becomes of the deferred call, which the resumed process asks about by itself. Returns false if no
    * prompt needs to be sent.
    */
-  async #decideDeferred(deferred: DeferredCall, message: AgentMessage): Promise<boolean> {
-    if (message.type === 'continue') {
-      this.#state = withTurn(this.#state)
-      deferred.decide('again')
-      return false
-    }
-    this.#dismissing = true
-    deferred.decide('dismissed')
-    return true
+  #decideDeferred(deferred: DeferredCall, message: AgentMessage): boolean {
+    const isContinued = message.type === 'continue'
+    if (isContinued) this.#state = withTurn(this.#state)
+    deferred.decide(isContinued ? 'again' : 'dismissed')
+    return !isContinued
   }
 
   get #transcript(): string | undefined {
@@ -201,22 +196,22 @@ class ClaudeConnection implements AgentConnection {
   /** Cancels steered prompts that the agent has not started, since it would run them after the interrupt. */
   async interrupt(): Promise<void> {
     this.#state = withInterrupt(this.#state)
-    const query = this.#query as (Query & QueuedMessages) | undefined
-    for (const uuid of this.#state.pending.keys()) {
-      if ((await query?.cancelAsyncMessage?.(uuid).catch(() => false)) !== true) continue
-      this.#handed.delete(uuid)
-    }
+    for (const uuid of this.#state.pending.keys()) await this.#cancelQueued(uuid)
     if (!this.#closing)
       await this.#query?.interrupt().catch((error: unknown) => this.#notice('interrupt', error))
   }
 
   async takeBack(promptId: string): Promise<boolean> {
     const uuid = promptUuid(promptId)
+    return this.#state.pending.has(uuid) && this.#cancelQueued(uuid)
+  }
+
+  /** Removes a steered prompt from the queue of the program. False: the program has started it. */
+  async #cancelQueued(uuid: string): Promise<boolean> {
     const query = this.#query as (Query & QueuedMessages) | undefined
-    if (!this.#state.pending.has(uuid)) return false
-    if ((await query?.cancelAsyncMessage?.(uuid).catch(() => false)) !== true) return false
-    this.#handed.delete(uuid)
-    return true
+    const isCancelled = (await query?.cancelAsyncMessage?.(uuid).catch(() => false)) === true
+    if (isCancelled) this.#handed.delete(uuid)
+    return isCancelled
   }
 
   /** Settings that the agent acknowledges take effect now; the others take effect at its next start. */
@@ -226,27 +221,19 @@ class ClaudeConnection implements AgentConnection {
   }
 
   async #configure({ model, mode, options }: SessionSettings): Promise<void> {
-    const query = this.#query
-    if (!query) return
+    if (!this.#query) return
     const isNewMode = mode !== undefined && mode !== this.#mode
     if (isNewMode) {
       this.#mode = mode
       this.#state = withRequestedMode(this.#state, mode)
-      await query.setPermissionMode(nativeModes[mode])
     }
-    if (model !== undefined) await query.setModel(model)
-    if (options?.effort !== undefined) {
-      await query.applyFlagSettings({ effortLevel: options.effort } as Parameters<
-        Query['applyFlagSettings']
-      >[0])
-    }
+    const effort = options?.effort
     const effective = {
       ...(isNewMode && { mode }),
       ...(model !== undefined && { model }),
-      ...(options?.effort !== undefined && {
-        options: { ...this.#input.settings.options, effort: options.effort },
-      }),
+      ...(effort !== undefined && { options: { ...this.#input.settings.options, effort } }),
     }
+    await applySettings(this.#query, effective)
     void this.#queue.put({ type: 'session.configured', effective })
   }
 
@@ -255,7 +242,7 @@ class ClaudeConnection implements AgentConnection {
       this.#closing = true
       this.#program.prompts.end()
       if (this.#state.turn === undefined)
-        await Promise.race([this.#ended, this.#program.process.gone(homeWaitMs)])
+        await Promise.race([this.#ended, this.#program.process.gone(exitWaitMs)])
       this.#query?.close()
       this.#program.process.kill()
     }
@@ -269,15 +256,15 @@ class ClaudeConnection implements AgentConnection {
   /** The agent can keep a single open call of the main agent. In any other case the process just ends. */
   async park(): Promise<void> {
     const [waiting] = this.#waits.waiting
-    const isOnly = waiting !== undefined && this.#open.size === 1
-    if (isOnly && this.#open.has(callIdOf(this.#state, waiting))) {
+    const { open } = this.#calls
+    if (waiting !== undefined && open.size === 1 && open.has(callIdOf(this.#state, waiting))) {
       this.#waits.defer(waiting)
       await Promise.race([this.#result.promise, this.#program.process.gone(deferWaitMs)])
     }
     await this.close()
   }
 
-  #permissions(): PermissionContext {
+  #permissions(): RequestContext {
     return {
       person: this.#input.person,
       describe: (name, input) => describeCall({ ...this.#state, cwd: this.#input.cwd }, name, input),
@@ -290,7 +277,7 @@ class ClaudeConnection implements AgentConnection {
       diffs: (name, input) => diffsOfCall(name, input, this.#input),
       callId: async (nativeId) => {
         const toolCallId = callIdOf(this.#state, nativeId)
-        await this.#call(toolCallId).promise
+        await this.#calls.recorded(toolCallId)
         return toolCallId
       },
       parentOf: (toolCallId) => parentOfCall(this.#state, toolCallId),
@@ -319,11 +306,14 @@ class ClaudeConnection implements AgentConnection {
 
   async #announceAgain(nativeId: string, name: string, input: unknown): Promise<void> {
     const toolCallId = `${nativeId}.${this.#input.connectionId}`
-    const { state, outputs } = callAgain(this.#state, { nativeId, toolCallId, name, input })
+    await this.#take(callAgain(this.#state, { nativeId, toolCallId, name, input }))
+  }
+
+  async #take({ state, outputs }: Translation): Promise<void> {
     this.#state = state
     for (const output of outputs) {
       await this.#queue.put(output)
-      this.#note(output)
+      this.#calls.note(output)
     }
   }
 
@@ -347,59 +337,29 @@ class ClaudeConnection implements AgentConnection {
     return withdrawn.signal
   }
 
-  #call(toolCallId: string): PromiseWithResolvers<void> {
-    const call = this.#called.get(toolCallId) ?? Promise.withResolvers<void>()
-    this.#called.set(toolCallId, call)
-    return call
-  }
-
   async #pump(query: Query): Promise<void> {
     let failure: unknown
     try {
       for await (const message of query) {
         await this.#queue.put({ type: 'native', message })
-        if (this.#dismissing && !this.#isDismissed(message)) continue
-        const { state, outputs } = translate(this.#state, message)
-        this.#state = state
-        for (const output of outputs) {
-          await this.#queue.put(output)
-          this.#note(output)
-        }
+        const isDropped = this.#deferred?.drops(message, this.#state.turn?.prompts[0])
+        if (!isDropped) await this.#take(translate(this.#state, message))
         if (message.type === 'result') this.#turnResult()
       }
     } catch (error) {
       failure = error
     }
-    for (const call of this.#called.values()) call.resolve()
+    this.#calls.releaseAll()
     this.#program.process.killAll()
-    void this.#queue.put(farewell(this.#closing, failure, this.#program.process.lastWords()))
+    void this.#queue.put(disconnection(this.#closing, failure, this.#program.process.lastWords()))
     this.#queue.end()
-  }
-
-  /**
-   * Drops messages about a dismissed deferred call until the program starts the new prompt. Returns false for a
-   * message to drop.
-   */
-  #isDismissed(message: SDKMessage): boolean {
-    const [uuid] = this.#state.turn?.prompts ?? []
-    const { type, state, command_uuid } = message as { type: string; state?: string; command_uuid?: string }
-    this.#dismissing = !(type === 'command_lifecycle' && state === 'started' && command_uuid === uuid)
-    if (type === 'result') this.#turnResult()
-    return !this.#dismissing
-  }
-
-  #note(output: AgentOutput): void {
-    if (output.type === 'tool-call.ended') this.#open.delete(output.toolCallId)
-    if (output.type !== 'tool-call.called') return
-    if (output.parentToolCallId === undefined) this.#open.add(output.toolCallId)
-    this.#call(output.toolCallId).resolve()
   }
 
   #turnResult(): void {
     void this.#widen().catch((error: unknown) => this.#notice('take its mode', error))
     this.#result.resolve()
     this.#result = Promise.withResolvers()
-    this.#open.clear()
+    this.#calls.open.clear()
   }
 
   /** Reports models and commands as the program itself describes them. */
@@ -422,10 +382,5 @@ class ClaudeConnection implements AgentConnection {
     if (this.#closing || this.#program.process.ended) return
     const text = `Claude Code did not ${doing}: ${messageOf(error)}`
     void this.#queue.put({ type: 'agent.noticed', level: 'warning', code: 'not_done', text })
-  }
-
-  #cannotStart(error: unknown): ParleyError {
-    const isLost = (this.#input.resume?.turns ?? 0) > 0 && this.#transcript === undefined
-    return cannotStart(error, isLost, this.#program.process.lastWords())
   }
 }

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
 import { folderForFile } from '../../testing/temporary-folder.ts'
-import { diffsOfCall } from './diffs-of-call.ts'
+import { diffsOfCall } from './describe-call.ts'
 
 const cwd = folderForFile()
 const session = { cwd, settings: {} }

@@ -2,7 +2,7 @@ import type { Options } from '@anthropic-ai/claude-agent-sdk'
 import { hostToolName, type McpServers, type SessionSettings } from '@parley/protocol'
 import { type HostTools, hostToolServer } from '../../core/agent-adapter.ts'
 import { createHostToolServer } from '../host-tool-server.ts'
-import type { ToolDescription } from './translate-tool-call.ts'
+import type { ToolDescription } from './describe-call.ts'
 
 /** Host tools by their Claude Code names. */
 export type HostToolNames = ReadonlyMap<string, ToolDescription & { readonly name: string }>

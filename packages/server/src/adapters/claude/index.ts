@@ -4,22 +4,19 @@ import { join } from 'node:path'
 import { type AgentProbe, capabilities, ParleyError } from '@parley/protocol'
 import type { AgentAdapter, PrepareInput } from '../../core/agent-adapter.ts'
 import { correctIt, programAsTyped, programForTerminal } from '../advice.ts'
-import { agentEnvironment, type Environment } from '../environment.ts'
-import { expectFolder, lazyMemory } from '../program-adapter.ts'
+import { agentEnvironment } from '../environment.ts'
+import {
+  createAgentProgram,
+  expectFolder,
+  lazyMemory,
+  type ProgramAdapterOptions,
+} from '../program-adapter.ts'
 import { createRewindKeeper } from '../rewind.ts'
 import type { ClaudeOptions } from './connection.ts'
-import { honouredOptions } from './settings.ts'
-import { isSignedIn } from './signed-in.ts'
-import { promptUuid } from './transcript.ts'
-import { settingSourcesFor } from './trust.ts'
+import { promptUuid } from './prompt.ts'
+import { configFolder, honouredOptions, settingSourcesFor } from './settings.ts'
 
-export type ClaudeAdapterOptions = {
-  /** The environment of this process. The agent receives only the variables that it needs. */
-  readonly env: Environment
-  /** Variables that the configuration adds. */
-  readonly add?: Readonly<Record<string, string>>
-  /** Replaces the Claude Code that comes with the SDK. */
-  readonly executable?: string
+export type ClaudeAdapterOptions = Pick<ProgramAdapterOptions, 'env' | 'add' | 'executable'> & {
   /** Whether sessions load the person's own settings if the session does not say; true by default. */
   readonly userSettings?: boolean
 }
@@ -57,6 +54,15 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
     vendor: ['ANTHROPIC_', 'CLAUDE_', 'AWS_', 'IS_SANDBOX', 'API_TIMEOUT_MS'],
     without: ofAnotherSession,
     add: { ...keptUsable, ...options.add },
+  })
+  const { executable } = options
+  const program = createAgentProgram({
+    name: 'Claude Code',
+    find: () => findClaude(executable),
+    hint:
+      executable === undefined
+        ? 'Install what Parley needs again, with the packages for this platform: npm install'
+        : `There is no program "${executable}". ${correctIt('claude')}`,
   })
   const keeper = createRewindKeeper()
   return {
@@ -107,16 +113,21 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
       (_agentSessionId, promptId) => promptUuid(promptId),
     ),
     terminalCommand: (agentSessionId) => [
-      programForTerminal('claude', options.executable ?? bundled(), env),
+      programForTerminal('claude', executable ?? bundled(), env),
       '--resume',
       agentSessionId,
     ],
-    probe: async () => probe(env, options.executable),
+    probe: program.probe(async (path) => ({
+      found: true,
+      path,
+      version: sdkVersion(),
+      ...signIn(path, env),
+    })),
     async models(signal) {
-      const { modelsOfClaude } = await import('./models.ts')
-      return modelsOfClaude({ env, executable: options.executable }, signal)
+      const { modelsOfClaude } = await import('./program.ts')
+      return modelsOfClaude({ env, executable }, signal)
     },
-    refusal: () => notFound(probe(env, options.executable)),
+    refusal: program.refusal,
     async connect(input) {
       const native = nativeFor(input)
       expectFolder(input.cwd)
@@ -129,44 +140,36 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
       return prepareClaude(native, input)
     },
   }
+
   /** Throws if Claude Code is missing or not signed in. */
   function nativeFor(input: PrepareInput): ClaudeOptions {
-    const { executable } = options
     const own = { ...env, ...input.env }
-    const found = probe(own, executable)
-    const refusal = notFound(found) ?? notSignedIn(found)
-    if (refusal) throw refusal
+    const { signedIn, hint, command } = signIn(program.expectFound(), own)
+    if (signedIn === false) {
+      const message = `Claude Code is not signed in. ${hint}`
+      throw new ParleyError('agent_not_signed_in', message, { details: { command } })
+    }
     const { userSettings = options.userSettings ?? true } = input.settings.options ?? {}
     const settingSources = settingSourcesFor(input.trusted, userSettings)
-    return { env: own, settingSources, keeper, ...(executable && { executable }) }
+    return { env: own, settingSources, keeper, ...(executable !== undefined && { executable }) }
   }
 }
 
-function probe(env: Record<string, string>, executable: string | undefined): AgentProbe {
+function findClaude(executable: string | undefined): string | undefined {
   const path = executable ?? bundled()
-  if (path === undefined || !existsSync(path)) {
-    const hint =
-      executable === undefined
-        ? 'Install what Parley needs again, with the packages for this platform: npm install'
-        : `There is no program "${executable}". ${correctIt('claude')}`
-    return { found: false, hint }
-  }
+  return path !== undefined && existsSync(path) ? path : undefined
+}
+
+/** The sign-in state as far as it is visible, with advice unless somebody is signed in. */
+function signIn(
+  path: string,
+  env: Record<string, string>,
+): Pick<AgentProbe, 'signedIn' | 'hint' | 'command'> {
   const signedIn = isSignedIn(env, process.platform)
+  if (signedIn) return { signedIn }
   const command = `${programAsTyped(path, env)} auth login`
   const hint = `Set ANTHROPIC_API_KEY, or sign in once with the program itself: ${command}`
-  const told = signedIn === undefined ? {} : { signedIn }
-  return { found: true, path, version: sdkVersion(), ...told, ...(!signedIn && { hint, command }) }
-}
-
-function notFound({ found, hint = '' }: AgentProbe): ParleyError | undefined {
-  return found ? undefined : new ParleyError('agent_not_found', `Claude Code was not found. ${hint}`)
-}
-
-function notSignedIn({ signedIn, hint = '', command }: AgentProbe): ParleyError | undefined {
-  if (signedIn !== false) return undefined
-  return new ParleyError('agent_not_signed_in', `Claude Code is not signed in. ${hint}`, {
-    details: { command },
-  })
+  return { ...(signedIn === false && { signedIn }), hint, command }
 }
 
 const require = createRequire(import.meta.url)
@@ -187,4 +190,51 @@ function sdkVersion(): string {
   const file = new URL('package.json', import.meta.resolve('@anthropic-ai/claude-agent-sdk'))
   const manifest = JSON.parse(readFileSync(file, 'utf8')) as { claudeCodeVersion?: string; version: string }
   return manifest.claudeCodeVersion ?? manifest.version
+}
+
+type Values = Readonly<Record<string, unknown>>
+
+/** If one of these is set, there is a key, or a cloud service with its own credentials. */
+const signInVariables = [
+  'ANTHROPIC_API_KEY',
+  'ANTHROPIC_AUTH_TOKEN',
+  'CLAUDE_CODE_OAUTH_TOKEN',
+  'CLAUDE_CODE_USE_ANTHROPIC_AWS',
+  'CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD',
+  'CLAUDE_CODE_USE_BEDROCK',
+  'CLAUDE_CODE_USE_FOUNDRY',
+  'CLAUDE_CODE_USE_GATEWAY',
+  'CLAUDE_CODE_USE_MANTLE',
+  'CLAUDE_CODE_USE_VERTEX',
+]
+
+/**
+ * Whether Claude Code has a credential, as far as that is visible from outside; undefined if it is not visible. It
+ * must never return false for a person who is signed in.
+ */
+export function isSignedIn(env: Readonly<Record<string, string>>, platform: NodeJS.Platform) {
+  const home = env.HOME ?? ''
+  const folder = configFolder(env)
+  if (isNamed(env) || existsSync(join(folder, '.credentials.json'))) return true
+  const settings = read(join(folder, 'settings.json'))
+  if (settings.apiKeyHelper || isNamed(asValues(settings.env))) return true
+  if (read(join(env.CLAUDE_CONFIG_DIR ?? home, '.claude.json')).primaryApiKey) return true
+  // On macOS, Claude Code keeps its credential in the system keychain.
+  return platform === 'darwin' ? undefined : false
+}
+
+function isNamed(values: Values): boolean {
+  return signInVariables.some((name) => values[name])
+}
+
+function read(file: string): Values {
+  try {
+    return asValues(JSON.parse(readFileSync(file, 'utf8')))
+  } catch {
+    return {}
+  }
+}
+
+function asValues(value: unknown): Values {
+  return typeof value === 'object' && value !== null ? (value as Values) : {}
 }

@@ -2,10 +2,18 @@ import { createReadStream } from 'node:fs'
 import { open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { type AgentConversation, ParleyError, type PromptPart } from '@parley/protocol'
+import { type AgentConversation, ParleyError } from '@parley/protocol'
 import type { AgentMemory, Remembered } from '../../core/agent-adapter.ts'
-import { askAgain } from '../../core/agent-adapter.ts'
-import { projectsFolder, promptUuid } from './transcript.ts'
+import { promptUuid } from './prompt.ts'
+import {
+  type Entry,
+  entryOf,
+  idOfPrompt,
+  isAskedAgain,
+  isOfMainLine,
+  projectsFolder,
+  promptOf,
+} from './transcript.ts'
 import { initialState, translate } from './translate.ts'
 import { withTurn } from './translate-state.ts'
 
@@ -28,31 +36,6 @@ export function claudeMemory(env: Readonly<Record<string, string>>): AgentMemory
       yield* remembered(file, signal)
     },
     idOf: (_agentSessionId, promptId) => promptUuid(promptId),
-  }
-}
-
-export type Entry = {
-  readonly type?: string
-  readonly uuid?: string
-  readonly parentUuid?: string | null
-  readonly logicalParentUuid?: string
-  readonly timestamp?: string
-  readonly cwd?: string
-  readonly isSidechain?: boolean
-  readonly isMeta?: boolean
-  readonly isCompactSummary?: boolean
-  readonly customTitle?: string
-  readonly aiTitle?: string
-  readonly summary?: string
-  readonly sessionId?: string
-  readonly toolUseResult?: unknown
-  readonly message?: { readonly id?: string; readonly role?: string; readonly content?: unknown }
-  /** A steered prompt is stored as a note to the model. */
-  readonly attachment?: {
-    readonly type?: string
-    readonly commandMode?: string
-    readonly prompt?: unknown
-    readonly source_uuid?: string
   }
 }
 
@@ -92,16 +75,6 @@ async function headOf(file: string): Promise<string> {
   await using handle = await open(file)
   const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(headBytes) })
   return buffer.toString('utf8', 0, bytesRead)
-}
-
-/** Ignores a line that is cut off or damaged. */
-export function entryOf(line: string): Entry[] {
-  try {
-    const value: unknown = JSON.parse(line)
-    return value !== null && typeof value === 'object' && !Array.isArray(value) ? [value as Entry] : []
-  } catch {
-    return []
-  }
 }
 
 /**
@@ -161,10 +134,6 @@ async function* remembered(file: string, signal: AbortSignal): AsyncGenerator<Re
   }
 }
 
-function isOfMainLine({ type, isSidechain, isMeta, message }: Entry): boolean {
-  return (type === 'assistant' || type === 'user') && message !== undefined && !isSidechain && !isMeta
-}
-
 /** An entry in the form of the corresponding live message. */
 function nativeMessage({ type, uuid, message, sessionId, toolUseResult }: Entry): unknown {
   return {
@@ -175,46 +144,4 @@ function nativeMessage({ type, uuid, message, sessionId, toolUseResult }: Entry)
     parent_tool_use_id: null,
     ...(toolUseResult !== undefined && { tool_use_result: toolUseResult }),
   }
-}
-
-type NativePart = {
-  readonly type?: string
-  readonly text?: string
-  readonly source?: { readonly media_type?: string; readonly data?: string }
-}
-
-/** Text that the program itself stores as the person's: commands and their output, interruptions, reminders. */
-const ofProgram = /^\s*(<(command|local-command|bash|system|task)-|\[Request interrupted|Caveat: )/
-
-/** True for the prompt by which Parley resumes an agent after a restart. */
-export function isAskedAgain(parts: readonly PromptPart[]): boolean {
-  return parts.some((part) => part.type === 'text' && part.text === askAgain)
-}
-
-/** The prompt in an entry; undefined for any other entry. */
-export function promptOf(entry: Entry): PromptPart[] | undefined {
-  const said = wordsOf(entry)
-  const content = typeof said === 'string' ? [{ type: 'text', text: said }] : said
-  if (!Array.isArray(content)) return undefined
-  const parts = (content as readonly NativePart[]).flatMap(promptPart)
-  return parts.length > 0 ? parts : undefined
-}
-
-/** The id with which a prompt was sent to the agent, if known. */
-export function idOfPrompt({ uuid, attachment }: Entry): { id?: string } {
-  const id = attachment?.source_uuid ?? uuid
-  return id === undefined ? {} : { id }
-}
-
-function wordsOf(entry: Entry): unknown {
-  const { type, message, isCompactSummary, isSidechain, attachment } = entry
-  const isQueued = attachment?.type === 'queued_command' && attachment.commandMode === 'prompt'
-  if (type === 'attachment') return isQueued && !isSidechain ? attachment.prompt : undefined
-  return type === 'user' && !isCompactSummary && isOfMainLine(entry) ? message?.content : undefined
-}
-
-function promptPart({ type, text, source }: NativePart): PromptPart[] {
-  if (type === 'text' && text && !ofProgram.test(text)) return [{ type: 'text', text }]
-  if (type !== 'image' || !source?.data) return []
-  return [{ type: 'image', mimeType: source.media_type ?? 'image/png', data: source.data }]
 }

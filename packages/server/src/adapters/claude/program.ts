@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import {
   type Options,
   prewarm,
@@ -6,27 +9,25 @@ import {
   type SpareProcess,
   query as startQuery,
 } from '@anthropic-ai/claude-agent-sdk'
-import type { ConnectInput, HostTools, PrepareInput } from '../../core/agent-adapter.ts'
+import { type AgentModel, messageOf, ParleyError } from '@parley/protocol'
+import type { AgentOutput, ConnectInput, HostTools, PrepareInput } from '../../core/agent-adapter.ts'
 import { AgentProcess } from '../child-process.ts'
 import { mcpServersFor } from './host-tools.ts'
-import { createInput } from './input.ts'
-import {
-  createCanUseTool,
-  createOnElicitation,
-  createToolHook,
-  type PermissionContext,
-} from './permission.ts'
+import { agentModel } from './introduction.ts'
+import { createOnElicitation } from './question.ts'
+import { createCanUseTool, createToolHook, type RequestContext } from './requests.ts'
+import type { SettingSources } from './settings.ts'
 import { claimOptions, processOptions, sessionOptions } from './settings.ts'
 
 export type ProgramOptions = {
   readonly env: Record<string, string>
   readonly executable?: string
-  readonly settingSources: NonNullable<Options['settingSources']>
+  readonly settingSources: SettingSources
 }
 
 /** The session that the program serves. */
 export type ProgramUser = {
-  readonly permissions: PermissionContext
+  readonly permissions: RequestContext
   readonly hostTools: HostTools | undefined
 }
 
@@ -63,7 +64,7 @@ export class ClaudeProgram {
 
   /** Resolves when the program is ready for a prompt. If that fails, the process is killed. */
   async start(input: ConnectInput, isWritten: boolean): Promise<Query> {
-    return this.#unlessAborted(input.signal, async () => {
+    return this.#startUnlessAborted(input.signal, async () => {
       const session = sessionOptions(input, isWritten)
       const options = { ...this.#fixed(input), ...session, abortController: this.#abort }
       this.#query = startQuery({ prompt: this.prompts.messages, options })
@@ -74,7 +75,7 @@ export class ClaudeProgram {
 
   /** Starts the program without a session. It reads nothing of any folder until it enters one. */
   async park(input: PrepareInput): Promise<void> {
-    await this.#unlessAborted(input.signal, async () => {
+    await this.#startUnlessAborted(input.signal, async () => {
       const options = { ...this.#fixed(input), abortController: this.#abort }
       this.#spare = await prewarm({ options })
       this.#spare.claimed.catch(() => undefined)
@@ -86,7 +87,7 @@ export class ClaudeProgram {
    * killed.
    */
   async enter(place: Place, signal?: AbortSignal): Promise<Query> {
-    return this.#unlessAborted(signal, async () => {
+    return this.#startUnlessAborted(signal, async () => {
       const spare = this.#spare
       if (!spare) throw new Error('The program is not parked.')
       this.#query ??= spare.claim({ prompt: this.prompts.messages, options: claimOptions(place) })
@@ -107,7 +108,7 @@ export class ClaudeProgram {
   }
 
   /** Kills the process at once when `signal` aborts, whether or not the SDK notices. */
-  async #unlessAborted<T>(signal: AbortSignal | undefined, start: () => Promise<T>): Promise<T> {
+  async #startUnlessAborted<T>(signal: AbortSignal | undefined, start: () => Promise<T>): Promise<T> {
     const giveUp = () => {
       this.#abort.abort()
       this.process.kill()
@@ -172,4 +173,125 @@ export function mayBypass(env: Readonly<Record<string, string>>): boolean {
 /** A proxy for an object that is known later: each property is looked up on use. */
 function lateBound<T extends object>(current: () => T): T {
   return new Proxy({} as T, { get: (_, name) => Reflect.get(current(), name) })
+}
+
+/** The last output of a connection, once the process has ended. */
+export function disconnection(
+  isClosing: boolean,
+  failure: unknown,
+  lastWords: ReturnType<AgentProcess['lastWords']>,
+): AgentOutput {
+  if (isClosing) return { type: 'agent.disconnected', reason: 'closed', ...lastWords }
+  const why = reasonOf(failure)
+  const { stderrTail } = lastWords
+  const error = {
+    code: 'agent_failed' as const,
+    message: `${why}. The next prompt starts it again.`,
+    ...(stderrTail !== undefined && { details: { stderrTail } }),
+  }
+  return { type: 'agent.disconnected', reason: 'crashed', error, ...lastWords }
+}
+
+/** A TypeError comes from the SDK itself, which failed on a message such as a result without `errors`. */
+function reasonOf(failure: unknown): string {
+  if (failure instanceof TypeError)
+    return 'Claude Code failed and did not say why: its last message could not be read'
+  return failure instanceof Error ? failure.message : 'Claude Code ended without a result'
+}
+
+/** `isLost`: the conversation to resume no longer exists. */
+export function cannotStart(
+  error: unknown,
+  isLost: boolean,
+  { stderrTail }: ReturnType<AgentProcess['lastWords']>,
+): ParleyError {
+  const message = isLost
+    ? 'Claude Code no longer has this conversation: its transcript is gone. Go on in a new session.'
+    : `Claude Code could not be started: ${messageOf(error)}`
+  return new ParleyError('agent_failed', message, {
+    details: { ...(stderrTail !== undefined && { stderrTail }) },
+    cause: error,
+  })
+}
+
+export function notAsRoot(): ParleyError {
+  const message =
+    'Claude Code does not bypass permissions for root. Run Parley as another user or, in a sandbox, set IS_SANDBOX=1.'
+  return new ParleyError('not_supported', message)
+}
+
+/** A queue of messages for an agent that reads them in order for its whole lifetime. */
+export function createInput<Message>() {
+  const waiting: Message[] = []
+  let wake: (() => void) | undefined
+  let ended = false
+
+  async function* messages(): AsyncGenerator<Message, void> {
+    for (;;) {
+      const next = waiting.shift()
+      if (next !== undefined) yield next
+      else if (ended) return
+      else {
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
+    }
+  }
+
+  return {
+    messages: messages(),
+    push(message: Message): void {
+      waiting.push(message)
+      wake?.()
+    },
+    /** Ends the queue: an agent without work exits. */
+    end(): void {
+      ended = true
+      wake?.()
+    },
+  }
+}
+
+const goneWaitMs = 2_000
+
+/**
+ * The models that Claude Code offers. A process is started to list them and gets no prompt. It loads no settings,
+ * hooks or servers, not even the person's own, and its folder is empty.
+ */
+export async function modelsOfClaude(
+  { env, executable }: { readonly env: Record<string, string>; readonly executable: string | undefined },
+  signal: AbortSignal,
+): Promise<AgentModel[]> {
+  const cwd = await mkdtemp(join(tmpdir(), 'parley-models-'))
+  const agent = new AgentProcess()
+  const input = createInput<never>()
+  const abortController = new AbortController()
+  const giveUp = () => abortController.abort()
+  signal.addEventListener('abort', giveUp, { once: true })
+  try {
+    signal.throwIfAborted()
+    const query = startQuery({
+      prompt: input.messages,
+      options: {
+        cwd,
+        env,
+        abortController,
+        settingSources: [],
+        mcpServers: {},
+        strictMcpConfig: true,
+        persistSession: false,
+        spawnClaudeCodeProcess: agent.spawn,
+        ...(executable !== undefined && { pathToClaudeCodeExecutable: executable }),
+      },
+    })
+    const { models } = await query.initializationResult()
+    return models.map(agentModel)
+  } finally {
+    signal.removeEventListener('abort', giveUp)
+    input.end()
+    agent.killAll()
+    await agent.gone(goneWaitMs)
+    await rm(cwd, { recursive: true, force: true })
+  }
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { SDKUserMessage } from '@anthropic-ai/claude-agent-sdk'
 import type { PromptPart } from '@parley/protocol'
 
@@ -35,4 +36,13 @@ function fileText(part: Extract<PromptPart, { type: 'file' }>): string {
   if (part.path !== undefined) return `@${part.path}`
   const text = part.text ?? Buffer.from(part.data ?? '', 'base64').toString('utf8')
   return `<file name="${part.name.replaceAll('"', "'")}">\n${text}\n</file>`
+}
+
+/**
+ * The uuid under which a prompt is sent to the agent. It is the same after a restart, so that it can be found in a
+ * transcript.
+ */
+export function promptUuid(promptId: string): `${string}-${string}-${string}-${string}-${string}` {
+  const hex = createHash('sha256').update(promptId).digest('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }

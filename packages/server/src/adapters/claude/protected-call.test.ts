@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { folderForFile } from '../../testing/temporary-folder.ts'
-import { writesPlan } from './protected-call.ts'
+import { writesPlan } from './will-ask.ts'
 
 const home = folderForFile()
 const plans = join(home, '.claude', 'plans')

@@ -2,7 +2,7 @@ import type { Query } from '@anthropic-ai/claude-agent-sdk'
 import type { RewindPreview } from '@parley/protocol'
 import type { AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
 import { type RewindKeeper, type RewindRequest, rewindTurn } from '../rewind.ts'
-import { promptUuid } from './transcript.ts'
+import { promptUuid } from './prompt.ts'
 
 const notes = ['Changes made by shell commands are not undone.', 'The conversation stays as it is.']
 

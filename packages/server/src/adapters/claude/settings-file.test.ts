@@ -3,8 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { folderForTest } from '../../testing/temporary-folder.ts'
-import { settingsIn } from './settings-file.ts'
-import { grantsOfFolder } from './trust.ts'
+import { grantsOfFolder, settingsIn } from './settings.ts'
 import { grantedBySettings } from './will-ask.ts'
 
 const settings = { permissions: { allow: ['Bash(npm test:*)'] } }

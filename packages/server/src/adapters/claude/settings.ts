@@ -1,4 +1,10 @@
-import type { ClaimOptions, PermissionMode as NativeMode, Options } from '@anthropic-ai/claude-agent-sdk'
+import { join } from 'node:path'
+import type {
+  ClaimOptions,
+  PermissionMode as NativeMode,
+  Options,
+  Query,
+} from '@anthropic-ai/claude-agent-sdk'
 import {
   hostToolPrefix,
   type PermissionMode,
@@ -6,7 +12,7 @@ import {
   type SessionSettings,
 } from '@parley/protocol'
 import type { ConnectInput } from '../../core/agent-adapter.ts'
-import { grantsOfFolder } from './trust.ts'
+import { readRegularFile } from '../regular-file.ts'
 
 /**
  * Our modes and Claude's. Read-only is enforced by the host, by the kind of tool: the agent runs in its default mode.
@@ -92,6 +98,15 @@ export function claimOptions({
   }
 }
 
+/** Applies settings to a running process. */
+export async function applySettings(query: Query, { model, mode, options }: SessionSettings): Promise<void> {
+  if (mode !== undefined) await query.setPermissionMode(nativeModes[mode])
+  if (model !== undefined) await query.setModel(model)
+  if (options?.effort === undefined) return
+  const flags = { effortLevel: options.effort } as Parameters<Query['applyFlagSettings']>[0]
+  await query.applyFlagSettings(flags)
+}
+
 /** The list covers the agent's own tools; host tools come with their MCP server. */
 function builtInTools({ tools, hostToolsOnly }: SessionOptions): Pick<Options, 'tools'> {
   if (hostToolsOnly) return { tools: [] }
@@ -119,4 +134,71 @@ function systemPrompt({ systemPrompt, appendSystemPrompt }: SessionOptions): Pic
   }
   const append = appendSystemPrompt === undefined ? {} : { append: appendSystemPrompt }
   return { systemPrompt: { type: 'preset', preset: 'claude_code', ...append } }
+}
+
+export type SettingSources = NonNullable<Options['settingSources']>
+type FolderGrants = { readonly permissions: { allow: string[]; additionalDirectories: string[] } }
+
+/**
+ * The person's own settings, unless the session excludes them; the settings and MCP servers of the folder if it is
+ * trusted.
+ */
+export function settingSourcesFor(trusted: boolean, userSettings: boolean): SettingSources {
+  return [...(userSettings ? (['user'] as const) : []), ...(trusted ? (['project', 'local'] as const) : [])]
+}
+
+/**
+ * Claude Code keeps a trust decision of its own, made in its terminal. Without it, Claude Code runs a folder's hooks
+ * and servers, but ignores its grants. A person who trusts the folder here has accepted them, so they are passed as
+ * settings.
+ */
+export function grantsOfFolder(trusted: boolean, cwd: string): { settings?: FolderGrants } {
+  if (!trusted) return {}
+  const found = settingsFiles({}, cwd, ['project', 'local']).map(permissionsIn)
+  const allow = found.flatMap((permissions) => texts(permissions?.allow))
+  const additionalDirectories = found.flatMap((permissions) => texts(permissions?.additionalDirectories))
+  if (allow.length + additionalDirectories.length === 0) return {}
+  return { settings: { permissions: { allow, additionalDirectories } } }
+}
+
+/** A file that cannot be read or parsed grants nothing; Claude Code itself reports what is wrong with it. */
+function permissionsIn(file: string): Record<string, unknown> | undefined {
+  const { permissions } = settingsIn(file).settings as { permissions?: Record<string, unknown> }
+  return permissions
+}
+
+function texts(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
+}
+
+const largestSettings = 4 * 1024 * 1024
+
+/** Reads a settings file of Claude Code. `isUnclear`: the file exists, but cannot be read or parsed here. */
+export function settingsIn(file: string): { settings: Record<string, unknown>; isUnclear: boolean } {
+  try {
+    const value: unknown = JSON.parse(readRegularFile(file, largestSettings))
+    const isObject = typeof value === 'object' && value !== null
+    return { settings: isObject ? (value as Record<string, unknown>) : {}, isUnclear: !isObject }
+  } catch (error) {
+    return { settings: {}, isUnclear: (error as NodeJS.ErrnoException).code !== 'ENOENT' }
+  }
+}
+
+/** The folder of the person's own settings, transcripts and credentials. */
+export function configFolder(env: Readonly<Record<string, string>>): string {
+  return env.CLAUDE_CONFIG_DIR ?? join(env.HOME ?? '', '.claude')
+}
+
+/** The settings files that Claude Code loads in a folder. */
+export function settingsFiles(
+  env: Readonly<Record<string, string>>,
+  cwd: string,
+  sources: SettingSources,
+): string[] {
+  const files = {
+    user: join(configFolder(env), 'settings.json'),
+    project: join(cwd, '.claude', 'settings.json'),
+    local: join(cwd, '.claude', 'settings.local.json'),
+  }
+  return sources.map((source) => files[source])
 }

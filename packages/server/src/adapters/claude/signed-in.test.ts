@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { folderForFile } from '../../testing/temporary-folder.ts'
-import { isSignedIn } from './signed-in.ts'
+import { isSignedIn } from './index.ts'
 
 const place = folderForFile()
 

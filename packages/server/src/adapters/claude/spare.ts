@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import type { PreparedAgent, PrepareInput } from '../../core/agent-adapter.ts'
 import { type ClaudeOptions, connectClaude } from './connection.ts'
 import { ClaudeProgram } from './program.ts'
-import { settingsIn } from './settings-file.ts'
+import { configFolder, settingsFiles, settingsIn } from './settings.ts'
 
 /** Starts Claude Code without a session. */
 export async function prepareClaude(options: ClaudeOptions, input: PrepareInput): Promise<PreparedAgent> {
@@ -73,13 +73,8 @@ const needPrompt = new Set([
  * Without a session they must not run.
  */
 function runsSomething({ env, settingSources }: ClaudeOptions, cwd: string): boolean {
-  const files = {
-    user: join(configFolder(env), 'settings.json'),
-    project: join(cwd, '.claude', 'settings.json'),
-    local: join(cwd, '.claude', 'settings.local.json'),
-  }
   if (settingSources.includes('project') && hasServers(cwd)) return true
-  return [managedSettings, ...settingSources.map((source) => files[source])].some((file) => {
+  return [managedSettings, ...settingsFiles(env, cwd, settingSources)].some((file) => {
     const { settings, isUnclear } = settingsIn(file)
     const { hooks, enabledPlugins } = settings
     const events = Object.keys(hooks ?? {})
@@ -92,8 +87,4 @@ function hasServers(folder: string): boolean {
   if (existsSync(join(folder, '.mcp.json'))) return true
   const parent = dirname(folder)
   return parent !== folder && hasServers(parent)
-}
-
-function configFolder(env: Readonly<Record<string, string>>): string {
-  return env.CLAUDE_CONFIG_DIR ?? join(env.HOME ?? '', '.claude')
 }

@@ -1,6 +1,6 @@
 import type { PermissionUpdate } from '@anthropic-ai/claude-agent-sdk'
 import { expect, it } from 'vitest'
-import { suggestedGrants } from './suggestions.ts'
+import { suggestedGrants } from './permission.ts'
 
 const rule = (ruleContent: string, destination: PermissionUpdate['destination']): PermissionUpdate => ({
   type: 'addRules',

@@ -1,19 +1,13 @@
-import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-
-/**
- * The uuid under which a prompt is sent to the agent. It is the same after a restart, so that it can be found in a
- * transcript.
- */
-export function promptUuid(promptId: string): `${string}-${string}-${string}-${string}-${string}` {
-  const hex = createHash('sha256').update(promptId).digest('hex')
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
-}
+import { isRecord, type PromptPart } from '@parley/protocol'
+import { askAgain } from '../../core/agent-adapter.ts'
+import { configFolder } from './settings.ts'
 
 /** The folder of Claude Code's transcripts, with a subfolder for each working directory. */
 export function projectsFolder(env: Readonly<Record<string, string>>): string {
-  return join(env.CLAUDE_CONFIG_DIR ?? join(env.HOME ?? '', '.claude'), 'projects')
+  return join(configFolder(env), 'projects')
 }
 
 /**
@@ -24,13 +18,18 @@ export function readTranscript(
   env: Readonly<Record<string, string>>,
   agentSessionId: string,
 ): string | undefined {
-  const projects = projectsFolder(env)
-  for (const project of foldersIn(projects)) {
-    try {
-      return readFileSync(join(projects, project, `${agentSessionId}.jsonl`), 'utf8')
-    } catch {}
+  try {
+    return readFileSync(transcriptFile(env, agentSessionId) ?? '', 'utf8')
+  } catch {
+    return undefined
   }
-  return undefined
+}
+
+function transcriptFile(env: Readonly<Record<string, string>>, agentSessionId: string): string | undefined {
+  const projects = projectsFolder(env)
+  return foldersIn(projects)
+    .map((folder) => join(projects, folder, `${agentSessionId}.jsonl`))
+    .find((file) => existsSync(file))
 }
 
 function foldersIn(path: string): string[] {
@@ -53,4 +52,149 @@ export function deferredCall(transcript: string | undefined): string | undefined
   if (!marker) return undefined
   const id = marker[1]
   return transcript.slice(marker.index).includes(`"tool_use_id":"${id}"`) ? undefined : id
+}
+
+/**
+ * Detects whether another program writes in a conversation that our process holds: the shared transcript then has a
+ * prompt that was not sent to our process. Reads only what is new. Our process does not know such prompts.
+ */
+export class TranscriptWatch {
+  readonly #env: Readonly<Record<string, string>>
+  readonly #own = new Set<string>()
+  #file: string | undefined
+  #sessionId: string | undefined
+  /** How many bytes of the file were read. */
+  #read = 0
+  #strange = false
+  /** Whether a prompt of ours was seen in the file, or the conversation was resumed. */
+  #isBegun = true
+
+  /** The process knows what the transcript of the resumed conversation contains before its start. */
+  constructor(
+    env: Readonly<Record<string, string>>,
+    before: string | undefined,
+    resumed: string | undefined,
+  ) {
+    this.#env = env
+    this.#read = Buffer.byteLength(before ?? '')
+    this.#sessionId = resumed
+  }
+
+  /** Registers a prompt that is sent to our process. */
+  gives(uuid: string): void {
+    this.#own.add(uuid)
+  }
+
+  async hasStrangers(sessionId: string | undefined): Promise<boolean> {
+    if (sessionId === undefined || this.#strange) return this.#strange
+    if (sessionId !== this.#sessionId) {
+      this.#sessionId = sessionId
+      this.#file = undefined
+      this.#read = 0
+      this.#isBegun = false
+    }
+    const entries = (await this.#newLines(sessionId)).flatMap(entryOf)
+    // A forked conversation begins with the content of the original.
+    const first = this.#isBegun ? 0 : entries.findIndex(({ uuid }) => this.#own.has(uuid ?? ''))
+    if (first < 0) return false
+    this.#isBegun = true
+    this.#strange = entries.slice(first).some((entry) => {
+      const parts = promptOf(entry)
+      return parts !== undefined && !isAskedAgain(parts) && !this.#own.has(idOfPrompt(entry).id ?? '')
+    })
+    return this.#strange
+  }
+
+  async #newLines(sessionId: string): Promise<string[]> {
+    this.#file ??= transcriptFile(this.#env, sessionId)
+    if (this.#file === undefined) return []
+    const { size } = await stat(this.#file)
+    if (size <= this.#read) return []
+    await using handle = await open(this.#file)
+    const { buffer } = await handle.read({ buffer: Buffer.alloc(size - this.#read), position: this.#read })
+    const end = buffer.lastIndexOf(0x0a) + 1
+    this.#read += end
+    return buffer.toString('utf8', 0, end).split('\n')
+  }
+}
+
+export type Entry = {
+  readonly type?: string
+  readonly uuid?: string
+  readonly parentUuid?: string | null
+  readonly logicalParentUuid?: string
+  readonly timestamp?: string
+  readonly cwd?: string
+  readonly isSidechain?: boolean
+  readonly isMeta?: boolean
+  readonly isCompactSummary?: boolean
+  readonly customTitle?: string
+  readonly aiTitle?: string
+  readonly summary?: string
+  readonly sessionId?: string
+  readonly toolUseResult?: unknown
+  readonly message?: { readonly id?: string; readonly role?: string; readonly content?: unknown }
+  /** A steered prompt is stored as a note to the model. */
+  readonly attachment?: {
+    readonly type?: string
+    readonly commandMode?: string
+    readonly prompt?: unknown
+    readonly source_uuid?: string
+  }
+}
+
+/** Ignores a line that is cut off or damaged. */
+export function entryOf(line: string): Entry[] {
+  try {
+    const value: unknown = JSON.parse(line)
+    return isRecord(value) ? [value as Entry] : []
+  } catch {
+    return []
+  }
+}
+
+export function isOfMainLine({ type, isSidechain, isMeta, message }: Entry): boolean {
+  return (type === 'assistant' || type === 'user') && message !== undefined && !isSidechain && !isMeta
+}
+
+type NativePart = {
+  readonly type?: string
+  readonly text?: string
+  readonly source?: { readonly media_type?: string; readonly data?: string }
+}
+
+/** Text that the program itself stores as the person's: commands and their output, interruptions, reminders. */
+const ofProgram = /^\s*(<(command|local-command|bash|system|task)-|\[Request interrupted|Caveat: )/
+
+/** True for the prompt by which Parley resumes an agent after a restart. */
+export function isAskedAgain(parts: readonly PromptPart[]): boolean {
+  return parts.some((part) => part.type === 'text' && part.text === askAgain)
+}
+
+/** The prompt in an entry; undefined for any other entry. */
+export function promptOf(entry: Entry): PromptPart[] | undefined {
+  const said = saidContent(entry)
+  const content = typeof said === 'string' ? [{ type: 'text', text: said }] : said
+  if (!Array.isArray(content)) return undefined
+  const parts = (content as readonly NativePart[]).flatMap(promptPart)
+  return parts.length > 0 ? parts : undefined
+}
+
+/** The id with which a prompt was sent to the agent, if known. */
+export function idOfPrompt({ uuid, attachment }: Entry): { id?: string } {
+  const id = attachment?.source_uuid ?? uuid
+  return id === undefined ? {} : { id }
+}
+
+function saidContent(entry: Entry): unknown {
+  const { type, message, isCompactSummary, isSidechain, attachment } = entry
+  const isQueued = attachment?.type === 'queued_command' && attachment.commandMode === 'prompt'
+  if (type === 'attachment') return isQueued && !isSidechain ? attachment.prompt : undefined
+  return type === 'user' && !isCompactSummary && isOfMainLine(entry) ? message?.content : undefined
+}
+
+function promptPart({ type, text, source }: NativePart): PromptPart[] {
+  if (type === 'text' && text && !ofProgram.test(text)) return [{ type: 'text', text }]
+  if (type !== 'image' || !source?.data) return []
+  return [{ type: 'image', mimeType: source.media_type ?? 'image/png', data: source.data }]
 }

@@ -1,4 +1,6 @@
 import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { noOutput } from '../translation.ts'
+import { describeCall } from './describe-call.ts'
 import { ignoredBlocks, type NativeAssistant, type NativeBlock } from './native.ts'
 import {
   callIdOf,
@@ -10,9 +12,8 @@ import {
   withTaken,
 } from './translate-state.ts'
 import { retractUnwritten, withoutStream } from './translate-stream.ts'
-import { describeCall } from './translate-tool-call.ts'
-import { endCall } from './translate-tool-result.ts'
 import { measureCall, withBegunTurn } from './translate-usage.ts'
+import { endCall } from './translate-user.ts'
 
 /** The model name on messages that Claude Code itself writes, such as errors. */
 const synthetic = '<synthetic>'
@@ -46,7 +47,7 @@ export function translateAssistant(before: TranslateState, message: NativeAssist
 function abandonStream(state: TranslateState, { message, parent_tool_use_id }: NativeAssistant): Translation {
   const line = parent_tool_use_id ?? ''
   const stream = state.streams[line]
-  if (!stream || stream.messageId === message.id) return { state, outputs: [] }
+  if (!stream || stream.messageId === message.id) return noOutput(state)
   return {
     state: withoutStream(state, line),
     outputs: retractUnwritten(state, stream, 'the answer broke off; the agent asked again'),
@@ -74,13 +75,13 @@ function takeBlock(
   const cut = message.aborted ? { interrupted: true as const } : {}
   switch (block.type) {
     case 'text':
-      if (!block.text) return { state, outputs: [] }
+      if (!block.text) return noOutput(state)
       return {
         state: withTaken(state, message.uuid, [blockId]),
         outputs: [{ type: 'text.written', blockId, text: block.text, ...cut, ...parent }],
       }
     case 'thinking':
-      if (!block.thinking) return { state, outputs: [] }
+      if (!block.thinking) return noOutput(state)
       return {
         state: withTaken(state, message.uuid, [blockId]),
         outputs: [{ type: 'thinking.written', blockId, text: block.thinking, ...cut, ...parent }],
@@ -104,7 +105,7 @@ function takeBlock(
       return call(state, message, block)
     default:
       if (block.tool_use_id) return endCall(state, block, { parent })
-      if (Object.hasOwn(ignoredBlocks, block.type)) return { state, outputs: [] }
+      if (Object.hasOwn(ignoredBlocks, block.type)) return noOutput(state)
       return {
         state,
         outputs: [{ type: 'agent.unrecognised', native: block, reason: `a block of type ${block.type}` }],
@@ -160,7 +161,7 @@ function notice(
   block: NativeBlock,
   code: string,
 ): Translation {
-  if (!block.text) return { state, outputs: [] }
+  if (!block.text) return noOutput(state)
   const parent = parentOf(state, message.parent_tool_use_id)
   return {
     state,

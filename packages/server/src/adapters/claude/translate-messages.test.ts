@@ -1,14 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
-import {
-  describeTool,
-  initialState,
-  type TranslateState,
-  translate,
-  withCommands,
-  withDenied,
-  withTurn,
-} from './translate.ts'
+import { withDenied } from '../translation.ts'
+import { describeTool } from './describe-call.ts'
+import { initialState, type TranslateState, translate, withCommands, withTurn } from './translate.ts'
 
 /** Translates messages that no recording contains, in order, in a running turn. */
 function play(messages: readonly object[], state: TranslateState = withTurn(initialState())): AgentOutput[] {

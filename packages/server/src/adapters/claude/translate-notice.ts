@@ -1,4 +1,5 @@
 import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { noOutput } from '../translation.ts'
 import type {
   NativeApiRetry,
   NativeAuthStatus,
@@ -43,7 +44,7 @@ export const notices = {
   },
 
   rate_limit_event: (state: TranslateState, { rate_limit_info: info }: NativeRateLimit): Translation => {
-    if (info.status === 'allowed' && state.saidRateLimit === 'allowed') return nothing(state)
+    if (info.status === 'allowed' && state.saidRateLimit === 'allowed') return noOutput(state)
     const { level, text } = limits[info.status] ?? limits.allowed
     return {
       state: { ...state, saidRateLimit: info.status },
@@ -79,7 +80,7 @@ export const notices = {
   'system/hook_response': (state: TranslateState, message: NativeHookResponse): Translation => {
     const { hook_name, hook_event, output, stderr, exit_code, outcome } = message
     const words = (output || stderr).trim()
-    if (outcome === 'success' && words === '') return nothing(state)
+    if (outcome === 'success' && words === '') return noOutput(state)
     return say(state, 'hook', {
       level: outcome === 'success' ? 'info' : 'warning',
       text: words || `The hook ${hook_name} ended: ${outcome}.`,
@@ -130,7 +131,7 @@ export const notices = {
           level: 'warning',
           text: `The plugin ${name ?? ''} could not be installed: ${error ?? 'no reason given'}.`,
         })
-      : nothing(state),
+      : noOutput(state),
 
   'system/files_persisted': (state: TranslateState, { failed }: NativeFilesPersisted): Translation =>
     failed.length > 0
@@ -139,7 +140,7 @@ export const notices = {
           text: `Not saved: ${failed.map(({ filename }) => filename).join(', ')}`,
           data: failed,
         })
-      : nothing(state),
+      : noOutput(state),
 
   'system/mirror_error': (state: TranslateState, { error }: NativeMirrorError): Translation =>
     say(state, 'transcript-not-mirrored', { level: 'error', text: error }),
@@ -159,7 +160,7 @@ export const notices = {
     const said = Math.floor(now / 100) * 100
     return said > now - more && said > 0
       ? { state, outputs: [working(`Thinking, about ${said} tokens`)] }
-      : nothing(state)
+      : noOutput(state)
   },
 
   tool_progress: (state: TranslateState, message: NativeToolProgress): Translation => {
@@ -202,8 +203,4 @@ function say(state: TranslateState, code: string, words: Words): Translation {
 
 function working(detail: string): AgentOutput {
   return { type: 'activity.changed', activity: 'active', detail }
-}
-
-function nothing(state: TranslateState): Translation {
-  return { state, outputs: [] }
 }

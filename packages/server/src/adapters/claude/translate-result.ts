@@ -1,8 +1,9 @@
 import type { ErrorInfo, TurnOutcome } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { withoutTurn } from '../translation.ts'
 import type { NativeResult } from './native.ts'
 import { takeSessionId } from './translate-session.ts'
-import { type TranslateState, type Translation, withoutTurn } from './translate-state.ts'
+import type { TranslateState, Translation } from './translate-state.ts'
 import { costOfTurn, effortOfTurn, measureResult, usageOf } from './translate-usage.ts'
 
 /**

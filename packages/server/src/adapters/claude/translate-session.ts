@@ -1,5 +1,6 @@
 import type { PermissionMode, SessionSettings } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { noOutput } from '../translation.ts'
 import type {
   NativeCommandLifecycle,
   NativeCommandsChanged,
@@ -39,7 +40,7 @@ export function takeInit(state: TranslateState, init: NativeInit): Translation {
  */
 export function takeSessionId(state: TranslateState, sessionId: string | undefined): Translation {
   const { saidSessionId } = state
-  if (!sessionId || saidSessionId === undefined || sessionId === saidSessionId) return { state, outputs: [] }
+  if (!sessionId || saidSessionId === undefined || sessionId === saidSessionId) return noOutput(state)
   return {
     state: { ...state, saidSessionId: sessionId, saidConnected: '' },
     outputs: [{ type: 'agent.connected', agentSessionId: sessionId }],
@@ -53,7 +54,7 @@ function toolsIn({ hostTools }: TranslateState, { tools }: NativeInit): string[]
 
 export function takeStatus(state: TranslateState, message: NativeStatus): Translation {
   const { status, permissionMode, compact_result, compact_error } = message
-  const next = permissionMode ? inForce(state, permissionMode) : { state, outputs: [] }
+  const next = permissionMode ? inForce(state, permissionMode) : noOutput(state)
   return {
     state: next.state,
     outputs: [
@@ -110,7 +111,7 @@ export function followCommand(state: TranslateState, message: NativeCommandLifec
     return { state: withoutPending(state, command_uuid), outputs: [] }
   }
   const { turn } = state
-  if (now !== 'cancelled' || !turn?.prompts.includes(command_uuid)) return { state, outputs: [] }
+  if (now !== 'cancelled' || !turn?.prompts.includes(command_uuid)) return noOutput(state)
   const prompts = turn.prompts.filter((uuid) => uuid !== command_uuid)
   if (turn.begun || prompts.length > 0)
     return { state: { ...state, turn: { ...turn, prompts } }, outputs: [] }
@@ -152,7 +153,7 @@ export const compact = {
   },
   flush(state: TranslateState, summary?: string): Translation {
     const { compaction } = state
-    if (!compaction) return { state, outputs: [] }
+    if (!compaction) return noOutput(state)
     return {
       state: { ...state, compaction: undefined },
       outputs: [{ type: 'context.compacted', ...compaction, ...(summary && { summary }) }],

@@ -1,5 +1,5 @@
 import type { AgentCommand, PermissionMode, PlanEntry, Task, TokenUsage } from '@parley/protocol'
-import type { AgentOutput } from '../../core/agent-adapter.ts'
+import type { Translation as TranslationOf } from '../translation.ts'
 import type { HostToolNames } from './host-tools.ts'
 import type { NativeUsage } from './native.ts'
 
@@ -99,7 +99,7 @@ export type UsageSoFar = {
 }
 export type Compaction = { trigger: 'manual' | 'auto'; before?: number; after?: number }
 
-export type Translation = { readonly state: TranslateState; readonly outputs: readonly AgentOutput[] }
+export type Translation = TranslationOf<TranslateState>
 
 export function initialState(context: TranslateContext = {}): TranslateState {
   const state = emptyState(context)
@@ -161,21 +161,6 @@ export function withSteering(state: TranslateState, messageUuid: string, promptI
 export function withOwnTurn(state: TranslateState): TranslateState {
   const number = state.turns + 1
   return { ...state, turn: { number, prompts: [], begun: true }, turns: number, reported: undefined }
-}
-
-/** The host has ended the turn by itself; its later messages are outside any turn. */
-export function withoutTurn(state: TranslateState): TranslateState {
-  return { ...state, turn: undefined, interrupting: false }
-}
-
-/** The host asked the agent to stop: calls that end in error from now on were cancelled. */
-export function withInterrupt(state: TranslateState): TranslateState {
-  return { ...state, interrupting: true }
-}
-
-/** The error result of this call means that it was not allowed. `toolCallId` is our id or the agent's. */
-export function withDenied(state: TranslateState, toolCallId: string): TranslateState {
-  return { ...state, denied: new Set(state.denied).add(toolCallId) }
 }
 
 export function withRequestedMode(state: TranslateState, mode: PermissionMode): TranslateState {

@@ -1,4 +1,6 @@
 import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { noOutput } from '../translation.ts'
+import { describeCall } from './describe-call.ts'
 import {
   ignoredStreamEvents,
   type NativeBlock,
@@ -15,7 +17,6 @@ import {
   type TranslateState,
   type Translation,
 } from './translate-state.ts'
-import { describeCall } from './translate-tool-call.ts'
 import { measureCall, withBegunTurn } from './translate-usage.ts'
 
 type EventOf<Type extends StreamEvent['type']> = Extract<StreamEvent, { type: Type }>
@@ -47,9 +48,9 @@ export function translateStreamEvent(before: TranslateState, message: NativeStre
         ],
       }
     case 'ping':
-      return nothing(state)
+      return noOutput(state)
     default:
-      if (Object.hasOwn(ignoredStreamEvents, event.type)) return nothing(state)
+      if (Object.hasOwn(ignoredStreamEvents, event.type)) return noOutput(state)
       return {
         state,
         outputs: [
@@ -61,7 +62,7 @@ export function translateStreamEvent(before: TranslateState, message: NativeStre
 
 function measureAnswer(state: TranslateState, line: string, ended: NativeUsage | undefined): Translation {
   const stream = state.streams[line]
-  if (!stream) return nothing(state)
+  if (!stream) return noOutput(state)
   return measureCall(state, { id: stream.messageId, isMain: line === '' }, [stream.usage, ended])
 }
 
@@ -98,7 +99,7 @@ function startBlock(
   parent: string,
 ): Translation {
   const stream = state.streams[parent]
-  if (!stream || !streamedTypes.has(block.type)) return nothing(state)
+  if (!stream || !streamedTypes.has(block.type)) return noOutput(state)
   const id = block.id ?? `${stream.messageId}:${index}`
   const turn = state.turn?.number
   const outputs = draftOf(state, block, parent)
@@ -133,7 +134,7 @@ function streamDelta(
 ): Translation {
   const blocks = state.streams[parent]?.blocks ?? []
   const block = blocks.find((one) => one.index === index)
-  if (!block || (parent === '' && block.turn !== state.turn?.number)) return nothing(state)
+  if (!block || (parent === '' && block.turn !== state.turn?.number)) return noOutput(state)
   const outputs = deltaOf(state, block, delta, parent)
   if (block.begun || outputs.length === 0) return { state, outputs }
   const begun = blocks.map((one) => (one === block ? { ...one, begun: true } : one))
@@ -168,8 +169,4 @@ function deltaOf(
     default: // signatures and citations have no readable text while a block is being written
       return []
   }
-}
-
-function nothing(state: TranslateState): Translation {
-  return { state, outputs: [] }
 }

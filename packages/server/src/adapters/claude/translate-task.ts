@@ -1,16 +1,18 @@
-import type { Task } from '@parley/protocol'
+import { isRecord, type PlanEntry, type Task } from '@parley/protocol'
+import { noOutput, sequence } from '../translation.ts'
 import type {
   NativeBackgroundTasks,
   NativeTaskNotification,
   NativeTaskProgress,
   NativeTaskStarted,
   NativeTaskUpdated,
+  NativeToolOutput,
 } from './native.ts'
-import { callIdOf, type TranslateState, type Translation } from './translate-state.ts'
+import { type Call, callIdOf, type TranslateState, type Translation } from './translate-state.ts'
 
 /** Starts a subagent or command in the background. Internal tasks of the agent are not shown. */
 export function startTask(state: TranslateState, message: NativeTaskStarted): Translation {
-  if (message.skip_transcript) return { state, outputs: [] }
+  if (message.skip_transcript) return noOutput(state)
   const { task_id, tool_use_id, description, is_backgrounded, parent_task_id } = message
   const parent = parent_task_id ? state.tasks[parent_task_id]?.toolCallId : undefined
   return say(state, {
@@ -25,8 +27,8 @@ export function startTask(state: TranslateState, message: NativeTaskStarted): Tr
 
 export function updateTask(state: TranslateState, { task_id, patch }: NativeTaskUpdated): Translation {
   const task = state.tasks[task_id]
-  if (!task) return { state, outputs: [] }
-  const status = patch.status ? statusOf[patch.status] : task.status
+  if (!task) return noOutput(state)
+  const status = patch.status ? taskStatus[patch.status] : task.status
   return say(state, {
     ...task,
     status: status ?? task.status,
@@ -39,12 +41,12 @@ export function updateTask(state: TranslateState, { task_id, patch }: NativeTask
 /** Only a new summary gives an event; the counters of every step do not. */
 export function progressTask(state: TranslateState, { task_id, summary }: NativeTaskProgress): Translation {
   const task = state.tasks[task_id]
-  return task && summary ? say(state, { ...task, summary }) : { state, outputs: [] }
+  return task && summary ? say(state, { ...task, summary }) : noOutput(state)
 }
 
 export function endTask(state: TranslateState, message: NativeTaskNotification): Translation {
   const { task_id, tool_use_id, status, summary, skip_transcript } = message
-  if (skip_transcript) return { state, outputs: [] }
+  if (skip_transcript) return noOutput(state)
   const task = state.tasks[task_id] ?? {
     taskId: task_id,
     title: summary,
@@ -63,16 +65,13 @@ export function settleTasks(state: TranslateState, { tasks }: NativeBackgroundTa
   const lost = Object.values(state.tasks).filter(
     ({ taskId, status, background }) => background && status === 'running' && !live.has(taskId),
   )
-  return lost.reduce<Translation>(
-    (before, task) => {
-      const { state: next, outputs } = say(before.state, { ...task, status: 'stopped' })
-      return { state: next, outputs: [...before.outputs, ...outputs] }
-    },
-    { state, outputs: [] },
+  return sequence(
+    state,
+    ...lost.map((task) => (now: TranslateState) => say(now, { ...task, status: 'stopped' })),
   )
 }
 
-const statusOf: Readonly<Record<string, Task['status']>> = {
+const taskStatus: Readonly<Record<string, Task['status']>> = {
   pending: 'running',
   running: 'running',
   paused: 'running',
@@ -83,9 +82,82 @@ const statusOf: Readonly<Record<string, Task['status']>> = {
 
 function say(state: TranslateState, task: Task): Translation {
   const before = state.tasks[task.taskId]
-  if (before && JSON.stringify(before) === JSON.stringify(task)) return { state, outputs: [] }
+  if (before && JSON.stringify(before) === JSON.stringify(task)) return noOutput(state)
   return {
     state: { ...state, tasks: { ...state.tasks, [task.taskId]: task } },
     outputs: [{ type: 'task.updated', ...task }],
   }
+}
+
+/** The plan after a call of a plan tool; undefined for a call of another tool. */
+export function planAfter(
+  state: TranslateState,
+  call: Call,
+  output: NativeToolOutput,
+  parent: { parentToolCallId?: string },
+): Translation | undefined {
+  const line = parent.parentToolCallId ?? ''
+  const before = state.plans[line] ?? []
+  const entries = entriesAfter(before, call, output)
+  if (!entries || JSON.stringify(entries) === JSON.stringify(before)) return undefined
+  return {
+    state: { ...state, plans: { ...state.plans, [line]: entries } },
+    outputs: [{ type: 'plan.updated', entries: [...entries], ...parent }],
+  }
+}
+
+function entriesAfter(
+  before: readonly PlanEntry[],
+  { name, input }: Call,
+  output: NativeToolOutput,
+): readonly PlanEntry[] | undefined {
+  switch (name) {
+    case 'TodoWrite':
+      return output.newTodos?.map(({ content, status }) => ({ text: content, status: planStatus(status) }))
+    case 'TaskList':
+      return output.tasks?.map(({ id, subject, status }) => ({
+        id,
+        text: subject,
+        status: planStatus(status),
+      }))
+    case 'TaskCreate':
+    case 'TaskGet': {
+      const { task } = output
+      if (!task) return undefined
+      const entry = { id: task.id, text: task.subject, status: planStatus(task.status ?? 'pending') }
+      return placed(before, entry)
+    }
+    case 'TaskUpdate':
+      return output.success && output.taskId ? changed(before, output.taskId, input, output) : undefined
+    default:
+      return undefined
+  }
+}
+
+function changed(
+  before: readonly PlanEntry[],
+  id: string,
+  input: unknown,
+  output: NativeToolOutput,
+): readonly PlanEntry[] {
+  const given = isRecord(input) ? input : {}
+  const status = output.statusChange?.to ?? given.status
+  if (status === 'deleted') return before.filter((entry) => entry.id !== id)
+  const known = before.find((entry) => entry.id === id)
+  const subject = typeof given.subject === 'string' ? given.subject : undefined
+  return placed(before, {
+    id,
+    text: subject ?? known?.text ?? `Task ${id}`,
+    status: typeof status === 'string' ? planStatus(status) : (known?.status ?? 'pending'),
+  })
+}
+
+function placed(before: readonly PlanEntry[], entry: PlanEntry): readonly PlanEntry[] {
+  const known = before.some(({ id }) => id === entry.id)
+  return known ? before.map((one) => (one.id === entry.id ? entry : one)) : [...before, entry]
+}
+
+function planStatus(status: string): PlanEntry['status'] {
+  if (status === 'in_progress') return 'in-progress'
+  return status === 'completed' ? 'completed' : 'pending'
 }

@@ -1,6 +1,6 @@
 import type { TokenUsage } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { sumTokens } from '../translation.ts'
+import { noOutput, sumTokens } from '../translation.ts'
 import type { NativeResult, NativeUsage } from './native.ts'
 import type { TranslateState, Translation } from './translate-state.ts'
 
@@ -23,7 +23,7 @@ export function measureCall(
   const used = tokensOf({ ...started, ...withoutNulls(ended) })
   const size = used.input + used.output + (used.cacheRead ?? 0) + (used.cacheWrite ?? 0)
   const before = state.usage.calls.get(id)
-  if (size === 0 || (before && JSON.stringify(before) === JSON.stringify(used))) return { state, outputs: [] }
+  if (size === 0 || (before && JSON.stringify(before) === JSON.stringify(used))) return noOutput(state)
   const calls = new Map(state.usage.calls).set(id, used)
   const usage = { ...state.usage, calls, context: isMain ? size : state.usage.context }
   return { state: { ...state, usage }, outputs: measured(usage) }
@@ -39,7 +39,7 @@ export function measureResult(state: TranslateState, result: NativeResult): Tran
   const added = result.model_usage_since_last_result
   const { total, costUsd = 0 } = state.usage
   const goesOn = added !== undefined && total !== undefined
-  if (!goesOn && Object.keys(result.modelUsage ?? {}).length === 0) return { state, outputs: [] }
+  if (!goesOn && Object.keys(result.modelUsage ?? {}).length === 0) return noOutput(state)
   const { window, maxOutput } = limitsIn(result.modelUsage, state.saidModel)
   const usage = {
     ...state.usage,

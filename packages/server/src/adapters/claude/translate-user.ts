@@ -1,28 +1,33 @@
+import { isRecord, type ToolContent, type ToolOutcome } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
-import type { NativeBlock, NativeUser } from './native.ts'
+import { sequence } from '../translation.ts'
+import type { NativeBlock, NativeResultMeta, NativeToolOutput, NativeUser, PatchHunk } from './native.ts'
 import { compact } from './translate-session.ts'
-import { parentOf, type TranslateState, type Translation } from './translate-state.ts'
-import { endCall } from './translate-tool-result.ts'
+import { type Call, callIdOf, parentOf, type TranslateState, type Translation } from './translate-state.ts'
+import { planAfter } from './translate-task.ts'
 
 /**
  * A user message from the agent is never a person's. It holds tool results, the summary of a compaction, or the output
  * of a command of the agent. Prompts (replayed, synthetic, of a subagent) are known already and give no output.
  */
-export function translateUser(before: TranslateState, message: NativeUser): Translation {
+export function translateUser(state: TranslateState, message: NativeUser): Translation {
   const blocks = blocksOf(message)
-  const summary = message.isSynthetic ? wordsOf(blocks) : undefined
-  let { state, outputs } = compact.flush(before, summary) as { state: TranslateState; outputs: AgentOutput[] }
-  if (message.isReplay) return { state, outputs: [...outputs, ...commandOutput(message, blocks)] }
-  const results = blocks.filter(({ type, tool_use_id }) => type === 'tool_result' && tool_use_id)
+  const summary = message.isSynthetic ? textOf(blocks) : undefined
+  const results = message.isReplay
+    ? []
+    : blocks.filter(({ type, tool_use_id }) => type === 'tool_result' && tool_use_id)
   const structured = results.length === 1 ? message.tool_use_result : undefined
   const parent = parentOf(state, message.parent_tool_use_id)
-  for (const block of results) {
+  const ends = results.map((block) => {
     const meta = message.tool_result_meta?.find(({ id }) => id === block.tool_use_id)
-    const step = endCall(state, block, { structured, parent, meta })
-    state = step.state
-    outputs = [...outputs, ...step.outputs]
-  }
-  return { state, outputs: [...outputs, ...commandOutput(message, blocks)] }
+    return (now: TranslateState) => endCall(now, block, { structured, parent, meta })
+  })
+  return sequence(
+    state,
+    (now) => compact.flush(now, summary),
+    ...ends,
+    (now) => ({ state: now, outputs: commandOutput(message, blocks) }),
+  )
 }
 
 function blocksOf({ message }: NativeUser): readonly NativeBlock[] {
@@ -30,7 +35,7 @@ function blocksOf({ message }: NativeUser): readonly NativeBlock[] {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : content
 }
 
-function wordsOf(blocks: readonly NativeBlock[]): string {
+function textOf(blocks: readonly NativeBlock[]): string {
   return blocks.map(({ text }) => text ?? '').join('')
 }
 
@@ -51,4 +56,135 @@ function commandOutput(message: NativeUser, blocks: readonly NativeBlock[]): Age
       },
     ]
   })
+}
+
+/** The result of a call. `structured` is the tool's own output, if the agent sent it. */
+export function endCall(
+  state: TranslateState,
+  block: NativeBlock,
+  about: {
+    structured?: unknown
+    meta?: NativeResultMeta | undefined
+    parent: { parentToolCallId?: string }
+  },
+): Translation {
+  const nativeId = String(block.tool_use_id)
+  const toolCallId = callIdOf(state, nativeId)
+  const call = state.calls.get(toolCallId)
+  const output: NativeToolOutput = isRecord(about.structured) ? about.structured : {}
+  const outcome =
+    block.is_error || output.interrupted ? failure(state, nativeId, about.meta, output) : 'completed'
+  const ended: AgentOutput = {
+    type: 'tool-call.ended',
+    toolCallId,
+    outcome,
+    content: contentOf(call, block, output),
+    ...about.parent,
+  }
+  const next = outcome === 'completed' && call ? planAfter(state, call, output, about.parent) : undefined
+  return {
+    state: withoutCall(next?.state ?? state, nativeId),
+    outputs: [ended, ...(next?.outputs ?? [])],
+  }
+}
+
+function failure(
+  state: TranslateState,
+  nativeId: string,
+  meta: NativeResultMeta | undefined,
+  output: NativeToolOutput,
+): ToolOutcome {
+  const refused = meta?.permission_decision?.decision === 'reject'
+  if (refused || state.denied.has(nativeId) || state.denied.has(callIdOf(state, nativeId))) return 'denied'
+  const stopped = output.interrupted || meta?.non_execution_kind === 'user-rejected'
+  return stopped || state.interrupting ? 'cancelled' : 'failed'
+}
+
+function contentOf(call: Call | undefined, block: NativeBlock, output: NativeToolOutput): ToolContent[] {
+  switch (call?.name) {
+    case 'Bash':
+      return terminalOf(block, output) ?? contentBlocks(block.content)
+    case 'Edit':
+    case 'MultiEdit':
+    case 'Write':
+      return output.filePath && output.structuredPatch
+        ? [fileDiff(output.filePath, output.structuredPatch, output)]
+        : contentBlocks(block.content)
+    case 'NotebookEdit':
+      return output.notebook_path && output.updated_file !== undefined
+        ? [
+            {
+              type: 'diff',
+              path: output.notebook_path,
+              before: output.original_file ?? null,
+              after: output.updated_file,
+            },
+          ]
+        : contentBlocks(block.content)
+    case 'Agent':
+    case 'Task':
+      if (output.status === 'async_launched') return [{ type: 'text', text: 'Started in the background.' }]
+      return contentBlocks(Array.isArray(output.content) ? output.content : block.content)
+    default:
+      return [
+        ...contentBlocks(block.content),
+        ...(output.resourceLinks ?? []).map(({ uri, mimeType }) => ({
+          type: 'resource' as const,
+          uri,
+          ...(mimeType && { mimeType }),
+        })),
+      ]
+  }
+}
+
+const exitCodePattern = /^Exit code (\d+)\n?/
+
+/** The output of a command. Its exit code is reported only on failure, and only in front of the output. */
+function terminalOf({ content, is_error }: NativeBlock, output: NativeToolOutput): ToolContent[] | undefined {
+  if (output.backgroundTaskId) return undefined
+  if (is_error) {
+    const [frame, exitCode] = (typeof content === 'string' && exitCodePattern.exec(content)) || []
+    if (frame === undefined) return undefined
+    return [{ type: 'terminal', output: String(content).slice(frame.length), exitCode: Number(exitCode) }]
+  }
+  const { stdout, stderr = '' } = output
+  if (typeof stdout !== 'string' || Array.isArray(content)) return undefined
+  return [{ type: 'terminal', output: [stdout, stderr].filter((part) => part !== '').join('\n') }]
+}
+
+/** A change is given as a patch, a new file whole. The previous content may be large and stays out of the log. */
+function fileDiff(path: string, hunks: readonly PatchHunk[], output: NativeToolOutput): ToolContent {
+  if (output.originalFile === null && typeof output.content === 'string') {
+    return { type: 'diff', path, before: null, after: output.content }
+  }
+  return { type: 'diff', path, patch: hunks.map(hunkText).join('\n') }
+}
+
+function hunkText({ oldStart, oldLines, newStart, newLines, lines }: PatchHunk): string {
+  return [`@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`, ...lines].join('\n')
+}
+
+const errorPattern = /^<tool_use_error>([\s\S]*)<\/tool_use_error>$/
+
+/** The content of a result: a text, or blocks of several kinds. */
+function contentBlocks(content: unknown): ToolContent[] {
+  if (content === undefined || content === null || content === '') return []
+  if (typeof content === 'string') return [{ type: 'text', text: errorPattern.exec(content)?.[1] ?? content }]
+  if (!Array.isArray(content)) return [{ type: 'text', text: JSON.stringify(content) }]
+  return content.map((block: NativeBlock): ToolContent => {
+    if (block.type === 'text') return { type: 'text', text: block.text ?? '' }
+    const { media_type: mimeType, data } = block.source ?? {}
+    if (block.type === 'image' && mimeType && data) return { type: 'image', mimeType, data }
+    return { type: 'text', text: JSON.stringify(block) }
+  })
+}
+
+function withoutCall(state: TranslateState, nativeId: string): TranslateState {
+  const id = callIdOf(state, nativeId)
+  const calls = new Map(state.calls)
+  const denied = new Set(state.denied)
+  calls.delete(id)
+  denied.delete(nativeId)
+  denied.delete(id)
+  return { ...state, calls, denied }
 }

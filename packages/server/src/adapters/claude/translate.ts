@@ -1,4 +1,5 @@
-import { messageOf } from '@parley/protocol'
+import { attempt, noOutput, unrecognised, withDenied } from '../translation.ts'
+import { describeCall } from './describe-call.ts'
 import { ignored, ignoredFrames, type NativeKey, type NativeStreamEvent } from './native.ts'
 import { translateAssistant } from './translate-assistant.ts'
 import { notices } from './translate-notice.ts'
@@ -16,13 +17,11 @@ import {
   type TranslateState,
   type Translation,
   takenFrom,
-  withDenied,
   withOwnTurn,
   withTaken,
 } from './translate-state.ts'
 import { translateStreamEvent } from './translate-stream.ts'
 import { endTask, progressTask, settleTasks, startTask, updateTask } from './translate-task.ts'
-import { describeCall } from './translate-tool-call.ts'
 import { translateUser } from './translate-user.ts'
 
 export {
@@ -31,14 +30,10 @@ export {
   type TranslateState,
   type Translation,
   withCommands,
-  withDenied,
-  withInterrupt,
-  withoutTurn,
   withRequestedMode,
   withSteering,
   withTurn,
 } from './translate-state.ts'
-export { describeTool, type ToolDescription } from './translate-tool-call.ts'
 
 /**
  * Translates the messages of Claude Code into outputs. Pure: the same messages from the same state give the same
@@ -55,14 +50,15 @@ export { describeTool, type ToolDescription } from './translate-tool-call.ts'
 export function translate(state: TranslateState, message: unknown): Translation {
   const key = keyOf(message)
   if (!state.turn && beginsTurn(state, key, message)) return inOwnTurn(state, message)
-  if (key === 'stream_event') return attempted(state, message, translateStreamEvent as Handler)
+  if (key === 'stream_event')
+    return attempt(state, message, (now) => translateStreamEvent(now, message as never))
   const uuid = uuidOf(message)
-  if (uuid !== undefined && takenFrom(state, uuid)) return { state, outputs: [] }
-  if (Object.hasOwn(ignored, key) || Object.hasOwn(ignoredFrames, key)) return { state, outputs: [] }
+  if (uuid !== undefined && takenFrom(state, uuid)) return noOutput(state)
+  if (Object.hasOwn(ignored, key) || Object.hasOwn(ignoredFrames, key)) return noOutput(state)
   const handler = Object.hasOwn(handlers, key) ? handlers[key as keyof typeof handlers] : undefined
-  const flushed = key === 'user' ? { state, outputs: [] } : compact.flush(state)
+  const flushed = key === 'user' ? noOutput(state) : compact.flush(state)
   const next = handler
-    ? attempted(flushed.state, message, handler as Handler)
+    ? attempt(flushed.state, message, (now) => (handler as Handler)(now, message as never))
     : unrecognised(flushed.state, message, `a message of type ${key || 'nothing'}`)
   return { state: withTaken(next.state, uuid), outputs: [...flushed.outputs, ...next.outputs] }
 }
@@ -80,7 +76,7 @@ function beginsTurn({ reported }: TranslateState, key: string, message: unknown)
 
 function inOwnTurn(before: TranslateState, message: unknown): Translation {
   const uuid = uuidOf(message)
-  if (uuid !== undefined && takenFrom(before, uuid)) return { state: before, outputs: [] }
+  if (uuid !== undefined && takenFrom(before, uuid)) return noOutput(before)
   const { state, outputs } = translate(withOwnTurn(before), message)
   return { state, outputs: [beginningOf(before), ...outputs] }
 }
@@ -106,10 +102,8 @@ export const handlers = {
   command_lifecycle: followCommand,
 
   // tools and tasks
-  'system/permission_denied': (state, { tool_use_id }: { tool_use_id: string }) => ({
-    state: withDenied(state, tool_use_id),
-    outputs: [],
-  }),
+  'system/permission_denied': (state, { tool_use_id }: { tool_use_id: string }) =>
+    noOutput(withDenied(state, tool_use_id)),
   'system/task_started': startTask,
   'system/task_updated': updateTask,
   'system/task_progress': progressTask,
@@ -153,19 +147,6 @@ export function callAgain(
 /** Our id of a call of the agent. */
 export function toolCallIdOf(state: TranslateState, nativeId: string): string {
   return callIdOf(state, nativeId)
-}
-
-function attempted(state: TranslateState, message: unknown, handler: Handler): Translation {
-  try {
-    return handler(state, message as never)
-  } catch (error) {
-    const what = messageOf(error)
-    return unrecognised(state, message, `not of the expected shape: ${what}`)
-  }
-}
-
-function unrecognised(state: TranslateState, native: unknown, reason: string): Translation {
-  return { state, outputs: [{ type: 'agent.unrecognised', native, reason }] }
 }
 
 function keyOf(message: unknown): string {

@@ -9,8 +9,8 @@ import { AgentHome } from '../../testing/agent-home.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import type { ModelAnswer } from '../../testing/model-server.ts'
 import { TestReader } from '../../testing/reader.ts'
-import { billingOf, credentialOf } from './credential.ts'
 import { createClaudeAdapter } from './index.ts'
+import { billingOf, credentialOf } from './introduction.ts'
 
 /** A home with a hook of the person, and folders with everything that a folder can contain for Claude Code. */
 const home = await AgentHome.forFile()

@@ -10,8 +10,6 @@ const exceptions: readonly string[] = [
   'packages/protocol/src/background.ts',
   'packages/protocol/src/session-state.ts',
   'packages/protocol/src/session.ts',
-  `${server}/adapters/claude/host-tools.ts`,
-  `${server}/adapters/claude/translate-tool-call.ts`,
   `${server}/adapters/scripted/demo-scenes-with-you.ts`,
   `${server}/adapters/scripted/demo-scenes.ts`,
 ]

@@ -9,6 +9,7 @@ import {
   ListToolsRequestSchema,
   type Tool,
 } from '@modelcontextprotocol/sdk/types.js'
+import { hostToolName, type ToolKind } from '@parley/protocol'
 import {
   type HostToolAnswer,
   type HostToolContent,
@@ -16,6 +17,22 @@ import {
   type HostTools,
   hostToolServer,
 } from '../core/agent-adapter.ts'
+
+/** Host tools by the names under which agents call them. */
+export type HostToolNames = ReadonlyMap<
+  string,
+  { readonly name: string; readonly title: string; readonly kind: ToolKind; readonly readOnly: boolean }
+>
+
+export function hostToolNames(hostTools: HostTools | undefined): HostToolNames {
+  const tools = hostTools?.tools ?? []
+  return new Map(
+    tools.map(({ name, annotations: { title, kind, readOnly } }) => [
+      `mcp__${hostToolServer}__${name}`,
+      { name: hostToolName(name), title, kind, readOnly },
+    ]),
+  )
+}
 
 /** Determines which tool call of the agent a request belongs to, from its metadata. */
 export type CallOf = (

@@ -8,12 +8,12 @@ import {
   askAgain,
   type ConnectInput,
 } from '../../core/agent-adapter.ts'
+import { hostToolNames } from '../host-tool-server.ts'
 import { reachOf } from '../inside-folder.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import { type RewindKeeper, rewindRequest } from '../rewind.ts'
 import { withDenied, withInterrupt } from '../translation.ts'
 import { describeCall, diffsOfCall } from './describe-call.ts'
-import { hostToolNames } from './host-tools.ts'
 import { introductionOf } from './introduction.ts'
 import {
   ClaudeProgram,

@@ -1,7 +1,7 @@
 import { isAbsolute, relative } from 'node:path'
 import { type Diff, isRecord, type ToolKind, type ToolLocation } from '@parley/protocol'
 import { diffOfReplacing, diffOfWriting, type Replacement, readForDiff, type Session } from '../file-diff.ts'
-import type { HostToolNames } from './host-tools.ts'
+import type { HostToolNames } from '../host-tool-server.ts'
 
 export type ToolDescription = {
   readonly kind: ToolKind

@@ -1,21 +1,7 @@
 import type { Options } from '@anthropic-ai/claude-agent-sdk'
-import { hostToolName, type McpServers, type SessionSettings } from '@parley/protocol'
+import type { McpServers, SessionSettings } from '@parley/protocol'
 import { type HostTools, hostToolServer } from '../../core/agent-adapter.ts'
 import { createHostToolServer } from '../host-tool-server.ts'
-import type { ToolDescription } from './describe-call.ts'
-
-/** Host tools by their Claude Code names. */
-export type HostToolNames = ReadonlyMap<string, ToolDescription & { readonly name: string }>
-
-export function hostToolNames(hostTools: HostTools | undefined): HostToolNames {
-  const tools = hostTools?.tools ?? []
-  return new Map(
-    tools.map(({ name, annotations: { title, kind, readOnly } }) => [
-      `mcp__${hostToolServer}__${name}`,
-      { name: hostToolName(name), title, kind, readOnly },
-    ]),
-  )
-}
 
 export type HostToolCalls = {
   /** Resolves to our id of a call, once the host has recorded the call. */

@@ -6,6 +6,7 @@ import {
   askAgain,
   type ConnectInput,
 } from '../../core/agent-adapter.ts'
+import { hostToolNames } from '../host-tool-server.ts'
 import type { JsonRpcId } from '../json-rpc.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import { withDenied, withInterrupt, withoutTurn } from '../translation.ts'
@@ -21,7 +22,7 @@ import {
   remembers,
 } from './conversation.ts'
 import type { CallCheck } from './hook-server.ts'
-import { HostToolOffer, hostToolNames } from './host-tools.ts'
+import { HostToolOffer } from './host-tools.ts'
 import type { NativeMessage, NativeThreadOpened } from './native.ts'
 import { type HookFailure, hookFailure } from './native-hook.ts'
 import { createCallCheck } from './permission.ts'

@@ -1,5 +1,6 @@
 import { isAbsolute, relative, resolve } from 'node:path'
 import type { ToolKind, ToolLocation } from '@parley/protocol'
+import type { HostToolNames } from '../host-tool-server.ts'
 import type { NativeCallItem, NativeFileChange } from './native.ts'
 import { readingOf, withoutShell } from './shell-command.ts'
 
@@ -14,12 +15,6 @@ export type CallDescription = {
 
 /** The context that a description depends on. */
 export type CallContext = { readonly cwd?: string | undefined; readonly hostTools?: HostToolNames }
-
-/** Host tools by the names that Codex's hooks use. */
-export type HostToolNames = ReadonlyMap<
-  string,
-  Pick<CallDescription, 'name' | 'kind' | 'title'> & { readonly readOnly: boolean }
->
 
 /** The tool names that people know from Codex's hooks. */
 export const commandTool = 'Bash'

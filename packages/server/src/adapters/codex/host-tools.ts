@@ -1,18 +1,6 @@
-import { hostToolName } from '@parley/protocol'
 import { type HostTools, hostToolServer } from '../../core/agent-adapter.ts'
 import { type RunningHostToolServer, startHostToolServer } from '../host-tool-server.ts'
-import type { HostToolNames } from './describe-call.ts'
 import type { NativeConfig } from './settings.ts'
-
-export function hostToolNames(hostTools: HostTools | undefined): HostToolNames {
-  const tools = hostTools?.tools ?? []
-  return new Map(
-    tools.map(({ name, annotations: { title, kind, readOnly } }) => [
-      `mcp__${hostToolServer}__${name}`,
-      { name: hostToolName(name), title, kind, readOnly },
-    ]),
-  )
-}
 
 /** Longer than any wait: only the host ends a call of its own tools. */
 const timeoutS = 30 * 24 * 60 * 60

@@ -1,6 +1,6 @@
 import type { SessionOptions, Task, TokenUsage, ToolKind } from '@parley/protocol'
+import type { HostToolNames } from '../host-tool-server.ts'
 import type { Translation as SharedTranslation } from '../translation.ts'
-import type { HostToolNames } from './describe-call.ts'
 import type { NativeFileChange } from './native.ts'
 import type { SandboxPermissions } from './sandbox-permissions.ts'
 

@@ -1,6 +1,8 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { agentFiles, mainFiles, programFiles } from './tests/run/projects.ts'
+import { RetriedTests } from './tests/run/retried-tests.ts'
 
 // Workers and the programs that tests start are compiled once, not with every start.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/node-compile')
@@ -9,9 +11,9 @@ const conditions = ['source', 'node', 'import', 'module', 'default']
 const resolve = { conditions }
 const ssr = { resolve: { conditions, externalConditions: conditions } }
 
-const agents = 'packages/server/src/adapters/**/*.test.ts'
-/** Real programs on a busy machine: what fails twice fails. */
-const retry = 1
+/** Real programs on a busy machine: what fails twice fails. `RetriedTests` reports what failed once. */
+const slow = { retry: 1, testTimeout: 120_000, hookTimeout: 60_000 }
+const endToEnd = { ...slow, testTimeout: 600_000 }
 
 export default defineConfig({
   resolve,
@@ -19,6 +21,7 @@ export default defineConfig({
   test: {
     expect: { requireAssertions: true, poll: { timeout: 10_000 } },
     unstubEnvs: true,
+    reporters: ['default', new RetriedTests()],
     // The tests wait for programs more than they compute: one worker more than cores keeps these busy.
     maxWorkers: availableParallelism() + 1,
     projects: [
@@ -29,33 +32,27 @@ export default defineConfig({
           include: [
             'packages/*/src/**/*.test.{ts,tsx}',
             'apps/web/src/**/*.test.ts',
-            'tests/adapters.test.ts',
+            'tests/*.test.ts',
+            'tests/run/*.test.ts',
             'examples/*.test.ts',
           ],
-          exclude: [agents],
+          exclude: [...mainFiles, ...agentFiles, ...programFiles],
           // One worker for file after file: to load the modules again takes longer than most of these files.
           isolate: false,
           testTimeout: 120_000,
           hookTimeout: 60_000,
         },
       },
+      { extends: true, test: { name: 'main', include: mainFiles, ...endToEnd } },
       {
         extends: true,
-        test: { name: 'agents', include: [agents], retry, testTimeout: 120_000, hookTimeout: 60_000 },
+        test: { name: 'programs', include: programFiles, exclude: mainFiles, ...slow, retry: 0 },
       },
+      { extends: true, test: { name: 'agents', include: agentFiles, exclude: mainFiles, ...slow } },
+      { extends: true, test: { name: 'architecture', include: ['tests/architecture/*.test.ts'] } },
       {
         extends: true,
-        test: { name: 'architecture', include: ['tests/architecture/*.test.ts'] },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'e2e',
-          include: ['tests/e2e/**/*.test.ts'],
-          retry,
-          testTimeout: 600_000,
-          hookTimeout: 60_000,
-        },
+        test: { name: 'e2e', include: ['tests/e2e/*.test.ts'], exclude: mainFiles, ...endToEnd },
       },
     ],
   },

@@ -1,19 +1,19 @@
 import { join } from 'node:path'
 import { type Delta, newId } from '@parley/protocol'
-import { createClaudeAdapter } from '../../packages/server/src/adapters/claude/index.ts'
 import {
   type AgentAdapter,
   createHost,
   type FeedBatch,
   openSqliteStore,
 } from '../../packages/server/src/index.ts'
+import { adapterOf } from '../../packages/server/src/testing/real-agents.ts'
 import { type ClaudeSide, type Heard, Listening, ownCost } from './claude-side.ts'
 import { answer, given } from './processes.ts'
 
 /** A Parley host with the real Claude Code, and a reader that follows its session, in one process. */
 const { env, folder, maxSpares = 0 } = given<ClaudeSide>()
 const store = openSqliteStore({ file: join(folder, 'parley.sqlite') })
-const spares = watchSpares(createClaudeAdapter({ env }))
+const spares = watchSpares(adapterOf('claude', env))
 const host = await createHost({ adapters: [spares.adapter], store, limits: { maxSpares } })
 
 /** Wraps the agent; `ready` resolves when the next spare has started. */

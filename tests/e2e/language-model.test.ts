@@ -5,13 +5,11 @@ import { createHost, createMemoryStore, type Host } from '@parley/server'
 import { createParley, type ParleyOptions } from '@parley/server/language-model'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createClaudeAdapter } from '../../packages/server/src/adapters/claude/index.ts'
-import { builtInAdapters } from '../../packages/server/src/adapters/index.ts'
 import { repliedIn, sdks } from '../../packages/server/src/faces/language-model/model-under-test.ts'
 import { AgentHome } from '../../packages/server/src/testing/agent-home.ts'
-import { testAgentsFolder } from '../../packages/server/src/testing/agents-folder.ts'
 import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
 import type { ModelAnswer } from '../../packages/server/src/testing/model-server.ts'
+import { adapterOf } from '../../packages/server/src/testing/real-agents.ts'
 
 /** The language-model face with the real AI SDK in both major versions in front, and the real Claude Code behind it. */
 const home = await AgentHome.forFile()
@@ -20,7 +18,7 @@ const { model: server } = home
 async function claude(options: Partial<ParleyOptions> & { env?: Record<string, string | undefined> } = {}) {
   const { env = home.env('claude'), ...wishes } = options
   const cwd = home.folder('work')
-  const host = await createHost({ adapters: [createClaudeAdapter({ env })], store: createMemoryStore() })
+  const host = await createHost({ adapters: [adapterOf('claude', env)], store: createMemoryStore() })
   const parley = createParley({ host, cwd, ...wishes })
   const before = server.calls.length
   return {
@@ -257,8 +255,7 @@ it('sends native messages only to callers that ask for them', async () => {
 it("calls the caller's tool in one turn of the real Codex, and continues in its session", async () => {
   const [, sdk] = sdks[1]
   const env = home.env('codex', { home: home.folder('codex') })
-  const all = builtInAdapters({ env, agentsFolder: testAgentsFolder() })
-  const adapters = all.filter(({ id }) => id === 'codex')
+  const adapters = [adapterOf('codex', env)]
   const host = await createHost({ adapters, store: createMemoryStore() })
   try {
     const codex = createParley({ host, cwd: home.folder('work') })('codex')

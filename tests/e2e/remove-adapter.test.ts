@@ -22,18 +22,15 @@ function copy(): string {
   return folder
 }
 
-it('an adapter can be removed by deleting its folder and its line, and the rest still passes the checks', () => {
+/** Agents with an adapter of their own. The adapter for ACP is part of the library, so it stays. */
+const removable = [
+  ['claude', 'createClaudeAdapter'],
+  ['codex', 'createCodexAdapter'],
+  ['opencode', 'createOpenCodeAdapter'],
+] as const
+
+it('each adapter can be removed by deleting its folder and its entry, and the rest still passes the checks', () => {
   const folder = copy()
-  const adapters = join(folder, 'packages/server/src/adapters')
-  rmSync(join(adapters, 'codex'), { recursive: true })
-  const list = readFileSync(join(adapters, 'index.ts'), 'utf8')
-  const without = list.split('\n').filter((line) => !/codex/i.test(line))
-  expect(list.split('\n').length - without.length).toBe(2)
-  writeFileSync(join(adapters, 'index.ts'), without.join('\n'))
-  // The recorder of its fixtures is of no use without it.
-  for (const recorder of ['record-codex-fixtures.ts', 'codex']) {
-    rmSync(join(folder, 'packages/server/scripts', recorder), { recursive: true })
-  }
   const bin = join(folder, 'node_modules/.bin')
   const check = (program: string, ...args: string[]) =>
     execFileSync(join(bin, program), args, {
@@ -42,12 +39,34 @@ it('an adapter can be removed by deleting its folder and its line, and the rest 
       stdio: 'pipe',
       env: withNode(bin),
     })
-  const written = ['packages', 'apps', 'tests', 'bench', 'scripts', 'examples']
-  expect(check('biome', 'check', '--vcs-enabled=false', ...written)).toBe('')
-  expect(check('tsc', '-b')).toBe('')
-  expect(check('tsc', '-p', 'tests')).toBe('')
-  expect(check('vitest', 'run', '--project', 'architecture')).toContain('passed')
+  for (const [name, create] of removable) {
+    const removed = [
+      `packages/server/src/adapters/${name}`,
+      // The recorder of its fixtures is of no use without it.
+      `packages/server/scripts/record-${name}-fixtures.ts`,
+      `packages/server/scripts/${name}`,
+    ]
+    for (const path of removed) rmSync(join(folder, path), { recursive: true })
+    const list = 'packages/server/src/adapters/index.ts'
+    writeFileSync(join(folder, list), withoutEntry(readFileSync(join(root, list), 'utf8'), name, create))
+    check('biome', 'check', '--write', '--vcs-enabled=false', list)
+    const written = ['packages', 'apps', 'tests', 'bench', 'scripts', 'examples']
+    expect(check('biome', 'check', '--vcs-enabled=false', ...written), name).toBe('')
+    expect(check('tsc', '-b'), name).toBe('')
+    expect(check('tsc', '-p', 'tests'), name).toBe('')
+    const rule = 'every import is allowed by the rule of its folder'
+    expect(check('vitest', 'run', '--project', 'architecture', '-t', rule), name).toContain('passed')
+    for (const path of [...removed, list]) cpSync(join(root, path), join(folder, path), { recursive: true })
+  }
 })
+
+/** The list of adapters without the entry of one, and without the imports that only this entry needs. */
+function withoutEntry(list: string, name: string, create: string): string {
+  const entry = new RegExp(`^ +${create}\\(.*?\\}\\),\\n`, 'ms')
+  expect(list).toMatch(entry)
+  const lines = list.replace(entry, '').split('\n')
+  return lines.filter((line) => !line.includes(create) && line.trim() !== `${name}Settings,`).join('\n')
+}
 
 function withNode(bin: string): NodeJS.ProcessEnv {
   return { ...process.env, PATH: `${bin}:${process.env.PATH}`, NO_COLOR: '1' }

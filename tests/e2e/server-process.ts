@@ -1,10 +1,10 @@
 import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { createClaudeAdapter } from '../../packages/server/src/adapters/claude/index.ts'
 import { createScriptedAdapter } from '../../packages/server/src/adapters/scripted/index.ts'
 import { fileTranscript } from '../../packages/server/src/adapters/scripted/transcript.ts'
 import { startParley } from '../../packages/server/src/cli/start.ts'
+import { adapterOf } from '../../packages/server/src/testing/real-agents.ts'
 
 /**
  * The whole server with the scripted agent, and with Claude in the given environment, as a separate process that a test
@@ -20,7 +20,7 @@ const parley = await startParley({
   logger: pino({ level: 'warn' }, pino.destination(2)),
   adapters: [
     createScriptedAdapter({ transcript: fileTranscript(join(dataDir, 'agent')) }),
-    createClaudeAdapter({ env: JSON.parse(claudeEnvironment) as Record<string, string> }),
+    adapterOf('claude', JSON.parse(claudeEnvironment) as Record<string, string>),
   ],
   limits: { checkpointMs: 50, cancelGraceMs: 500, stopGraceMs: 500 },
 })

@@ -7,7 +7,9 @@ import { acpAgents } from './acp/presets.ts'
 import { howToFind, howToGet, programAsTyped, programForTerminal } from './advice.ts'
 import { builtInAdapters } from './index.ts'
 
-const place = folderForFile()
+/** The path contains a space, so that it must be quoted. */
+const place = join(folderForFile(), 'a folder')
+mkdirSync(place)
 
 const programIn = (folder: string) => {
   mkdirSync(join(place, folder), { recursive: true })

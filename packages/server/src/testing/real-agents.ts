@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Environment } from '../adapters/environment.ts'
 import { builtInAdapters } from '../adapters/index.ts'
 import type { AgentAdapter } from '../core/agent-adapter.ts'
 import type { AgentHome } from './agent-home.ts'
@@ -51,7 +52,8 @@ export function realAgents(home: AgentHome): Record<RealAgentName, RealAgent> {
   }
 }
 
-function adapterOf(id: RealAgentName, env: Record<string, string>): AgentAdapter {
+/** The adapter of an agent from the list of all. */
+export function adapterOf(id: RealAgentName, env: Environment): AgentAdapter {
   const adapter = builtInAdapters({ env, agentsFolder: testAgentsFolder() }).find((one) => one.id === id)
   if (adapter) return adapter
   throw new Error(`there is no agent ${id}`)

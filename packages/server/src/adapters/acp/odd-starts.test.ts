@@ -121,7 +121,7 @@ describe('a conversation that the agent cannot load', () => {
 })
 
 describe('conversations of an agent', () => {
-  const signal = AbortSignal.timeout(15_000)
+  const { signal } = new AbortController()
   const memoryOf = (manner: string) => odd(manner, { conversations: 'listed' }).conversations
   const read = async (manner: string) => {
     for await (const one of memoryOf(manner)?.read('kept', signal) ?? []) return one

@@ -1,0 +1,21 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { expect, it } from 'vitest'
+import { agentFiles, mainFiles, programFiles } from './projects.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+
+it('the files of the main paths exist', () => {
+  expect(mainFiles.filter((file) => !existsSync(join(root, file)))).toEqual([])
+})
+
+it('the tests of the main paths that start an agent start Claude Code only', () => {
+  const agents = mainFiles.filter((file) => agentFiles.includes(file))
+  expect(agents).toEqual(['packages/server/src/adapters/claude/claude.test.ts'])
+})
+
+it('no file is in two projects', () => {
+  expect(agentFiles.filter((file) => programFiles.includes(file))).toEqual([])
+  expect(agentFiles.length).toBeGreaterThan(20)
+  expect(programFiles.length).toBeGreaterThan(10)
+})

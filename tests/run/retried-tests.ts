@@ -1,0 +1,26 @@
+import type { Reporter, TestCase, TestModule } from 'vitest/node'
+
+/** Prints, at the end of a run, how many tests were retried, and what failed the first time. */
+export class RetriedTests implements Reporter {
+  readonly #print: (text: string) => void
+
+  constructor(print: (text: string) => void = console.log) {
+    this.#print = print
+  }
+
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const tests = modules.flatMap((module) => [...module.children.allTests()])
+    this.#print(describeRetries(tests.filter((test) => (test.diagnostic()?.retryCount ?? 0) > 0)))
+  }
+}
+
+function describeRetries(tests: readonly TestCase[]): string {
+  const count = tests.length === 1 ? '1 test was retried' : `${tests.length} tests were retried`
+  if (tests.length === 0) return `${count}.`
+  const lines = tests.flatMap((test) => {
+    const [first] = test.result().errors ?? []
+    const message = first?.message.split('\n', 1)[0] ?? 'The first failure is not known.'
+    return [`- ${test.module.relativeModuleId} > ${test.fullName}`, `  ${message}`]
+  })
+  return [`${count}:`, ...lines].join('\n')
+}

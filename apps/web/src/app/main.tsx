@@ -7,9 +7,11 @@ import { applyTheme } from '../base/preferences.ts'
 import { currentRoute } from '../base/route.ts'
 import { registerServiceWorker } from '../base/service-worker.ts'
 import { sendLeftBehind } from '../composer/outbox.ts'
+import { Button } from '../parts/button.tsx'
 import { fetchDiffs } from '../parts/diff/diff-view.tsx'
 import { ErrorBoundary } from '../parts/error-boundary.tsx'
 import { fetchMarkdown } from '../parts/markdown/lazy-markdown.tsx'
+import { Problem } from '../parts/problem.tsx'
 import { startAnswers } from '../request/answers.ts'
 import { fetchCards } from '../request/request-card.tsx'
 import { startNotifications } from '../session-data/news.ts'
@@ -52,10 +54,28 @@ function show({ default: Page }: { default: ComponentType }): void {
   createRoot(root).render(
     <StrictMode>
       <ParleyProvider client={client}>
-        <ErrorBoundary>
+        <ErrorBoundary fallback={(error) => <Crashed error={error} />}>
           <Page />
         </ErrorBoundary>
       </ParleyProvider>
     </StrictMode>,
+  )
+}
+
+/** Replaces a page that threw. No session data is lost. */
+function Crashed({ error }: { error: Error }) {
+  return (
+    <main className="h-dvh">
+      <Problem
+        title="The page crashed"
+        text={`Your sessions are safe: they are stored on the server.\n\n${error.message}`}
+      >
+        <div className="pt-4">
+          <Button look="primary" onClick={() => location.reload()}>
+            Reload the page
+          </Button>
+        </div>
+      </Problem>
+    </main>
   )
 }

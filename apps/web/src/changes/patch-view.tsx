@@ -1,7 +1,14 @@
 import { MessageSquarePlus } from 'lucide-react'
 import { Fragment, memo, useMemo, useRef, useState } from 'react'
 import { plural } from '../base/format.logic.ts'
-import { type DiffLine, type DiffLines, type Hunk, lineText } from '../parts/diff/lines.logic.ts'
+import {
+  type DiffLine,
+  type DiffLines,
+  firstLines,
+  type Hunk,
+  lineSigns,
+  lineText,
+} from '../parts/diff/lines.logic.ts'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
 import type { Colours } from './colours.logic.ts'
 import { type CommentEditor, CommentForm, commentRow, useCommentEditor } from './comment-form.tsx'
@@ -18,7 +25,7 @@ export const PatchView = memo(function PatchView({ path, lines, split }: Props) 
   const [limit, setLimit] = useState(shownAtFirst)
   const { editing, ...editor } = useCommentEditor(path)
   const total = lines.hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0)
-  const hunks = useMemo(() => cut(lines.hunks, limit), [lines, limit])
+  const hunks = useMemo(() => firstLines(lines.hunks, limit), [lines, limit])
   const place = useRef<HTMLDivElement>(null)
   const colours = useColours(path, hunks, place)
   const rows = { path, editing, ...editor, split, colours }
@@ -74,16 +81,6 @@ export const PatchView = memo(function PatchView({ path, lines, split }: Props) 
   )
 })
 
-function cut(hunks: readonly Hunk[], limit: number): Hunk[] {
-  let left = limit
-  return hunks.flatMap((hunk) => {
-    if (left <= 0) return []
-    const lines = hunk.lines.slice(0, left)
-    left -= lines.length
-    return [{ lines }]
-  })
-}
-
 type RowsProps = {
   hunk: Hunk
   path: string
@@ -91,15 +88,13 @@ type RowsProps = {
   colours: Colours | undefined
 } & CommentEditor
 
-const signs = { added: '+', removed: '−', same: ' ' }
-
 function StackedRows({ hunk, ...rest }: RowsProps) {
   return hunk.lines.map((line, index) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity but their place
     <Fragment key={index}>
       <tr className={`group/line ${line.type}`}>
         <LineNumber line={line} path={rest.path} onEdit={rest.onEdit} />
-        <td className="sign">{signs[line.type]}</td>
+        <td className="sign">{lineSigns[line.type]}</td>
         <td className="words">{lineContent(line, rest.colours)}</td>
       </tr>
       {commentRow(line, rest)}
@@ -142,7 +137,7 @@ function HalfLine({
       ) : (
         <LineNumber line={line} path={path} onEdit={onEdit} look={look} />
       )}
-      <td className={`sign ${look}`}>{line.type === 'same' ? '' : signs[line.type]}</td>
+      <td className={`sign ${look}`}>{line.type === 'same' ? '' : lineSigns[line.type]}</td>
       <td className={`words whitespace-pre-wrap! [overflow-wrap:anywhere] ${look}`}>
         {lineContent(line, colours)}
       </td>

@@ -1,7 +1,8 @@
-import { Component, type ReactNode, useEffect } from 'react'
+import { type ReactNode, useEffect } from 'react'
 import { client } from '../base/client.ts'
 import { createStore, type Store, useStore } from '../base/store.ts'
 import { Button } from './button.tsx'
+import { ErrorBoundary } from './error-boundary.tsx'
 import { Problem } from './problem.tsx'
 
 /** A part of the page whose code is fetched when it is first shown. */
@@ -63,18 +64,14 @@ export function Lazy<Shown>({
     fetch()
     return client.socket.onStatus(({ state }) => state === 'open' && fetch())
   }, [fetch])
-  if (error) return frame(<NotFetched onRetry={fetch} />)
-  return shown ? <PartBoundary frame={frame}>{children(shown)}</PartBoundary> : waiting
-}
-
-function NotFetched({ onRetry }: { onRetry: () => void }) {
-  return (
-    <PartProblem
-      title="This part could not be loaded"
-      text="The server does not answer, or was updated. What you wrote is kept."
-      onRetry={onRetry}
-    />
-  )
+  if (error) {
+    const text = 'The server does not answer, or was updated. What you wrote is kept.'
+    return frame(<PartProblem title="This part could not be loaded" text={text} onRetry={fetch} />)
+  }
+  if (!shown) return waiting
+  const fallback = ({ message }: Error, retry: () => void) =>
+    frame(<PartProblem title="This part of the page crashed" text={message} onRetry={retry} />)
+  return <ErrorBoundary fallback={fallback}>{children(shown)}</ErrorBoundary>
 }
 
 function PartProblem({ title, text, onRetry }: { title: string; text: string; onRetry: () => void }) {
@@ -88,24 +85,4 @@ function PartProblem({ title, text, onRetry }: { title: string; text: string; on
       </div>
     </Problem>
   )
-}
-
-type BoundaryProps = { readonly children: ReactNode; readonly frame: (inside: ReactNode) => ReactNode }
-
-/** The error boundary of one part. */
-class PartBoundary extends Component<BoundaryProps, { error: Error | undefined }> {
-  override state = { error: undefined as Error | undefined }
-
-  static getDerivedStateFromError(error: Error) {
-    return { error }
-  }
-
-  override render() {
-    const { error } = this.state
-    if (!error) return this.props.children
-    const retry = () => this.setState({ error: undefined })
-    return this.props.frame(
-      <PartProblem title="This part of the page crashed" text={error.message} onRetry={retry} />,
-    )
-  }
 }

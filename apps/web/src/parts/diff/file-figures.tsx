@@ -10,7 +10,9 @@ import {
   diffLines,
   type FileDiff,
   fileNote,
+  firstLines,
   type Hunk,
+  lineSigns,
   lineText,
 } from './lines.logic.ts'
 
@@ -51,7 +53,7 @@ function FileFigure({ file, note, folder }: { file: FileDiff; note: string | und
       <ScrollRegion className="diff" label={`Changes to ${path}`}>
         <table>
           <tbody>
-            {cut(hunks, limit).map((hunk, index) => (
+            {firstLines(hunks, limit).map((hunk, index) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: hunks have no identity but their place
               <HunkRows key={index} hunk={hunk} first={index === 0} />
             ))}
@@ -73,16 +75,6 @@ function FileFigure({ file, note, folder }: { file: FileDiff; note: string | und
   )
 }
 
-function cut(hunks: readonly Hunk[], limit: number): Hunk[] {
-  let left = limit
-  return hunks.flatMap((hunk) => {
-    if (left <= 0) return []
-    const lines = hunk.lines.slice(0, left)
-    left -= lines.length
-    return [{ ...hunk, lines }]
-  })
-}
-
 function HunkRows({ hunk, first }: { hunk: Hunk; first: boolean }) {
   return (
     <>
@@ -99,13 +91,11 @@ function HunkRows({ hunk, first }: { hunk: Hunk; first: boolean }) {
   )
 }
 
-const signs = { added: '+', removed: '−', same: ' ' }
-
 function LineRow({ line }: { line: DiffLine }) {
   return (
     <tr className={line.type}>
       <td className="number">{line.after ?? line.before}</td>
-      <td className="sign">{signs[line.type]}</td>
+      <td className="sign">{lineSigns[line.type]}</td>
       <td className="words">
         {lineText(line.text)}
         {line.noNewline && <span className="text-faint select-none"> (no line break at the end)</span>}

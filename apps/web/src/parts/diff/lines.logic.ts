@@ -28,6 +28,19 @@ export function diffLines(diff: Diff): DiffLines {
   }
 }
 
+/** The hunks up to the limit of lines. */
+export function firstLines(hunks: readonly Hunk[], limit: number): Hunk[] {
+  let left = limit
+  return hunks.flatMap((hunk) => {
+    if (left <= 0) return []
+    const lines = hunk.lines.slice(0, left)
+    left -= lines.length
+    return [{ lines }]
+  })
+}
+
+export const lineSigns = { added: '+', removed: '−', same: ' ' }
+
 /** What happens to the file as a whole, if its lines alone do not show it. */
 export function fileNote(
   { before, after, patch }: Diff,

@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net'
  * - `rules`: drops the rules of sessions while the file exists;
  * - `late`: holds the response to a command and fails it when the next prompt comes, before OpenCode receives that;
  * - `steer`: fails one prompt when the file exists, and removes the file. If the file says `late`, OpenCode receives the
- *   prompt first.
+ *   prompt first. If it says `unknown`, the question whether the prompt is stored fails too.
  */
 const [lie = '', file = '', program = '', ...args] = process.argv.slice(2)
 const real = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -24,6 +24,7 @@ real.stdout.setEncoding('utf8').on('data', (text: string) => {
 })
 
 let unanswered: ServerResponse | undefined
+let failsCheck = false
 const beforeItMs = 500
 
 function open(port: number): void {
@@ -46,7 +47,12 @@ function open(port: number): void {
       await new Promise((resolve) => setTimeout(resolve, beforeItMs))
     }
     const failure = lie === 'steer' && url.includes('/prompt_async') ? takeFailure() : undefined
-    if (failure === 'now') return response.writeHead(500).end()
+    if (failure === 'unknown') failsCheck = true
+    if (failure === 'now' || failure === 'unknown') return response.writeHead(500).end()
+    if (failsCheck && method === 'GET' && /\/message\/msg_/.test(url)) {
+      failsCheck = false
+      return response.writeHead(500).end()
+    }
     const length = body.length > 0 ? { 'content-length': body.length } : {}
     const { 'transfer-encoding': _, ...others } = headers
     const far = request({ host: '127.0.0.1', port, method, path: url, headers: { ...others, ...length } })

@@ -105,11 +105,15 @@ export class PromptSender {
   }
 
   /**
-   * Whether OpenCode has stored this message. It refuses to return a prompt with an output schema, but has it.
+   * Whether OpenCode has stored this message. It stores a prompt with an output schema, but cannot return it: it
+   * responds with 400. Rejects if the response does not tell.
    */
   async isStored(messageID: string): Promise<boolean> {
-    const { response } = await this.#client.session.message({ sessionID: this.#sessionID, messageID })
-    return response !== undefined && response.status !== 404
+    const request = { sessionID: this.#sessionID, messageID }
+    const { data, error, response } = await this.#client.session.message(request)
+    if (data || response?.status === 400) return true
+    if (response?.status === 404) return false
+    throw error
   }
 
   /** OpenCode reads the conversation anew for each prompt, so it knows messages from other programs. */

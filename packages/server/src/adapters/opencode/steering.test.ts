@@ -8,14 +8,17 @@ const world = await OpenCodeUnderTest.forFile()
 const waiting = { timeout: 30_000, interval: 50 }
 
 describe('a steered prompt whose request fails', { timeout: 90_000 }, () => {
-  it('begins the next turn if OpenCode has not stored it', async () => {
+  it.each([
+    ['has not stored it', 'now'],
+    ['does not say whether it has stored it', 'unknown'],
+  ])('begins the next turn if OpenCode %s', async (_, failure) => {
     await world.onBench(
       async (bench) => {
         const session = await bench.session()
         const hold = world.server.hold(0)
         const turn = await session.prompt(modelPrompt('Go.', { content: 'I go.' }))
         await hold.reached
-        writeFileSync(world.lies, 'now')
+        writeFileSync(world.lies, failure)
         const { promptId } = await session.prompt(
           modelPrompt('To the left.', { content: 'Left it is.' }),
           'steer',

@@ -359,3 +359,27 @@ describe('a server', { timeout: 90_000 }, () => {
     })
   })
 })
+
+describe('a call outside a turn', { timeout: 90_000 }, () => {
+  it("is asked about in a turn of the agent's own", () =>
+    world.onBench(
+      async (bench) => {
+        const session = await bench.session()
+        writeFileSync(world.lies, 'late')
+        const failed = await session.prompt(modelPrompt('Touch it.', bash('touch here'), done))
+        expect(await failed.ended()).toMatchObject({ outcome: 'failed', stopReason: 'not_taken' })
+        const [request] = await asked(session, 1)
+        const own = session.all('turn.started')[1]
+        expect(own).toMatchObject({ cause: { by: 'agent' } })
+        expect(request).toMatchObject({ turnId: own?.turnId, title: 'touch here' })
+        await session.command({
+          type: 'permission.decide',
+          requestId: request?.requestId ?? '',
+          decision: 'allow',
+        })
+        await session.until(() => session.all('turn.ended')[1])
+        expect(await bench.file('here')).toBe('')
+      },
+      world.adapter({ executable: world.lying('steer') }),
+    ))
+})

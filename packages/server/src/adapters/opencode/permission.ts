@@ -23,7 +23,7 @@ export type PermissionContext = {
   denied(toolCallId: string): void
   /** Called when the person wants this refusal to end the turn. */
   endTurn(): void
-  /** Whether a turn is open. Without one nobody can be asked: something runs in the background. */
+  /** Whether a turn of the host is open. OpenCode may also ask outside one. */
   hasTurn(): boolean
   /** Whether the turn is being stopped or the connection is over: no answer is sent then. */
   isOver(): boolean
@@ -40,7 +40,7 @@ type Request = {
 
 type Answer = { readonly reply: 'once' | 'reject'; readonly message?: string }
 
-const noTurn = 'Nobody can be asked: no turn is open.'
+const notAsked = 'Nobody can be asked: the turn is over.'
 
 /**
  * Passes OpenCode's permission requests to the host and the answers back. Answers hold once: the host keeps wider
@@ -66,11 +66,10 @@ export class PermissionRequests {
     if (answered) return this.#reply(native.id, answered)
     const request: Request = { native, withdrawn: new AbortController() }
     this.#requests.set(native.id, request)
-    if (!this.#context.hasTurn()) return this.#refuse(request, noTurn)
     const call = native.tool && (await this.#context.recordedCall(callKey(native.tool)))
     const isOpen = () => this.#requests.get(native.id) === request
     if (!isOpen()) return
-    if (native.tool && !call) return this.#context.isOver() ? undefined : this.#refuse(request, noTurn)
+    if (native.tool && !call) return this.#context.isOver() ? undefined : this.#refuse(request, notAsked)
     if (this.#mayRunUnasked(native, call)) return this.#allow(request)
     const answer = await this.#context.person.permit(this.#askOf(native, call), request.withdrawn.signal)
     if (!isOpen()) return
@@ -79,10 +78,10 @@ export class PermissionRequests {
       return this.#allow(request)
     }
     if (answer.outcome === 'cancelled') {
-      return this.#context.isOver() ? undefined : this.#refuse(request, noTurn)
+      return this.#context.isOver() ? undefined : this.#refuse(request, notAsked)
     }
     if (call) this.#context.denied(call.toolCallId)
-    if (answer.endTurn) return this.#context.endTurn()
+    if (answer.endTurn && this.#context.hasTurn()) return this.#context.endTurn()
     this.#refuse(request, answer.message ?? 'The person said no.')
   }
 

@@ -5,7 +5,7 @@ import { callKey } from './translate-state.ts'
 
 export type QuestionContext = Pick<
   PermissionContext,
-  'person' | 'client' | 'recordedCall' | 'hasTurn' | 'isOver' | 'problem'
+  'person' | 'client' | 'recordedCall' | 'isOver' | 'problem'
 >
 
 /** Passes OpenCode's questions to the person and the answers back. */
@@ -20,13 +20,12 @@ export class QuestionRequests {
   }
 
   async ask(native: NativeQuestionRequest): Promise<void> {
-    const { recordedCall, person, hasTurn, isOver } = this.#context
+    const { recordedCall, person, isOver } = this.#context
     if (this.#withdrawals.has(native.id)) return
     const answered = this.#answers.get(native.id)
     if (answered) return this.#reply(native.id, answered)
     const withdrawn = new AbortController()
     this.#withdrawals.set(native.id, withdrawn)
-    if (!hasTurn()) return this.#reject(native.id)
     const call = native.tool && (await recordedCall(callKey(native.tool)))
     const isOpen = () => this.#withdrawals.get(native.id) === withdrawn
     if (!isOpen()) return

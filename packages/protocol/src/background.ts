@@ -32,14 +32,6 @@ export function backgroundTaskOf(state: Tasks, { parentToolCallId }: Owned): Kno
 }
 
 /**
- * The task that inherits the unused answers of a turn. A turn that starts a lost task again may end before
- * the task asks: the answers that the turn has not used pass to the task that it started.
- */
-export function heirOfAnswers(state: Pick<SessionState, 'tasks' | 'turn'>): KnownTask | undefined {
-  return state.turn?.cause?.by === 'task' ? runningInBackground(state).at(-1) : undefined
-}
-
-/**
  * True for what does not end with a turn: it belongs to a background task, or to a subagent that outlived its
  * turn.
  */

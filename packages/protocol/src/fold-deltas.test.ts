@@ -4,7 +4,8 @@ import { deepFreeze } from '../testing/deep-freeze.ts'
 import { logOf, nothing, sample } from '../testing/sample-events.ts'
 import type { Delta } from './delta.ts'
 import type { EventDraft } from './event.ts'
-import { applyDeltaToState, applyToState } from './fold-state.ts'
+import { applyDeltaToState } from './fold-deltas.ts'
+import { applyToState } from './fold-state.ts'
 import type { SessionState } from './session-state.ts'
 
 const then = (state: SessionState, ...drafts: EventDraft[]): SessionState =>

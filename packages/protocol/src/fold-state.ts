@@ -1,9 +1,9 @@
-import { backgroundTaskOf, heirOfAnswers, isBesideTurns, runningInBackground } from './background.ts'
+import { backgroundTaskOf, isBesideTurns, runningInBackground } from './background.ts'
 import type { OpenBlock, OpenToolCall } from './block.ts'
-import type { Delta } from './delta.ts'
-import type { EventOf, SessionEvent } from './event.ts'
+import { withCarried, withInherited, withoutCarried, withStartedTask } from './carried-answers.ts'
+import type { EventOf, EventType, SessionEvent } from './event.ts'
 import { type Prompt, promptText } from './prompt.ts'
-import type { CarriedAnswer, KnownTask, OpenRequest, SessionState } from './session-state.ts'
+import type { KnownTask, OpenRequest, SessionState } from './session-state.ts'
 
 /**
  * Folds one event into the state. Pure: the old state is not modified, and unchanged parts are shared. The
@@ -11,7 +11,7 @@ import type { CarriedAnswer, KnownTask, OpenRequest, SessionState } from './sess
  */
 export function applyToState(state: SessionState, event: SessionEvent): SessionState {
   const updatedAt = isNews(event) ? event.at : state.updatedAt
-  const next: SessionState = { ...state, ...changes(state, event), seq: event.seq, updatedAt }
+  const next: SessionState = { ...state, ...folds.get(event.type)?.(state, event), seq: event.seq, updatedAt }
   next.status = statusOf(next)
   return next
 }
@@ -50,139 +50,140 @@ function statusOf(state: SessionState): SessionState['status'] {
   return runningInBackground(state).length > 0 ? 'background' : 'idle'
 }
 
-function changes(state: SessionState, event: SessionEvent): Partial<SessionState> {
-  switch (event.type) {
-    // session
-    case 'session.created':
-      return created(event)
-    case 'session.configured':
-      return {
-        requested: { ...state.requested, ...event.requested },
-        effective: { ...state.effective, ...event.effective },
-        ...(event.mcpServers && { mcpServers: event.mcpServers }),
-      }
-    case 'session.renamed':
-      return { title: event.title }
-    case 'session.archived':
-      return { archived: true }
-    case 'session.unarchived':
-      return { archived: false }
-    case 'session.pinned':
-      return { pinned: true }
-    case 'session.unpinned':
-      return { pinned: false }
+type Folds = {
+  readonly [Type in EventType]?: (state: SessionState, event: EventOf<Type>) => Partial<SessionState>
+}
 
-    case 'session.released':
-      return { released: event.at }
+const sessionFolds: Folds = {
+  'session.created': (_, event) => created(event),
+  'session.configured': ({ requested, effective }, event) => ({
+    requested: { ...requested, ...event.requested },
+    effective: { ...effective, ...event.effective },
+    ...(event.mcpServers && { mcpServers: event.mcpServers }),
+  }),
+  'session.renamed': (_, { title }) => ({ title }),
+  'session.archived': () => ({ archived: true }),
+  'session.unarchived': () => ({ archived: false }),
+  'session.pinned': () => ({ pinned: true }),
+  'session.unpinned': () => ({ pinned: false }),
+  'session.released': (_, { at }) => ({ released: at }),
+}
 
-    // agent
-    case 'agent.connected': {
-      const { seq, at, sessionId, turnId, type, version, ...connection } = event
-      return {
-        connected: true,
-        released: undefined,
-        ...(state.turn && { turn: { ...state.turn, delivered: true } }),
-        forkPending: stillToFork(state, seq),
-        connection: { ...state.connection, ...connection },
-      }
-    }
-    case 'agent.disconnected':
-      return { connected: false }
+const agentFolds: Folds = {
+  'agent.connected': connected,
+  'agent.disconnected': () => ({ connected: false }),
+  'plan.updated': (_, event) => (event.parentToolCallId ? {} : { plan: event.entries }),
+  'task.updated': taskUpdated,
+  'usage.measured': (_, { context, total, costUsd, notionalCost }) => ({
+    usage: {
+      context,
+      total,
+      ...(costUsd !== undefined && { costUsd }),
+      ...(notionalCost && { notionalCost }),
+    },
+  }),
+}
 
-    // prompt
-    case 'prompt.submitted':
-      return submitted(state, event)
-    case 'prompt.queued':
-      return requeued(state, event)
-    case 'prompt.withdrawn':
-    case 'prompt.taken':
-      return {
-        queue: state.queue.filter((prompt) => prompt.promptId !== event.promptId),
-        ...withoutSteer(state, event),
-      }
-    case 'prompt.moved':
-      return { queue: moved(state.queue, event) }
+const promptFolds: Folds = {
+  'prompt.submitted': submitted,
+  'prompt.queued': requeued,
+  'prompt.withdrawn': withoutPrompt,
+  'prompt.taken': withoutPrompt,
+  'prompt.moved': ({ queue }, event) => ({ queue: moved(queue, event) }),
+  'queue.paused': ({ queue }) => ({ queue: queue.map((prompt) => ({ ...prompt, paused: true as const })) }),
+  'queue.resumed': ({ queue }) => ({ queue: queue.map(({ paused, ...prompt }) => prompt) }),
+}
 
-    // queue
-    case 'queue.paused':
-      return { queue: state.queue.map((prompt) => ({ ...prompt, paused: true as const })) }
-    case 'queue.resumed':
-      return { queue: state.queue.map(({ paused, ...prompt }) => prompt) }
+const turnFolds: Folds = {
+  'turn.started': started,
+  'turn.interrupted': ({ turn }) => (turn ? { turn: { ...turn, interrupted: true } } : {}),
+  'turn.parked': parked,
+  'turn.resumed': resumed,
+  'turn.ended': ended,
+}
 
-    // turn
-    case 'turn.started':
-      return started(state, event)
-    case 'turn.interrupted':
-      return state.turn ? { turn: { ...state.turn, interrupted: true } } : {}
-    case 'turn.parked':
-      return {
-        ...(state.turn && { turn: { ...state.turn, parked: event.reason } }),
-        requests: state.requests.map((request) =>
-          backgroundTaskOf(state, request) ? request : { ...request, stale: true },
-        ),
-        openBlocks: state.openBlocks.filter(
-          (block) => (block.type === 'tool-call' && block.called) || backgroundTaskOf(state, block),
-        ),
-      }
-    case 'turn.resumed': {
-      if (!state.turn) return {}
-      const { parked, ...turn } = state.turn
-      return { turn }
-    }
-    case 'turn.ended': {
-      const { seq, at, sessionId, turnId, type, version, ...end } = event
-      return {
-        turn: undefined,
-        ...inherited(state),
-        lastTurn: { ...end, turnId: turnId ?? '', endedAt: at },
-        turns: state.turns + 1,
-        completedTurns: state.completedTurns + (end.outcome === 'completed' ? 1 : 0),
-        requests: state.requests.filter(
-          (request) => request.turnId !== turnId || isBesideTurns(state, request),
-        ),
-        openBlocks: state.openBlocks.filter((block) => isBesideTurns(state, block)),
-      }
-    }
+const blockFolds: Folds = {
+  'text.written': ({ openBlocks }, { blockId }) => ({ openBlocks: without(openBlocks, blockId) }),
+  'thinking.written': ({ openBlocks }, { blockId }) => ({ openBlocks: without(openBlocks, blockId) }),
+  'block.retracted': ({ openBlocks }, { blockId }) => ({ openBlocks: without(openBlocks, blockId) }),
+  'tool-call.called': ({ openBlocks }, event) => ({ openBlocks: withCalled(openBlocks, event) }),
+  'tool-call.ended': ({ openBlocks }, { toolCallId }) => ({ openBlocks: without(openBlocks, toolCallId) }),
+}
 
-    // block and tool call
-    case 'text.written':
-    case 'thinking.written':
-    case 'block.retracted':
-      return { openBlocks: without(state.openBlocks, event.blockId) }
-    case 'tool-call.called':
-      return { openBlocks: withCalled(state.openBlocks, event) }
-    case 'tool-call.ended':
-      return { openBlocks: without(state.openBlocks, event.toolCallId) }
+const requestFolds: Folds = {
+  'permission.requested': (state, event) => ({
+    requests: [...state.requests, openRequest('permission', event)],
+  }),
+  'question.asked': (state, event) => ({ requests: [...state.requests, openRequest('question', event)] }),
+  'permission.resolved': resolved,
+  'question.resolved': resolved,
+}
 
-    // person
-    case 'permission.requested':
-      return { requests: [...state.requests, openRequest('permission', event)] }
-    case 'question.asked':
-      return { requests: [...state.requests, openRequest('question', event)] }
-    case 'permission.resolved':
-    case 'question.resolved':
-      return {
-        ...carried(state, event),
-        requests: state.requests.filter((request) => request.requestId !== event.requestId),
-        settled: [...state.settled.slice(-49), { requestId: event.requestId, outcome: event.outcome }],
-      }
+type Fold = (state: SessionState, event: SessionEvent) => Partial<SessionState>
 
-    // state
-    case 'plan.updated':
-      return event.parentToolCallId ? {} : { plan: event.entries }
-    case 'task.updated':
-      return taskUpdated(state, event)
-    case 'usage.measured':
-      return {
-        usage: {
-          context: event.context,
-          total: event.total,
-          ...(event.costUsd !== undefined && { costUsd: event.costUsd }),
-          ...(event.notionalCost && { notionalCost: event.notionalCost }),
-        },
-      }
-    default:
-      return {}
+/** The events that change the state. The others only appear in the timeline. */
+const folds = new Map(
+  [sessionFolds, agentFolds, promptFolds, turnFolds, blockFolds, requestFolds].flatMap(
+    (table) => Object.entries(table) as [string, Fold][],
+  ),
+)
+
+function connected(state: SessionState, event: EventOf<'agent.connected'>): Partial<SessionState> {
+  const { seq, at, sessionId, turnId, type, version, ...connection } = event
+  return {
+    connected: true,
+    released: undefined,
+    ...(state.turn && { turn: { ...state.turn, delivered: true } }),
+    forkPending: stillToFork(state, seq),
+    connection: { ...state.connection, ...connection },
+  }
+}
+
+function withoutPrompt(state: SessionState, event: { promptId: string }): Partial<SessionState> {
+  const queue = state.queue.filter((prompt) => prompt.promptId !== event.promptId)
+  return { queue, ...withoutSteer(state, event) }
+}
+
+function parked(state: SessionState, { reason }: EventOf<'turn.parked'>): Partial<SessionState> {
+  return {
+    ...(state.turn && { turn: { ...state.turn, parked: reason } }),
+    requests: state.requests.map((request) =>
+      backgroundTaskOf(state, request) ? request : { ...request, stale: true },
+    ),
+    openBlocks: state.openBlocks.filter(
+      (block) => (block.type === 'tool-call' && block.called) || backgroundTaskOf(state, block),
+    ),
+  }
+}
+
+function resumed(state: SessionState): Partial<SessionState> {
+  if (!state.turn) return {}
+  const { parked, ...turn } = state.turn
+  return { turn }
+}
+
+function ended(state: SessionState, event: EventOf<'turn.ended'>): Partial<SessionState> {
+  const { seq, at, sessionId, turnId, type, version, ...end } = event
+  return {
+    turn: undefined,
+    ...withInherited(state),
+    lastTurn: { ...end, turnId: turnId ?? '', endedAt: at },
+    turns: state.turns + 1,
+    completedTurns: state.completedTurns + (end.outcome === 'completed' ? 1 : 0),
+    requests: state.requests.filter((request) => request.turnId !== turnId || isBesideTurns(state, request)),
+    openBlocks: state.openBlocks.filter((block) => isBesideTurns(state, block)),
+  }
+}
+
+function resolved(
+  state: SessionState,
+  event: EventOf<'permission.resolved'> | EventOf<'question.resolved'>,
+): Partial<SessionState> {
+  const { requestId, outcome } = event
+  return {
+    ...withCarried(state, event),
+    requests: state.requests.filter((request) => request.requestId !== requestId),
+    settled: [...state.settled.slice(-49), { requestId, outcome }],
   }
 }
 
@@ -200,20 +201,12 @@ function taskUpdated(state: SessionState, event: EventOf<'task.updated'>): Parti
   )
   const surplus = new Set(endedFirst.slice(0, Math.max(0, others.length + 1 - mostTasks)))
   const tasks = [...others.filter((other) => !surplus.has(other)), task]
-  if (!told.parked) return { tasks }
+  if (!told.parked) return { tasks, ...withStartedTask(state, told) }
   const isOurs = (request: OpenRequest) => backgroundTaskOf(state, request)?.taskId === told.taskId
   return {
     tasks,
     requests: state.requests.map((request) => (isOurs(request) ? { ...request, stale: true } : request)),
   }
-}
-
-function inherited(state: SessionState): Partial<SessionState> {
-  const heir = heirOfAnswers(state)
-  const answers = state.turn?.carried ?? []
-  if (!heir || answers.length === 0) return {}
-  const task = { ...heir, carried: [...(heir.carried ?? []), ...answers] }
-  return { tasks: state.tasks.map((one) => (one === heir ? task : one)) }
 }
 
 function withoutSteer({ turn }: SessionState, { promptId }: { promptId: string }): Partial<SessionState> {
@@ -237,39 +230,6 @@ function requeued(state: SessionState, event: EventOf<'prompt.queued'>): Partial
 
 function stillToFork(state: SessionState, seq: number): boolean {
   return state.forkPending && seq <= (state.forkedFrom?.seq ?? 0)
-}
-
-/**
- * An answer to a stale request is carried until the resumed agent asks again. A resolution that came from a
- * carried answer removes it.
- */
-function carried(
-  state: SessionState,
-  event: EventOf<'permission.resolved'> | EventOf<'question.resolved'>,
-): Partial<SessionState> {
-  if (event.carriedFrom) {
-    const left = (answers: readonly CarriedAnswer[]) =>
-      answers.filter((answer) => answer.resolution.requestId !== event.carriedFrom)
-    return {
-      ...(state.turn && { turn: { ...state.turn, carried: left(state.turn.carried) } }),
-      tasks: state.tasks.map((task) => (task.carried ? { ...task, carried: left(task.carried) } : task)),
-    }
-  }
-  const request = state.requests.find((open) => open.requestId === event.requestId)
-  if (!request?.stale) return {}
-  const { seq, at, sessionId, turnId, type, version, ...resolution } = event
-  const answer = (
-    request.type === 'permission'
-      ? { type: 'permission', inputHash: request.inputHash, resolution }
-      : { type: 'question', questions: request.questions, resolution }
-  ) as CarriedAnswer
-  const owner = backgroundTaskOf(state, request)
-  if (owner) {
-    const task = { ...owner, carried: [...(owner.carried ?? []), answer] }
-    return { tasks: state.tasks.map((one) => (one === owner ? task : one)) }
-  }
-  if (!state.turn) return {}
-  return { turn: { ...state.turn, carried: [...state.turn.carried, answer] } }
 }
 
 function created(event: EventOf<'session.created'>): Partial<SessionState> {
@@ -358,16 +318,10 @@ function started(state: SessionState, event: EventOf<'turn.started'>): Partial<S
       delivered: state.connected,
       carried: restarted?.carried ?? [],
     },
-    ...(restarted && {
-      tasks: state.tasks.map((task) => (task === restarted ? withoutCarried(task) : task)),
-    }),
+    ...(restarted && { tasks: withoutCarried(state.tasks, restarted) }),
     queue: state.queue.filter((queued) => queued.promptId !== promptId),
     openBlocks: state.openBlocks.filter((block) => isBesideTurns(state, block)),
   }
-}
-
-function withoutCarried({ carried, ...task }: KnownTask): KnownTask {
-  return task
 }
 
 function openRequest(
@@ -400,98 +354,4 @@ function withCalled(blocks: OpenBlock[], event: EventOf<'tool-call.called'>): Op
   }
   if (!draft) return [...blocks, block]
   return blocks.map((other) => (other.id === block.id ? block : other))
-}
-
-/**
- * Folds one live delta into the open blocks. The cost does not depend on the length of the block or the
- * session.
- */
-export function applyDeltaToState(state: SessionState, delta: Delta): SessionState {
-  if (delta.type === 'activity.changed') return state
-  const id = 'blockId' in delta ? delta.blockId : delta.toolCallId
-  let index = state.openBlocks.length - 1
-  while (index >= 0 && state.openBlocks[index]!.id !== id) index--
-  const before = index >= 0 ? state.openBlocks[index] : undefined
-  const after = withDelta(before, delta)
-  if (after === before || !after) return state
-  const openBlocks = state.openBlocks.slice()
-  openBlocks[index >= 0 ? index : openBlocks.length] = after
-  return { ...state, openBlocks }
-}
-
-function withDelta(block: OpenBlock | undefined, delta: Delta): OpenBlock | undefined {
-  switch (delta.type) {
-    case 'text.streamed':
-    case 'thinking.streamed': {
-      const type = delta.type === 'text.streamed' ? 'text' : 'thinking'
-      const open = block?.type === type ? block : textBlock(type, delta)
-      return grown(open, 'text', delta, block !== undefined)
-    }
-    case 'tool-call.drafted':
-      return block ?? draftedCall(delta)
-    case 'tool-call.input-streamed':
-    case 'tool-call.output-streamed': {
-      const field = delta.type === 'tool-call.input-streamed' ? 'input' : 'output'
-      const open = block?.type === 'tool-call' ? block : draftedCall({ ...delta, name: '' })
-      return grown(open, field, delta, block !== undefined)
-    }
-    default:
-      return block
-  }
-}
-
-function textBlock(
-  type: 'text' | 'thinking',
-  delta: { blockId: string; turnId?: string | undefined; parentToolCallId?: string | undefined },
-): OpenBlock & { text: string } {
-  return {
-    type,
-    id: delta.blockId,
-    ...(delta.turnId && { turnId: delta.turnId }),
-    text: '',
-    ...(delta.parentToolCallId && { parentToolCallId: delta.parentToolCallId }),
-  }
-}
-
-function draftedCall(delta: {
-  toolCallId: string
-  turnId?: string | undefined
-  name: string
-  kind?: OpenToolCall['kind']
-  title?: string | undefined
-  parentToolCallId?: string | undefined
-}): OpenToolCall {
-  return {
-    type: 'tool-call',
-    id: delta.toolCallId,
-    ...(delta.turnId && { turnId: delta.turnId }),
-    name: delta.name,
-    ...(delta.kind && { kind: delta.kind }),
-    ...(delta.title && { title: delta.title }),
-    called: false,
-    input: '',
-    output: '',
-    ...(delta.parentToolCallId && { parentToolCallId: delta.parentToolCallId }),
-  }
-}
-
-/**
- * Drops the part that the block already has and appends the rest; a piece that starts beyond the end sets
- * `gap`.
- */
-function grown<B extends OpenBlock, F extends keyof B>(
-  block: B,
-  field: F,
-  delta: { offset: number; text: string },
-  existed: boolean,
-): B {
-  const text = block[field] as string
-  if (block.gap && delta.offset === 0) {
-    const { gap, ...whole } = block
-    return { ...whole, [field]: delta.text } as unknown as B
-  }
-  if (delta.offset > text.length) return block.gap ? block : { ...block, gap: true }
-  const fresh = text.length === delta.offset ? delta.text : delta.text.slice(text.length - delta.offset)
-  if (fresh === '' && existed) return block
-  return { ...block, [field]: text + fresh }
 }

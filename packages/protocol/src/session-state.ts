@@ -45,6 +45,10 @@ export const OpenTurn = z.object({
   delivered: z.boolean().meta({ description: 'false: the prompt has certainly not reached the agent' }),
   parked: ParkReason.optional(),
   carried: z.array(CarriedAnswer),
+  startedTasks: z
+    .array(z.string())
+    .optional()
+    .meta({ description: 'The tasks that started while the turn had carried answers' }),
 })
 export type OpenTurn = z.infer<typeof OpenTurn>
 

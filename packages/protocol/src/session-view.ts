@@ -1,7 +1,8 @@
 import type { Block } from './block.ts'
 import type { Delta } from './delta.ts'
 import { isKnown, type SessionEvent, type UnknownEvent } from './event.ts'
-import { applyDeltaToState, applyToState } from './fold-state.ts'
+import { applyDeltaToState } from './fold-deltas.ts'
+import { applyToState } from './fold-state.ts'
 import { applyToTimeline, touchesTimeline } from './fold-timeline.ts'
 import { emptyState, type SessionState } from './session-state.ts'
 

@@ -1,5 +1,4 @@
 import {
-  type CarriedAnswer,
   type EventDraft,
   heirOfAnswers,
   isBesideTurns,
@@ -10,6 +9,7 @@ import {
   type ToolOutcome,
   type TurnEnd,
 } from '@parley/protocol'
+import { unusedAnswers } from './carried-answers.ts'
 
 /**
  * The events that must be recorded before a turn may end, and the end itself. Pure. Every open block is written as
@@ -60,6 +60,11 @@ export function requestsOfTurn(state: SessionState): OpenRequest[] {
   return state.requests.filter((request) => !isBesideTurns(state, request))
 }
 
+/** True if a person is asked in the turn, or has given an answer that the agent has not received. */
+export function turnWaits(state: SessionState): boolean {
+  return requestsOfTurn(state).length > 0 || (state.turn?.carried ?? []).length > 0
+}
+
 /** Open text and thinking blocks, written as far as they came. */
 export function writeText(blocks: readonly OpenBlock[]): EventDraft[] {
   return blocks.flatMap((block): EventDraft[] => {
@@ -105,24 +110,6 @@ export function cancelRequests(
     requestId,
     outcome: 'cancelled',
     by,
-  }))
-}
-
-/**
- * A person answered while the agent had no process, and the agent has not asked again: what was allowed did not run.
- */
-export function unusedAnswers(carried: readonly CarriedAnswer[]): EventDraft[] {
-  return carried.map(({ type, resolution: { requestId, outcome } }) => ({
-    type: 'agent.noticed',
-    level: 'warning',
-    code: 'answer_unused',
-    text:
-      type === 'question'
-        ? 'Your answer was not used: the agent did not ask the question again after it was restarted.'
-        : outcome === 'allowed'
-          ? 'What you allowed did not run: the agent did not ask for it again after it was restarted.'
-          : 'The agent did not ask again for what you denied.',
-    data: { requestId, outcome },
   }))
 }
 

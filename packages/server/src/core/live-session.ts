@@ -7,7 +7,7 @@ import {
 } from '@parley/protocol'
 import { currentAdapter } from './agent-keeper.ts'
 import { isPendingSteer } from './decide.ts'
-import { requestsOfTurn } from './end-turn.ts'
+import { turnWaits } from './end-turn.ts'
 import { createHostToolCalls } from './host-tool-calls.ts'
 import { createPermissionBroker } from './permission-broker.ts'
 import { createPersisting, type Persisting } from './persist.ts'
@@ -149,8 +149,7 @@ export class LiveSession {
     const aborted = this.#agent.abortStart()
     const { turn } = this.state
     if (turn && !turn.parked && this.#agent.connected) {
-      const waits = requestsOfTurn(this.state).length > 0 || turn.carried.length > 0
-      if (waits && canResume(this.#context)) await this.#loop.park('server-stopped')
+      if (turnWaits(this.state) && canResume(this.#context)) await this.#loop.park('server-stopped')
       else await this.#loop.endBeforeStop()
     }
     await this.#disconnectForGood('server-stopped', aborted)

@@ -7,6 +7,7 @@ import {
   type SessionEvent,
 } from '@parley/protocol'
 import type { PermissionAnswer, PermissionAsk, Person, QuestionAnswer, QuestionAsk } from './agent-adapter.ts'
+import { carriedPermission, carriedQuestion } from './carried-answers.ts'
 import type { Ids } from './clock.ts'
 import { hashOf } from './hash.ts'
 import { describedByHost } from './host-tool.ts'
@@ -101,7 +102,7 @@ export function createPermissionBroker(context: SessionContext): PermissionBroke
       forbids: (given) => {
         const ask = describedByHost(hostTools, given)
         if (evaluate(subjectOf(ask), log.state, rules.current).decision === 'deny') return true
-        const carried = carriedFor(log.state, ask)
+        const carried = carriedPermission(log.state, ask)
         return carried !== undefined && (carried.outcome !== 'allowed' || carried.input !== undefined)
       },
     },
@@ -146,7 +147,7 @@ function permissionPlan(
     options: optionsFor(subject, suggestions),
   }
   const resolved = { type: 'permission.resolved' as const, ...place.turn }
-  const carried = carriedFor(state, ask)
+  const carried = carriedPermission(state, ask)
   const verdict = evaluate(withInput(subject, carried?.input), state, rules)
   // A call that was allowed while the agent had no process may be refused by now.
   if (carried && (carried.outcome !== 'allowed' || verdict.decision !== 'deny')) {
@@ -174,27 +175,10 @@ function questionPlan(log: SessionLog, ask: QuestionAsk, requestId: string, ids:
   if (!place) return { drafts: [] }
   const questions = [...ask.questions]
   const asked: EventDraft = { type: 'question.asked', ...place.turn, ...ask, requestId, questions }
-  const hash = hashOf(questions)
-  const carried = carriedAnswers(log.state, ask).find(
-    (one) => one.type === 'question' && hashOf(one.questions) === hash,
-  )
-  if (carried?.type !== 'question') return { drafts: [...place.begun, asked] }
-  const answer = { ...carried.resolution, requestId, carriedFrom: carried.resolution.requestId }
+  const carried = carriedQuestion(log.state, ask)
+  if (!carried) return { drafts: [...place.begun, asked] }
+  const answer = { ...carried, requestId, carriedFrom: carried.requestId }
   return { drafts: [...place.begun, asked, { type: 'question.resolved', ...place.turn, ...answer }] }
-}
-
-/** The carried answers of the open turn, and of the task that asks. */
-function carriedAnswers(state: SessionLog['state'], ask: { parentToolCallId?: string }) {
-  return [...(state.turn?.carried ?? []), ...(backgroundTaskOf(state, ask)?.carried ?? [])]
-}
-
-/** The carried answer to the same tool and input. */
-function carriedFor(state: SessionLog['state'], ask: PermissionAsk) {
-  const inputHash = hashOf({ tool: ask.tool, input: ask.input })
-  const carried = carriedAnswers(state, ask).find(
-    (one) => one.type === 'permission' && one.inputHash === inputHash,
-  )
-  return carried?.type === 'permission' ? carried.resolution : undefined
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { EventDraft, SessionState } from '@parley/protocol'
-import { blocksOfTurn, endTurn, requestsOfTurn, writeText } from './end-turn.ts'
+import { blocksOfTurn, endTurn, turnWaits, writeText } from './end-turn.ts'
 import type { Plan } from './session-log.ts'
 import { loseTasks } from './task-plans.ts'
 
@@ -18,7 +18,7 @@ export function recoveryPlan(state: SessionState, now: number, canResume: boolea
     ? [{ type: 'agent.disconnected', reason: 'server-killed' }, ...tasks]
     : tasks
   if (!turn || turn.parked) return { drafts: disconnected }
-  if ((requestsOfTurn(state).length > 0 || turn.carried.length > 0) && !turn.interrupted) {
+  if (turnWaits(state) && !turn.interrupted) {
     const parked: EventDraft = { type: 'turn.parked', turnId: turn.turnId, reason: 'server-killed' }
     return { drafts: [...disconnected, ...writeText(blocksOfTurn(state)), parked] }
   }

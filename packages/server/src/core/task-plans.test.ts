@@ -1,4 +1,4 @@
-import type { EventDraft } from '@parley/protocol'
+import { carriedAnswers, type EventDraft } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import { andThen, called, running, stateAfter } from '../testing/state-after.ts'
 import { endTurn } from './end-turn.ts'
@@ -170,6 +170,26 @@ describe('a parked task', () => {
       taskId: 'task_2',
       carried: [{ inputHash: 'hash' }],
     })
+  })
+
+  it('does not pass the answer to another task that runs', () => {
+    const answered = andThen(parked, answer('allowed'))
+    const other = { ...task, taskId: 'task_3', toolCallId: 'spawn_3' }
+    const again = { ...task, taskId: 'task_2', toolCallId: 'spawn_2' }
+    const running = andThen(answered, other)
+    const started = andThen(running, ...restartTask(running, ids).drafts, other)
+    expect(carriedAnswers(started, { parentToolCallId: 'spawn_3' })).toEqual([])
+    const drafts = endTurn(started, completed, 20)
+    expect(drafts).toContainEqual(expect.objectContaining({ code: 'answer_unused' }))
+    expect(andThen(started, ...drafts).tasks.flatMap(({ carried = [] }) => carried)).toEqual([])
+    const state = andThen(started, again, other)
+    expect(carriedAnswers(state, { parentToolCallId: 'spawn_2' })).toMatchObject([{ inputHash: 'hash' }])
+    const after = andThen(state, ...endTurn(state, completed, 20))
+    expect(after.tasks.map(({ taskId, carried = [] }) => [taskId, carried.length])).toEqual([
+      ['task_1', 0],
+      ['task_2', 1],
+      ['task_3', 0],
+    ])
   })
 
   it('ends when all its requests were denied', () => {

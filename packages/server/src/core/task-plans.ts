@@ -9,7 +9,8 @@ import {
   type SessionState,
   type Task,
 } from '@parley/protocol'
-import { cancelRequests, endCalls, unusedAnswers, writeText } from './end-turn.ts'
+import { isWanted, unusedAnswers } from './carried-answers.ts'
+import { cancelRequests, endCalls, writeText } from './end-turn.ts'
 import type { Plan } from './session-log.ts'
 
 /** Plans of a live session for background tasks: pure, and empty if the state has changed meanwhile. */
@@ -110,11 +111,6 @@ export function restartTask(state: SessionState, ids: { turnId: string; promptId
       stopped(task, 'restarted'),
     ],
   }
-}
-
-/** True if something was allowed or answered, so that the task is started again. */
-export function isWanted({ carried = [] }: KnownTask): boolean {
-  return carried.some(({ resolution: { outcome } }) => outcome === 'allowed' || outcome === 'answered')
 }
 
 function startAgainText({ title }: KnownTask): string {

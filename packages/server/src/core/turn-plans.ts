@@ -10,7 +10,7 @@ import type {
   TurnEnd,
 } from '@parley/protocol'
 import type { CloseReason } from './agent-link.ts'
-import { blocksOfTurn, endCalls, endTurn, requestsOfTurn, writeText } from './end-turn.ts'
+import { blocksOfTurn, endCalls, endTurn, requestsOfTurn, turnWaits, writeText } from './end-turn.ts'
 import type { Plan } from './session-log.ts'
 import { loseTasks } from './task-plans.ts'
 
@@ -69,8 +69,7 @@ export function endThisTurn(
  */
 export function park(state: SessionState, reason: ParkReason): Plan {
   const { turn } = state
-  if (!turn || turn.parked || turn.interrupted) return nothing
-  if (requestsOfTurn(state).length === 0 && turn.carried.length === 0) return nothing
+  if (!turn || turn.parked || turn.interrupted || !turnWaits(state)) return nothing
   return { drafts: [...writeText(blocksOfTurn(state)), { type: 'turn.parked', turnId: turn.turnId, reason }] }
 }
 

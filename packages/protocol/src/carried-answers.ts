@@ -1,0 +1,92 @@
+import { backgroundTaskOf, runningInBackground } from './background.ts'
+import type { EventOf } from './event.ts'
+import type { Task } from './plan.ts'
+import type { CarriedAnswer, KnownTask, OpenTurn, SessionState } from './session-state.ts'
+
+/**
+ * Carried answers in the state. A person answers a request whose process is gone; the answer is kept with the turn or
+ * the task that asked, until the resumed agent asks the same again.
+ */
+
+/** The answers that apply to a request: those of the task that asks, and of the turn if the request belongs to it. */
+export function carriedAnswers(
+  state: SessionState,
+  request: { readonly parentToolCallId?: string | undefined },
+): readonly CarriedAnswer[] {
+  const task = backgroundTaskOf(state, request)
+  if (!task) return state.turn?.carried ?? []
+  return [...(task.carried ?? []), ...(isStartedBy(state.turn, task) ? (state.turn?.carried ?? []) : [])]
+}
+
+/**
+ * The task that inherits the unused answers of a turn. A turn that starts a lost task again may end before the task
+ * asks: the answers that the turn has not used pass to the task that it started.
+ */
+export function heirOfAnswers({ tasks, turn }: Pick<SessionState, 'tasks' | 'turn'>): KnownTask | undefined {
+  if (turn?.cause?.by !== 'task') return undefined
+  return runningInBackground({ tasks }).findLast((task) => isStartedBy(turn, task))
+}
+
+function isStartedBy(turn: OpenTurn | undefined, { taskId }: KnownTask): boolean {
+  return turn?.startedTasks?.includes(taskId) ?? false
+}
+
+/** Notes a task that starts while the turn has answers which may be meant for it. */
+export function withStartedTask(
+  { tasks, turn }: SessionState,
+  { taskId, status }: Task,
+): Partial<SessionState> {
+  const ran = tasks.some((task) => task.taskId === taskId && task.status === 'running')
+  if (!turn || turn.carried.length === 0 || ran || status !== 'running') return {}
+  return { turn: { ...turn, startedTasks: [...(turn.startedTasks ?? []), taskId] } }
+}
+
+/** An answer to a stale request is carried. A resolution that came from a carried answer removes it. */
+export function withCarried(
+  state: SessionState,
+  event: EventOf<'permission.resolved'> | EventOf<'question.resolved'>,
+): Partial<SessionState> {
+  if (event.carriedFrom) return withoutAnswer(state, event.carriedFrom)
+  const request = state.requests.find((open) => open.requestId === event.requestId)
+  if (!request?.stale) return {}
+  const { seq, at, sessionId, turnId, type, version, ...resolution } = event
+  const answer = (
+    request.type === 'permission'
+      ? { type: 'permission', inputHash: request.inputHash, resolution }
+      : { type: 'question', questions: request.questions, resolution }
+  ) as CarriedAnswer
+  const owner = backgroundTaskOf(state, request)
+  if (owner) return { tasks: withAnswers(state.tasks, owner, [answer]) }
+  return state.turn ? { turn: { ...state.turn, carried: [...state.turn.carried, answer] } } : {}
+}
+
+function withoutAnswer({ turn, tasks }: SessionState, requestId: string): Partial<SessionState> {
+  const left = (answers: readonly CarriedAnswer[]) =>
+    answers.filter((answer) => answer.resolution.requestId !== requestId)
+  return {
+    ...(turn && { turn: { ...turn, carried: left(turn.carried) } }),
+    tasks: tasks.map((task) => (task.carried ? { ...task, carried: left(task.carried) } : task)),
+  }
+}
+
+/** At the end of a turn: its unused answers pass to the task that it started. */
+export function withInherited(state: SessionState): Partial<SessionState> {
+  const heir = heirOfAnswers(state)
+  const answers = state.turn?.carried ?? []
+  return heir && answers.length > 0 ? { tasks: withAnswers(state.tasks, heir, answers) } : {}
+}
+
+/** At the start of a turn that starts a lost task again: the answers of the task pass to the turn. */
+export function withoutCarried(tasks: readonly KnownTask[], restarted: KnownTask): KnownTask[] {
+  const { carried, ...rest } = restarted
+  return tasks.map((task) => (task === restarted ? rest : task))
+}
+
+function withAnswers(
+  tasks: readonly KnownTask[],
+  owner: KnownTask,
+  answers: readonly CarriedAnswer[],
+): KnownTask[] {
+  const task = { ...owner, carried: [...(owner.carried ?? []), ...answers] }
+  return tasks.map((one) => (one === owner ? task : one))
+}

@@ -1,0 +1,52 @@
+import {
+  type CarriedAnswer,
+  carriedAnswers,
+  type EventDraft,
+  type KnownTask,
+  type SessionState,
+} from '@parley/protocol'
+import type { PermissionAsk, QuestionAsk } from './agent-adapter.ts'
+import { hashOf } from './hash.ts'
+
+/** Carried answers in use; the protocol's carried-answers.ts keeps them in the state. */
+
+/** The carried answer to the same tool and input. */
+export function carriedPermission(state: SessionState, ask: PermissionAsk) {
+  const inputHash = hashOf({ tool: ask.tool, input: ask.input })
+  const carried = carriedAnswers(state, ask).find(
+    (one) => one.type === 'permission' && one.inputHash === inputHash,
+  )
+  return carried?.type === 'permission' ? carried.resolution : undefined
+}
+
+/** The carried answer to the same questions. */
+export function carriedQuestion(state: SessionState, ask: QuestionAsk) {
+  const hash = hashOf([...ask.questions])
+  const carried = carriedAnswers(state, ask).find(
+    (one) => one.type === 'question' && hashOf(one.questions) === hash,
+  )
+  return carried?.type === 'question' ? carried.resolution : undefined
+}
+
+/** True if something was allowed or answered, so that the task is started again. */
+export function isWanted({ carried = [] }: KnownTask): boolean {
+  return carried.some(({ resolution: { outcome } }) => outcome === 'allowed' || outcome === 'answered')
+}
+
+/**
+ * A person answered while the agent had no process, and the agent has not asked again: what was allowed did not run.
+ */
+export function unusedAnswers(carried: readonly CarriedAnswer[]): EventDraft[] {
+  return carried.map(({ type, resolution: { requestId, outcome } }) => ({
+    type: 'agent.noticed',
+    level: 'warning',
+    code: 'answer_unused',
+    text:
+      type === 'question'
+        ? 'Your answer was not used: the agent did not ask the question again after it was restarted.'
+        : outcome === 'allowed'
+          ? 'What you allowed did not run: the agent did not ask for it again after it was restarted.'
+          : 'The agent did not ask again for what you denied.',
+    data: { requestId, outcome },
+  }))
+}

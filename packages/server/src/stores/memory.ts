@@ -6,13 +6,7 @@ import {
   type TrustedFolder,
 } from '@parley/protocol'
 import type { DeviceStore, StoredDevice } from '../core/device-store.ts'
-import type {
-  AppendBatch,
-  CreateBatch,
-  SessionStore,
-  StoredEnvironment,
-  StoredReceipt,
-} from '../core/session-store.ts'
+import type { AppendBatch, SessionStore, StoredEnvironment, StoredReceipt } from '../core/session-store.ts'
 import { receiptTaken, refuseGap, sessionTaken, sessionUnknown } from './refusals.ts'
 import {
   compareAges,
@@ -38,49 +32,44 @@ type Kept = {
 export function createMemoryStore(): SessionStore & DeviceStore {
   const sessions = new Map<string, Kept>()
   const rules = new Map<string, PermissionRule>()
-  const trusted = new Map<string, TrustedFolder>()
   const environments = new Map<string, StoredEnvironment>()
-  const devices = new Map<string, StoredDevice>()
+  return {
+    ...logMethods(sessions, rules),
+    ...listMethods(sessions),
+    async delete(sessionId) {
+      for (const rule of rules.values()) if (rule.sessionId === sessionId) rules.delete(rule.ruleId)
+      environments.delete(`session ${sessionId}`)
+      return sessions.delete(sessionId)
+    },
+    ...ruleMethods(rules),
+    ...trustMethods(),
+    ...environmentMethods(environments),
+    ...deviceMethods(),
+    async close() {},
+  }
+}
 
+type LogMethods = Pick<
+  SessionStore,
+  'create' | 'append' | 'read' | 'load' | 'receipt' | 'checkpoint' | 'checkpoints'
+>
+
+function logMethods(sessions: Map<string, Kept>, rules: Map<string, PermissionRule>): LogMethods {
   const find = (sessionId: string): Kept => {
     const kept = sessions.get(sessionId)
     if (!kept) throw sessionUnknown(sessionId)
     return kept
   }
-  const refuse = (batch: AppendBatch, kept: Kept): void => {
-    refuseGap(batch, kept.events.length)
-    const commandId = batch.receipt?.commandId
-    if (commandId !== undefined && kept.receipts.has(commandId)) throw receiptTaken(commandId)
-  }
-  const write = (batch: AppendBatch, kept: Kept): void => {
-    for (const blockId of batch.closedBlocks ?? []) kept.checkpoints.delete(blockId)
-    if (batch.state) {
-      kept.state = copy(batch.state)
-      if (!batch.state.turn) kept.checkpoints.clear()
-    }
-    for (const { json } of batch.events) kept.events.push(json)
-    if (batch.receipt) kept.receipts.set(batch.receipt.commandId, copy(batch.receipt))
-    for (const rule of batch.rules ?? []) rules.set(rule.ruleId, copy(rule))
-  }
-
   return {
-    async create(batch: CreateBatch) {
-      if (sessions.has(batch.sessionId)) throw sessionTaken(batch.sessionId)
-      const kept: Kept = {
-        epoch: batch.epoch,
-        events: [],
-        state: batch.state,
-        receipts: new Map(),
-        checkpoints: new Map(),
-      }
-      refuse(batch, kept)
-      write(batch, kept)
-      sessions.set(batch.sessionId, kept)
+    async create(batch) {
+      const { sessionId, epoch, state } = batch
+      if (sessions.has(sessionId)) throw sessionTaken(sessionId)
+      const kept: Kept = { epoch, events: [], state, receipts: new Map(), checkpoints: new Map() }
+      write(batch, kept, rules)
+      sessions.set(sessionId, kept)
     },
     async append(batch) {
-      const kept = find(batch.sessionId)
-      refuse(batch, kept)
-      write(batch, kept)
+      write(batch, find(batch.sessionId), rules)
     },
     async read(sessionId, { after = 0, before = Number.POSITIVE_INFINITY, limit }) {
       const events = sessions.get(sessionId)?.events ?? []
@@ -98,7 +87,6 @@ export function createMemoryStore(): SessionStore & DeviceStore {
       const receipt = sessions.get(sessionId)?.receipts.get(commandId)
       return receipt && copy(receipt)
     },
-
     async checkpoint(sessionId, blocks) {
       const { checkpoints } = find(sessionId)
       for (const block of blocks) checkpoints.set(block.id, copy(block))
@@ -106,12 +94,32 @@ export function createMemoryStore(): SessionStore & DeviceStore {
     async checkpoints(sessionId) {
       return [...(sessions.get(sessionId)?.checkpoints.values() ?? [])].map(copy)
     },
+  }
+}
 
+function write(batch: AppendBatch, kept: Kept, rules: Map<string, PermissionRule>): void {
+  const { events, state, receipt } = batch
+  refuseGap(batch, kept.events.length)
+  if (receipt && kept.receipts.has(receipt.commandId)) throw receiptTaken(receipt.commandId)
+  for (const blockId of batch.closedBlocks ?? []) kept.checkpoints.delete(blockId)
+  if (state) {
+    kept.state = copy(state)
+    if (!state.turn) kept.checkpoints.clear()
+  }
+  for (const { json } of events) kept.events.push(json)
+  if (receipt) kept.receipts.set(receipt.commandId, copy(receipt))
+  for (const rule of batch.rules ?? []) rules.set(rule.ruleId, copy(rule))
+}
+
+type ListMethods = Pick<SessionStore, 'list' | 'sessionsOf' | 'unsettled' | 'waiting'>
+
+function listMethods(sessions: ReadonlyMap<string, Kept>): ListMethods {
+  const states = () => [...sessions.values()].map(({ state }) => state)
+  return {
     async list({ q, agent, status, archived, limit, cursor }) {
       const words = searchWords(q)
       const place = cursor === undefined ? undefined : readCursor(cursor)
-      const found = [...sessions.values()]
-        .map(({ state }) => state)
+      const found = states()
         .filter((state) => agent === undefined || state.agent === agent)
         .filter((state) => status === undefined || state.status === status)
         .filter((state) => archived === undefined || state.archived === archived)
@@ -128,7 +136,7 @@ export function createMemoryStore(): SessionStore & DeviceStore {
     async sessionsOf(agent, agentSessionIds) {
       const wanted = new Set(agentSessionIds)
       const found = new Map<string, SessionState>()
-      for (const { state } of sessions.values()) {
+      for (const state of states()) {
         const agentSessionId = conversationOf(state)
         if (state.agent !== agent || agentSessionId === undefined || !wanted.has(agentSessionId)) continue
         const other = found.get(agentSessionId)
@@ -140,58 +148,52 @@ export function createMemoryStore(): SessionStore & DeviceStore {
       return [...sessions].filter(([, { state }]) => isUnsettled(state)).map(([id]) => id)
     },
     async waiting() {
-      return [...sessions.values()]
-        .map(({ state }) => state)
+      return states()
         .filter((state) => state.requests.length > 0)
         .sort((a, b) => waitingSince(a) - waitingSince(b) || comparePlaces(a, b))
         .map(copy)
     },
-    async delete(sessionId) {
-      for (const rule of rules.values()) if (rule.sessionId === sessionId) rules.delete(rule.ruleId)
-      environments.delete(`session ${sessionId}`)
-      return sessions.delete(sessionId)
-    },
+  }
+}
 
-    async rules() {
-      return [...rules.values()].map(copy)
-    },
-    async addRule(rule) {
-      rules.set(rule.ruleId, copy(rule))
-    },
-    async removeRule(ruleId) {
-      return rules.delete(ruleId)
-    },
+function ruleMethods(
+  rules: Map<string, PermissionRule>,
+): Pick<SessionStore, 'rules' | 'addRule' | 'removeRule'> {
+  return {
+    rules: async () => [...rules.values()].map(copy),
+    addRule: async (rule) => void rules.set(rule.ruleId, copy(rule)),
+    removeRule: async (ruleId) => rules.delete(ruleId),
+  }
+}
 
-    async trustedFolders() {
-      return [...trusted.values()].map(copy)
-    },
-    async trustFolder(given) {
-      trusted.set(given.folder, copy(given))
-    },
-    async distrustFolder(folder) {
-      return trusted.delete(folder)
-    },
+function trustMethods(): Pick<SessionStore, 'trustedFolders' | 'trustFolder' | 'distrustFolder'> {
+  const trusted = new Map<string, TrustedFolder>()
+  return {
+    trustedFolders: async () => [...trusted.values()].map(copy),
+    trustFolder: async (given) => void trusted.set(given.folder, copy(given)),
+    distrustFolder: async (folder) => trusted.delete(folder),
+  }
+}
 
-    async environments() {
-      return [...environments.values()].map(copy)
-    },
+function environmentMethods(
+  environments: Map<string, StoredEnvironment>,
+): Pick<SessionStore, 'environments' | 'setEnvironment'> {
+  return {
+    environments: async () => [...environments.values()].map(copy),
     async setEnvironment(given) {
       const key = `${given.scope} ${given.place}`
       if (Object.keys(given.variables).length === 0) environments.delete(key)
       else environments.set(key, copy(given))
     },
+  }
+}
 
-    async devices() {
-      return [...devices.values()].map(copy)
-    },
-    async putDevice(device) {
-      devices.set(device.deviceId, copy(device))
-    },
-    async removeDevice(deviceId) {
-      return devices.delete(deviceId)
-    },
-
-    async close() {},
+function deviceMethods(): DeviceStore {
+  const devices = new Map<string, StoredDevice>()
+  return {
+    devices: async () => [...devices.values()].map(copy),
+    putDevice: async (device) => void devices.set(device.deviceId, copy(device)),
+    removeDevice: async (deviceId) => devices.delete(deviceId),
   }
 }
 

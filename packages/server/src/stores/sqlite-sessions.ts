@@ -79,7 +79,7 @@ export function createSqliteSessions(
         ...(last && found.length > query.limit && { cursor: writeCursor(last) }),
       }
     },
-    of(agent: string, agentSessionIds: readonly string[]): Map<string, string> {
+    ofConversations(agent: string, agentSessionIds: readonly string[]): Map<string, string> {
       const found = new Map<string, string>()
       for (const agentSessionId of agentSessionIds) {
         const row = selectConversation.get(agentSessionId, agent) as { id: string } | undefined

@@ -185,7 +185,7 @@ describe('parley attach', () => {
     running.type('\u0004')
     const { stdout, exitCode } = await running.ended
     expect(stdout).toContain('Thoughts · demo')
-    expect(stdout).toContain('it goes on')
+    expect(stdout).toContain('it continues on the server')
     expect(exitCode).toBe(0)
   })
 
@@ -202,7 +202,7 @@ describe('parley attach', () => {
     await running.until('until you stop me')
     running.type('\u0003')
     const { stdout, exitCode } = await running.ended
-    expect(stdout).toContain('it goes on')
+    expect(stdout).toContain('it continues on the server')
     expect(exitCode).toBe(0)
     expect((await home.run(['show', 'last'])).stdout).toContain('Status: working')
     await home.run(['cancel', /cancel (ses_\w+)/.exec(said)?.[1] ?? ''])
@@ -214,7 +214,7 @@ describe('parley attach', () => {
     await home.run(['run', 'demo', 'think'])
     const leaveAfter = async (prompt: string, until: string | RegExp, key: string) => {
       const running = home.onTerminal(['attach', 'last'])
-      await running.until('runs only as long as you stay')
+      await running.until('the session stops when you leave')
       running.type(`${prompt}\r`)
       await running.until(until)
       running.type(key)

@@ -14,10 +14,10 @@ import { type CommandLine, plainCommandLine } from '../faces/http/command-line.t
 import { type HttpServer, startServer } from '../faces/http/serve.ts'
 import { createTerminalFace } from '../faces/terminal/index.ts'
 import { createWebSocketFace } from '../faces/websocket/index.ts'
-import { openSqliteStore } from '../stores/sqlite.ts'
-import { createTelemetry, type TelemetryOptions } from '../telemetry/index.ts'
+import { openSqliteStore, type SqliteStore } from '../stores/sqlite.ts'
+import { createTelemetry, type Telemetry, type TelemetryOptions } from '../telemetry/index.ts'
 import { version } from '../version.ts'
-import { createWorkspace } from '../workspace/index.ts'
+import { createWorkspace, type Workspace } from '../workspace/index.ts'
 import { createTerminals } from '../workspace/terminals.ts'
 import { createAgentInstaller } from './agent-installer.ts'
 import { createAgentKeeper } from './agent-keeper.ts'
@@ -66,50 +66,26 @@ export type Parley = {
  * open.
  */
 export async function startParley(options: StartOptions): Promise<Parley> {
-  const {
-    dataDir,
-    adapters: given,
-    agents: _,
-    limits,
-    recover,
-    chat: defaults,
-    telemetry: wished,
-    commandLine: _forAgents,
-    publicCommandLine,
-    ...serving
-  } = options
-  const { logger } = options
-  const adapters = given ?? adaptersOf(options)
+  const { dataDir, logger } = options
   makeDataFolder(dataDir)
   await using undo = new AsyncDisposableStack()
   const store = openSqliteStore({ file: join(dataDir, 'parley.sqlite') })
   undo.defer(() => store.close())
   const workspace = createWorkspace({ env: process.env })
   const telemetry = createTelemetry({
-    ...wished,
+    ...options.telemetry,
     problem: (error) => logger.error({ err: error }, 'could not tell a subscriber of telemetry'),
   })
-  const host = await createHost({
-    adapters,
-    store,
-    telemetry,
-    observer: logSteps(logger),
-    commitOf: workspace.commit,
-    ...(!given && { agentKeeper: keeperOf(options) }),
-    agentInstaller: createAgentInstaller({ adapters, folder: agentsFolder(dataDir), env: process.env }),
-    limits: { maxSpares: 1, ...limits },
-    ...(recover && { recover }),
-    problem: ({ error, doing, sessionId }) => logger.error({ err: error, sessionId }, `could not ${doing}`),
-  })
+  const host = await hostOn(store, { options, workspace, telemetry })
   undo.defer(() => host.close())
-  const websocket = createWebSocketFace({ host, logger, version })
   const terminals = createTerminals({ env: process.env, newId: () => newId('trm') })
   undo.defer(async () => terminals.closeAll())
   host.onSessionChanged(({ change, session }) => change === 'deleted' && terminals.removeOf(session))
+  const websocket = createWebSocketFace({ host, logger, version })
   const terminalFace = createTerminalFace({ terminals, logger })
   const chat = lazyChatFace(async () => {
     const { createChatFace } = await import('../faces/chat/index.ts')
-    return createChatFace({ host, logger, ...(defaults && { defaults }) })
+    return createChatFace({ host, logger, ...(options.chat && { defaults: options.chat }) })
   })
   const instance = randomUUID()
   let followers = 0
@@ -118,8 +94,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
     workspace,
     terminals,
     terminal: (terminalId, upgrade) => terminalFace.accept(terminalId, upgrade),
-    ...serving,
-    ...(publicCommandLine && { commandLine: publicCommandLine }),
+    ...servingOptions(options),
     devices: store,
     host,
     version,
@@ -146,6 +121,42 @@ export async function startParley(options: StartOptions): Promise<Parley> {
       closed ??= closing.disposeAsync()
       return closed
     },
+  }
+}
+
+type HostParts = {
+  readonly options: StartOptions
+  readonly workspace: Workspace
+  readonly telemetry: Telemetry
+}
+
+function hostOn(store: SqliteStore, { options, workspace, telemetry }: HostParts): Promise<Host> {
+  const { dataDir, logger, limits, recover } = options
+  const adapters = options.adapters ?? adaptersOf(options)
+  return createHost({
+    adapters,
+    store,
+    telemetry,
+    observer: logSteps(logger),
+    commitOf: workspace.commit,
+    ...(!options.adapters && { agentKeeper: keeperOf(options) }),
+    agentInstaller: createAgentInstaller({ adapters, folder: agentsFolder(dataDir), env: process.env }),
+    limits: { maxSpares: 1, ...limits },
+    ...(recover && { recover }),
+    problem: ({ error, doing, sessionId }) => logger.error({ err: error, sessionId }, `could not ${doing}`),
+  })
+}
+
+function servingOptions({ hostname, port, token, logger, ...rest }: StartOptions) {
+  const { allowedOrigins, allowedHosts, publicCommandLine } = rest
+  return {
+    hostname,
+    port,
+    token,
+    logger,
+    ...(allowedOrigins && { allowedOrigins }),
+    ...(allowedHosts && { allowedHosts }),
+    ...(publicCommandLine && { commandLine: publicCommandLine }),
   }
 }
 

@@ -3,7 +3,7 @@ import type { Host, HostObserver } from '../core/index.ts'
 import { type CommandMessage, createChannels } from './channels.ts'
 import { createOpenTelemetry } from './open-telemetry.ts'
 import { createSessionMetrics, type MetricsNow } from './session-metrics.ts'
-import { type TurnListener, watchTurns } from './watch-turns.ts'
+import { type TurnListener, TurnWatch } from './watch-turns.ts'
 
 export {
   type CommandMessage,
@@ -48,7 +48,7 @@ export function createTelemetry(options: TelemetryOptions = {}): Telemetry {
     version: () => version,
     nameOf: (agent) => names.get(agent) ?? agent,
   })
-  const turns = watchTurns(listeners, problem)
+  const turns = new TurnWatch(listeners, problem)
   const look = () => (isWanted ? openTelemetry.look() : Promise.resolve())
 
   function commanded(message: CommandMessage) {

@@ -26,11 +26,8 @@ export function createOpenTelemetry(options: OpenTelemetryOptions): OpenTelemetr
   async function load() {
     const api = await importApi()
     if (!api) return
-    const [{ createSpans }, { createMeasures }] = await Promise.all([
-      import('./spans.ts'),
-      import('./measures.ts'),
-    ])
-    options.listen(createSpans(api, options))
+    const [{ Spans }, { createMeasures }] = await Promise.all([import('./spans.ts'), import('./measures.ts')])
+    options.listen(new Spans(api, options))
     options.listen(createMeasures(api, options))
   }
 

@@ -1,9 +1,17 @@
 import type * as Api from '@opentelemetry/api'
-import type { Attributes, Context, Span } from '@opentelemetry/api'
-import { hostToolPrefix, type TokenUsage } from '@parley/protocol'
+import type { Attributes, Span, Tracer } from '@opentelemetry/api'
+import { type EventOf, hostToolPrefix, type SessionState, type TokenUsage } from '@parley/protocol'
 import { inputMessages, outputMessages, resultText, shortened } from './span-contents.ts'
 import { attribute } from './span-names.ts'
-import type { TurnListener, WatchedCall, WatchedRequest, WatchedTurn } from './watch-turns.ts'
+import type {
+  CallEnd,
+  RequestEnd,
+  TurnListener,
+  TurnMark,
+  WatchedCall,
+  WatchedRequest,
+  WatchedTurn,
+} from './watch-turns.ts'
 
 export type SpanOptions = {
   /** Include prompts, answers, and the inputs and results of tools. Otherwise spans have none of them. */
@@ -20,140 +28,156 @@ type Watched = WatchedTurn | WatchedCall | WatchedRequest
  * a person, each inside the call it belongs to. A span is reported once, when it has ended. A turn that outlives the
  * process is reported by the process that sees its end, with its true start.
  */
-export function createSpans(api: typeof Api, options: SpanOptions): TurnListener {
-  const { trace, ROOT_CONTEXT, SpanKind, SpanStatusCode } = api
-  const { content, nameOf } = options
-  const tracer = trace.getTracer('@parley/server', options.version())
-  const sessions = new Map<string, Span>()
+export class Spans implements TurnListener {
+  readonly #api: typeof Api
+  readonly #options: SpanOptions
+  readonly #tracer: Tracer
+  readonly #sessions = new Map<string, Span>()
   /** Keyed by the watched object, so that dropping that object drops its span. */
-  const spans = new WeakMap<Watched, Span>()
-  const texts = new WeakMap<WatchedTurn, string[]>()
+  readonly #spans = new WeakMap<Watched, Span>()
+  readonly #texts = new WeakMap<WatchedTurn, string[]>()
 
-  const inside = (span: Span | undefined): Context =>
-    span ? trace.setSpan(ROOT_CONTEXT, span) : ROOT_CONTEXT
-
-  function start(name: string, startTime: number, attributes: Attributes, parent?: Span): Span {
-    const how = { kind: SpanKind.INTERNAL, startTime, attributes }
-    return tracer.startSpan(name, how, inside(parent))
+  constructor(api: typeof Api, options: SpanOptions) {
+    this.#api = api
+    this.#options = options
+    this.#tracer = api.trace.getTracer('@parley/server', options.version())
   }
 
-  function agentOf({ agent, agentVersion, sessionId, turnId }: WatchedTurn): Attributes {
+  turnStarted(turn: WatchedTurn): void {
+    this.#turnSpan(turn)
+  }
+
+  turnMarked(turn: WatchedTurn, mark: TurnMark): void {
+    const attributes: Attributes = {
+      ...(mark.type === 'turn.parked' && { [attribute.parkReason]: mark.reason }),
+      ...(mark.type === 'turn.interrupted' && { [attribute.interruptedBy]: mark.by }),
+    }
+    this.#turnSpan(turn).addEvent(`parley.${mark.type}`, attributes, mark.at)
+  }
+
+  said(turn: WatchedTurn, { text }: EventOf<'text.written'>): void {
+    if (!this.#options.content) return
+    const said = this.#texts.get(turn) ?? []
+    if (said.length < maxTexts) said.push(shortened(text))
+    this.#texts.set(turn, said)
+  }
+
+  turnEnded(turn: WatchedTurn, end: EventOf<'turn.ended'>, state: SessionState): void {
+    const span = this.#turnSpan(turn)
+    const model = state.effective.model ?? state.connection?.model
+    span.setAttributes({
+      [attribute.turnOutcome]: end.outcome,
+      [attribute.finishReasons]: [end.stopReason],
+      ...(model !== undefined && { [attribute.responseModel]: model }),
+      ...usageOf(end.usage),
+      ...(end.costUsd !== undefined && { [attribute.costUsd]: end.costUsd }),
+    })
+    const said = this.#texts.get(turn)
+    if (said) span.setAttribute(attribute.outputMessages, outputMessages(said, end.stopReason))
+    const errorType = turnErrorType(end)
+    if (errorType) this.#fail(span, errorType, end.error?.message)
+    span.end(end.at)
+  }
+
+  callStarted(call: WatchedCall): void {
+    const { turn, name, kind, toolCallId, at, parent, input } = call
+    const isShown = this.#options.content && input !== undefined
+    const attributes = {
+      ...this.#agentAttributes(turn),
+      [attribute.operation]: 'execute_tool',
+      [attribute.toolName]: name,
+      [attribute.toolCallId]: toolCallId,
+      [attribute.toolType]: toolType(name),
+      [attribute.toolKind]: kind,
+      ...(isShown && { [attribute.toolArguments]: shortened(jsonOf(input)) }),
+    }
+    const above = (parent && this.#spans.get(parent)) ?? this.#turnSpan(turn)
+    this.#spans.set(call, this.#start(`execute_tool ${name}`, at, attributes, above))
+  }
+
+  callEnded(_agent: string, end: CallEnd, call: WatchedCall | undefined): void {
+    const span = call && this.#spans.get(call)
+    if (!span) return
+    span.setAttribute(attribute.toolOutcome, end.outcome)
+    if (this.#options.content) span.setAttribute(attribute.toolResult, resultText(end.content))
+    if (end.outcome === 'failed') this.#fail(span, toolFailed, undefined)
+    span.end(end.at)
+  }
+
+  requestStarted(request: WatchedRequest): void {
+    const { turn, type, tool, kind, at, call } = request
+    const attributes = {
+      ...this.#agentAttributes(turn),
+      [attribute.requestType]: type,
+      ...(tool !== undefined && { [attribute.toolName]: tool, [attribute.toolKind]: kind }),
+    }
+    const name = tool === undefined ? `wait_${type}` : `wait_${type} ${tool}`
+    const above = (call && this.#spans.get(call)) ?? this.#turnSpan(turn)
+    this.#spans.set(request, this.#start(name, at, attributes, above))
+  }
+
+  requestEnded(_agent: string, { outcome, by, at }: RequestEnd, request: WatchedRequest | undefined): void {
+    const span = request && this.#spans.get(request)
+    span?.setAttributes({ [attribute.requestOutcome]: outcome, [attribute.requestBy]: by })
+    span?.end(at)
+  }
+
+  sessionLeft(sessionId: string, at: number): void {
+    this.#sessions.get(sessionId)?.end(at)
+    this.#sessions.delete(sessionId)
+  }
+
+  #turnSpan(turn: WatchedTurn): Span {
+    const known = this.#spans.get(turn)
+    if (known) return known
+    const isShown = this.#options.content && turn.prompt.length > 0
+    const attributes = {
+      ...this.#agentAttributes(turn),
+      [attribute.operation]: 'invoke_agent',
+      ...(turn.model !== undefined && { [attribute.requestModel]: turn.model }),
+      ...(turn.isFound && { [attribute.restarted]: true }),
+      ...(isShown && { [attribute.inputMessages]: inputMessages(turn.prompt) }),
+    }
+    const name = `invoke_agent ${this.#options.nameOf(turn.agent)}`
+    const span = this.#start(name, turn.at, attributes, this.#sessionSpan(turn))
+    this.#spans.set(turn, span)
+    return span
+  }
+
+  #sessionSpan(turn: WatchedTurn): Span {
+    const known = this.#sessions.get(turn.sessionId)
+    if (known) return known
+    const { [attribute.turnId]: _, ...attributes } = this.#agentAttributes(turn)
+    const span = this.#start(`session ${this.#options.nameOf(turn.agent)}`, turn.at, attributes)
+    this.#sessions.set(turn.sessionId, span)
+    return span
+  }
+
+  #agentAttributes({ agent, agentVersion, sessionId, turnId }: WatchedTurn): Attributes {
     return {
       [attribute.provider]: agent,
       [attribute.agentId]: agent,
-      [attribute.agentName]: nameOf(agent),
+      [attribute.agentName]: this.#options.nameOf(agent),
       ...(agentVersion !== undefined && { [attribute.agentVersion]: agentVersion }),
       [attribute.conversation]: sessionId,
       [attribute.turnId]: turnId,
     }
   }
 
-  function sessionSpan(turn: WatchedTurn): Span {
-    const known = sessions.get(turn.sessionId)
-    if (known) return known
-    const { [attribute.turnId]: _, ...attributes } = agentOf(turn)
-    const span = start(`session ${nameOf(turn.agent)}`, turn.at, attributes)
-    sessions.set(turn.sessionId, span)
-    return span
+  #start(name: string, startTime: number, attributes: Attributes, parent?: Span): Span {
+    const { trace, ROOT_CONTEXT, SpanKind } = this.#api
+    const context = parent ? trace.setSpan(ROOT_CONTEXT, parent) : ROOT_CONTEXT
+    return this.#tracer.startSpan(name, { kind: SpanKind.INTERNAL, startTime, attributes }, context)
   }
 
-  function turnSpan(turn: WatchedTurn): Span {
-    const known = spans.get(turn)
-    if (known) return known
-    const attributes = {
-      ...agentOf(turn),
-      [attribute.operation]: 'invoke_agent',
-      ...(turn.model !== undefined && { [attribute.requestModel]: turn.model }),
-      ...(turn.isFound && { [attribute.restarted]: true }),
-      ...(content && turn.prompt.length > 0 && { [attribute.inputMessages]: inputMessages(turn.prompt) }),
-    }
-    const span = start(`invoke_agent ${nameOf(turn.agent)}`, turn.at, attributes, sessionSpan(turn))
-    spans.set(turn, span)
-    return span
-  }
-
-  function fail(span: Span, errorType: string, message: string | undefined) {
+  #fail(span: Span, errorType: string, message: string | undefined): void {
+    const isShown = this.#options.content && message !== undefined
     span.setAttribute(attribute.errorType, errorType)
-    span.setStatus({ code: SpanStatusCode.ERROR, ...(content && message !== undefined && { message }) })
-  }
-
-  return {
-    turnStarted: (turn) => void turnSpan(turn),
-    turnMarked(turn, mark) {
-      const attributes: Attributes = {
-        ...(mark.type === 'turn.parked' && { [attribute.parkReason]: mark.reason }),
-        ...(mark.type === 'turn.interrupted' && { [attribute.interruptedBy]: mark.by }),
-      }
-      turnSpan(turn).addEvent(`parley.${mark.type}`, attributes, mark.at)
-    },
-    said(turn, { text }) {
-      if (!content) return
-      const said = texts.get(turn) ?? []
-      if (said.length < mostTexts) said.push(shortened(text))
-      texts.set(turn, said)
-    },
-    turnEnded(turn, end, state) {
-      const span = turnSpan(turn)
-      const model = state.effective.model ?? state.connection?.model
-      span.setAttributes({
-        [attribute.turnOutcome]: end.outcome,
-        [attribute.finishReasons]: [end.stopReason],
-        ...(model !== undefined && { [attribute.responseModel]: model }),
-        ...usageOf(end.usage),
-        ...(end.costUsd !== undefined && { [attribute.costUsd]: end.costUsd }),
-      })
-      const said = texts.get(turn)
-      if (said) span.setAttribute(attribute.outputMessages, outputMessages(said, end.stopReason))
-      const errorType = turnErrorType(end)
-      if (errorType) fail(span, errorType, end.error?.message)
-      span.end(end.at)
-    },
-    callStarted(call) {
-      const { turn, name, kind, toolCallId, at, parent, input } = call
-      const attributes = {
-        ...agentOf(turn),
-        [attribute.operation]: 'execute_tool',
-        [attribute.toolName]: name,
-        [attribute.toolCallId]: toolCallId,
-        [attribute.toolType]: toolType(name),
-        [attribute.toolKind]: kind,
-        ...(content && input !== undefined && { [attribute.toolArguments]: shortened(jsonOf(input)) }),
-      }
-      const above = (parent && spans.get(parent)) ?? turnSpan(turn)
-      spans.set(call, start(`execute_tool ${name}`, at, attributes, above))
-    },
-    callEnded(_agent, end, call) {
-      const span = call && spans.get(call)
-      if (!span) return
-      span.setAttribute(attribute.toolOutcome, end.outcome)
-      if (content) span.setAttribute(attribute.toolResult, resultText(end.content))
-      if (end.outcome === 'failed') fail(span, toolFailed, undefined)
-      span.end(end.at)
-    },
-    requestStarted(request) {
-      const { turn, type, tool, kind, at, call } = request
-      const attributes = {
-        ...agentOf(turn),
-        [attribute.requestType]: type,
-        ...(tool !== undefined && { [attribute.toolName]: tool, [attribute.toolKind]: kind }),
-      }
-      const name = tool === undefined ? `wait_${type}` : `wait_${type} ${tool}`
-      const above = (call && spans.get(call)) ?? turnSpan(turn)
-      spans.set(request, start(name, at, attributes, above))
-    },
-    requestEnded(_agent, { outcome, by, at }, request) {
-      const span = request && spans.get(request)
-      span?.setAttributes({ [attribute.requestOutcome]: outcome, [attribute.requestBy]: by })
-      span?.end(at)
-    },
-    sessionLeft(sessionId, at) {
-      sessions.get(sessionId)?.end(at)
-      sessions.delete(sessionId)
-    },
+    span.setStatus({ code: this.#api.SpanStatusCode.ERROR, ...(isShown && { message }) })
   }
 }
 
-const mostTexts = 200
+const maxTexts = 200
 export const toolFailed = 'tool_failed'
 
 /** A cancelled turn is no error. An unknown outcome is one. */

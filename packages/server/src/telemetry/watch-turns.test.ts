@@ -1,6 +1,6 @@
 import { emptyState, type SessionEvent, type SessionState } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
-import { type TurnListener, watchTurns } from './watch-turns.ts'
+import { type TurnListener, TurnWatch } from './watch-turns.ts'
 
 const stateOf = (id: string): SessionState => ({ ...emptyState(id, 'epoch'), agent: 'demo' })
 let seq = 0
@@ -20,7 +20,7 @@ const fail = (error: unknown) => {
 describe('watching turns', () => {
   it('keeps a bounded number of turns, and still reports every end', () => {
     let ends = 0
-    const turns = watchTurns([{ turnEnded: () => ends++ }], fail)
+    const turns = new TurnWatch([{ turnEnded: () => ends++ }], fail)
     const ids = Array.from({ length: 10_500 }, (_, index) => `session ${index}`)
     for (const id of ids) turns.recorded([started(id)], stateOf(id))
     expect(turns.open).toBe(10_000)
@@ -37,7 +37,7 @@ describe('watching turns', () => {
         if (call) told.known++
       },
     }
-    const turns = watchTurns([listener], fail)
+    const turns = new TurnWatch([listener], fail)
     const state = stateOf('one')
     const calls = Array.from({ length: 10_500 }, (_, index) => `call ${index}`)
     turns.recorded([started('one'), ...calls.map((id) => called('one', id))], state)
@@ -48,7 +48,7 @@ describe('watching turns', () => {
   it('takes over once what a restart left open, and reports its true duration', () => {
     const began: string[] = []
     const lengths: number[] = []
-    const turns = watchTurns(
+    const turns = new TurnWatch(
       [
         {
           turnStarted: ({ turnId, isFound }) => void began.push(`${turnId} ${isFound}`),
@@ -81,7 +81,10 @@ describe('watching turns', () => {
     const problems: unknown[] = []
     let told = 0
     const bad: TurnListener = { turnStarted: () => fail('bad') }
-    const turns = watchTurns([bad, { turnStarted: () => told++ }], (problem) => void problems.push(problem))
+    const turns = new TurnWatch(
+      [bad, { turnStarted: () => told++ }],
+      (problem) => void problems.push(problem),
+    )
     turns.recorded([started('one')], stateOf('one'))
     expect([told, problems]).toEqual([1, ['bad']])
   })

@@ -64,113 +64,120 @@ type Open = {
 }
 
 /** How many are watched at once. Beyond that, ends are reported without their starts. */
-const mostTurns = 10_000
-const mostInTurn = 10_000
+const maxTurns = 10_000
+const maxInTurn = 10_000
 
 /**
  * Turns events into starts and ends for the current listeners. Keeps only open turns, calls and requests: the end of a
  * turn or of its session drops all that was in it. It is synchronous and calls nothing else, so it cannot delay an
  * event.
  */
-export function watchTurns(
-  listeners: readonly TurnListener[],
-  problem: (error: unknown) => void,
-): HostObserver & { readonly open: number } {
-  const turns = new Map<string, Open>()
-  const heardAt = new Map<string, number>()
+export class TurnWatch implements HostObserver {
+  readonly #listeners: readonly TurnListener[]
+  readonly #problem: (error: unknown) => void
+  readonly #turns = new Map<string, Open>()
+  /** The time of each session's last event. */
+  readonly #lastEventAt = new Map<string, number>()
 
-  /** A listener that fails must not keep the others from being called. */
-  function tell(words: (listener: TurnListener) => void) {
-    for (const listener of listeners) {
-      try {
-        words(listener)
-      } catch (error) {
-        problem(error)
-      }
-    }
+  constructor(listeners: readonly TurnListener[], problem: (error: unknown) => void) {
+    this.#listeners = listeners
+    this.#problem = problem
   }
 
-  function begin(turn: WatchedTurn): Open {
-    const open: Open = { turn, calls: new Map(), requests: new Map() }
-    if (turns.size >= mostTurns) turns.delete(turns.keys().next().value ?? '')
-    turns.set(turn.sessionId, open)
-    tell((listener) => listener.turnStarted?.(turn))
-    return open
+  /** How many turns are being watched. */
+  get open(): number {
+    return this.#turns.size
   }
 
-  function beginCall(open: Open, call: WatchedCall) {
-    if (open.calls.size >= mostInTurn) return
-    open.calls.set(call.toolCallId, call)
-    tell((listener) => listener.callStarted?.(call))
+  opened(state: SessionState): void {
+    if (!state.turn || this.#turns.get(state.id)?.turn.turnId === state.turn.turnId) return
+    const open = this.#startTurn(foundTurn(state, state.turn))
+    for (const call of foundCalls(state, open)) this.#startCall(open, call)
+    for (const request of foundRequests(state, open)) this.#startRequest(open, request)
   }
 
-  function beginRequest(open: Open, request: WatchedRequest) {
-    if (open.requests.size >= mostInTurn) return
-    open.requests.set(request.requestId, request)
-    tell((listener) => listener.requestStarted?.(request))
+  recorded(events: readonly SessionEvent[], state: SessionState): void {
+    for (const event of events) this.#take(event, state)
+    const last = events.at(-1)
+    if (last) this.#lastEventAt.set(state.id, last.at)
   }
 
-  function take(event: SessionEvent, state: SessionState) {
-    if (event.type === 'turn.started') return void begin(turnOf(event, state))
-    const open = turns.get(event.sessionId)
+  left(sessionId: string): void {
+    this.#turns.delete(sessionId)
+    const at = this.#lastEventAt.get(sessionId)
+    this.#lastEventAt.delete(sessionId)
+    if (at !== undefined) this.#tell((listener) => listener.sessionLeft?.(sessionId, at))
+  }
+
+  #take(event: SessionEvent, state: SessionState): void {
+    if (event.type === 'turn.started') return void this.#startTurn(turnOf(event, state))
+    const open = this.#turns.get(event.sessionId)
     switch (event.type) {
       case 'turn.interrupted':
       case 'turn.parked':
       case 'turn.resumed':
-        if (open) tell((listener) => listener.turnMarked?.(open.turn, event))
+        if (open) this.#tell((listener) => listener.turnMarked?.(open.turn, event))
         break
       case 'text.written':
-        if (open) tell((listener) => listener.said?.(open.turn, event))
+        if (open) this.#tell((listener) => listener.said?.(open.turn, event))
         break
       case 'tool-call.called':
-        if (open) beginCall(open, callOf(event, open))
+        if (open) this.#startCall(open, callOf(event, open))
         break
       case 'tool-call.ended': {
         const call = open?.calls.get(event.toolCallId)
         open?.calls.delete(event.toolCallId)
-        tell((listener) => listener.callEnded?.(state.agent, event, call))
+        this.#tell((listener) => listener.callEnded?.(state.agent, event, call))
         break
       }
       case 'permission.requested':
       case 'question.asked':
-        if (open) beginRequest(open, requestOf(event, open))
+        if (open) this.#startRequest(open, requestOf(event, open))
         break
       case 'permission.resolved':
       case 'question.resolved': {
         const request = open?.requests.get(event.requestId)
         open?.requests.delete(event.requestId)
-        tell((listener) => listener.requestEnded?.(state.agent, event, request))
+        this.#tell((listener) => listener.requestEnded?.(state.agent, event, request))
         break
       }
       case 'turn.ended': {
         const turn = open?.turn ?? unseen(event, state)
-        turns.delete(event.sessionId)
-        tell((listener) => listener.turnEnded?.(turn, event, state))
+        this.#turns.delete(event.sessionId)
+        this.#tell((listener) => listener.turnEnded?.(turn, event, state))
       }
     }
   }
 
-  return {
-    get open() {
-      return turns.size
-    },
-    opened(state) {
-      if (!state.turn || turns.get(state.id)?.turn.turnId === state.turn.turnId) return
-      const open = begin(foundTurn(state, state.turn))
-      for (const call of foundCalls(state, open)) beginCall(open, call)
-      for (const request of foundRequests(state, open)) beginRequest(open, request)
-    },
-    recorded(events, state) {
-      for (const event of events) take(event, state)
-      const last = events.at(-1)
-      if (last) heardAt.set(state.id, last.at)
-    },
-    left(sessionId) {
-      turns.delete(sessionId)
-      const at = heardAt.get(sessionId)
-      heardAt.delete(sessionId)
-      if (at !== undefined) tell((listener) => listener.sessionLeft?.(sessionId, at))
-    },
+  #startTurn(turn: WatchedTurn): Open {
+    const open: Open = { turn, calls: new Map(), requests: new Map() }
+    if (this.#turns.size >= maxTurns) this.#turns.delete(this.#turns.keys().next().value ?? '')
+    this.#turns.set(turn.sessionId, open)
+    this.#tell((listener) => listener.turnStarted?.(turn))
+    return open
+  }
+
+  #startCall(open: Open, call: WatchedCall): void {
+    if (open.calls.size >= maxInTurn) return
+    open.calls.set(call.toolCallId, call)
+    this.#tell((listener) => listener.callStarted?.(call))
+  }
+
+  #startRequest(open: Open, request: WatchedRequest): void {
+    if (open.requests.size >= maxInTurn) return
+    open.requests.set(request.requestId, request)
+    this.#tell((listener) => listener.requestStarted?.(request))
+  }
+
+  /** A listener that fails must not keep the others from being called. */
+  #tell(call: (listener: TurnListener) => void): void {
+    for (const listener of this.#listeners) {
+      try {
+        call(listener)
+      } catch (error) {
+        this.#problem(error)
+      }
+    }
   }
 }
 

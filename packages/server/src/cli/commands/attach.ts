@@ -56,20 +56,14 @@ export async function attach(reference: string, options: AttachOptions, context:
     onInterrupt: interrupts.interrupt,
     ...(output.canAsk && { typing }),
   })
+  const asking = { client, sessionId: id, screen, style: output.errStyle }
   const answerer = output.canAsk
-    ? createPerson({ client, sessionId: id, screen, style: output.errStyle, onEnd: typing.onEnd })
-    : createOnlooker({
-        client,
-        sessionId: id,
-        screen,
-        style: output.errStyle,
-        commandLine: context.commandLine,
-      })
+    ? createPerson({ ...asking, onEnd: typing.onEnd })
+    : createOnlooker({ ...asking, commandLine: context.commandLine })
   try {
     screen.say(output.errStyle.dim(headline(state, context)))
-    if (server.embedded) screen.say(output.errStyle.yellow(aloneWords(context)))
-    const limit = Math.min(tail, state.seq)
-    const last = limit === 0 ? [] : await lastEvents(server.client, state, limit)
+    if (server.embedded) screen.say(output.errStyle.yellow(temporaryText(context)))
+    const last = await lastEvents(client, state, tail)
     screen.print(last.flatMap((event) => transcript.event(event)))
     for (const request of state.requests) answerer.requested(request.requestId)
     if (server.embedded && !output.canAsk && !state.turn) return exitCodes.completed
@@ -87,7 +81,7 @@ export async function attach(reference: string, options: AttachOptions, context:
       () => false,
     )
     screen.close()
-    if (output.isErrTerminal) output.err(`\n${output.errStyle.dim(farewell(id, server.embedded, context))}\n`)
+    if (output.isErrTerminal) output.err(`\n${output.errStyle.dim(leftText(id, server.embedded, context))}\n`)
     return exitCodes.completed
   } finally {
     screen.close()
@@ -97,8 +91,10 @@ export async function attach(reference: string, options: AttachOptions, context:
 async function lastEvents(
   client: Awaited<ReturnType<typeof connect>>['client'],
   { id, seq, epoch }: SessionState,
-  limit: number,
+  tail: number,
 ) {
+  const limit = Math.min(tail, seq)
+  if (limit === 0) return []
   const query = { before: seq + 1, limit, epoch }
   const { events } = await client.call('events', { params: { id }, query })
   return events
@@ -127,12 +123,14 @@ function headline(state: SessionState, context: Context): string {
   return `${facts}\na line you type is a prompt · Ctrl-C or Ctrl-D leaves · in another terminal, this stops its turn: ${stop}`
 }
 
-function aloneWords({ commandLine }: Context): string {
-  return `no server runs, so this session runs only as long as you stay; to change that: ${commandLine('serve')}`
+function temporaryText({ commandLine }: Context): string {
+  return `no server is running: the session stops when you leave. To keep it running, start one: ${commandLine('serve')}`
 }
 
-function farewell(id: string, embedded: boolean, { commandLine }: Context): string {
-  return embedded ? `left ${id}` : `left ${id}; it goes on. Back: ${commandLine(`attach ${id}`)}`
+function leftText(id: string, embedded: boolean, { commandLine }: Context): string {
+  return embedded
+    ? `left ${id}`
+    : `left ${id}; it continues on the server. To return: ${commandLine(`attach ${id}`)}`
 }
 
 function tailOf(given: string | undefined): number {

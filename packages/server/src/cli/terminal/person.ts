@@ -32,45 +32,75 @@ export type PersonOptions = {
 
 /** Asks one request at a time, in order. A request that is answered elsewhere is withdrawn. */
 export function createPerson(options: PersonOptions): Answerer {
-  const { client, sessionId, screen, style } = options
-  const queue: string[] = []
-  const open = new Set<string>()
-  const settled = new Map<string, string>()
-  let current: { readonly requestId: string; readonly controller: AbortController; sent: boolean } | undefined
+  return new TerminalPerson(options)
+}
 
-  async function next(): Promise<void> {
-    const requestId = queue.shift()
+class TerminalPerson implements Answerer {
+  readonly #options: PersonOptions
+  readonly #queue: string[] = []
+  readonly #open = new Set<string>()
+  readonly #outcomes = new Map<string, string>()
+  #current: { readonly requestId: string; readonly controller: AbortController; sent: boolean } | undefined
+
+  constructor(options: PersonOptions) {
+    this.#options = options
+  }
+
+  requested(requestId: string): void {
+    this.#open.add(requestId)
+    this.#queue.push(requestId)
+    if (!this.#current) void this.#next()
+  }
+
+  reconnected(): void {
+    const isAsked = (requestId: string) =>
+      this.#queue.includes(requestId) || this.#current?.requestId === requestId
+    this.#queue.push(...[...this.#open].filter((requestId) => !isAsked(requestId)))
+    if (!this.#current) void this.#next()
+    else if (!this.#current.sent) this.#current.controller.abort(again)
+  }
+
+  resolved(requestId: string, outcome: string): void {
+    this.#open.delete(requestId)
+    this.#outcomes.set(requestId, outcome)
+    if (this.#current?.requestId === requestId && !this.#current.sent) this.#current.controller.abort(gone)
+  }
+
+  async #next(): Promise<void> {
+    const { screen, style } = this.#options
+    const requestId = this.#queue.shift()
     if (requestId === undefined) return
     const controller = new AbortController()
-    current = { requestId, controller, sent: false }
+    this.#current = { requestId, controller, sent: false }
     try {
-      await askFor(requestId, controller.signal)
+      await this.#ask(requestId, controller.signal)
     } catch (thrown) {
-      if (thrown === again) queue.unshift(requestId)
+      if (thrown === again) this.#queue.unshift(requestId)
       else if (thrown !== gone) screen.say(style.red(`parley: ${(thrown as Error).message}`))
     } finally {
-      current = undefined
+      this.#current = undefined
     }
-    return next()
+    return this.#next()
   }
 
   /** Checks the server's state first: a rule or the mode may have decided at the same time. */
-  async function askFor(requestId: string, signal: AbortSignal): Promise<void> {
-    if (settled.has(requestId)) return
+  async #ask(requestId: string, signal: AbortSignal): Promise<void> {
+    const { client, sessionId, screen, style, onEnd } = this.#options
+    if (this.#outcomes.has(requestId)) return
     const state = await client.call('getSession', { params: { id: sessionId }, query: { tail: 0 } })
     const request = state.requests.find((open) => open.requestId === requestId)
-    if (!request || settled.has(requestId)) return
+    if (!request || this.#outcomes.has(requestId)) return
     const send = await screen.ask(async (keyboard) => {
       try {
-        return await answerTo(request, state.cwd, { keyboard, signal })
+        return await this.#answer(request, state.cwd, { keyboard, signal, screen, style })
       } catch (thrown) {
-        const outcome = settled.get(requestId)
+        const outcome = this.#outcomes.get(requestId)
         if (outcome !== undefined && outcome !== 'cancelled') screen.say(style.dim('answered elsewhere'))
         throw thrown
       }
     })
-    if (!send) return options.onEnd()
-    if (current) current.sent = true
+    if (!send) return onEnd()
+    if (this.#current) this.#current.sent = true
     try {
       await send()
     } catch (thrown) {
@@ -83,76 +113,64 @@ export function createPerson(options: PersonOptions): Answerer {
     }
   }
 
-  function answerTo(
+  /** Sends the answer when it is called. Undefined if the person ended the input. */
+  async #answer(
     request: OpenRequest,
     cwd: string,
-    at: { keyboard: Keyboard; signal: AbortSignal },
+    dialog: Dialog,
   ): Promise<(() => Promise<unknown>) | undefined> {
-    return request.type === 'permission' ? decision(request, cwd, at) : answers(request, at)
-  }
-
-  async function decision(
-    request: OpenPermission,
-    cwd: string,
-    { keyboard, signal }: { keyboard: Keyboard; signal: AbortSignal },
-  ) {
-    const choices = request.options
-    await keyboard.draw([...permissionLines(request, cwd, style), ...choiceLines(choices, request, style)])
-    for (;;) {
-      const line = await keyboard.line(`Your choice, 1 to ${choices.length}: `, signal)
-      if (line === undefined) return undefined
-      const choice = readChoice(line, choices)
-      if (!choice) {
-        screen.say(style.yellow(`Type a number from 1 to ${choices.length}, or y or n.`))
-        continue
-      }
-      const { decision: word, scope } = choice.option
-      const message = choice.message === undefined ? {} : { message: choice.message }
-      return () => client.decide(sessionId, request.requestId, word, { scope, ...message })
+    const { client, sessionId } = this.#options
+    const { requestId } = request
+    if (request.type === 'question') {
+      const answers = await askQuestions(request.questions, dialog)
+      return answers && (() => client.answer(sessionId, requestId, answers))
     }
+    const choice = await askPermission(request, cwd, dialog)
+    if (!choice) return undefined
+    const { decision, scope } = choice.option
+    const message = choice.message === undefined ? {} : { message: choice.message }
+    return () => client.decide(sessionId, requestId, decision, { scope, ...message })
   }
+}
 
-  async function answers(
-    request: Extract<OpenRequest, { type: 'question' }>,
-    { keyboard, signal }: { keyboard: Keyboard; signal: AbortSignal },
-  ) {
-    const given: Answers = {}
-    for (const question of request.questions) {
-      const answer = await answerOne(question, keyboard, signal)
-      if (answer === undefined) return undefined
-      given[question.id] = answer
-    }
-    return () => client.answer(sessionId, request.requestId, given)
+type Dialog = {
+  readonly keyboard: Keyboard
+  readonly signal: AbortSignal
+  readonly screen: Screen
+  readonly style: Style
+}
+
+async function askPermission(request: OpenPermission, cwd: string, dialog: Dialog) {
+  const { keyboard, signal, screen, style } = dialog
+  const choices = request.options
+  await keyboard.draw([...permissionLines(request, cwd, style), ...choiceLines(choices, request, style)])
+  for (;;) {
+    const line = await keyboard.line(`Your choice, 1 to ${choices.length}: `, signal)
+    if (line === undefined) return undefined
+    const choice = readChoice(line, choices)
+    if (choice) return choice
+    screen.say(style.yellow(`Type a number from 1 to ${choices.length}, or y or n.`))
   }
+}
 
-  async function answerOne(question: Question, keyboard: Keyboard, signal: AbortSignal) {
-    await keyboard.draw(questionLines(question, style))
-    for (;;) {
-      const line = await keyboard.line(questionPrompt(question), signal)
-      if (line === undefined) return undefined
-      const answer = readAnswer(line, question)
-      if (answer !== undefined) return answer
-      screen.say(style.yellow(`Answer with ${questionPrompt(question).replace(/: $/, '.')}`))
-    }
+async function askQuestions(questions: readonly Question[], dialog: Dialog): Promise<Answers | undefined> {
+  const given: Answers = {}
+  for (const question of questions) {
+    const answer = await askQuestion(question, dialog)
+    if (answer === undefined) return undefined
+    given[question.id] = answer
   }
+  return given
+}
 
-  return {
-    requested(requestId) {
-      open.add(requestId)
-      queue.push(requestId)
-      if (!current) void next()
-    },
-    reconnected() {
-      const isKnown = (requestId: string) => queue.includes(requestId) || current?.requestId === requestId
-      queue.push(...[...open].filter((requestId) => !isKnown(requestId)))
-      if (!current) void next()
-      else if (!current.sent) current.controller.abort(again)
-    },
-    resolved(requestId, outcome) {
-      open.delete(requestId)
-      settled.set(requestId, outcome)
-      if (current?.requestId === requestId && !current.sent) current.controller.abort(gone)
-    },
+async function askQuestion(question: Question, { keyboard, signal, screen, style }: Dialog) {
+  await keyboard.draw(questionLines(question, style))
+  for (;;) {
+    const line = await keyboard.line(questionPrompt(question), signal)
+    if (line === undefined) return undefined
+    const answer = readAnswer(line, question)
+    if (answer !== undefined) return answer
+    screen.say(style.yellow(`Answer with ${questionPrompt(question).replace(/: $/, '.')}`))
   }
 }
 

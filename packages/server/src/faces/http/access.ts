@@ -4,7 +4,7 @@ import { BlockList, isIP } from 'node:net'
 import { type ExportFormat, ParleyError, tokenOfProtocols } from '@parley/protocol'
 import type { DeviceStore } from '../../core/device-store.ts'
 import { type CommandLine, plainCommandLine } from './command-line.ts'
-import { createDevices, type DeviceCaller, type Devices } from './devices.ts'
+import { type DeviceCaller, Devices } from './devices.ts'
 import { createOneTimeCodes, type OneTimeCodes } from './one-time-codes.ts'
 import { createRequestSource, type RequestSource, type SourceSettings } from './request-source.ts'
 import { shortestToken } from './token-length.ts'
@@ -49,7 +49,7 @@ export function createAccess(settings: AccessSettings): Access {
     throw new ParleyError('validation_error', `The token needs at least ${shortestToken} characters.`)
   }
   const link = commandLine('token --link')
-  const kept = settings.devices && createDevices({ store: settings.devices, ...(now && { now }) })
+  const kept = settings.devices && new Devices({ store: settings.devices, ...(now && { now }) })
 
   return {
     source: createRequestSource(settings),

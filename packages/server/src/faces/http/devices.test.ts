@@ -7,7 +7,7 @@ import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { deviceName } from './device-name.ts'
 import { codeOf, deviceUnderTest, signedIn } from './device-under-test.ts'
-import { accessTokenLifetimeMs, createDevices, nonceLifetimeMs } from './devices.ts'
+import { accessTokenLifetimeMs, Devices, nonceLifetimeMs } from './devices.ts'
 import { createNonces } from './nonces.ts'
 import { createRateLimit } from './rate-limit.ts'
 import { type ServerUnderTest, serverUnderTest } from './server-under-test.ts'
@@ -185,7 +185,7 @@ describe('signed-in browsers', () => {
   it('keep working when the store fails to write their last use', async () => {
     const store = createMemoryStore()
     let writes = 0
-    const devices = createDevices({
+    const devices = new Devices({
       store: {
         ...store,
         async putDevice(device) {

@@ -1,12 +1,12 @@
 import type { BlockOf, OpenRequest, QuestionResolution } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import {
-  type Answering,
-  answerWords,
+  type AnswerCommand,
+  answerText,
   outcomeText,
   questionNote,
-  requestWords,
-  settledWords,
+  requestText,
+  settledText,
 } from './answer-text.logic.ts'
 
 const open = { requestId: 'req_1', at: 0, stale: false }
@@ -26,7 +26,7 @@ const question: OpenRequest = {
   ...open,
   questions: [{ id: 'q1', header: '', text: 'Where?', options: [], multiple: false, freeText: true }],
 }
-const decide = (more: object): Answering => ({
+const decide = (more: object): AnswerCommand => ({
   type: 'permission.decide',
   requestId: 'req_1',
   decision: 'allow',
@@ -44,29 +44,29 @@ describe('the description of an answer', () => {
     [decide({ decision: 'deny' }), 'Deny'],
     [decide({ decision: 'deny', message: 'Keep it' }), 'Deny: Keep it'],
   ])('is the label of the button: %j', (answer, words) => {
-    expect(answerWords(permission('execute'), answer)).toBe(words)
+    expect(answerText(permission('execute'), answer)).toBe(words)
   })
 
   it('covers plans and questions', () => {
-    expect(answerWords(permission('plan'), decide({ scope: 'once' }))).toBe('Approve the plan')
-    expect(answerWords(permission('plan'), decide({ decision: 'deny' }))).toBe('Request changes')
+    expect(answerText(permission('plan'), decide({ scope: 'once' }))).toBe('Approve the plan')
+    expect(answerText(permission('plan'), decide({ decision: 'deny' }))).toBe('Request changes')
     const answers = { a: 'SQLite', b: ['Tests', 'Linting'] }
-    expect(answerWords(question, { type: 'question.answer', requestId: 'req_1', answers })).toBe(
+    expect(answerText(question, { type: 'question.answer', requestId: 'req_1', answers })).toBe(
       'SQLite, Tests, Linting',
     )
-    expect([requestWords(permission('plan')), requestWords(question)]).toEqual(['rm -rf build', 'Where?'])
+    expect([requestText(permission('plan')), requestText(question)]).toEqual(['rm -rf build', 'Where?'])
   })
 
   it('is cut at a length limit and shows hidden characters', () => {
     const long = { ...permission('execute'), title: `\u202e${'x'.repeat(1_000_000)}` } as OpenRequest
-    expect(requestWords(long)).toMatch(/^\\u\{202e\}x{199}…$/)
-    expect(answerWords(question, decide({ decision: 'deny', message: 'y'.repeat(500) }))).toHaveLength(207)
+    expect(requestText(long)).toMatch(/^\\u\{202e\}x{199}…$/)
+    expect(answerText(question, decide({ decision: 'deny', message: 'y'.repeat(500) }))).toHaveLength(207)
   })
 
   it('says how a request ended that was settled elsewhere', () => {
-    expect(settledWords('denied')).toBe('it was denied elsewhere')
-    expect(settledWords('cancelled')).toBe('the turn stopped first')
-    expect(settledWords(undefined)).toBe('the request is no longer open')
+    expect(settledText('denied')).toBe('it was denied elsewhere')
+    expect(settledText('cancelled')).toBe('the turn stopped first')
+    expect(settledText(undefined)).toBe('the request is no longer open')
   })
 })
 

@@ -4,24 +4,24 @@ import { visible } from '../base/format.logic.ts'
 import { commandRun } from './call-text.logic.ts'
 
 /** The command that answers a request. */
-export type Answering = Extract<NewCommand, { type: 'permission.decide' | 'question.answer' }>
+export type AnswerCommand = Extract<NewCommand, { type: 'permission.decide' | 'question.answer' }>
 
 const scopes = { once: 'Allow once', session: 'Allow for this session', project: 'Allow in this folder' }
 
-const longest = 200
+const maxLength = 200
 
 /** A text of an agent or a person, cut to a length that can be stored, with hidden characters made visible. */
-function inShort(text: string): string {
-  return visible(text.length > longest ? `${text.slice(0, longest)}…` : text)
+function shortened(text: string): string {
+  return visible(text.length > maxLength ? `${text.slice(0, maxLength)}…` : text)
 }
 
-/** An unsent answer, in the words of its button. */
-export function answerWords(request: OpenRequest, answer: Answering): string {
-  if (answer.type === 'question.answer') return inShort(Object.values(answer.answers).flat().join(', '))
+/** An unsent answer, with the text of its button. */
+export function answerText(request: OpenRequest, answer: AnswerCommand): string {
+  if (answer.type === 'question.answer') return shortened(Object.values(answer.answers).flat().join(', '))
   const isPlan = request.type === 'permission' && request.kind === 'plan'
   if (answer.decision === 'deny') {
     const no = isPlan ? 'Request changes' : 'Deny'
-    return answer.message ? `${no}: ${inShort(answer.message)}` : no
+    return answer.message ? `${no}: ${shortened(answer.message)}` : no
   }
   if (isPlan) return 'Approve the plan'
   if (answer.input !== undefined) return 'Allow as edited'
@@ -29,21 +29,21 @@ export function answerWords(request: OpenRequest, answer: Answering): string {
   return scope === 'always' ? 'Allow always' : scopes[scope]
 }
 
-export function requestWords(request: OpenRequest): string {
-  if (request.type === 'permission') return inShort(request.title)
-  return inShort(request.questions[0]?.text ?? 'A question')
+export function requestText(request: OpenRequest): string {
+  if (request.type === 'permission') return shortened(request.title)
+  return shortened(request.questions[0]?.text ?? 'A question')
 }
 
 /** How a request ended that was answered elsewhere or by nobody. */
-export function settledWords(outcome: unknown): string {
-  const words: Record<string, string> = {
+export function settledText(outcome: unknown): string {
+  const texts: Record<string, string> = {
     allowed: 'it was allowed elsewhere',
     denied: 'it was denied elsewhere',
     answered: 'it was answered elsewhere',
     cancelled: 'the turn stopped first',
     expired: 'it expired',
   }
-  return words[String(outcome)] ?? 'the request is no longer open'
+  return texts[String(outcome)] ?? 'the request is no longer open'
 }
 
 const allowedFor = { once: 'once', session: 'for this session', project: 'in this folder', always: 'always' }
@@ -66,7 +66,7 @@ export function outcomeText(block: BlockOf<'permission'>, resolution: Permission
   if (outcome === 'denied') return `${isPlan ? 'Not approved' : 'Denied'} ${whose}${reason}`
   if (isPlan) return `Approved ${whose}`
   const command = commandRun(block)
-  const changes = `, with changes${command === undefined ? '' : `: ${inShort(command)}`}`
+  const changes = `, with changes${command === undefined ? '' : `: ${shortened(command)}`}`
   return `Allowed ${allowedFor[scope ?? 'once']} ${whose}${input === undefined ? '' : changes}`
 }
 

@@ -1,7 +1,7 @@
 import { type OpenRequest, ParleyError } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import { FakeBrowser, FakeServer, type FakeTab, graceMs } from '../../testing/fake-browser.ts'
-import type { Answering } from '../call/answer-text.logic.ts'
+import type { AnswerCommand } from '../call/answer-text.logic.ts'
 import { AnswerOutbox } from './answer-outbox.ts'
 
 const request: OpenRequest = {
@@ -17,7 +17,7 @@ const request: OpenRequest = {
   inputHash: 'h',
   options: [],
 }
-const decide = (decision: 'allow' | 'deny'): Answering => ({
+const decide = (decision: 'allow' | 'deny'): AnswerCommand => ({
   type: 'permission.decide',
   requestId: 'req_1',
   decision,
@@ -25,7 +25,7 @@ const decide = (decision: 'allow' | 'deny'): Answering => ({
 
 function setUp() {
   const browser = new FakeBrowser()
-  const server = new FakeServer<{ answer: Answering }>()
+  const server = new FakeServer<{ answer: AnswerCommand }>()
   const told: string[] = []
   const places: unknown[] = []
   const announced: string[] = []

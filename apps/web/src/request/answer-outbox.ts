@@ -3,7 +3,7 @@ import { type ErrorCode, type OpenRequest, ParleyError } from '@parley/protocol'
 import type { TabLocks, TextStorage } from '../base/browser-storage.ts'
 import { problemWords } from '../base/error-text.logic.ts'
 import type { Route } from '../base/route.logic.ts'
-import { type Answering, answerWords, requestWords, settledWords } from '../call/answer-text.logic.ts'
+import { type AnswerCommand, answerText, requestText, settledText } from '../call/answer-text.logic.ts'
 import { Outbox, type Resolution } from '../session-data/outbox.ts'
 import type { Envelope } from '../session-data/outbox-items.ts'
 
@@ -11,7 +11,7 @@ type AnswerContent = {
   readonly sessionId: string
   /** An answer can never apply to another request. */
   readonly requestId: string
-  readonly answer: Answering
+  readonly answer: AnswerCommand
   /** The request and the answer, as texts for people. */
   readonly asked: string
   readonly said: string
@@ -70,10 +70,10 @@ export class AnswerOutbox {
     this.#outbox.stop()
   }
 
-  give(sessionId: string, request: OpenRequest, answer: Answering): void {
+  give(sessionId: string, request: OpenRequest, answer: AnswerCommand): void {
     const { requestId } = request
     if (this.isGivenHere(requestId)) return
-    const [asked, said] = [requestWords(request), answerWords(request, answer)]
+    const [asked, said] = [requestText(request), answerText(request, answer)]
     this.#outbox.add({ sessionId, requestId, answer, asked, said })
   }
 
@@ -143,6 +143,6 @@ const finalCodes: readonly ErrorCode[] = ['validation_error', 'not_supported', '
 function finalRefusal(error: unknown): string | undefined {
   if (!(error instanceof ParleyError)) return undefined
   const { code, details } = error
-  if (code === 'conflict' || code === 'not_found') return `used: ${settledWords(details?.outcome)}.`
+  if (code === 'conflict' || code === 'not_found') return `used: ${settledText(details?.outcome)}.`
   return finalCodes.includes(code) ? `accepted. ${problemWords(error)}` : undefined
 }

@@ -38,24 +38,7 @@ const interior = {
 
 /** Files for what only one agent has. Add a file only for that; the list otherwise shrinks. */
 const extraFiles: Record<string, string[]> = {
-  acp: [
-    'agent',
-    'approved-change',
-    'cannot-start',
-    'credential',
-    'files',
-    'paths-of-call',
-    'presets',
-    'probe',
-    'process-group',
-    'questions',
-    'retelling',
-    'session-file',
-    'session-pages',
-    'start',
-    'teller',
-    'wire',
-  ],
+  acp: ['agent', 'files', 'gemini-session-files', 'presets', 'wire'],
   claude: ['introduction', 'spare', 'transcript', 'will-ask'],
   codex: [
     'app-server',

@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 import { capabilityNames, PermissionMode, SessionOptions, ToolKind } from '@parley/protocol'
 import { z } from 'zod'
 
@@ -157,4 +160,11 @@ function isPattern(text: string): boolean {
 
 function keysOf<Shape extends z.ZodRawShape>(schema: z.ZodObject<Shape>) {
   return Object.keys(schema.shape) as (keyof Shape & string)[]
+}
+
+/** True if a credential is present. If none is, only the agent itself can tell whether it is signed in. */
+export function hasCredential({ signIn }: KnownAgent, env: Readonly<Record<string, string>>): boolean {
+  const { variables = [], files = [] } = signIn ?? {}
+  if (variables.some((name) => env[name])) return true
+  return files.some((file) => existsSync(join(env.HOME ?? homedir(), file)))
 }

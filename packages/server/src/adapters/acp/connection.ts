@@ -1,31 +1,21 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { setTimeout } from 'node:timers/promises'
-import { RequestError } from '@agentclientprotocol/sdk/unstable'
 import { ParleyError, type PromptPart, type SessionSettings } from '@parley/protocol'
-import type {
-  AgentConnection,
-  AgentMessage,
-  AgentOutput,
-  ConnectInput,
-  PermissionAsk,
-} from '../../core/agent-adapter.ts'
+import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
 import { AgentProcess } from '../child-process.ts'
-import { reachOf } from '../inside-folder.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import type { KnownAgent } from './agent.ts'
-import { cannotStart, words } from './cannot-start.ts'
-import { createFileMethods } from './files.ts'
+import { startSession } from './conversation.ts'
+import { createFileMethods, type FileMethods } from './files.ts'
 import type { Frame, NativeInitialized } from './native.ts'
-import { answerPermission } from './permission.ts'
-import { endGroup } from './process-group.ts'
+import { cannotStart, endGroup, errorMessage } from './program.ts'
 import { contentBlocks, continuation } from './prompt.ts'
-import { answerElicitation } from './questions.ts'
+import { AcpRequests } from './requests.ts'
 import { applyMode, applyModel, commandLine } from './settings.ts'
-import { startSession } from './start.ts'
 import { initialState, type TranslateState, translate } from './translate.ts'
 import { ourMode, withRequestedMode } from './translate-state.ts'
 import { closeTexts } from './translate-text.ts'
-import { askFor, diffsFor, openCalls, pathsFor } from './translate-tool-call.ts'
+import { openCalls } from './translate-tool-call.ts'
 import { errorOf } from './translate-turn.ts'
 import { Wire } from './wire.ts'
 
@@ -37,12 +27,12 @@ export type AcpConnectionOptions = {
 
 /** How long an agent may take to stop its turn, and then to exit by itself and to flush its last lines. */
 const stopWaitMs = 700
-const homeWaitMs = 1_500
-const lastWordsMs = 300
+const exitWaitMs = 1_500
+const lastLinesMs = 300
 /** How long an agent that reports its sign-in state may take to do so. */
 const signInWaitMs = 6_000
 /** How many lines on stdout that are not messages are recorded; the rest is counted. */
-const mostGarbage = 20
+const maxRecordedLines = 20
 /** How long the agent must be silent before a text outside a turn counts as complete. */
 const quietMs = 1_000
 
@@ -62,15 +52,15 @@ class AcpConnection implements AgentConnection {
   readonly #input: ConnectInput
   readonly #process = new AgentProcess()
   readonly #queue = createOutputQueue(() => void this.close())
-  readonly #files: ReturnType<typeof createFileMethods>
+  readonly #files: FileMethods
+  readonly #requests: AcpRequests
   readonly #child: ChildProcessWithoutNullStreams
   readonly #wire: Wire
   #about: NativeInitialized = {}
   #state: TranslateState
   #live = false
-  #asking = 0
   #replayed = false
-  #garbage = 0
+  #invalidLines = 0
   #quiet: NodeJS.Timeout | undefined
   #over = false
   #failure: Error | undefined
@@ -89,13 +79,23 @@ class AcpConnection implements AgentConnection {
     this.#state = initialState({ dialect, modes, connectionId, requestedMode: settings.mode ?? 'ask' })
     const folders = [cwd, ...(settings.options?.directories ?? [])]
     this.#files = createFileMethods({ folders, person, calls: () => openCalls(this.#state) })
+    this.#requests = new AcpRequests({
+      agent,
+      input,
+      files: this.#files,
+      state: () => this.#state,
+      isClosing: () => this.#closing !== undefined,
+      leavePlan: () => this.#leavePlan(),
+      interrupt: () => this.interrupt(),
+      put: (output) => this.#put(output),
+    })
     this.events = this.#queue.outputs
     this.#child = this.#process.spawn({ command: program, args: commandLine(agent, input), cwd, env })
     this.#wire = new Wire(this.#child, {
       heard: (frame) => this.#hear(frame),
-      garbage: (line) => this.#hearGarbage(line),
+      garbage: (line) => this.#takeInvalidLine(line),
       sent: (frame) => void this.#take(frame),
-      asked: (method, params, signal) => this.#answer(method, params, signal),
+      asked: (method, params, signal) => this.#requests.answer(method, params, signal),
     })
     this.#child.once('close', () => this.#silent.resolve())
     this.#child.once('error', (error) => {
@@ -128,7 +128,7 @@ class AcpConnection implements AgentConnection {
       })
     } catch (error) {
       this.#process.killAll()
-      await this.#process.gone(homeWaitMs)
+      await this.#process.gone(exitWaitMs)
       const about = { name: agent.name, process: this.#process, failure: this.#failure }
       throw cannotStart(error, { ...about, signal: this.#input.signal })
     } finally {
@@ -148,11 +148,11 @@ class AcpConnection implements AgentConnection {
       return this.#state.turn ? this.#steer(parts) : 'pending'
     this.#files.forget()
     this.#turnOver = Promise.withResolvers()
-    const words = type === 'continue' ? continuation(this.#state, parts) : parts
+    const sent = type === 'continue' ? continuation(this.#state, parts) : parts
     try {
       const { sessionId = '' } = this.#state
       void this.#wire.agent
-        .request('session/prompt', { sessionId, prompt: this.#blocks(words) })
+        .request('session/prompt', { sessionId, prompt: this.#blocks(sent) })
         .catch(() => undefined)
         .finally(() => this.#turnOver.resolve())
     } catch (error) {
@@ -195,14 +195,14 @@ class AcpConnection implements AgentConnection {
     this.#state = withRequestedMode(this.#state, mode)
     try {
       const { agent } = this.#wire
-      const heard = await applyMode(agent, this.#state, mode)
-      if (!heard && mode !== requestedMode) {
+      const isReported = await applyMode(agent, this.#state, mode)
+      if (!isReported && mode !== requestedMode) {
         await this.#put({ type: 'session.configured', effective: { mode } })
       }
       await applyModel(agent, () => this.#state, settings)
     } catch (error) {
       if (this.#closing || this.#process.ended) return
-      const text = `${this.#options.agent.name} did not take a setting: ${words(error)}`
+      const text = `${this.#options.agent.name} did not take a setting: ${errorMessage(error)}`
       await this.#put({ type: 'agent.noticed', level: 'warning', code: 'no_configure', text })
     }
   }
@@ -219,16 +219,16 @@ class AcpConnection implements AgentConnection {
   async #close(): Promise<void> {
     const { sessionId = '', turn } = this.#state
     const { agent } = this.#wire
-    if (this.#asking === 0 && !this.#process.ended) {
+    if (!this.#requests.isAsking && !this.#process.ended) {
       if (turn) {
         void agent.notify('session/cancel', { sessionId }).catch(() => undefined)
         await Promise.race([this.#turnOver.promise, this.#process.gone(stopWaitMs)])
       } else if (this.#about.agentCapabilities?.sessionCapabilities?.close != null) {
         const closed = agent.request('session/close', { sessionId }).catch(() => undefined)
-        await Promise.race([closed, this.#process.gone(homeWaitMs)])
+        await Promise.race([closed, this.#process.gone(exitWaitMs)])
       }
       this.#child.stdin.end()
-      await this.#process.gone(homeWaitMs)
+      await this.#process.gone(exitWaitMs)
     } else this.#process.kill()
     await endGroup(this.#process, this.#child.pid)
   }
@@ -253,7 +253,7 @@ class AcpConnection implements AgentConnection {
     if (state.signedIn !== undefined) this.#signInTold.resolve()
     for (const output of outputs) await this.#put(output)
     this.#closeWhenQuiet()
-    for (const ask of unasked) void this.#checkUnasked(ask)
+    for (const ask of unasked) void this.#requests.checkUnasked(ask)
     if (state.config.mode !== mode && this.#live) void this.#keepMode()
   }
 
@@ -272,13 +272,13 @@ class AcpConnection implements AgentConnection {
     this.#quiet.unref()
   }
 
-  async #hearGarbage(line: string): Promise<void> {
-    this.#garbage++
-    if (this.#garbage <= mostGarbage) {
+  async #takeInvalidLine(line: string): Promise<void> {
+    this.#invalidLines++
+    if (this.#invalidLines <= maxRecordedLines) {
       const reason = 'a line on stdout that is no message'
       return this.#put({ type: 'agent.unrecognised', native: line, reason })
     }
-    if (this.#garbage > mostGarbage + 1) return
+    if (this.#invalidLines > maxRecordedLines + 1) return
     const text = `${this.#options.agent.name} writes more lines that are no messages; they are left out.`
     await this.#put({ type: 'agent.noticed', level: 'warning', code: 'garbage', text })
   }
@@ -292,21 +292,6 @@ class AcpConnection implements AgentConnection {
   }
 
   /**
-   * The agent started a call without asking. If the host refuses such a call, it is too late to prevent it: the
-   * refusal is recorded and the turn is stopped before more happens.
-   */
-  async #checkUnasked(ask: PermissionAsk): Promise<void> {
-    const { person } = this.#input
-    if (!person.forbids(ask.kind === 'plan' ? { ...ask, kind: 'think' } : ask)) return
-    const answer = await person.permit(ask)
-    if (answer.outcome === 'allowed') return
-    const { name } = this.#options.agent
-    const text = `${name} began without asking what Parley refuses: ${ask.title}. The turn was stopped.`
-    await this.#put({ type: 'agent.noticed', level: 'error', code: 'unasked', text })
-    await this.interrupt()
-  }
-
-  /**
    * After an approved plan, records the mode that the person requests from now on. The agent itself reports when it is
    * in effect.
    */
@@ -316,82 +301,17 @@ class AcpConnection implements AgentConnection {
     void this.#put({ type: 'session.configured', requested: { mode: 'ask' } })
   }
 
-  async #answer(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
-    const withdrawn = this.#withdrawn(signal)
-    const { agent } = this.#options
-    const { person } = this.#input
-    switch (method) {
-      case 'session/request_permission':
-        return this.#whileAsking(() =>
-          answerPermission(
-            {
-              person,
-              dialect: agent.dialect,
-              askFor: (nativeId) => this.#askFor(nativeId),
-              allowed: async (ask, changes) => {
-                if (ask.kind === 'plan') this.#leavePlan()
-                await this.#files.allow(ask, changes)
-              },
-              endTurn: () => void this.interrupt(),
-            },
-            params,
-            withdrawn,
-          ),
-        )
-      case 'elicitation/create': {
-        const { customAnswer } = agent.dialect
-        const callId = (nativeId: string) => this.#state.calls.get(nativeId)?.id
-        const context = { person, agent: agent.name, customAnswer, callId }
-        return this.#whileAsking(() => answerElicitation(context, params, withdrawn))
-      }
-      case 'fs/read_text_file':
-        return this.#whileAsking(() => this.#files.read(params, withdrawn))
-      case 'fs/write_text_file':
-        return this.#whileAsking(() => this.#files.write(params, withdrawn))
-      default:
-        throw RequestError.methodNotFound(method)
-    }
-  }
-
-  /** Adds the reach of the call, since an agent may change files by itself. */
-  async #askFor(nativeId: string): Promise<PermissionAsk | undefined> {
-    const ask = askFor(this.#state, nativeId)
-    if (!ask) return undefined
-    const reach = reachOf(ask.kind, pathsFor(this.#state, nativeId), this.#input)
-    return { ...ask, ...reach, ...(await diffsFor(this.#state, nativeId, this.#input)) }
-  }
-
-  async #whileAsking<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
-    this.#asking++
-    try {
-      return await ask()
-    } finally {
-      this.#asking--
-    }
-  }
-
-  /** Aborts when the agent withdraws its request, but not when the agent dies or is being closed. */
-  #withdrawn(signal: AbortSignal): AbortSignal {
-    const withdrawn = new AbortController()
-    const check = () => {
-      const { reason } = signal
-      if (!this.#closing && reason instanceof RequestError && reason.code === -32_800) withdrawn.abort()
-    }
-    signal.addEventListener('abort', check, { once: true })
-    return withdrawn.signal
-  }
-
   async #end(): Promise<void> {
     this.#turnOver.resolve()
     if (!this.#live) return
-    await this.#process.gone(homeWaitMs)
+    await this.#process.gone(exitWaitMs)
     await endGroup(this.#process, this.#child.pid)
-    await Promise.race([this.#silent.promise, setTimeout(lastWordsMs, undefined, { ref: false })])
-    void this.#queue.put(this.#farewell())
+    await Promise.race([this.#silent.promise, setTimeout(lastLinesMs, undefined, { ref: false })])
+    void this.#queue.put(this.#disconnection())
     this.#queue.end()
   }
 
-  #farewell(): AgentOutput {
+  #disconnection(): AgentOutput {
     const last = this.#process.lastWords()
     if (this.#closing) return { type: 'agent.disconnected', reason: 'closed', ...last }
     const message = `The process of ${this.#options.agent.name} has ended.`

@@ -1,4 +1,5 @@
 import { isRecord, type ToolKind, ToolKind as ToolKinds } from '@parley/protocol'
+import { pathsIn } from '../paths-in-input.ts'
 import type { NativeCall } from './native.ts'
 import { diffsIn, textIn } from './translate-content.ts'
 import { type Call, inMeta, type TranslateState } from './translate-state.ts'
@@ -102,4 +103,14 @@ export function shown(title: string): string {
   const [first = '', ...rest] = title.trim().split('\n')
   const line = rest.length > 0 ? `${first} …` : first
   return line.length > titleLength ? `${line.slice(0, titleLength - 1)}…` : line
+}
+
+/** Every file that a call names, in its locations, its content and its input. */
+export function pathsOfCall({
+  locations,
+  content,
+  input,
+}: Pick<Call, 'locations' | 'content' | 'input'>): string[] {
+  const told = [...locations, ...content].flatMap(({ path }) => path || [])
+  return [...new Set([...told, ...pathsIn(input)])]
 }

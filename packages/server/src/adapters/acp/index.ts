@@ -1,19 +1,27 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
-import {
-  type AgentProbe,
-  capabilities,
-  ParleyError,
-  type PermissionMode,
-  validationError,
-} from '@parley/protocol'
-import type { AgentAdapter, AgentMemory, ConnectInput } from '../../core/agent-adapter.ts'
-import { correctIt, howToFind, type ParleyCommand, programAsTyped } from '../advice.ts'
-import { agentEnvironment, type Environment } from '../environment.ts'
+import type { AgentProbe } from '@parley/protocol'
+import { capabilities, newId, ParleyError, type PermissionMode, validationError } from '@parley/protocol'
+import type {
+  AgentAdapter,
+  AgentMemory,
+  AgentOutput,
+  ConnectInput,
+  Person,
+} from '../../core/agent-adapter.ts'
+import { correctIt, howToFind, programAsTyped } from '../advice.ts'
+import { agentEnvironment } from '../environment.ts'
 import { findProgram, installedVersion, pathWithNode } from '../find-program.ts'
-import { expectFolder, lazyMemory } from '../program-adapter.ts'
-import { AcpAgent, type KnownAgent } from './agent.ts'
+import {
+  type AgentProgram,
+  createAgentProgram,
+  expectFolder,
+  lazyMemory,
+  type ProgramAdapterOptions,
+} from '../program-adapter.ts'
+import { AcpAgent, hasCredential, type KnownAgent } from './agent.ts'
+import type { AcpConnectionOptions } from './connection.ts'
 import { acpAgents } from './presets.ts'
 
 export { AcpAgent } from './agent.ts'
@@ -30,19 +38,9 @@ export {
   qwen,
 } from './presets.ts'
 
-export type AcpAdapterOptions = {
-  /** The environment of this process. The agent receives only the variables that it needs. */
-  readonly env: Environment
-  /** Variables that the configuration adds. */
-  readonly add?: Readonly<Record<string, string>>
-  /** Replaces the default program: an absolute path, or a name on the PATH. */
-  readonly executable?: string
+export type AcpAdapterOptions = ProgramAdapterOptions & {
   /** Replaces the default arguments. */
   readonly args?: readonly string[]
-  /** Where Parley installs agents. */
-  readonly agentsFolder?: string
-  /** Formats a command of Parley's own program, for advice. */
-  readonly parley?: ParleyCommand
 }
 
 /**
@@ -52,6 +50,7 @@ export type AcpAdapterOptions = {
 export function createAcpAdapter(preset: AcpAgent, options: AcpAdapterOptions): AgentAdapter {
   const agent = known(preset, options)
   const { terminal } = agent
+  const program = programOf(agent, options)
   return {
     id: agent.id,
     name: agent.name,
@@ -64,16 +63,16 @@ export function createAcpAdapter(preset: AcpAgent, options: AcpAdapterOptions): 
     variables: reservedVariables(agent),
     ...keysOf(agent),
     ...(agent.startsAhead && { startsAhead: true }),
-    ...(agent.conversations && { conversations: createMemory(agent, options) }),
+    ...(agent.conversations && { conversations: createMemory(agent, program, options) }),
     ...(terminal && { terminalCommand: (id: string) => [...terminal, id] }),
-    probe: createProbe(agent, options),
-    refusal: () => refusal(agent, options),
+    probe: createProbe(agent, program, options),
+    refusal: program.refusal,
     async connect(input) {
-      const program = expectFound(agent, options)
+      const path = program.expectFound()
       expectFolder(input.cwd)
       const env = environment(agent, options, input)
       const { connectAcp } = await import('./connection.ts')
-      return connectAcp({ agent: withProgram(agent, program, options), program, env }, input)
+      return connectAcp({ agent: withProgram(agent, path, options), program: path, env }, input)
     },
   }
 }
@@ -84,10 +83,13 @@ function known(preset: AcpAgent, { args }: AcpAdapterOptions): KnownAgent {
   return data
 }
 
-function findAgent({ id, command }: KnownAgent, options: AcpAdapterOptions): string | undefined {
+function programOf(agent: KnownAgent, options: AcpAdapterOptions): AgentProgram {
   const { env, executable, agentsFolder } = options
-  if (executable !== undefined) return findProgram({ name: executable, env })
-  return findProgram({ name: command, env, installed: { folder: agentsFolder, agent: id } })
+  const find = () =>
+    executable === undefined
+      ? findProgram({ name: agent.command, env, installed: { folder: agentsFolder, agent: agent.id } })
+      : findProgram({ name: executable, env })
+  return createAgentProgram({ name: agent.name, find, hint: howToGet(agent, options) })
 }
 
 /**
@@ -100,7 +102,7 @@ function environment(
   input?: Pick<ConnectInput, 'trusted' | 'mcpServers' | 'env'>,
 ): Record<string, string> {
   const { vendor, without, trust } = agent
-  const own = agentEnvironment({ from, vendor, without, ...(add && { add }) })
+  const own = agentEnvironment({ from, vendor, without, add })
   const trusts = trust && { [trust.variable]: input?.trusted ? trust.yes : trust.no }
   const env: Record<string, string> = {
     ...agent.env,
@@ -146,23 +148,12 @@ function withProgram(agent: KnownAgent, program: string, { env }: AcpAdapterOpti
   }
 }
 
-function refusal(agent: KnownAgent, options: AcpAdapterOptions): ParleyError | undefined {
-  if (findAgent(agent, options) !== undefined) return undefined
-  return new ParleyError('agent_not_found', `${agent.name} was not found. ${howToGet(agent, options)}`)
-}
-
-function expectFound(agent: KnownAgent, options: AcpAdapterOptions): string {
-  const program = findAgent(agent, options)
-  if (program === undefined) throw refusal(agent, options)
-  return program
-}
-
-function createMemory(agent: KnownAgent, options: AcpAdapterOptions): AgentMemory {
+function createMemory(agent: KnownAgent, program: AgentProgram, options: AcpAdapterOptions): AgentMemory {
   return lazyMemory(async () => {
-    const program = expectFound(agent, options)
+    const path = program.expectFound()
     const env = environment(agent, options)
     const { acpMemory } = await import('./memory.ts')
-    return acpMemory({ agent, program, env, folder: steadyFolder(env, options) })
+    return acpMemory({ agent, program: path, env, folder: neutralFolder(env, options) })
   })
 }
 
@@ -170,28 +161,25 @@ function createMemory(agent: KnownAgent, options: AcpAdapterOptions): AgentMemor
  * The working directory for a program that is only queried. It is always the same, since some programs record every
  * folder that they were started in.
  */
-function steadyFolder(env: Readonly<Record<string, string>>, { agentsFolder }: AcpAdapterOptions): string {
+function neutralFolder(env: Readonly<Record<string, string>>, { agentsFolder }: AcpAdapterOptions): string {
   return agentsFolder !== undefined && existsSync(agentsFolder) ? agentsFolder : (env.HOME ?? homedir())
 }
 
 /** How long a good result of a probe is reused: asking the program takes seconds. */
-const believedMs = 60_000
+const reuseMs = 60_000
 
-function createProbe(agent: KnownAgent, options: AcpAdapterOptions): AgentAdapter['probe'] {
-  let believed: { probe: AgentProbe; at: number } | undefined
-  return async (signal) => {
-    const program = findAgent(agent, options)
-    if (program === undefined) return { found: false, hint: howToGet(agent, options) }
-    if (believed?.probe.path === program && Date.now() - believed.at < believedMs) return believed.probe
-    const env = environment(agent, options)
-    const version = versionOf(agent, options, program)
-    const { probeProgram } = await import('./probe.ts')
-    const folder = steadyFolder(env, options)
-    const told = withProgram(agent, program, options)
-    const probe = await probeProgram({ agent: told, program, env, version, folder }, signal)
-    believed = probe.signedIn ? { probe, at: Date.now() } : undefined
-    return probe
-  }
+function createProbe(
+  preset: KnownAgent,
+  program: AgentProgram,
+  options: AcpAdapterOptions,
+): AgentAdapter['probe'] {
+  return program.probe(async (path, signal) => {
+    const env = environment(preset, options)
+    const version = versionOf(preset, options, path)
+    const folder = neutralFolder(env, options)
+    const agent = withProgram(preset, path, options)
+    return probeProgram({ agent, program: path, env, version, folder }, signal)
+  }, reuseMs)
 }
 
 function howToGet({ id, command, install }: KnownAgent, options: AcpAdapterOptions): string {
@@ -218,4 +206,75 @@ function versionOf(
     }
   } catch {}
   return agentsFolder && installedVersion(agentsFolder, id, install.package)
+}
+
+type ProbeOptions = AcpConnectionOptions & {
+  /** The version from its package.json. */
+  readonly version: string | undefined
+  /** The working directory of the process. */
+  readonly folder: string
+}
+
+type Connected = Extract<AgentOutput, { type: 'agent.connected' }>
+
+/** Denies everything: a probe must not run anything. */
+const nobody: Person = {
+  forbids: () => true,
+  permit: async () => ({ outcome: 'denied', requestId: 'probe' }),
+  answer: async () => ({ outcome: 'cancelled', requestId: 'probe' }),
+}
+
+/** Starts the program, creates a session, and ends it; reports what the program says about itself. Never rejects. */
+async function probeProgram(options: ProbeOptions, signal: AbortSignal): Promise<AgentProbe> {
+  const { agent, program, version } = options
+  const found: AgentProbe = { found: true, path: program, ...(version !== undefined && { version }) }
+  try {
+    const told = await introductionOf(options, signal)
+    return { ...found, ...described(options, told) }
+  } catch (error) {
+    const { code, message } =
+      error instanceof ParleyError ? error : { code: 'agent_failed', message: `${error}` }
+    if (code === 'agent_not_signed_in') {
+      return { ...found, signedIn: false, hint: 'Sign in with the program itself.', ...howToSignIn(agent) }
+    }
+    if (!signal.aborted) return { ...found, usable: false, hint: message }
+    const hint = `${agent.name} did not answer in time: "parley agents doctor ${agent.id}" says more.`
+    return { ...found, hint }
+  }
+}
+
+async function introductionOf({ folder, ...options }: ProbeOptions, signal: AbortSignal): Promise<Connected> {
+  const [mode = 'ask'] = Object.keys(options.agent.modes) as PermissionMode[]
+  const { connectAcp } = await import('./connection.ts')
+  const connection = await connectAcp(options, {
+    sessionId: newId('ses'),
+    connectionId: newId('con'),
+    cwd: folder,
+    settings: { mode },
+    trusted: false,
+    person: nobody,
+    signal,
+  })
+  const closed = connection.close()
+  let told: Connected = { type: 'agent.connected' }
+  for await (const output of connection.events)
+    if (output.type === 'agent.connected') told = { ...told, ...output }
+  await closed
+  return told
+}
+
+function described({ agent, env, version }: ProbeOptions, told: Connected): Partial<AgentProbe> {
+  const { agentVersion, models, credential } = told
+  const signedIn = credential !== undefined || agent.signIn?.required || hasCredential(agent, env)
+  return {
+    ...(version === undefined && agentVersion !== undefined && { version: agentVersion }),
+    ...(models && { models }),
+    ...(signedIn ? { signedIn: true } : howToSignIn(agent)),
+  }
+}
+
+function howToSignIn({ signIn }: ProbeOptions['agent']): Pick<AgentProbe, 'hint' | 'command'> {
+  if (!signIn) return {}
+  const { hint, command } = signIn
+  return { hint, ...(command !== undefined && { command }) }
 }

@@ -1,23 +1,29 @@
+import { type ClientContext, RequestError } from '@agentclientprotocol/sdk/unstable'
 import { type AgentConversation, ParleyError } from '@parley/protocol'
 import type { AgentMemory, Remembered } from '../../core/agent-adapter.ts'
-import { Retelling } from './retelling.ts'
-import { storedSessions } from './session-file.ts'
-import { type ListedSession, sessionPages } from './session-pages.ts'
+import { AgentProcess } from '../child-process.ts'
+import { unlessAborted } from '../within.ts'
+import type { KnownAgent } from './agent.ts'
+import type { AcpConnectionOptions } from './connection.ts'
+import { cannot, initialize, type ListedSession, load, sessionPages, signedIn } from './conversation.ts'
+import { listGeminiSessions } from './gemini-session-files.ts'
+import type { Frame, NativeInitialized } from './native.ts'
+import { cannotStart, endGroup, errorMessage } from './program.ts'
 import { sessionMeta } from './settings.ts'
-import { cannot, load, signedIn } from './start.ts'
-import { type Teller, type TellerOptions, withTeller } from './teller.ts'
+import { ReplayTranslator } from './translate-memory.ts'
+import { Wire } from './wire.ts'
 
 const titleLength = 80
 
 /** An agent's memory, listed by its own program (or from its files) and read by a replay. No turn runs for it. */
-export function acpMemory(options: TellerOptions): AgentMemory {
+export function acpMemory(options: MemoryOptions): AgentMemory {
   const { agent, env } = options
   const { conversations } = agent
   const kept = typeof conversations === 'object' ? conversations : undefined
 
   async function listed(query: { cwd?: string }, signal: AbortSignal): Promise<AgentConversation[]> {
-    if (kept) return storedSessions({ folder: kept.folder, home: env[kept.home] ?? env.HOME, signal })
-    return withTeller(options, signal, async ({ wire, about }) => {
+    if (kept) return listGeminiSessions({ folder: kept.folder, home: env[kept.home] ?? env.HOME, signal })
+    return withMemoryProgram(options, signal, async ({ wire, about }) => {
       if (about.agentCapabilities?.sessionCapabilities?.list == null)
         throw cannot(agent, 'list its conversations')
       const found: AgentConversation[] = []
@@ -36,29 +42,125 @@ export function acpMemory(options: TellerOptions): AgentMemory {
     async *read(agentSessionId, signal) {
       const one = (await list({}, signal)).find((known) => known.agentSessionId === agentSessionId)
       if (!one) throw new ParleyError('not_found', `${agent.name} has no conversation ${agentSessionId}.`)
-      yield* await withTeller({ ...options, folder: one.cwd }, signal, (teller) => retold(teller, one))
+      yield* await withMemoryProgram({ ...options, folder: one.cwd }, signal, (program) =>
+        replayOf(program, one),
+      )
     },
   }
 }
 
 function conversationOf({ sessionId, cwd, title, updatedAt }: ListedSession): AgentConversation {
-  const words = (title ?? '').replace(/\s+/g, ' ').trim().slice(0, titleLength)
+  const shown = (title ?? '').replace(/\s+/g, ' ').trim().slice(0, titleLength)
   return {
     agentSessionId: sessionId,
     cwd,
-    title: words || sessionId,
+    title: shown || sessionId,
     updatedAt: Date.parse(updatedAt ?? '') || 0,
   }
 }
 
-async function retold(teller: Teller, one: AgentConversation): Promise<readonly Remembered[]> {
-  const { agent, about } = teller
+async function replayOf(program: MemoryProgram, one: AgentConversation): Promise<readonly Remembered[]> {
+  const { agent, about } = program
   const { agentSessionId: sessionId, cwd, updatedAt } = one
   if (!about.agentCapabilities?.loadSession) throw cannot(agent, 'replay its conversations')
-  const retelling = new Retelling(agent, { id: sessionId, at: updatedAt })
-  teller.listen((frame) => retelling.hear(frame))
+  const translator = new ReplayTranslator(agent, { id: sessionId, at: updatedAt })
+  program.listen((frame) => translator.hear(frame))
   const _meta = sessionMeta(agent, { trusted: false })
   const params = { sessionId, cwd, mcpServers: [], ...(_meta && { _meta }) }
-  await signedIn(teller, about, () => load(teller, params))
-  return retelling.end()
+  await signedIn(program, about, () => load(program, params))
+  return translator.end()
+}
+
+export type MemoryOptions = AcpConnectionOptions & {
+  /** The working directory of the program. */
+  readonly folder: string
+}
+
+const exitWaitMs = 1_500
+
+/** Starts a program only to read from it, and ends it when `work` settles. */
+export async function withMemoryProgram<T>(
+  options: MemoryOptions,
+  signal: AbortSignal,
+  work: (program: MemoryProgram) => Promise<T>,
+): Promise<T> {
+  const { name } = options.agent
+  const program = new MemoryProgram(options)
+  try {
+    const told = program.introduce().then(() => work(program))
+    return await unlessAborted(told, signal, `Cancelled while ${name} told of its conversations.`)
+  } catch (error) {
+    throw await program.failure(error, signal)
+  } finally {
+    await program.end()
+  }
+}
+
+export class MemoryProgram {
+  readonly agent: KnownAgent
+  readonly env: Readonly<Record<string, string>>
+  readonly wire: ClientContext
+  about: NativeInitialized = {}
+  readonly #process = new AgentProcess()
+  readonly #child: ReturnType<AgentProcess['spawn']>
+  #listener: (frame: Frame) => void = () => undefined
+  #replayed = false
+  #failure: Error | undefined
+
+  constructor({ agent, program, env, folder }: MemoryOptions) {
+    this.agent = agent
+    this.env = env
+    this.#child = this.#process.spawn({ command: program, args: agent.args, cwd: folder, env })
+    this.#child.once('error', (error) => {
+      this.#failure = error
+    })
+    const wire = new Wire(this.#child, {
+      heard: async (frame) => this.#hear(frame),
+      garbage: async () => undefined,
+      sent: () => undefined,
+      asked: async (method) => {
+        throw RequestError.methodNotFound(method)
+      },
+    })
+    this.wire = wire.agent
+  }
+
+  async introduce(): Promise<void> {
+    this.about = await initialize(this.wire, this.agent)
+  }
+
+  /** Passes every later frame of the agent to `listener`. */
+  listen(listener: (frame: Frame) => void): void {
+    this.#listener = listener
+  }
+
+  /** Whether anything was replayed since the last call. */
+  readonly replayed = (): boolean => {
+    const replayed = this.#replayed
+    this.#replayed = false
+    return replayed
+  }
+
+  async failure(error: unknown, signal: AbortSignal): Promise<ParleyError> {
+    this.#process.kill()
+    await this.#process.gone(exitWaitMs)
+    const { name } = this.agent
+    if (error instanceof RequestError)
+      return new ParleyError(
+        'agent_failed',
+        `${name} cannot tell of its conversations: ${errorMessage(error)}`,
+      )
+    return cannotStart(error, { name, process: this.#process, failure: this.#failure, signal })
+  }
+
+  async end(): Promise<void> {
+    this.#child.stdin.end()
+    await this.#process.gone(exitWaitMs)
+    await endGroup(this.#process, this.#child.pid)
+  }
+
+  #hear(frame: Frame): void {
+    this.#replayed ||= frame.message?.method === 'session/update'
+    this.#listener(frame)
+  }
 }

@@ -2,7 +2,7 @@ import type { PermissionAsk, Person } from '../../core/agent-adapter.ts'
 import { pathsIn } from '../paths-in-input.ts'
 import { readRegularFile } from '../regular-file.ts'
 import type { Dialect } from './agent.ts'
-import type { Change } from './approved-change.ts'
+import type { Change } from './files.ts'
 import type { NativeCall, NativeOption, NativePermission } from './native.ts'
 
 export type PermissionContext = {

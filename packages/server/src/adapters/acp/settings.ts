@@ -1,5 +1,11 @@
 import type { ClientContext, McpServer as NativeServer } from '@agentclientprotocol/sdk/unstable'
-import { type McpServers, ParleyError, type PermissionMode, type SessionSettings } from '@parley/protocol'
+import {
+  isRecord,
+  type McpServers,
+  ParleyError,
+  type PermissionMode,
+  type SessionSettings,
+} from '@parley/protocol'
 import type { ConnectInput } from '../../core/agent-adapter.ts'
 import type { KnownAgent } from './agent.ts'
 import type { NativeConfig, NativeInitialized } from './native.ts'
@@ -71,13 +77,9 @@ function merged(a: Json | undefined, b: Json | undefined): Json | undefined {
   if (!a || !b) return a ?? b
   const both = Object.keys(b).map((key) => {
     const [left, right] = [a[key], b[key]]
-    return [key, isJson(left) && isJson(right) ? merged(left, right) : right]
+    return [key, isRecord(left) && isRecord(right) ? merged(left, right) : right]
   })
   return { ...a, ...Object.fromEntries(both) }
-}
-
-function isJson(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /**

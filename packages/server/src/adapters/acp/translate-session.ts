@@ -1,5 +1,6 @@
 import { type AgentModel, isRecord, type PlanEntry } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { noOutput } from '../translation.ts'
 import type {
   NativeChoice,
   NativeCommand,
@@ -14,7 +15,6 @@ import type {
 } from './native.ts'
 import {
   type Config,
-  nothing,
   ourMode,
   sayOnce,
   sequence,
@@ -23,7 +23,7 @@ import {
 } from './translate-state.ts'
 
 export function takeIntroduction(state: TranslateState, result: NativeInitialized): Translation {
-  return nothing({ ...state, agentVersion: result.agentInfo?.version })
+  return noOutput({ ...state, agentVersion: result.agentInfo?.version })
 }
 
 /** A session was created or resumed: reports the connection and its settings. */
@@ -52,7 +52,7 @@ export function sayConfig(state: TranslateState): Translation {
     ...(mode !== undefined && { mode }),
     ...(effort !== undefined && { options: { effort } }),
   }
-  if (Object.keys(effective).length === 0) return nothing(state)
+  if (Object.keys(effective).length === 0) return noOutput(state)
   return sayOnce(state, 'config', effective, [{ type: 'session.configured', effective }])
 }
 
@@ -77,13 +77,13 @@ export function changeConfig(
   state: TranslateState,
   options: readonly NativeConfig[] | undefined,
 ): Translation {
-  if (!options) return nothing(state)
+  if (!options) return noOutput(state)
   const next = { ...state, config: { ...state.config, options } }
   const model = currentOf(next, 'model')
   const mode = currentOf(next, 'mode')
   return sequence(
     model === undefined ? next : { ...next, config: { ...next.config, model } },
-    (now) => (mode === undefined ? nothing(now) : changeMode(now, mode)),
+    (now) => (mode === undefined ? noOutput(now) : changeMode(now, mode)),
     sayConfig,
   )
 }
@@ -98,12 +98,12 @@ export function takeCommands(state: TranslateState, native: readonly NativeComma
 }
 
 export function takeTitle(state: TranslateState, { title }: { title?: string | null }): Translation {
-  if (!title || state.replaying) return nothing(state)
+  if (!title || state.replaying) return noOutput(state)
   return sayOnce(state, 'title', title, [{ type: 'session.renamed', title, by: 'agent' }])
 }
 
 export function takePlan(state: TranslateState, native: readonly NativePlanEntry[]): Translation {
-  if (state.replaying) return nothing(state)
+  if (state.replaying) return noOutput(state)
   const entries = native.map(
     ({ content, status, priority }): PlanEntry => ({
       text: content,
@@ -132,12 +132,12 @@ export function takeUsage(state: TranslateState, { used, size, cost }: NativeUsa
   }
   const next = { ...state, usage }
   const isNews = usage.context !== state.usage.context || usage.window !== state.usage.window
-  return isNews ? sayUsage(next) : nothing(next)
+  return isNews ? sayUsage(next) : noOutput(next)
 }
 
 export function sayUsage(state: TranslateState): Translation {
   const { total, context, window, costUsd } = state.usage
-  if (context === undefined || context === 0) return nothing(state)
+  if (context === undefined || context === 0) return noOutput(state)
   const usage = {
     context: { used: context, ...(window !== undefined && { window }) },
     total,
@@ -167,13 +167,13 @@ export function takeAuthStatus(state: TranslateState, params: unknown): Translat
     return { state: { ...state, signedIn: false }, outputs: state.signedIn ? [noticed] : [] }
   }
   const credential = authStatus?.label ?? (accounts?.find(({ active }) => active) ?? accounts?.[0])?.label
-  if (!credential) return nothing(state)
+  if (!credential) return noOutput(state)
   const next = { ...state, signedIn: true }
   return sayOnce(next, 'credential', credential, [{ type: 'agent.connected', credential }])
 }
 
 export function takeCompaction(state: TranslateState, native: NativeCompaction): Translation {
-  if (state.replaying) return nothing(state)
+  if (state.replaying) return noOutput(state)
   const known = state.compactions.get(native.compactionId) ?? { summary: '', said: false }
   const summary = native.summary ? native.summary.map(textOf).join('') : known.summary
   const over = native.status === 'completed' || native.status === 'failed' || native.status === 'cancelled'
@@ -181,7 +181,7 @@ export function takeCompaction(state: TranslateState, native: NativeCompaction):
     ...state,
     compactions: new Map(state.compactions).set(native.compactionId, { summary, said: known.said || over }),
   }
-  if (!over || known.said) return nothing(next)
+  if (!over || known.said) return noOutput(next)
   if (native.status !== 'completed') {
     const text = native.error ?? `The compaction of the context has ${native.status}.`
     return { state: next, outputs: [{ type: 'agent.noticed', level: 'warning', code: 'compaction', text }] }
@@ -196,7 +196,7 @@ export function takeSummaryChunk(
 ): Translation {
   const known = state.compactions.get(compactionId) ?? { summary: '', said: false }
   const summary = known.summary + textOf(content)
-  return nothing({
+  return noOutput({
     ...state,
     compactions: new Map(state.compactions).set(compactionId, { ...known, summary }),
   })

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { PermissionMode, TokenUsage, ToolKind } from '@parley/protocol'
 import { isRecord } from '@parley/protocol'
 import type { AgentOutput, PermissionAsk } from '../../core/agent-adapter.ts'
+import { noOutput, type Translation as TranslationOf } from '../translation.ts'
 import type { Dialect, KnownAgent } from './agent.ts'
 import type { NativeConfig, NativeId, NativeOption, NativeToolContent } from './native.ts'
 
@@ -101,9 +102,7 @@ export type Config = {
   readonly model: string | undefined
 }
 
-export type Translation = {
-  readonly state: TranslateState
-  readonly outputs: readonly AgentOutput[]
+export type Translation = TranslationOf<TranslateState> & {
   /** Calls that the agent started without asking. */
   readonly unasked?: readonly PermissionAsk[]
 }
@@ -137,10 +136,6 @@ export function withRequestedMode(state: TranslateState, requestedMode: Permissi
   return { ...state, requestedMode }
 }
 
-export function nothing(state: TranslateState): Translation {
-  return { state, outputs: [] }
-}
-
 /** Applies the steps in order. */
 export function sequence(
   state: TranslateState,
@@ -166,7 +161,7 @@ export function sayOnce(
   outputs: AgentOutput[],
 ): Translation {
   const json = JSON.stringify(value) ?? ''
-  if (state.said[name] === json) return nothing(state)
+  if (state.said[name] === json) return noOutput(state)
   return { state: { ...state, said: { ...state.said, [name]: json } }, outputs }
 }
 
@@ -174,10 +169,6 @@ export function sayOnce(
 export function ourId({ connectionId }: TranslateContext, native: string): string {
   const short = native.length > 120 ? createHash('sha256').update(native).digest('hex').slice(0, 32) : native
   return `${connectionId.slice(-40)}:${short}`
-}
-
-export function withCall(state: TranslateState, nativeId: string, call: Call): TranslateState {
-  return { ...state, calls: new Map(state.calls).set(nativeId, call) }
 }
 
 /** Our mode for a mode of the agent: the requested one if it maps to it, otherwise the first that does. */

@@ -1,9 +1,9 @@
 import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { noOutput } from '../translation.ts'
 import type { NativeChunk } from './native.ts'
 import { changeMode } from './translate-session.ts'
 import {
   inMeta,
-  nothing,
   type OpenText,
   ourId,
   sequence,
@@ -20,10 +20,10 @@ export function takeChunk(state: TranslateState, chunk: NativeChunk, type: OpenT
   if (type === 'text' && dialect.modeInText !== undefined && words.startsWith(dialect.modeInText)) {
     return changeMode(state, words.slice(dialect.modeInText.length).trim())
   }
-  if (state.replaying) return nothing(state)
+  if (state.replaying) return noOutput(state)
   const text =
     type === 'thinking' && dialect.thoughtHead ? words.replace(new RegExp(dialect.thoughtHead), '') : words
-  if (text === '') return nothing(state)
+  if (text === '') return noOutput(state)
   const line = parentOf(state, chunk) ?? ''
   const messageId = chunk.messageId ?? undefined
   const goesOn = (now: TranslateState) => {
@@ -32,9 +32,9 @@ export function takeChunk(state: TranslateState, chunk: NativeChunk, type: OpenT
   }
   return sequence(
     state,
-    (now) => (goesOn(now) ? nothing(now) : closeText(now, line)),
+    (now) => (goesOn(now) ? noOutput(now) : closeText(now, line)),
     (now) => append(now, line, { type, messageId, text }),
-    (now) => (type === 'thinking' && dialect.wholeThoughts ? closeText(now, line) : nothing(now)),
+    (now) => (type === 'thinking' && dialect.wholeThoughts ? closeText(now, line) : noOutput(now)),
   )
 }
 
@@ -64,7 +64,7 @@ function append(
 /** Ends the block and writes it. */
 export function closeText(state: TranslateState, line: string): Translation {
   const open = state.open[line]
-  if (!open) return nothing(state)
+  if (!open) return noOutput(state)
   const { [line]: _, ...rest } = state.open
   const { type, blockId, text } = open
   const written: AgentOutput = {
@@ -97,7 +97,7 @@ export function parentField(line: string | undefined): { parentToolCallId?: stri
 }
 
 function strange(state: TranslateState, native: NativeChunk): Translation {
-  if (state.replaying) return nothing(state)
+  if (state.replaying) return noOutput(state)
   const reason = `content of type ${native.content.type} in what the agent says`
   return { state, outputs: [{ type: 'agent.unrecognised', native, reason }] }
 }

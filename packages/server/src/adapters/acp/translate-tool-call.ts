@@ -1,19 +1,11 @@
 import { type Diff, isRecord, type ToolOutcome } from '@parley/protocol'
 import type { AgentOutput, PermissionAsk } from '../../core/agent-adapter.ts'
 import { diffOfReplacing, diffOfWriting, type Session } from '../file-diff.ts'
-import { inputOf, isGiven, type Mention, mergedCall, shown } from './describe-call.ts'
+import { noOutput, withCall } from '../translation.ts'
+import { inputOf, isGiven, type Mention, mergedCall, pathsOfCall, shown } from './describe-call.ts'
 import type { NativeCall, NativeToolContent } from './native.ts'
-import { pathsOfCall } from './paths-of-call.ts'
 import { diffsIn, resultOf, textIn } from './translate-content.ts'
-import {
-  type Call,
-  nothing,
-  ourId,
-  sequence,
-  type TranslateState,
-  type Translation,
-  withCall,
-} from './translate-state.ts'
+import { type Call, ourId, sequence, type TranslateState, type Translation } from './translate-state.ts'
 import { closeText, parentField, parentOf } from './translate-text.ts'
 
 const endedStatus = new Set(['completed', 'failed', 'cancelled'])
@@ -25,7 +17,7 @@ const startedStatus = new Set(['in_progress', 'completed', 'failed'])
  * well.
  */
 export function takeCall(state: TranslateState, native: NativeCall, mention: Mention): Translation {
-  if (state.replaying) return nothing(state)
+  if (state.replaying) return noOutput(state)
   const known = state.calls.get(native.toolCallId)
   if (known?.stage === 'ended') {
     if (mention === 'updated') return late(state, known, native)
@@ -85,20 +77,20 @@ function goOn(
 ): Translation {
   const { toolCallId: nativeId, status } = native
   const started = startedStatus.has(status ?? '')
-  if (before?.stage === 'draft' && mention === 'updated' && !started) return nothing(state)
+  if (before?.stage === 'draft' && mention === 'updated' && !started) return noOutput(state)
   return sequence(
     state,
     (now) => called(now, nativeId, { inferred: !before && mention === 'updated' }),
-    (now) => (before?.stage === 'called' ? changed(now, native, before) : nothing(now)),
-    (now) => (started ? noteStart(now, nativeId) : nothing(now)),
-    (now) => (status ? ended(now, native) : nothing(now)),
+    (now) => (before?.stage === 'called' ? changed(now, native, before) : noOutput(now)),
+    (now) => (started ? noteStart(now, nativeId) : noOutput(now)),
+    (now) => (status ? ended(now, native) : noOutput(now)),
   )
 }
 
 /** Records the call if it was a draft. */
 function called(state: TranslateState, nativeId: string, { inferred = false } = {}): Translation {
   const call = state.calls.get(nativeId)
-  if (call?.stage !== 'draft') return nothing(state)
+  if (call?.stage !== 'draft') return noOutput(state)
   const { id, name, kind, parent } = call
   const input = inferred ? (call.rawInput ?? null) : inputOf(state, call)
   const output: AgentOutput = {
@@ -124,7 +116,7 @@ function changed(
   before: Call,
 ): Translation {
   const call = state.calls.get(nativeId)
-  if (!call) return nothing(state)
+  if (!call) return noOutput(state)
   const input = isGiven(call.rawInput) ? call.rawInput : call.input
   const differs = {
     ...(call.title !== before.title && { title: shown(call.title) }),
@@ -150,7 +142,7 @@ function streamed(before: Call, call: Call): AgentOutput[] {
 
 function noteStart(state: TranslateState, nativeId: string): Translation {
   const call = state.calls.get(nativeId)
-  if (!call || call.started) return nothing(state)
+  if (!call || call.started) return noOutput(state)
   const next = withCall(state, nativeId, { ...call, started: true })
   const ask = call.asked || call.turn === undefined ? undefined : askFor(next, nativeId)
   return { state: next, outputs: [], ...(ask && { unasked: [ask] }) }
@@ -160,7 +152,7 @@ function ended(state: TranslateState, native: NativeCall): Translation {
   const { toolCallId: nativeId, status } = native
   const call = state.calls.get(nativeId)
   if (!call || (status !== 'completed' && status !== 'failed' && status !== 'cancelled'))
-    return nothing(state)
+    return noOutput(state)
   const result = { content: native.content ?? undefined, rawOutput: native.rawOutput }
   const output: AgentOutput = {
     type: 'tool-call.ended',
@@ -208,7 +200,7 @@ function forget(state: TranslateState, nativeId: string): TranslateState {
  */
 function late(state: TranslateState, call: Call, native: NativeCall): Translation {
   const says = native.title ?? native.content ?? native.rawOutput ?? native.status
-  if (call.refused || says === undefined || says === null) return nothing(state)
+  if (call.refused || says === undefined || says === null) return noOutput(state)
   const { id, parent } = call
   const title = native.title ?? undefined
   const content = resultOf(state, call, { content: native.content ?? [], rawOutput: native.rawOutput })

@@ -1,9 +1,9 @@
 import { type ErrorInfo, isRecord, type TokenUsage, type TurnOutcome } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { sumTokens } from '../translation.ts'
+import { noOutput, sumTokens } from '../translation.ts'
 import type { NativeError, NativePromptResult } from './native.ts'
 import { sayUsage } from './translate-session.ts'
-import { nothing, sequence, type TranslateState, type Translation } from './translate-state.ts'
+import { sequence, type TranslateState, type Translation } from './translate-state.ts'
 import { closeTexts } from './translate-text.ts'
 import { callDrafts, endRefused } from './translate-tool-call.ts'
 
@@ -15,7 +15,7 @@ export function beginTurn(state: TranslateState, params: unknown): Translation {
   const calls = new Map([...state.calls].filter(([, { stage }]) => stage !== 'ended'))
   const turn = { number, interrupting: false, command, costBefore: state.usage.costUsd }
   return sequence(state, closeTexts, (now) =>
-    nothing({
+    noOutput({
       ...now,
       turn,
       turns: number,
@@ -30,7 +30,7 @@ export function beginTurn(state: TranslateState, params: unknown): Translation {
 
 export function interruptTurn(state: TranslateState): Translation {
   const { turn } = state
-  return nothing(turn ? { ...state, turn: { ...turn, interrupting: true } } : state)
+  return noOutput(turn ? { ...state, turn: { ...turn, interrupting: true } } : state)
 }
 
 /** The response to the prompt ends the turn and completes all open texts. */

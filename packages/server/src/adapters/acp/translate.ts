@@ -1,4 +1,5 @@
-import { isRecord, messageOf } from '@parley/protocol'
+import { isRecord } from '@parley/protocol'
+import { attempt, noOutput, unrecognised, withCall } from '../translation.ts'
 import {
   clientMethods,
   type Frame,
@@ -13,14 +14,7 @@ import {
   type UpdateKey,
 } from './native.ts'
 import * as session from './translate-session.ts'
-import {
-  nothing,
-  type Sent,
-  sequence,
-  type TranslateState,
-  type Translation,
-  withCall,
-} from './translate-state.ts'
+import { type Sent, sequence, type TranslateState, type Translation } from './translate-state.ts'
 import { takeChunk } from './translate-text.ts'
 import { callDrafts, endRefused, takeCall } from './translate-tool-call.ts'
 import { beginTurn, endTurn, interruptTurn } from './translate-turn.ts'
@@ -43,40 +37,37 @@ export {
  * - messages outside a turn of the host give outputs: the host begins an own turn of the agent for them.
  */
 export function translate(state: TranslateState, { from, message }: Frame): Translation {
-  try {
+  return attempt(state, message, (): Translation => {
     if (!isRecord(message)) return unrecognised(state, message, 'not a JSON-RPC message')
     return from === 'host' ? hearHost(state, message) : hearAgent(state, message)
-  } catch (error) {
-    const what = messageOf(error)
-    return unrecognised(state, message, `not of the expected shape: ${what}`)
-  }
+  })
 }
 
 function hearHost(state: TranslateState, { id, method, params, result }: NativeMessage): Translation {
   if (method === undefined)
-    return id === undefined || id === null ? nothing(state) : answered(state, id, result)
+    return id === undefined || id === null ? noOutput(state) : answered(state, id, result)
   if (id === undefined || id === null) {
-    return method === 'session/cancel' ? interruptTurn(state) : nothing(state)
+    return method === 'session/cancel' ? interruptTurn(state) : noOutput(state)
   }
   const next = { ...state, sent: new Map(state.sent).set(id, { method, params }) }
   if (method === 'session/prompt') return beginTurn(next, params)
-  return nothing(method === 'session/load' ? { ...next, replaying: true } : next)
+  return noOutput(method === 'session/load' ? { ...next, replaying: true } : next)
 }
 
 /** The host has responded to a request of the agent. */
 function answered(state: TranslateState, id: string | number, result: unknown): Translation {
   const asked = state.asked.get(id)
-  if (!asked) return nothing(state)
+  if (!asked) return noOutput(state)
   const open = new Map(state.asked)
   open.delete(id)
   const call = state.calls.get(asked.callId)
   const { outcome } = (result ?? {}) as NativeOutcome
   const kind = asked.options.find(({ optionId }) => optionId === outcome?.optionId)?.kind
   const next = { ...state, asked: open }
-  if (!call || call.stage === 'ended') return nothing(next)
-  if (outcome?.outcome === 'selected' && !kind?.startsWith('reject')) return nothing(next)
+  if (!call || call.stage === 'ended') return noOutput(next)
+  if (outcome?.outcome === 'selected' && !kind?.startsWith('reject')) return noOutput(next)
   const refused = outcome?.outcome === 'selected' ? 'denied' : 'cancelled'
-  return nothing(withCall(next, asked.callId, { ...call, refused }))
+  return noOutput(withCall(next, asked.callId, { ...call, refused }))
 }
 
 function hearAgent(state: TranslateState, message: NativeMessage): Translation {
@@ -95,7 +86,7 @@ function hearAnswer(state: TranslateState, { method, params }: Sent, message: Na
   const fields = (params ?? {}) as Readonly<Record<string, string>>
   if (method === 'session/prompt')
     return endTurn(state, error ? { error } : { result: (result ?? {}) as object })
-  if (error) return nothing(method === 'session/load' ? { ...state, replaying: false } : state)
+  if (error) return noOutput(method === 'session/load' ? { ...state, replaying: false } : state)
   switch (method) {
     case 'initialize':
       return session.takeIntroduction(state, (result ?? {}) as object)
@@ -111,7 +102,7 @@ function hearAnswer(state: TranslateState, { method, params }: Sent, message: Na
     case 'session/set_config_option':
       return session.changeConfig(state, (result as { configOptions?: [] } | undefined)?.configOptions)
     default:
-      return nothing(state)
+      return noOutput(state)
   }
 }
 
@@ -144,7 +135,7 @@ function hearMethod(
     case '_auth/status_update':
       return session.takeAuthStatus(state, params)
     default:
-      if (Object.hasOwn(clientMethods, method)) return nothing(state)
+      if (Object.hasOwn(clientMethods, method)) return noOutput(state)
       return unrecognised(state, message, `the method ${method} is not known`)
   }
 }
@@ -152,7 +143,7 @@ function hearMethod(
 /** Marks the call that a question belongs to as asked. */
 function noteQuestion(state: TranslateState, nativeId: string | null | undefined): Translation {
   const call = nativeId ? state.calls.get(nativeId) : undefined
-  return nothing(call && nativeId ? withCall(state, nativeId, { ...call, asked: true }) : state)
+  return noOutput(call && nativeId ? withCall(state, nativeId, { ...call, asked: true }) : state)
 }
 
 type NativeUpdate = Readonly<Record<string, unknown>> & { readonly sessionUpdate: string }
@@ -194,9 +185,9 @@ const beside = new Set([
 function hearUpdate(before: TranslateState, message: NativeMessage, update: NativeUpdate): Translation {
   const key = update.sessionUpdate
   const state = noteHeard(before, update)
-  if (Object.hasOwn(ignoredUpdates, key)) return nothing(state)
+  if (Object.hasOwn(ignoredUpdates, key)) return noOutput(state)
   const isKnown = Object.hasOwn(handlers, key)
-  if (state.replaying && !isKnown) return nothing(state)
+  if (state.replaying && !isKnown) return noOutput(state)
   if (Object.hasOwn(notOffered, key)) {
     return unrecognised(state, message, notOffered[key as keyof typeof notOffered])
   }
@@ -205,7 +196,7 @@ function hearUpdate(before: TranslateState, message: NativeMessage, update: Nati
   const call = typeof update.toolCallId === 'string' ? update.toolCallId : undefined
   return sequence(
     state,
-    (now) => (beside.has(key) ? nothing(now) : settleCalls(call)(now)),
+    (now) => (beside.has(key) ? noOutput(now) : settleCalls(call)(now)),
     (now) => handler(now, update as never),
   )
 }
@@ -236,8 +227,4 @@ function noteHeard(state: TranslateState, update: NativeUpdate): TranslateState 
   const isDone = status === 'completed'
   const left = isDone && call === state.openCall ? undefined : state.openCall
   return { ...state, hearing: false, openCall: key === 'tool_call' && !isDone ? call : left }
-}
-
-function unrecognised(state: TranslateState, native: unknown, reason: string): Translation {
-  return { state, outputs: [{ type: 'agent.unrecognised', native, reason }] }
 }

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, it } from 'vitest'
 import { folderForTest } from '../../testing/temporary-folder.ts'
-import { dateBack, dropEmpty, storedSessions } from './session-file.ts'
+import { deleteEmptyFiles, listGeminiSessions, moveToEarlierMinute } from './gemini-session-files.ts'
 
 let home: string
 let chats: string
@@ -14,7 +14,7 @@ beforeEach(() => {
 
 const now = new Date('2026-01-01T12:00:30.000Z')
 const sessionId = 'abcdef12-0000-4000-8000-000000000000'
-const date = () => dateBack({ folder: '.gemini/tmp', home, sessionId, now })
+const date = () => moveToEarlierMinute({ folder: '.gemini/tmp', home, sessionId, now })
 const begin = (...names: string[]) => {
   for (const name of names) writeFileSync(join(chats, name), name)
 }
@@ -53,14 +53,14 @@ it('removes only files of the session without a message of the person', () => {
   write('11-52', head + context)
   write('11-53', line({ sessionId: 'abcdef12-another' }) + context)
   write('11-54', 'damaged')
-  expect(dropEmpty({ folder: '.gemini/tmp', home, sessionId })).toEqual([
+  expect(deleteEmptyFiles({ folder: '.gemini/tmp', home, sessionId })).toEqual([
     'session-2026-01-01T11-52-abcdef12.jsonl',
   ])
   expect(readdirSync(chats)).toHaveLength(4)
 })
 
 it('lists each conversation with a message of the person once', async () => {
-  const list = () => storedSessions({ folder: '.gemini/tmp', home, signal: new AbortController().signal })
+  const list = () => listGeminiSessions({ folder: '.gemini/tmp', home, signal: new AbortController().signal })
   write('11-50', `${head}${context}${line(user('Look at\nthe herbs.'))}{ damaged`)
   write('11-51', head + context)
   expect(await list()).toEqual([])

@@ -27,7 +27,7 @@ type Heard = {
  * Turns the replay of a loaded conversation into turns. Each message of the person begins a turn. A replay does not
  * contain how turns ended nor any times.
  */
-export class Retelling {
+export class ReplayTranslator {
   readonly #at: number
   readonly #notThePerson: RegExp | undefined
   readonly #notTheAgent: RegExp | undefined
@@ -55,7 +55,7 @@ export class Retelling {
     for (const params of inSteps(update)) this.#tell('agent', { ...message, params })
   }
 
-  /** Ends the retelling and returns it. No frames may follow. */
+  /** Ends the translator and returns it. No frames may follow. */
   end(): readonly Remembered[] {
     if (this.#parts.length > 0) this.#begin()
     this.#endTurn()

@@ -5,10 +5,9 @@ import { type ClientContext, PROTOCOL_VERSION, RequestError } from '@agentclient
 import { ParleyError } from '@parley/protocol'
 import type { ConnectInput } from '../../core/agent-adapter.ts'
 import type { KnownAgent } from './agent.ts'
-import { hasCredential } from './credential.ts'
+import { hasCredential } from './agent.ts'
+import { deleteEmptyFiles, moveToEarlierMinute } from './gemini-session-files.ts'
 import type { NativeInitialized } from './native.ts'
-import { dateBack, dropEmpty } from './session-file.ts'
-import { sessionPages } from './session-pages.ts'
 import { applyMode, applyModel, clientCapabilities, sessionParams } from './settings.ts'
 import type { TranslateState } from './translate-state.ts'
 
@@ -141,11 +140,11 @@ export async function load(
     sessionId: params.sessionId,
   }
   if (kept) {
-    dropEmpty(kept)
-    dateBack({ ...kept, now: new Date() })
+    deleteEmptyFiles(kept)
+    moveToEarlierMinute({ ...kept, now: new Date() })
   }
   await wire.request('session/load', params)
-  if (kept) dropEmpty(kept)
+  if (kept) deleteEmptyFiles(kept)
   if (!replayAfterLoad) return
   // During a replay some message is always under way, and arrives before the response to the fence request.
   do {
@@ -189,4 +188,32 @@ function lost({ name }: KnownAgent, { message, data }: RequestError): ParleyErro
 function refusedSetting({ name }: KnownAgent, { message, data }: RequestError): ParleyError {
   const details = (data as { details?: string } | undefined)?.details ?? message
   return new ParleyError('validation_error', `${name} refuses a setting of this session: ${details}`)
+}
+
+/** A conversation as an agent lists it. */
+export type ListedSession = {
+  readonly sessionId: string
+  readonly cwd: string
+  readonly title?: string | null
+  readonly updatedAt?: string | null
+}
+
+/** More pages than any agent has: the limit ends a listing that never does. */
+const mostPages = 200
+
+/** All conversations that the agent lists, or those of one folder. */
+export async function* sessionPages(
+  wire: ClientContext,
+  query: { readonly cwd?: string },
+): AsyncGenerator<ListedSession> {
+  let cursor: string | null | undefined
+  for (let page = 0; page < mostPages; page++) {
+    const { sessions, nextCursor } = await wire.request('session/list', {
+      ...query,
+      ...(cursor && { cursor }),
+    })
+    yield* sessions
+    if (!nextCursor) return
+    cursor = nextCursor
+  }
 }

@@ -1,7 +1,35 @@
+import { setTimeout } from 'node:timers/promises'
 import { RequestError } from '@agentclientprotocol/sdk/unstable'
 import { messageOf, ParleyError } from '@parley/protocol'
 import type { AgentProcess } from '../child-process.ts'
 import { errorOf } from './translate-turn.ts'
+
+const waitMs = 500
+const stepMs = 20
+const goneMs = 1_500
+
+/**
+ * Ends what is left of an agent and its descendants, first with SIGTERM, so that they can end their own children.
+ * Commands may run in groups of their own, which an agent that was killed or hangs does not end.
+ */
+export async function endGroup(agent: AgentProcess, pid: number | undefined): Promise<void> {
+  if (pid === undefined) return
+  for (let waited = 0; waited < waitMs && isAlive(-pid); waited += stepMs) {
+    if (waited === 0) agent.kill('SIGTERM')
+    await setTimeout(stepMs)
+  }
+  agent.killAll()
+  await agent.gone(goneMs)
+}
+
+/** `pid` is a process, or negative a process group. */
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
 
 /** The error for an agent that could not be started. Called once its process has ended. */
 export function cannotStart(
@@ -19,13 +47,14 @@ export function cannotStart(
   if (signal.aborted) return new ParleyError('cancelled', `Cancelled while ${name} was started.`)
   const { exitCode, stderrTail } = process.lastWords()
   const ended = failure?.message ?? `It ended${exitCode ? ` with code ${exitCode}` : ''}.`
-  const why = error instanceof RequestError ? ` It says: ${words(error)}` : ` ${ended}`
+  const why = error instanceof RequestError ? ` It says: ${errorMessage(error)}` : ` ${ended}`
   return new ParleyError('agent_failed', `${name} could not be started.${why} See "parley doctor".`, {
     details: { ...(stderrTail !== undefined && { stderrTail }) },
     cause: error,
   })
 }
 
-export function words(error: unknown): string {
+/** The agent's own words for an error of a request. */
+export function errorMessage(error: unknown): string {
   return error instanceof RequestError ? errorOf(error).message : messageOf(error)
 }

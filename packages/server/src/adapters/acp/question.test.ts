@@ -1,7 +1,7 @@
 import type { Answers } from '@parley/protocol'
 import { expect, it } from 'vitest'
 import type { Person, QuestionAsk } from '../../core/agent-adapter.ts'
-import { answerElicitation } from './questions.ts'
+import { answerElicitation } from './question.ts'
 
 const form = {
   mode: 'form',

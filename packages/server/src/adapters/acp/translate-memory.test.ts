@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest'
 import { AcpAgent, gemini } from './index.ts'
 import type { NativeMessage } from './native.ts'
-import { Retelling } from './retelling.ts'
+import { ReplayTranslator } from './translate-memory.ts'
 
-function retold(...updates: { sessionUpdate: string; [field: string]: unknown }[]) {
-  const retelling = new Retelling(AcpAgent.parse(gemini), { id: 'ses', at: 7 })
+function replayOf(...updates: { sessionUpdate: string; [field: string]: unknown }[]) {
+  const translator = new ReplayTranslator(AcpAgent.parse(gemini), { id: 'ses', at: 7 })
   for (const update of updates) {
     const message: NativeMessage = { method: 'session/update', params: { sessionId: 'ses', update } }
-    retelling.hear({ from: 'agent', message })
+    translator.hear({ from: 'agent', message })
   }
-  return retelling.end().map((one) => (one.type === 'prompt' ? one.parts : one.output))
+  return translator.end().map((one) => (one.type === 'prompt' ? one.parts : one.output))
 }
 
 const text = (words: string) => ({ content: { type: 'text', text: words } })
@@ -21,7 +21,7 @@ const user = (words: string, messageId?: string) => ({
 const agent = (words: string) => ({ sessionUpdate: 'agent_message_chunk', ...text(words) })
 
 it('begins a turn with the prompt of the person, in one chunk or several', () => {
-  expect(retold(user('One.', 'a'), user('And one.', 'a'), user('Two.', 'b'), agent('Yes.'))).toEqual([
+  expect(replayOf(user('One.', 'a'), user('And one.', 'a'), user('Two.', 'b'), agent('Yes.'))).toEqual([
     [
       { type: 'text', text: 'One.' },
       { type: 'text', text: 'And one.' },
@@ -33,7 +33,7 @@ it('begins a turn with the prompt of the person, in one chunk or several', () =>
 
 it('leaves out texts that nobody wrote, and updates that belong to no turn', () => {
   const commands = { sessionUpdate: 'available_commands_update', availableCommands: [] }
-  const outputs = retold(
+  const outputs = replayOf(
     agent('Welcome.'),
     user('<session_context>\nThis is the Gemini CLI.'),
     user('One.'),
@@ -51,7 +51,7 @@ it('leaves out texts that nobody wrote, and updates that belong to no turn', () 
 it('takes the output of a call as its result, not as its input', () => {
   const call = { toolCallId: 'run_shell_command__x', title: 'Shell', kind: 'execute', status: 'completed' }
   const content = [{ type: 'content', content: { type: 'text', text: 'parsley' } }]
-  expect(retold(user('One.'), { sessionUpdate: 'tool_call', ...call, content })).toMatchObject([
+  expect(replayOf(user('One.'), { sessionUpdate: 'tool_call', ...call, content })).toMatchObject([
     [{ type: 'text' }],
     { type: 'tool-call.called', name: 'run_shell_command', input: { title: 'Shell' } },
     { type: 'tool-call.ended', outcome: 'completed', content: [{ type: 'terminal', output: 'parsley' }] },
@@ -61,7 +61,7 @@ it('takes the output of a call as its result, not as its input', () => {
 it('keeps images and files of a prompt, and names parts that it cannot keep', () => {
   const chunk = (content: object) => ({ sessionUpdate: 'user_message_chunk', content })
   expect(
-    retold(
+    replayOf(
       chunk({ type: 'image', mimeType: 'image/png', data: 'AAAA' }),
       chunk({ type: 'resource', resource: { uri: 'file:///a/b.txt', text: 'sage' } }),
       chunk({ type: 'resource_link', uri: 'file:///a/c.txt', name: 'c.txt' }),

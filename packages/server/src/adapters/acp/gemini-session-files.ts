@@ -18,7 +18,7 @@ type FileSearch = {
  * loaded in that same minute, Gemini overwrites the file and the history is lost. So such a file is first renamed to
  * an earlier minute.
  */
-export function dateBack({ now, ...search }: FileSearch & { now: Date }): string[] {
+export function moveToEarlierMinute({ now, ...search }: FileSearch & { now: Date }): string[] {
   return filesOf(search).flatMap(({ chats, name, minute }) =>
     minute < minuteOf(now) ? [] : rename(chats, name, { minute, now }),
   )
@@ -28,7 +28,7 @@ export function dateBack({ now, ...search }: FileSearch & { now: Date }): string
  * Whenever Gemini loads a session, it also creates an empty file for it. If it finds that file at the next load, it
  * deletes all files of the session. So files without a message of the person are removed before and after each load.
  */
-export function dropEmpty(search: FileSearch): string[] {
+export function deleteEmptyFiles(search: FileSearch): string[] {
   return filesOf(search).flatMap(({ chats, name }) => {
     try {
       const lines = readFileSync(join(chats, name), 'utf8').split('\n').flatMap(lineOf)
@@ -57,7 +57,7 @@ function filesOf({ folder, home = homedir(), sessionId }: FileSearch) {
  * The conversations in Gemini's files, since Gemini has no method to list them. Conversations without a message of the
  * person are left out.
  */
-export async function storedSessions(options: {
+export async function listGeminiSessions(options: {
   folder: string
   home: string | undefined
   signal: AbortSignal

@@ -1,0 +1,121 @@
+import { RequestError } from '@agentclientprotocol/sdk/unstable'
+import type { AgentOutput, ConnectInput, PermissionAsk } from '../../core/agent-adapter.ts'
+import { reachOf } from '../inside-folder.ts'
+import type { KnownAgent } from './agent.ts'
+import type { FileMethods } from './files.ts'
+import { answerPermission } from './permission.ts'
+import { answerElicitation } from './question.ts'
+import type { TranslateState } from './translate-state.ts'
+import { askFor, diffsFor, pathsFor } from './translate-tool-call.ts'
+
+export type RequestContext = {
+  readonly agent: KnownAgent
+  readonly input: ConnectInput
+  readonly files: FileMethods
+  state(): TranslateState
+  isClosing(): boolean
+  /** Called when the person has approved a plan. */
+  leavePlan(): void
+  interrupt(): Promise<void>
+  put(output: AgentOutput): Promise<void>
+}
+
+/** JSON-RPC error code of a request that its sender has cancelled. */
+const requestCancelled = -32_800
+
+/** Answers the requests of the agent. */
+export class AcpRequests {
+  readonly #context: RequestContext
+  #open = 0
+
+  constructor(context: RequestContext) {
+    this.#context = context
+  }
+
+  /** Whether a request waits for its answer. */
+  get isAsking(): boolean {
+    return this.#open > 0
+  }
+
+  async answer(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
+    const withdrawn = this.#withdrawn(signal)
+    const { agent, input, files, state } = this.#context
+    const { person } = input
+    switch (method) {
+      case 'session/request_permission':
+        return this.#whileAsking(() =>
+          answerPermission(
+            {
+              person,
+              dialect: agent.dialect,
+              askFor: (nativeId) => this.#askFor(nativeId),
+              allowed: async (ask, changes) => {
+                if (ask.kind === 'plan') this.#context.leavePlan()
+                await files.allow(ask, changes)
+              },
+              endTurn: () => void this.#context.interrupt(),
+            },
+            params,
+            withdrawn,
+          ),
+        )
+      case 'elicitation/create': {
+        const { customAnswer } = agent.dialect
+        const callId = (nativeId: string) => state().calls.get(nativeId)?.id
+        const context = { person, agent: agent.name, customAnswer, callId }
+        return this.#whileAsking(() => answerElicitation(context, params, withdrawn))
+      }
+      case 'fs/read_text_file':
+        return this.#whileAsking(() => files.read(params, withdrawn))
+      case 'fs/write_text_file':
+        return this.#whileAsking(() => files.write(params, withdrawn))
+      default:
+        throw RequestError.methodNotFound(method)
+    }
+  }
+
+  /** Adds the reach of the call, since an agent may change files by itself. */
+  async #askFor(nativeId: string): Promise<PermissionAsk | undefined> {
+    const { input, state } = this.#context
+    const ask = askFor(state(), nativeId)
+    if (!ask) return undefined
+    const reach = reachOf(ask.kind, pathsFor(state(), nativeId), input)
+    return { ...ask, ...reach, ...(await diffsFor(state(), nativeId, input)) }
+  }
+
+  async #whileAsking<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+    this.#open++
+    try {
+      return await ask()
+    } finally {
+      this.#open--
+    }
+  }
+
+  /** Aborts when the agent withdraws its request, but not when the agent dies or is being closed. */
+  #withdrawn(signal: AbortSignal): AbortSignal {
+    const withdrawn = new AbortController()
+    const check = () => {
+      const { reason } = signal
+      if (!this.#context.isClosing() && reason instanceof RequestError && reason.code === requestCancelled)
+        withdrawn.abort()
+    }
+    signal.addEventListener('abort', check, { once: true })
+    return withdrawn.signal
+  }
+
+  /**
+   * The agent started a call without asking. If the host refuses such a call, it is too late to prevent it: the
+   * refusal is recorded and the turn is stopped before more happens.
+   */
+  async checkUnasked(ask: PermissionAsk): Promise<void> {
+    const { agent, input, put, interrupt } = this.#context
+    const { person } = input
+    if (!person.forbids(ask.kind === 'plan' ? { ...ask, kind: 'think' } : ask)) return
+    const answer = await person.permit(ask)
+    if (answer.outcome === 'allowed') return
+    const text = `${agent.name} began without asking what Parley refuses: ${ask.title}. The turn was stopped.`
+    await put({ type: 'agent.noticed', level: 'error', code: 'unasked', text })
+    await interrupt()
+  }
+}

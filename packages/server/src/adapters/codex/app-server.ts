@@ -57,7 +57,7 @@ export class AppServer {
   #stalled = false
   #pendingCheck: Promise<void> | undefined
   /** The number of messages received. */
-  #heard = 0
+  #received = 0
   #models: Promise<AgentModel[]> | undefined
   #hooks: Promise<NativeConfig | undefined> | undefined
 
@@ -106,11 +106,11 @@ export class AppServer {
   }
 
   async #awaitMessage(): Promise<void> {
-    const heard = this.#heard
+    const received = this.#received
     const answer = this.call('thread/loaded/list').catch(() => undefined)
     const answered = await within(silenceMs, answer)
     // While a listener holds the program, its output is not read.
-    if (answered || this.#heard !== heard || this.#holding.size > 0 || this.#over) return
+    if (answered || this.#received !== received || this.#holding.size > 0 || this.#over) return
     this.#stalled = true
     this.#program.process.kill()
     await this.gone
@@ -252,7 +252,7 @@ export class AppServer {
   }
 
   #dispatch(message: NativeMessage): void {
-    this.#heard++
+    this.#received++
     const threadId = threadOf(message)
     if (threadId === undefined) return this.#broadcast(message)
     if (message.method === 'thread/closed') this.#closed(threadId)
@@ -289,6 +289,59 @@ export class AppServer {
     this.#listeners.clear()
     for (const threadId of this.#closing.keys()) this.#closed(threadId)
     await this.hookServer.close()
+  }
+}
+
+/** How many messages may wait for a slow reader before the program is paused. */
+const maxWaiting = 500
+
+/** The messages for one listener, read one at a time. Pauses the program while too many wait. */
+export class Inbox implements Listener {
+  readonly #server: AppServer
+  readonly #preview: (message: NativeMessage) => void
+  readonly #waiting: NativeMessage[] = []
+  #wake: () => void = () => undefined
+  #isClosed = false
+  /** The last output of the program, once it has ended. */
+  lastWords: LastWords | undefined
+
+  /** `preview` gets each message at once, before those that wait are read. */
+  constructor(server: AppServer, preview: (message: NativeMessage) => void) {
+    this.#server = server
+    this.#preview = preview
+  }
+
+  hear(message: NativeMessage): void {
+    this.#preview(message)
+    this.#waiting.push(message)
+    if (this.#waiting.length > maxWaiting) this.#server.hold(this, true)
+    this.#wake()
+  }
+
+  lost(words: LastWords): void {
+    this.lastWords = words
+    this.#wake()
+  }
+
+  /** Ends when the inbox is closed, or when the program has ended and all messages were read. */
+  async *messages(): AsyncGenerator<NativeMessage> {
+    while (!this.#isClosed) {
+      const next = this.#waiting.shift()
+      if (next) yield next
+      else if (this.lastWords) return
+      else {
+        this.#server.hold(this, false)
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve
+        })
+      }
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#server.leave(this)
+    this.#wake()
   }
 }
 

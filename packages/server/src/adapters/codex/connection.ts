@@ -11,7 +11,7 @@ import type { JsonRpcId } from '../json-rpc.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import { withDenied, withInterrupt, withoutTurn } from '../translation.ts'
 import { unlessAborted, within } from '../within.ts'
-import type { LastWords, Listener } from './app-server.ts'
+import { Inbox, type LastWords } from './app-server.ts'
 import type { AppServerPool, Lease } from './app-server-pool.ts'
 import {
   interruptTurns,
@@ -41,8 +41,6 @@ import {
   withTurn,
 } from './translate-state.ts'
 
-/** How many messages may wait for a slow reader before the program is paused. */
-const maxWaiting = 500
 const leaveMs = 1_000
 
 type Disconnection = Pick<Extract<AgentOutput, { type: 'agent.disconnected' }>, 'reason' | 'error'>
@@ -77,7 +75,7 @@ async function giveUp(lease: Lease, { resume }: ConnectInput, opening: ReturnTyp
   if (isShared) await within(leaveMs, abandoned)
 }
 
-class CodexConnection implements AgentConnection, Listener {
+class CodexConnection implements AgentConnection {
   readonly events: AsyncIterable<AgentOutput>
   readonly #lease: Lease
   readonly #input: ConnectInput
@@ -87,14 +85,12 @@ class CodexConnection implements AgentConnection, Listener {
   readonly #requests: Requests
   readonly #check: CallCheck
   readonly #skills: Promise<readonly Skill[]>
-  #inbox: NativeMessage[] = []
-  #wake: () => void = () => undefined
+  readonly #inbox: Inbox
   #settings: SessionSettings
   #state: TranslateState
   #wasPlan: boolean
   /** Codex's id of the last turn that was sent; undefined if Codex did not accept it. */
   #turn = Promise.withResolvers<string | undefined>()
-  #lost: LastWords | undefined
   #closed: Promise<void> | undefined
 
   constructor(
@@ -105,6 +101,7 @@ class CodexConnection implements AgentConnection, Listener {
     this.#lease = lease
     this.#input = input
     this.#opened = opened
+    this.#inbox = new Inbox(lease.server, (message) => this.#stopUnchecked(message))
     this.#offer = offer
     this.#settings = input.settings
     this.#wasPlan = opened.collaborationMode?.mode === 'plan'
@@ -150,7 +147,7 @@ class CodexConnection implements AgentConnection, Listener {
     const { server } = this.#lease
     const { id, sessionId = id } = this.#opened.thread
     server.hookServer.join({ threadId, sessionId, check: this.#check })
-    server.claim(threadId, this)
+    server.claim(threadId, this.#inbox)
   }
 
   get #threadId(): string {
@@ -284,8 +281,7 @@ class CodexConnection implements AgentConnection, Listener {
     const { server } = this.#lease
     this.#requests.close()
     server.hookServer.leave(this.#check)
-    server.leave(this)
-    this.#wake()
+    this.#inbox.close()
     const mustLeave = this.#lease.isShared || disconnection.reason === 'crashed'
     const left = !mustLeave || server.over || (await within(leaveMs, this.#leaveThreads()))
     if (!left) void server.checkAlive()
@@ -301,37 +297,15 @@ class CodexConnection implements AgentConnection, Listener {
   }
 
   get #over(): boolean {
-    return this.#closed !== undefined || this.#lost !== undefined
+    return this.#closed !== undefined || this.#inbox.lastWords !== undefined
   }
 
   // From Codex
 
-  hear(message: NativeMessage): void {
-    const failure = hookFailure(message)
-    if (failure) this.#interruptTurnOf(failure)
-    this.#inbox.push(message)
-    if (this.#inbox.length > maxWaiting) this.#lease.server.hold(this, true)
-    this.#wake()
-  }
-
-  lost(words: LastWords): void {
-    this.#lost = words
-    this.#wake()
-  }
-
   /** Translates one message after another, as fast as the reader takes the outputs. */
   async #pump(): Promise<void> {
-    while (!this.#closed) {
-      const next = this.#inbox.shift()
-      if (next) await this.#take(next)
-      else if (this.#lost) return this.#reportLost(this.#lost)
-      else {
-        this.#lease.server.hold(this, false)
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve
-        })
-      }
-    }
+    for await (const message of this.#inbox.messages()) await this.#take(message)
+    if (!this.#closed && this.#inbox.lastWords) this.#reportLost(this.#inbox.lastWords)
   }
 
   async #take(message: NativeMessage): Promise<void> {
@@ -348,15 +322,16 @@ class CodexConnection implements AgentConnection, Listener {
     this.#state = state
     if (state.turn?.nativeId !== undefined) this.#turn.resolve(state.turn.nativeId)
     for (const output of outputs) await this.#queue.put(output)
-    this.#offer?.told(state.calls)
-    this.#requests.told(state.calls)
+    this.#offer?.callsRecorded(state.calls)
+    this.#requests.callsOpen(state.calls)
     for (const threadId of state.subagents.keys()) {
       if (!known.has(threadId)) this.#follow(threadId)
     }
   }
 
-  /** The call may run already, so its turn is interrupted before the next message is read. */
-  #interruptTurnOf({ threadId, turnId }: HookFailure): void {
+  /** Our hook failed, so the call may run already: its turn is interrupted before the next message is read. */
+  #stopUnchecked(message: NativeMessage): void {
+    const { threadId, turnId = null } = hookFailure(message) ?? {}
     if (turnId !== null) void this.#call('turn/interrupt', { threadId, turnId }).catch(() => undefined)
   }
 

@@ -47,7 +47,7 @@ describe('a call before it runs', () => {
     expect(await ask({ session_id: 'b' })).toMatchObject({ refused: false })
   })
 
-  it('of a subagent is judged by the session that has the subagent, otherwise by all with the same root', async () => {
+  it('of a subagent is checked by the session that has the subagent, otherwise by all with the same root', async () => {
     server.join({ threadId: 'root', sessionId: 'root', check: yes })
     expect(await ask({ session_id: 'root', agent_id: 'new' })).toMatchObject({ refused: false })
     server.join({ threadId: 'sub', sessionId: 'root', check: no('Not in sub.') })

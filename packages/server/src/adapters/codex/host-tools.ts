@@ -15,7 +15,7 @@ export type HostToolCalls = {
  * The host tools of one conversation: an MCP server on loopback that exists from before its start until after its end.
  */
 export class HostToolOffer {
-  #told: ReadonlyMap<string, unknown> = new Map()
+  #recorded: ReadonlyMap<string, unknown> = new Map()
   readonly #waiting = new Map<string, PromiseWithResolvers<void>>()
   #server: RunningHostToolServer | undefined
   #calls: HostToolCalls | undefined
@@ -52,8 +52,8 @@ export class HostToolOffer {
   }
 
   /** Records the calls that the host knows. */
-  told(calls: ReadonlyMap<string, unknown>): void {
-    this.#told = calls
+  callsRecorded(calls: ReadonlyMap<string, unknown>): void {
+    this.#recorded = calls
     for (const [callId, { resolve }] of this.#waiting) {
       if (calls.has(callId)) resolve()
     }
@@ -70,12 +70,12 @@ export class HostToolOffer {
   /** Codex sends the id of its call with each request. The tool runs once the host knows the call. */
   async #callOf({ callId, threadId }: Readonly<Record<string, unknown>>) {
     if (typeof callId !== 'string') return {}
-    if (!this.#told.has(callId)) await this.#untilTold(callId)
+    if (!this.#recorded.has(callId)) await this.#untilRecorded(callId)
     const parent = typeof threadId === 'string' ? this.#calls?.parentOf(threadId) : undefined
     return { toolCallId: callId, ...parent }
   }
 
-  async #untilTold(callId: string): Promise<void> {
+  async #untilRecorded(callId: string): Promise<void> {
     if (this.#over) throw gone()
     const waiting = Promise.withResolvers<void>()
     this.#waiting.set(callId, waiting)

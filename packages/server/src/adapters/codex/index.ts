@@ -147,8 +147,8 @@ async function askProgram(
     const { readAccount } = await import('./conversation.ts')
     const { server, release } = await pool.acquire(signal)
     try {
-      const told = Promise.all([readAccount(server), server.models().catch(() => [])])
-      const [{ signedIn }, models] = await unlessAborted(told, signal, 'Codex did not answer in time.')
+      const answers = Promise.all([readAccount(server), server.models().catch(() => [])])
+      const [{ signedIn }, models] = await unlessAborted(answers, signal, 'Codex did not answer in time.')
       const hint = signedIn ? {} : { hint: howToSignIn(typed), command: `${typed} login` }
       return { found: true, path, version: server.version, signedIn, models, ...hint }
     } finally {

@@ -28,7 +28,7 @@ export function codexMemory(acquire: (signal: AbortSignal) => Promise<Lease>): A
       try {
         const about = server.call<{ thread: StoredThread }>('thread/read', { threadId: agentSessionId })
         const { thread } = await asked(about, signal)
-        yield* remembered(server, thread, signal)
+        yield* retell(server, thread, signal)
       } catch (error) {
         throw cannotTell(`of the conversation ${agentSessionId}`, error)
       } finally {
@@ -62,7 +62,7 @@ function conversationOf(thread: StoredThread): AgentConversation[] {
   return [{ agentSessionId: id, cwd, title, updatedAt: updatedAt * 1000 }]
 }
 
-async function* remembered(
+async function* retell(
   server: AppServer,
   thread: StoredThread,
   signal: AbortSignal,

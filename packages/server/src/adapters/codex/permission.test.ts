@@ -48,7 +48,7 @@ const toolAsk = (words: string) => ({
 })
 
 /** A request handler whose person answers when the test says so. `said` is all that is sent to Codex, in order. */
-function desk(first: TranslateState) {
+function openRequests(first: TranslateState) {
   let state = first
   const asked: (PermissionAsk | QuestionAsk)[] = []
   const signals: (AbortSignal | undefined)[] = []
@@ -79,7 +79,7 @@ function desk(first: TranslateState) {
   }
   const goOn = (next: TranslateState) => {
     state = next
-    requests.told(state.calls)
+    requests.callsOpen(state.calls)
   }
   return { requests, asked, signals, said, outputs, denied, answer, goOn }
 }
@@ -93,7 +93,7 @@ const answers: [PermissionAnswer['outcome'], object, string][] = [
 
 describe('a request for a command', () => {
   it.each(answers)('answer %s %j is sent as %s', async (outcome, more, decision) => {
-    const { requests, asked, said, answer, denied } = desk(sandboxed())
+    const { requests, asked, said, answer, denied } = openRequests(sandboxed())
     requests.take({ id: 7, ...shell('call', 'npm test') })
     expect(asked).toEqual([
       {
@@ -111,7 +111,7 @@ describe('a request for a command', () => {
 
   it('sends the reason of a refusal before the refusal', async () => {
     const item = { type: 'commandExecution', id: 'call', command: 'npm test', cwd, status: 'inProgress' }
-    const { requests, said, answer } = desk(began(item))
+    const { requests, said, answer } = openRequests(began(item))
     requests.take({ id: 7, ...shell('call', 'npm test') })
     await answer(0, { outcome: 'denied', message: 'Use make.' })
     expect(said).toEqual([
@@ -121,14 +121,14 @@ describe('a request for a command', () => {
   })
 
   it('marks a command that only reads, and one that reads elsewhere', () => {
-    const { requests, asked } = desk(initialState({ threadId: 'root', cwd }))
+    const { requests, asked } = openRequests(initialState({ threadId: 'root', cwd }))
     requests.take({ id: 1, ...shell('call', 'cat "src/*.ts"', { cwd: '/elsewhere' }) })
     expect(asked[0]).toMatchObject({ kind: 'read', input: { command: 'cat "src/*.ts"', cwd: '/elsewhere' } })
     expect(asked[0]).toMatchObject({ outside: true })
   })
 
   it('includes the permissions beyond the sandbox', () => {
-    const { requests, asked } = desk(sandboxed())
+    const { requests, asked } = openRequests(sandboxed())
     const additionalPermissions = { network: { enabled: true } }
     const more = { additionalPermissions, environmentId: 'remote', cwd: '/elsewhere' }
     requests.take({ id: 1, ...shell('call', 'make', more) })
@@ -139,7 +139,7 @@ describe('a request for a command', () => {
 
   it('includes the sandbox permissions, also if they are unknown', () => {
     const inputs = [sandboxed('require_escalated'), initialState({ threadId: 'root', cwd })].map((state) => {
-      const { requests, asked } = desk(state)
+      const { requests, asked } = openRequests(state)
       requests.take({ id: 1, ...shell('call', 'make') })
       return asked[0] && 'input' in asked[0] && asked[0].input
     })
@@ -150,7 +150,7 @@ describe('a request for a command', () => {
   })
 
   it('that Codex cancels is withdrawn and not answered', async () => {
-    const { requests, said, signals, answer } = desk(initialState({ threadId: 'root', cwd }))
+    const { requests, said, signals, answer } = openRequests(initialState({ threadId: 'root', cwd }))
     requests.take({ id: 7, ...shell('call', 'npm test') })
     requests.resolved(7)
     expect(signals[0]?.aborted).toBe(true)
@@ -159,7 +159,7 @@ describe('a request for a command', () => {
   })
 
   it('is neither answered nor withdrawn after the close', async () => {
-    const { requests, said, signals, answer } = desk(initialState({ threadId: 'root', cwd }))
+    const { requests, said, signals, answer } = openRequests(initialState({ threadId: 'root', cwd }))
     requests.take({ id: 7, ...shell('call', 'npm test') })
     requests.close()
     await answer(0, { outcome: 'cancelled' })
@@ -167,7 +167,7 @@ describe('a request for a command', () => {
   })
 
   it('for network access or terminal input has a tool of its own', () => {
-    const { requests, asked } = desk(initialState({ threadId: 'root', cwd }))
+    const { requests, asked } = openRequests(initialState({ threadId: 'root', cwd }))
     requests.take({ id: 1, ...shell('a', 'x', { networkApprovalContext: { host: 'h', protocol: 'https' } }) })
     requests.take({ id: 2, ...shell('b', 'y', { kind: 'writeStdin' }) })
     expect(asked).toMatchObject([
@@ -183,7 +183,7 @@ describe('a request for a tool of an MCP server', () => {
       mcpCall('three', 'sage'),
       began(mcpCall('two', 'parsley'), began(mcpCall('one', 'parsley'))),
     )
-    const { requests, asked, said, answer } = desk(state)
+    const { requests, asked, said, answer } = openRequests(state)
     for (const [id, words] of ['parsley', 'parsley', 'sage'].entries())
       requests.take({ id, ...toolAsk(words) })
     expect(asked.map(({ toolCallId }) => toolCallId)).toEqual(['one', 'two', 'three'])
@@ -198,7 +198,7 @@ describe('a request for a tool of an MCP server', () => {
 
   it('is never matched to another call that was allowed and still runs with the same arguments', async () => {
     const listing = began(mcpCall('one', 'sage', 'list'))
-    const { requests, asked, answer, goOn } = desk(listing)
+    const { requests, asked, answer, goOn } = openRequests(listing)
     requests.take({ id: 1, ...toolAsk('sage') })
     await answer(0, { outcome: 'allowed' })
     goOn(began(mcpCall('two', 'sage', 'delete_all'), listing))
@@ -211,7 +211,7 @@ describe('a request for a tool of an MCP server', () => {
 
   it('names only the server if several tools match', () => {
     const state = began(mcpCall('two', 'sage', 'delete_all'), began(mcpCall('one', 'sage', 'list')))
-    const { requests, asked } = desk(state)
+    const { requests, asked } = openRequests(state)
     requests.take({ id: 1, ...toolAsk('sage') })
     expect(asked).toMatchObject([{ tool: 'mcp__echo', input: { words: 'sage' } }])
     expect(asked[0]).not.toHaveProperty('toolCallId')
@@ -219,7 +219,7 @@ describe('a request for a tool of an MCP server', () => {
 
   it('is matched to a new call with an id that was used before', async () => {
     const state = began(mcpCall('one', 'sage'))
-    const { requests, asked, answer, goOn } = desk(state)
+    const { requests, asked, answer, goOn } = openRequests(state)
     requests.take({ id: 1, ...toolAsk('sage') })
     await answer(0, { outcome: 'allowed' })
     goOn(initialState({ threadId: 'root', cwd }))
@@ -233,16 +233,16 @@ describe('a request for a tool of an MCP server', () => {
     const hostTools = new Map([['mcp__parley__say', say]])
     const params = { ...toolAsk('sage').params, serverName: 'parley' }
     const native = { method: 'mcpServer/elicitation/request', params }
-    const { requests, asked, said } = desk(initialState({ threadId: 'root', hostTools }))
+    const { requests, asked, said } = openRequests(initialState({ threadId: 'root', hostTools }))
     requests.take({ id: 1, ...native })
     expect([asked, said]).toEqual([[], [{ id: 1, result: { action: 'accept', content: {}, _meta: null } }]])
-    const without = desk(initialState({ threadId: 'root' }))
+    const without = openRequests(initialState({ threadId: 'root' }))
     without.requests.take({ id: 1, ...native })
     expect(without.asked).toMatchObject([{ tool: 'mcp__parley' }])
   })
 
   it('with a form is asked as questions', async () => {
-    const { requests, asked, said, answer } = desk(began(mcpCall('one', 'parsley')))
+    const { requests, asked, said, answer } = openRequests(began(mcpCall('one', 'parsley')))
     const properties = { colour: { type: 'string', enum: ['red', 'blue'] } }
     const requestedSchema = { type: 'object', properties, required: ['colour'] }
     const params = { threadId: 'root', serverName: 'echo', mode: 'form', message: 'Which?', requestedSchema }
@@ -257,7 +257,7 @@ describe('a request for a tool of an MCP server', () => {
   })
 
   it('is declined if only a program of the vendor could answer', () => {
-    const { requests, said } = desk(initialState({ threadId: 'root' }))
+    const { requests, said } = openRequests(initialState({ threadId: 'root' }))
     const params = { threadId: 'root', serverName: 'echo', mode: 'openai/userVerification' }
     requests.take({ id: 1, method: 'mcpServer/elicitation/request', params })
     expect(said).toEqual([{ id: 1, result: { action: 'decline', content: null, _meta: null } }])
@@ -265,7 +265,7 @@ describe('a request for a tool of an MCP server', () => {
 })
 
 it('asks for permissions beyond the sandbox, for this turn', async () => {
-  const { requests, asked, said, answer } = desk(initialState({ threadId: 'root', cwd }))
+  const { requests, asked, said, answer } = openRequests(initialState({ threadId: 'root', cwd }))
   const permissions = { network: { enabled: true }, fileSystem: null }
   const params = { threadId: 'root', turnId: 't', itemId: 'call', cwd, reason: 'to install', permissions }
   for (const id of [1, 2]) requests.take({ id, method: 'item/permissions/requestApproval', params })
@@ -281,7 +281,7 @@ it('asks for permissions beyond the sandbox, for this turn', async () => {
 it('shows the change that a patch would make', () => {
   const change = { path: '/somewhere/a.ts', kind: { type: 'update' }, diff: '@@ -1 +1 @@\n-a\n+b\n' }
   const state = began({ type: 'fileChange', id: 'call', changes: [change], status: 'inProgress' })
-  const { requests, asked } = desk(state)
+  const { requests, asked } = openRequests(state)
   const params = { threadId: 'root', turnId: 't', itemId: 'call' }
   requests.take({ id: 1, method: 'item/fileChange/requestApproval', params })
   expect(asked[0]).toMatchObject({
@@ -295,14 +295,14 @@ it('shows the change that a patch would make', () => {
 })
 
 it('does not count an unknown patch as a change inside the folder', () => {
-  const { requests, asked } = desk(withTurn(initialState({ threadId: 'root', cwd })))
+  const { requests, asked } = openRequests(withTurn(initialState({ threadId: 'root', cwd })))
   const params = { threadId: 'root', turnId: 't', itemId: 'call' }
   requests.take({ id: 1, method: 'item/fileChange/requestApproval', params })
   expect(asked).toMatchObject([{ tool: 'apply_patch', kind: 'edit', outside: true }])
 })
 
 it('refuses requests that it does not answer, and records unknown ones', () => {
-  const { requests, said, outputs } = desk(initialState({ threadId: 'root' }))
+  const { requests, said, outputs } = openRequests(initialState({ threadId: 'root' }))
   requests.take({ id: 1, method: 'item/tool/call', params: {} })
   requests.take({ id: 2, method: 'item/dance', params: {} })
   requests.take({ id: 3, method: 'item/tool/requestUserInput', params: null })

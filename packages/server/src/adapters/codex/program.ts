@@ -3,6 +3,7 @@ import { messageOf, ParleyError } from '@parley/protocol'
 import { AgentProcess } from '../child-process.ts'
 import { type JsonLinesReader, readJsonLines } from '../json-lines.ts'
 import { createJsonRpc, type JsonRpcPeer } from '../json-rpc.ts'
+import { within } from '../within.ts'
 import { type NativeMessage, unintelligible } from './native.ts'
 
 export type ProgramOptions = {
@@ -35,8 +36,8 @@ export type RunningProgram = {
 export const oldestVersion = '0.166.0'
 const defaultStartMs = 30_000
 const drainMs = 500
-const mostGarbage = 20
-const longestGarbage = 1_000
+const maxGarbage = 20
+const maxGarbageLength = 1_000
 
 const client = {
   clientInfo: { name: 'parley', title: 'Parley', version: '1' },
@@ -52,12 +53,12 @@ export async function startProgram(options: ProgramOptions): Promise<RunningProg
   const process = new AgentProcess()
   const child = process.spawn({ command: program, args: ['app-server', ...args], env })
   child.stdin.on('error', () => undefined)
-  const heard = mailbox()
-  const garbage = garbageTo(heard.put)
+  const inbox = mailbox()
+  const garbage = garbageTo(inbox.put)
   const rpc = createJsonRpc({
     send: (message) => void child.stdin.write(`${JSON.stringify(message)}\n`),
-    request: heard.put,
-    notification: heard.put,
+    request: inbox.put,
+    notification: inbox.put,
     stray: garbage,
   })
   const drained = Promise.withResolvers<void>()
@@ -72,7 +73,7 @@ export async function startProgram(options: ProgramOptions): Promise<RunningProg
   })
   try {
     const version = await greet(rpc, ended, options)
-    return { process, rpc, lines, version, ended, dismiss: () => child.stdin.end(), handOver: heard.handOver }
+    return { process, rpc, lines, version, ended, dismiss: () => child.stdin.end(), handOver: inbox.handOver }
   } catch (error) {
     process.kill()
     await ended
@@ -159,19 +160,19 @@ function garbageTo(put: (message: NativeMessage) => void): (value: unknown) => v
   let count = 0
   return (value) => {
     count++
-    if (count <= mostGarbage) put({ method: unintelligible, params: cutShort(value) })
-    else if (count === mostGarbage + 1)
+    if (count <= maxGarbage) put({ method: unintelligible, params: shortened(value) })
+    else if (count === maxGarbage + 1)
       put({ method: unintelligible, params: '(and more, which is not kept)' })
   }
 }
 
-function cutShort(value: unknown): unknown {
+function shortened(value: unknown): unknown {
   const words = typeof value === 'string' ? value : JSON.stringify(value)
-  return words.length > longestGarbage ? words.slice(0, longestGarbage) : value
+  return words.length > maxGarbageLength ? words.slice(0, maxGarbageLength) : value
 }
 
 /** How long the program may take to report the sign-in state. */
-const tellMs = 5_000
+const answerMs = 5_000
 
 /**
  * Starts the program. Codex itself reads no key from the environment: if nobody is signed in and `OPENAI_API_KEY` is
@@ -193,13 +194,12 @@ export async function startSignedIn(options: ProgramOptions): Promise<RunningPro
 /** A program that does not respond counts as signed in: its fault shows later. */
 async function isSignedIn({ rpc }: RunningProgram): Promise<boolean> {
   type Account = { readonly account?: unknown; readonly requiresOpenaiAuth?: boolean }
-  const told = (await answered(rpc.call('account/read', {}))) as Account | undefined
-  return told?.requiresOpenaiAuth !== true || (told.account ?? null) !== null
+  const read = (await answered(rpc.call('account/read', {}))) as Account | undefined
+  return read?.requiresOpenaiAuth !== true || (read.account ?? null) !== null
 }
 
-function answered(call: Promise<unknown>): Promise<unknown> {
-  const late = Promise.withResolvers<undefined>()
-  const timer = setTimeout(() => late.resolve(undefined), tellMs)
-  const answer = call.catch(() => undefined)
-  return Promise.race([answer, late.promise]).finally(() => clearTimeout(timer))
+/** The result; undefined if the call fails or takes too long. */
+async function answered(call: Promise<unknown>): Promise<unknown> {
+  const result = call.catch(() => undefined)
+  return (await within(answerMs, result)) ? result : undefined
 }

@@ -108,7 +108,7 @@ export class Requests {
   }
 
   /** Takes the open calls; there will be no more requests about others. */
-  told(calls: ReadonlyMap<string, unknown>): void {
+  callsOpen(calls: ReadonlyMap<string, unknown>): void {
     for (const id of this.#asked) if (!calls.has(id)) this.#asked.delete(id)
   }
 

@@ -5,7 +5,7 @@ import { isOwnHook, type NativeHookRun } from './native-hook.ts'
 import { parentOf, type TranslateState, type Translation } from './translate-state.ts'
 
 type Notice = Extract<AgentOutput, { type: 'agent.noticed' }>
-type Words = Pick<Notice, 'level' | 'text' | 'data'>
+type Content = Pick<Notice, 'level' | 'text' | 'data'>
 type OfThread = { readonly threadId: string }
 
 /** Messages beside the conversation: warnings, limits, hooks, reviews. */
@@ -28,19 +28,19 @@ export const notices = {
     }),
 
   'thread/archived': (state: TranslateState) =>
-    say(state, 'archived', { level: 'info', text: 'Another program has archived this conversation.' }),
+    notify(state, 'archived', { level: 'info', text: 'Another program has archived this conversation.' }),
   'thread/unarchived': (state: TranslateState) =>
-    say(state, 'unarchived', {
+    notify(state, 'unarchived', {
       level: 'info',
       text: 'Another program has taken this conversation from its archive.',
     }),
   'thread/deleted': (state: TranslateState) =>
-    say(state, 'deleted', {
+    notify(state, 'deleted', {
       level: 'error',
       text: 'Another program has deleted this conversation: it cannot be resumed.',
     }),
   'thread/reverted': (state: TranslateState) =>
-    say(state, 'reverted', {
+    notify(state, 'reverted', {
       level: 'warning',
       text: 'Another program has taken back a part of this conversation.',
     }),
@@ -49,13 +49,13 @@ export const notices = {
     state: TranslateState,
     { fromModel, toModel, reason }: { fromModel: string; toModel: string; reason: string },
   ) =>
-    say(state, 'model-rerouted', {
+    notify(state, 'model-rerouted', {
       level: 'warning',
       text: `${toModel} answers instead of ${fromModel} (${reason}).`,
       data: { from: fromModel, to: toModel, reason },
     }),
   'model/verification': (state: TranslateState, { verifications }: { verifications: unknown }) =>
-    say(state, 'model-verification', {
+    notify(state, 'model-verification', {
       level: 'info',
       text: 'The model service wants to verify who you are.',
       data: verifications,
@@ -65,21 +65,21 @@ export const notices = {
     params: { showBufferingUi: boolean; reasons: readonly string[] },
   ) =>
     params.showBufferingUi
-      ? say(state, 'safety-buffering', {
+      ? notify(state, 'safety-buffering', {
           level: 'info',
           text: `The answer is being looked at before it is shown (${params.reasons.join(', ')}).`,
           data: params,
         })
       : noOutput(state),
   'modelProvider/authRecoveryStarted': (state: TranslateState, { message }: { message: string }) =>
-    say(state, 'auth-recovery', { level: 'warning', text: message }),
+    notify(state, 'auth-recovery', { level: 'warning', text: message }),
   'modelProvider/authRecoveryCompleted': (state: TranslateState, { message }: { message: string }) =>
-    say(state, 'auth-recovery', { level: 'info', text: message }),
+    notify(state, 'auth-recovery', { level: 'info', text: message }),
   'account/gatewayOAuth/changed': (
     state: TranslateState,
     params: { status: string; error: string | null; authUrl: string | null },
   ) =>
-    say(state, 'gateway-sign-in', {
+    notify(state, 'gateway-sign-in', {
       level: params.error ? 'error' : 'info',
       text: params.error ?? params.authUrl ?? `The gateway's sign-in: ${params.status}`,
       data: params,
@@ -100,12 +100,12 @@ export const notices = {
     state: TranslateState,
     { threadId, run }: OfThread & { run: NativeHookRun },
   ): Translation => {
-    const words = run.entries.map(({ text }) => text).join('\n') || run.statusMessage
-    if (isOwnHook(run) || (run.status === 'completed' && !words)) return noOutput(state)
+    const content = run.entries.map(({ text }) => text).join('\n') || run.statusMessage
+    if (isOwnHook(run) || (run.status === 'completed' && !content)) return noOutput(state)
     const outcome = `The hook for ${run.eventName} in ${run.sourcePath}: ${run.status}.`
-    return of(state, threadId, 'hook', {
+    return notifyFrom(state, threadId, 'hook', {
       level: run.status === 'completed' ? 'info' : 'warning',
-      text: words || outcome,
+      text: content || outcome,
       data: { event: run.eventName, source: run.source, status: run.status },
     })
   },
@@ -113,13 +113,13 @@ export const notices = {
     state: TranslateState,
     params: OfThread & { review: { status: string; rationale: string | null }; action: unknown },
   ) =>
-    of(state, params.threadId, 'auto-review', {
+    notifyFrom(state, params.threadId, 'auto-review', {
       level: 'warning',
       text: `Codex let another model judge a call: ${params.review.rationale ?? params.review.status}`,
       data: { review: params.review, action: params.action },
     }),
   'autoApprovalReview/strictReviewRequired': (state: TranslateState, { threadId }: OfThread) =>
-    of(state, threadId, 'auto-review', {
+    notifyFrom(state, threadId, 'auto-review', {
       level: 'info',
       text: 'Codex looks at every call of this turn closely.',
     }),
@@ -134,7 +134,7 @@ export const notices = {
   ) =>
     stdin === ''
       ? noOutput(state)
-      : of(state, threadId, 'terminal-input', {
+      : notifyFrom(state, threadId, 'terminal-input', {
           level: 'info',
           text: `Typed into a running command: ${stdin.trimEnd()}`,
           data: { toolCallId: itemId, stdin },
@@ -147,7 +147,7 @@ export const notices = {
     state: TranslateState,
     { name, success, error }: { name: string; success: boolean; error?: string },
   ) =>
-    say(state, 'mcp-sign-in', {
+    notify(state, 'mcp-sign-in', {
       level: success ? 'info' : 'warning',
       text: success ? `Signed in to ${name}.` : `Not signed in to ${name}: ${error ?? 'no reason given'}`,
     }),
@@ -167,28 +167,28 @@ const limits = {
   reached: { level: 'error', text: 'The usage limit is reached.' },
 } as const
 
-function notice(code: string, words: Words): Notice {
-  return { type: 'agent.noticed', code, ...words }
+function notice(code: string, content: Content): Notice {
+  return { type: 'agent.noticed', code, ...content }
 }
 
-export function say(state: TranslateState, code: string, words: Words): Translation {
-  return { state, outputs: [notice(code, words)] }
+function notify(state: TranslateState, code: string, content: Content): Translation {
+  return { state, outputs: [notice(code, content)] }
 }
 
-function of(state: TranslateState, threadId: string, code: string, words: Words): Translation {
-  return { state, outputs: [{ ...notice(code, words), ...parentOf(state, threadId) }] }
+function notifyFrom(state: TranslateState, threadId: string, code: string, content: Content): Translation {
+  return { state, outputs: [{ ...notice(code, content), ...parentOf(state, threadId) }] }
 }
 
-const mostRemembered = 100
+const maxWarnings = 100
 
 /** Codex repeats its warnings with every turn and for every subagent. */
-function once(state: TranslateState, code: string, words: Words): Translation {
+function once(state: TranslateState, code: string, content: Content): Translation {
   const { warnings } = state.said
-  if (warnings.has(words.text)) return noOutput(state)
+  if (warnings.has(content.text)) return noOutput(state)
   const remembered =
-    warnings.size < mostRemembered ? new Set(warnings).add(words.text) : new Set([words.text])
+    warnings.size < maxWarnings ? new Set(warnings).add(content.text) : new Set([content.text])
   return {
     state: { ...state, said: { ...state.said, warnings: remembered } },
-    outputs: [notice(code, words)],
+    outputs: [notice(code, content)],
   }
 }

@@ -264,8 +264,8 @@ class OpenCodeConnection implements AgentConnection {
   async #fail(error: unknown, round: number): Promise<void> {
     if (!(await this.#server.responds())) return this.#server.checkAlive()
     if (this.#closing || !this.#server.alive || !this.#state.turn || round !== this.#watch.round) return
-    const told = failToBegin(this.#state)
-    if (told.outputs.length > 0) return void this.#give(told)
+    const failed = failToBegin(this.#state)
+    if (failed.outputs.length > 0) return void this.#give(failed)
     const failure =
       error instanceof ParleyError
         ? error

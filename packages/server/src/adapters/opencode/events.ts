@@ -1,7 +1,7 @@
 import type { OpencodeClient } from '@opencode-ai/sdk/v2/client'
 
 const firstPauseMs = 50
-const longestPauseMs = 1_000
+const maxPauseMs = 1_000
 
 /**
  * The events of a folder, for as long as the server lives. The stream has no cursor: each time it starts (again) it
@@ -19,7 +19,7 @@ export async function* readEvents(
       yield event
     }
     await pause(pauseMs, signal)
-    pauseMs = Math.min(pauseMs * 2, longestPauseMs)
+    pauseMs = Math.min(pauseMs * 2, maxPauseMs)
   }
 }
 

@@ -5,7 +5,7 @@ import { unlessAborted } from '../within.ts'
 import { errorText } from './native.ts'
 import { messageIdOf } from './prompt.ts'
 import type { SharedServer } from './server.ts'
-import { type KeptMessage, type KeptSession, remembered } from './translate-memory.ts'
+import { type KeptMessage, type KeptSession, retell } from './translate-memory.ts'
 
 /**
  * OpenCode's memory, as its own server reports it. No folder is named in the requests, so the server loads nothing of
@@ -28,7 +28,7 @@ export function opencodeMemory(acquire: (signal: AbortSignal) => Promise<SharedS
       const client = server.client()
       try {
         const session = await asked(sessionBy(client, agentSessionId, signal), signal)
-        yield* remembered(session, (id) => asked(messagesOf(client, id, signal), signal))
+        yield* retell(session, (id) => asked(messagesOf(client, id, signal), signal))
       } catch (error) {
         throw cannotTell(`of the conversation ${agentSessionId}`, error)
       } finally {

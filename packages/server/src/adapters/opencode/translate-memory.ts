@@ -14,35 +14,35 @@ export type KeptSession = Pick<Session, 'id' | 'directory' | 'title' | 'time' | 
 export type KeptMessage = { readonly info: NativeMessage; readonly parts: readonly NativePart[] }
 
 /** A conversation from its start, including subagents. `messagesOf` reads an OpenCode session. */
-export async function* remembered(
+export async function* retell(
   session: KeptSession,
   messagesOf: (sessionID: string) => Promise<readonly KeptMessage[]>,
 ): AsyncGenerator<Remembered> {
-  const teller = new Teller(session)
+  const retelling = new Retelling(session)
   const subagents = new Map<string, readonly KeptMessage[]>()
-  async function* tellAll(messages: readonly KeptMessage[]): AsyncGenerator<Remembered> {
+  async function* retellAll(messages: readonly KeptMessage[]): AsyncGenerator<Remembered> {
     for (const [index, message] of messages.entries()) {
       if (message.info.sessionID === session.id) {
-        yield* teller.prompt(message, promptOf(message, messages[index + 1], session.directory))
+        yield* retelling.prompt(message, promptOf(message, messages[index + 1], session.directory))
       }
-      yield* teller.message(message.info)
+      yield* retelling.message(message.info)
       for (const part of message.parts) {
         const work = workOf(part)
         if (work) {
-          yield* teller.part(message.info, work.begun)
+          yield* retelling.part(message.info, work.begun)
           const all = subagents.get(work.sessionID) ?? (await messagesOf(work.sessionID))
           subagents.set(work.sessionID, all)
-          yield* tellAll(
+          yield* retellAll(
             all.filter(({ info }) => info.time.created >= work.from && info.time.created <= work.to),
           )
         }
-        yield* teller.part(message.info, part)
+        yield* retelling.part(message.info, part)
       }
-      yield* teller.afterParts(message.info)
+      yield* retelling.afterParts(message.info)
     }
   }
-  yield* tellAll(shown(session, await messagesOf(session.id)))
-  yield* teller.end()
+  yield* retellAll(shown(session, await messagesOf(session.id)))
+  yield* retelling.end()
 }
 
 /** OpenCode no longer shows reverted messages, and deletes them with the next prompt. */
@@ -76,7 +76,7 @@ function workOf(part: NativePart): Work | undefined {
 }
 
 /** Converts stored messages to live events and translates those. */
-class Teller {
+class Retelling {
   #state: TranslateState
   /** Never decreases. */
   #at: number

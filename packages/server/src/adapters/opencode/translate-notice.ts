@@ -100,47 +100,47 @@ export function takeReply(
   return noOutput(reply === 'reject' && callId !== undefined ? withDenied(state, callId) : state)
 }
 
-/** Events that the connection handles. */
-export const seenTo = (state: TranslateState): Translation => noOutput(state)
+/** For events that only the connection handles. */
+export const ignoredHere = (state: TranslateState): Translation => noOutput(state)
 
-type Told = Omit<Extract<AgentOutput, { type: 'agent.noticed' }>, 'type'>
+type Notice = Omit<Extract<AgentOutput, { type: 'agent.noticed' }>, 'type'>
 
-function telling<Properties>(tell: (properties: Properties) => Told) {
+function noticeOf<Properties>(describe: (properties: Properties) => Notice) {
   return (state: TranslateState, properties: Properties): Translation => ({
     state,
-    outputs: [{ type: 'agent.noticed', ...tell(properties) }],
+    outputs: [{ type: 'agent.noticed', ...describe(properties) }],
   })
 }
 
 /** Messages beside the conversation. */
 export const notices = {
-  'tui.toast.show': telling(({ title, message, variant }: NativeProperties<'tui.toast.show'>) => ({
+  'tui.toast.show': noticeOf(({ title, message, variant }: NativeProperties<'tui.toast.show'>) => ({
     level: variant === 'error' || variant === 'warning' ? variant : 'info',
     code: 'toast',
     text: title === undefined ? message : `${title}: ${message}`,
   })),
-  'mcp.browser.open.failed': telling(({ mcpName, url }: NativeProperties<'mcp.browser.open.failed'>) => ({
+  'mcp.browser.open.failed': noticeOf(({ mcpName, url }: NativeProperties<'mcp.browser.open.failed'>) => ({
     level: 'warning',
     code: 'mcp-sign-in',
     text: `The MCP server ${mcpName} wants to be signed in to: open ${url}`,
     data: { server: mcpName, url },
   })),
-  'workspace.failed': telling(({ message }: NativeProperties<'workspace.failed'>) => ({
+  'workspace.failed': noticeOf(({ message }: NativeProperties<'workspace.failed'>) => ({
     level: 'warning',
     code: 'workspace-failed',
     text: message,
   })),
-  'worktree.failed': telling(({ message }: NativeProperties<'worktree.failed'>) => ({
+  'worktree.failed': noticeOf(({ message }: NativeProperties<'worktree.failed'>) => ({
     level: 'warning',
     code: 'worktree-failed',
     text: message,
   })),
-  'server.instance.disposed': telling(() => ({
+  'server.instance.disposed': noticeOf(() => ({
     level: 'warning',
     code: 'disposed',
     text: 'OpenCode let go of this folder, because its settings changed: what ran here was stopped.',
   })),
-  'global.disposed': telling(() => ({
+  'global.disposed': noticeOf(() => ({
     level: 'warning',
     code: 'disposed',
     text: 'OpenCode let go of all folders, because its settings changed: what ran was stopped.',

@@ -75,7 +75,10 @@ export function retractOpen(
   const drafts = [...state.calls].filter(
     ([id, { called, messageID }]) => !called && !state.done.has(id) && isMeant(id, messageID),
   )
-  const told = [...blocks.flatMap(([id, { text }]) => (text === '' ? [] : [id])), ...drafts.map(([id]) => id)]
+  const reported = [
+    ...blocks.flatMap(([id, { text }]) => (text === '' ? [] : [id])),
+    ...drafts.map(([id]) => id),
+  ]
   const gone = new Set([...blocks, ...drafts].map(([id]) => id))
   return {
     state: {
@@ -83,7 +86,7 @@ export function retractOpen(
       blocks: new Map([...state.blocks].filter(([id]) => !gone.has(id))),
       done: new Set([...state.done, ...gone]),
     },
-    outputs: told.map((blockId) => ({ type: 'block.retracted', blockId, reason })),
+    outputs: reported.map((blockId) => ({ type: 'block.retracted', blockId, reason })),
   }
 }
 
@@ -111,10 +114,10 @@ export function finishBefore(
 
 /** If the text continued after all, the rest becomes a block of its own, so that no text is lost. */
 function rest(state: TranslateState, part: NativeText | NativeReasoning): Translation {
-  const told = state.early.get(part.id)
-  if (told === undefined || part.time?.end === undefined || !part.text.startsWith(told))
+  const reported = state.early.get(part.id)
+  if (reported === undefined || part.time?.end === undefined || !part.text.startsWith(reported))
     return noOutput(state)
-  const text = part.text.slice(told.length)
+  const text = part.text.slice(reported.length)
   const early = new Map(state.early)
   early.delete(part.id)
   if (text.trim() === '') return noOutput({ ...state, early })
@@ -126,15 +129,15 @@ type Finished = Pick<NativeText | NativeReasoning, 'id' | 'type' | 'text' | 'ses
 function finish(state: TranslateState, part: Finished, open: OpenBlock | undefined): Translation {
   const { id, text, sessionID, messageID } = part
   const type = part.type === 'text' ? 'text' : 'thinking'
-  const told = open?.text ?? ''
+  const reported = open?.text ?? ''
   const done = withinTurn(withoutBlock(withDone(state, id), id), () =>
     type === 'text' && sessionID === state.root && text !== '' ? { text } : {},
   )
   if (text === '') {
     const retracted: AgentOutput = { type: 'block.retracted', blockId: id, reason: 'it is empty' }
-    return { state: done, outputs: told === '' ? [] : [retracted] }
+    return { state: done, outputs: reported === '' ? [] : [retracted] }
   }
-  const more = told !== '' && text.startsWith(told) ? text.slice(told.length) : ''
+  const more = reported !== '' && text.startsWith(reported) ? text.slice(reported.length) : ''
   const block = { type, sessionID, messageID, text, gapped: false } as const
   return {
     state: done,

@@ -5,10 +5,10 @@ import { forgetMessage, removePart, translateMessage, translatePart } from './tr
 import {
   endCompaction,
   followSession,
+  ignoredHere,
   meetSession,
   notices,
   rememberRequest,
-  seenTo,
   takeReply,
   tellOfDeletion,
   updatePlan,
@@ -61,9 +61,9 @@ export const handlers = {
   // person
   'permission.asked': rememberRequest,
   'permission.replied': takeReply,
-  'question.asked': seenTo,
-  'question.replied': seenTo,
-  'question.rejected': seenTo,
+  'question.asked': ignoredHere,
+  'question.replied': ignoredHere,
+  'question.rejected': ignoredHere,
 
   ...notices,
 } satisfies Record<Handled, Handler>

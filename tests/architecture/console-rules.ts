@@ -40,7 +40,7 @@ export function consoleRules(): Rule[] {
       packages,
       instead: 'features do not import each other. What two of them use belongs in a layer below.',
     })
-  feature('changes', [], ['composer'])
+  feature('changes')
   feature('composer')
   feature('import')
   feature('inbox', [], ['request'])
@@ -48,12 +48,12 @@ export function consoleRules(): Rule[] {
   feature('palette', ['cmdk'], ['sessions'])
   feature('plan')
   feature('request')
-  feature('sessions', [], ['composer'])
+  feature('sessions')
   feature('settings')
   feature('sign-in')
   feature('start', [], ['composer'])
   feature('terminal', ['@xterm/xterm', '@xterm/addon-fit', '@xterm/addon-search'])
-  feature('timeline', ['@tanstack/react-virtual'], ['composer'])
+  feature('timeline', ['@tanstack/react-virtual'])
   layers.push({
     folder: 'app',
     features: layers.slice(below).map(({ folder }) => folder),

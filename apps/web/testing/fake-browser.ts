@@ -1,5 +1,7 @@
 import type { Clock } from '@parley/client'
+import type { PromptPart } from '@parley/protocol'
 import type { TabLocks, TextStorage } from '../src/base/browser-storage.ts'
+import type { AttachmentStorage } from '../src/session-data/prompt-draft.ts'
 
 /** A tab as a test sees it. After `close`, nothing that its code does has an effect. */
 export type FakeTab = {
@@ -222,5 +224,31 @@ export class FakeServer<Content> {
       if (ms > 0) tab.clock.after(ms, depart)
       else depart()
     })
+  }
+}
+
+/** Attachments in memory. Reading can be slowed down or made impossible. */
+export class FakeAttachments implements AttachmentStorage {
+  readonly entries = new Map<string, readonly PromptPart[]>()
+  isUsable = true
+  isSlow = false
+  #finish = () => {}
+
+  async read(id: string): Promise<readonly PromptPart[]> {
+    if (this.isSlow) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.#finish = resolve
+      await promise
+    }
+    return this.entries.get(id) ?? []
+  }
+
+  write(id: string, parts: readonly PromptPart[]): void {
+    if (parts.length > 0 && this.isUsable) this.entries.set(id, parts)
+    else this.entries.delete(id)
+  }
+
+  finish(): void {
+    this.#finish()
   }
 }

@@ -6,7 +6,6 @@ import { isSignedIn } from '../base/device.ts'
 import { applyTheme } from '../base/preferences.ts'
 import { currentRoute } from '../base/route.ts'
 import { registerServiceWorker } from '../base/service-worker.ts'
-import { sendLeftBehind } from '../composer/outbox.ts'
 import { Button } from '../parts/button.tsx'
 import { fetchDiffs } from '../parts/diff/diff-view.tsx'
 import { ErrorBoundary } from '../parts/error-boundary.tsx'
@@ -15,6 +14,7 @@ import { Problem } from '../parts/problem.tsx'
 import { startAnswers } from '../request/answers.ts'
 import { fetchCards } from '../request/request-card.tsx'
 import { startNotifications } from '../session-data/news.ts'
+import { startPrompts } from '../session-data/prompts.ts'
 import { cacheSessionList } from '../session-data/session-list.ts'
 import { sessionSource } from '../session-data/session-source.ts'
 import { watchSignOut } from '../session-data/sign-out.ts'
@@ -40,7 +40,7 @@ function start(): void {
   cacheSessionList()
   cacheWaitingList()
   startNotifications()
-  sendLeftBehind()
+  startPrompts()
   finishDeletions()
   startAnswers()
   registerServiceWorker()

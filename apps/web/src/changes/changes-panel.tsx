@@ -3,9 +3,9 @@ import { Columns2, FolderTree, RefreshCw, Rows2 } from 'lucide-react'
 import { plural } from '../base/format.logic.ts'
 import { preferences, setPreferences } from '../base/preferences.ts'
 import { useStore } from '../base/store.ts'
-import { submit } from '../composer/outbox.ts'
 import { Button, IconButton } from '../parts/button.tsx'
 import { DiffCount } from '../parts/diff/diff-count.tsx'
+import { prompts } from '../session-data/prompts.ts'
 import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
 import { commentsPrompt } from './comments.logic.ts'
 import { commentsOf } from './comments.ts'
@@ -148,7 +148,11 @@ function UnsentComments() {
   const { comments } = useStore(store)
   if (comments.length === 0) return null
   const send = () => {
-    submit({ sessionId, delivery: 'queue', parts: [{ type: 'text', text: commentsPrompt(comments) }] })
+    prompts.submit({
+      sessionId,
+      delivery: 'queue',
+      parts: [{ type: 'text', text: commentsPrompt(comments) }],
+    })
     store.set({ comments: [] })
   }
   return (

@@ -5,14 +5,14 @@ import { useStore } from '../base/store.ts'
 import { pictureAddress } from '../call/call-text.logic.ts'
 import { IconButton } from '../parts/button.tsx'
 import { toastError } from '../parts/toasts.tsx'
-import { overflow, partOf, refusal } from './attachment.logic.ts'
-import { attachedTo, attachment } from './draft.ts'
+import { createAttachment, overflow, partOf, refusal } from '../session-data/attachment.logic.ts'
+import { draftOf } from '../session-data/prompts.ts'
 
 export type Attachments = ReturnType<typeof useAttachments>
 
 /** The attachments of the next prompt in a session, or of the first prompt of a new session. */
 export function useAttachments(sessionId: string, agent: AgentInfo | undefined) {
-  const attached = attachedTo(sessionId)
+  const attached = draftOf(sessionId).attachments
   const can = {
     images: agent?.capabilities.images ?? true,
     files: agent?.capabilities.files ?? true,
@@ -26,7 +26,7 @@ export function useAttachments(sessionId: string, agent: AgentInfo | undefined) 
           toastError(new Error(problem))
           continue
         }
-        const one = attachment(partOf(file, new Uint8Array(await file.arrayBuffer())))
+        const one = createAttachment(partOf(file, new Uint8Array(await file.arrayBuffer())))
         const tooMuch = overflow(file.name, one.size, attached.get())
         if (tooMuch) toastError(new Error(tooMuch))
         else attached.set((before) => [...before, one])

@@ -3,15 +3,14 @@ import { type KeyboardEvent, useEffect, useMemo, useRef } from 'react'
 import { useAgent } from '../base/agents.ts'
 import { focusAtEnd, hasKeyboard } from '../base/focus.ts'
 import { useStore } from '../base/store.ts'
+import { promptParts } from '../session-data/attachment.logic.ts'
+import { draftOf, prompts } from '../session-data/prompts.ts'
 import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
 import { useStopTurn } from '../session-data/stop-turn.ts'
-import { promptParts } from './attachment.logic.ts'
 import { AttachmentChips, useAttachments } from './attachments.tsx'
 import { ComposerBar } from './composer-bar.tsx'
-import { draftOf, placeOf, takePlace } from './draft.ts'
 import { DroppedFiles } from './dropped-files.tsx'
 import { filesOfSession } from './files.ts'
-import { submit } from './outbox.ts'
 import { PromptField } from './prompt-field.tsx'
 import { useRecall } from './recall.ts'
 import { RefusalNote } from './refusal-note.tsx'
@@ -19,7 +18,7 @@ import { RefusalNote } from './refusal-note.tsx'
 /** The composer of a session. It subscribes only to the state it shows, so that streaming never slows typing. */
 export function Composer() {
   const sessionId = useSessionId()
-  const draft = draftOf(sessionId)
+  const { text: draft, place } = draftOf(sessionId)
   // Typing a letter renders only the field.
   const wordless = useStore(draft, (text) => text.trim() === '')
   const field = useRef<HTMLTextAreaElement>(null)
@@ -30,7 +29,7 @@ export function Composer() {
   const findFiles = useMemo(() => filesOfSession(sessionId), [sessionId])
   const recall = useRecall(draft.set)
   const isPaused = useSessionState((state) => pausedPrompts(state) > 0)
-  const wasPaused = useStore(placeOf(sessionId), (place) => place.paused)
+  const wasPaused = useStore(place, ({ paused }) => paused)
   // If no other prompt is paused, the queue is not paused any more.
   const goesBackPaused = isPaused && wasPaused
   const canSteer = working && (agent?.capabilities.steer ?? false)
@@ -40,8 +39,9 @@ export function Composer() {
   const send = (delivery: Delivery) => {
     if (empty) return
     const parts = promptParts(draft.get(), attachments.list)
-    const { followers } = takePlace(sessionId)
-    submit({ sessionId, delivery, parts, followers, paused: goesBackPaused })
+    const { followers } = place.get()
+    prompts.submit({ sessionId, delivery, parts, followers, paused: goesBackPaused })
+    // An empty draft has no place.
     draft.set('')
     attachments.clear()
     recall.forget()

@@ -4,8 +4,9 @@ import { useConnection } from '../base/client.ts'
 import { plural, visible } from '../base/format.logic.ts'
 import { IconButton } from '../parts/button.tsx'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
+import type { OutgoingPrompt } from '../session-data/prompt-outbox.ts'
+import { prompts, useOutgoingPrompts } from '../session-data/prompts.ts'
 import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
-import { type Outgoing, takeBack, useOutgoing } from './outbox.ts'
 
 const queuedPrompts = lazyPart(() => import('./queued-prompts.tsx'))
 
@@ -16,7 +17,7 @@ export function Queue() {
   const sessionId = useSessionId()
   const queue = useSessionState((state) => state.queue)
   const steers = useSessionState((state) => state.turn?.steers ?? none)
-  const outgoing = useOutgoing(sessionId)
+  const outgoing = useOutgoingPrompts(sessionId)
   const waits = queue.length + steers.length > 0
   if (!waits && outgoing.length === 0) return null
   return (
@@ -29,16 +30,16 @@ export function Queue() {
           {(QueuedPrompts) => <QueuedPrompts queue={queue} steers={steers} />}
         </Lazy>
       )}
-      {outgoing.map((one) => (
-        <OutgoingPrompt key={one.commandId} outgoing={one} />
+      {outgoing.map((prompt) => (
+        <OutgoingRow key={prompt.commandId} prompt={prompt} />
       ))}
     </ul>
   )
 }
 
-function OutgoingPrompt({ outgoing }: { outgoing: Outgoing }) {
+function OutgoingRow({ prompt }: { prompt: OutgoingPrompt }) {
   const connected = useConnection().state === 'open'
-  const Icon = !connected ? CloudOff : outgoing.delivery === 'steer' ? CornerDownRight : Send
+  const Icon = !connected ? CloudOff : prompt.delivery === 'steer' ? CornerDownRight : Send
   return (
     <li
       className="flex shrink-0 items-center gap-2 rounded-lg border border-dashed border-edge py-0.5 pr-1 pl-2.5 text-sm text-soft"
@@ -46,9 +47,11 @@ function OutgoingPrompt({ outgoing }: { outgoing: Outgoing }) {
     >
       <Icon size={14} aria-hidden className={`shrink-0 ${connected ? 'breathe' : ''}`} />
       <span className="shrink-0 text-xs">{connected ? 'Sending' : 'Not sent yet: no connection'}</span>
-      <span className="min-w-0 flex-1 truncate">{visible(promptText([...outgoing.words]))}</span>
-      {outgoing.along > 0 && <span className="shrink-0 text-xs">{plural(outgoing.along, 'attachment')}</span>}
-      <IconButton label="Withdraw unsent prompt" onClick={() => takeBack(outgoing)}>
+      <span className="min-w-0 flex-1 truncate">{visible(promptText([...prompt.textParts]))}</span>
+      {prompt.attachmentCount > 0 && (
+        <span className="shrink-0 text-xs">{plural(prompt.attachmentCount, 'attachment')}</span>
+      )}
+      <IconButton label="Withdraw unsent prompt" onClick={() => prompts.withdraw(prompt.commandId)}>
         <X size={14} />
       </IconButton>
     </li>

@@ -7,8 +7,9 @@ import { plural, visible } from '../base/format.logic.ts'
 import { announce } from '../parts/announcer.tsx'
 import { Button, IconButton } from '../parts/button.tsx'
 import { toastError } from '../parts/toasts.tsx'
+import type { QueuePlace } from '../session-data/prompt-draft.ts'
+import { draftOf } from '../session-data/prompts.ts'
 import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
-import { putBack, type QueuePlace } from './draft.ts'
 
 /**
  * The prompts that wait at the server: steered ones until the agent accepts them, then the queue in the order in which
@@ -83,7 +84,7 @@ function usePromptActions(prompt: Prompt, place: QueuePlace) {
   const edit = async () => {
     try {
       await withdraw()
-      putBack(sessionId, prompt.parts, place)
+      draftOf(sessionId).putBack(prompt.parts, place)
       focusPrompt()
     } catch (thrown) {
       toastError(thrown)

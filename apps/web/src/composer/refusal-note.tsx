@@ -1,12 +1,12 @@
 import { CircleAlert, X } from 'lucide-react'
 import { useStore } from '../base/store.ts'
 import { IconButton } from '../parts/button.tsx'
+import { draftOf } from '../session-data/prompts.ts'
 import { useSessionId } from '../session-data/session-context.tsx'
-import { refusalOf } from './draft.ts'
 
 /** Shows why a prompt was refused and put back into the composer. */
 export function RefusalNote() {
-  const refusal = refusalOf(useSessionId())
+  const { refusal } = draftOf(useSessionId())
   const why = useStore(refusal)
   return (
     <div role="alert">

@@ -3,8 +3,8 @@ import { client } from '../base/client.ts'
 import { createKeptStore } from '../base/kept-store.ts'
 import { currentRoute, go } from '../base/route.ts'
 import { useStore } from '../base/store.ts'
-import { forgetDraftOf } from '../composer/draft.ts'
 import { toast, toastError } from '../parts/toasts.tsx'
+import { draftOf } from '../session-data/prompts.ts'
 
 const undoMs = 7000
 /** After the undo time, the tab of the deletion has this long to delete the session before another page does. */
@@ -54,7 +54,7 @@ async function remove(id: string): Promise<void> {
       return toastError(thrown)
     }
   }
-  forgetDraftOf(id)
+  draftOf(id).clear()
   // By then no list contains the session any more.
   setTimeout(() => show(id), graceMs)
 }

@@ -13,11 +13,12 @@ import { useModels } from '../base/models.ts'
 import { preferences, setPreferences } from '../base/preferences.ts'
 import { go } from '../base/route.ts'
 import { useStore } from '../base/store.ts'
-import { promptParts } from '../composer/attachment.logic.ts'
 import { useAttachments } from '../composer/attachments.tsx'
-import { draftOf, newSessionKey } from '../composer/draft.ts'
 import { effortsOf } from '../composer/model-choice.logic.ts'
 import { toastError } from '../parts/toasts.tsx'
+import { promptParts } from '../session-data/attachment.logic.ts'
+import { newSessionKey } from '../session-data/prompt-draft.ts'
+import { draftOf } from '../session-data/prompts.ts'
 import { agentNotice, pickAgent } from './agent-notice.logic.ts'
 import { useAnnouncement } from './announcement.ts'
 
@@ -47,7 +48,7 @@ export function useSessionChoices() {
   // Not stored: trusting a folder is decided anew for each session.
   const [trust, chooseTrust] = useState(false)
   const [sending, setSending] = useState(false)
-  const draft = draftOf(newSessionKey)
+  const draft = draftOf(newSessionKey).text
   const attachments = useAttachments(newSessionKey, agent)
   const session = agent && { agent: agent.id, cwd: folder.cwd, ...settings }
   useAnnouncement(draft, session)

@@ -1,8 +1,8 @@
 import type { AgentInfo, ErrorInfo } from '@parley/protocol'
 import { useAgent } from '../base/agents.ts'
-import { submit } from '../composer/outbox.ts'
 import { Button } from '../parts/button.tsx'
 import { CopyText } from '../parts/copy-button.tsx'
+import { prompts } from '../session-data/prompts.ts'
 import { useSessionId, useSessionState, useSnapshot } from '../session-data/session-context.tsx'
 import { Callout } from './callout.tsx'
 import { promptOfTurn } from './turn-end.logic.ts'
@@ -27,7 +27,9 @@ function NextSteps({ turnId, error }: Props) {
   if (!parts && command === undefined) return null
   return (
     <div className="flex flex-wrap items-center gap-2 pt-2">
-      {parts && <Button onClick={() => submit({ sessionId, delivery: 'queue', parts })}>Retry</Button>}
+      {parts && (
+        <Button onClick={() => prompts.submit({ sessionId, delivery: 'queue', parts })}>Retry</Button>
+      )}
       {command !== undefined && <CopyText text={command} label="Copy command" />}
     </div>
   )

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { apart, overflow, partOf, promptParts, refusal, sizeOf, toBase64 } from './attachment.logic.ts'
+import { overflow, partOf, promptParts, refusal, sizeOf, splitPrompt, toBase64 } from './attachment.logic.ts'
 
 const bytes = (...values: number[]) => new Uint8Array(values)
 
@@ -56,11 +56,11 @@ describe('a prompt that is edited again', () => {
   it('is split into its text, commands included, and its attachments', () => {
     const image = partOf({ name: 'a.png', type: 'image/png' }, bytes(1))
     const file = partOf({ name: 'a.txt', type: '' }, bytes(65))
-    expect(apart([{ type: 'text', text: 'look' }, image, file])).toEqual({
+    expect(splitPrompt([{ type: 'text', text: 'look' }, image, file])).toEqual({
       text: 'look',
-      rest: [image, file],
+      attached: [image, file],
     })
-    expect(apart([{ type: 'command', name: 'usage', arguments: 'all' }]).text).toBe('/usage all')
-    expect(apart([image]).text).toBe('')
+    expect(splitPrompt([{ type: 'command', name: 'usage', arguments: 'all' }]).text).toBe('/usage all')
+    expect(splitPrompt([image]).text).toBe('')
   })
 })

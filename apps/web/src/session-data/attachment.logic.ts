@@ -51,6 +51,12 @@ export function sizeOf(part: PromptPart): number {
   return data.length + new Blob([JSON.stringify(rest)]).size
 }
 
+let nextId = 1
+
+export function createAttachment(part: PromptPart): Attachment {
+  return { id: nextId++, part, size: sizeOf(part) }
+}
+
 /** A prompt's parts: its text, then its attachments. */
 export function promptParts(text: string, attached: readonly Attachment[]): PromptPart[] {
   const words = text.trim()
@@ -61,9 +67,12 @@ export function promptParts(text: string, attached: readonly Attachment[]): Prom
 }
 
 /** Splits a prompt into its text and its attachments. */
-export function apart(parts: readonly PromptPart[]): { text: string; rest: PromptPart[] } {
-  const isAlong = ({ type }: PromptPart) => type === 'image' || type === 'file'
-  return { text: promptText(parts.filter((part) => !isAlong(part))), rest: parts.filter(isAlong) }
+export function splitPrompt(parts: readonly PromptPart[]): { text: string; attached: PromptPart[] } {
+  const isAttachment = ({ type }: PromptPart) => type === 'image' || type === 'file'
+  return {
+    text: promptText(parts.filter((part) => !isAttachment(part))),
+    attached: parts.filter(isAttachment),
+  }
 }
 
 /** Why a file does not fit with the attachments that are there already; undefined if it fits. */

@@ -1,0 +1,131 @@
+import type { PromptPart } from '@parley/protocol'
+import type { TextStorage } from '../base/browser-storage.ts'
+import { createStore, type Store } from '../base/store.ts'
+import { type Attachment, createAttachment, splitPrompt } from './attachment.logic.ts'
+
+/** Where attachments are stored: they may be large. The id is that of a session or of a command. */
+export type AttachmentStorage = {
+  read(id: string): Promise<readonly PromptPart[]>
+  /** An empty list removes the entry. */
+  write(id: string, parts: readonly PromptPart[]): void
+}
+
+/** The place in the queue of a prompt that is being edited, so that it returns there. */
+export type QueuePlace = {
+  /** The prompts that came after it. */
+  readonly followers: readonly string[]
+  readonly paused: boolean
+}
+
+/** The unsent prompt of a session. Text, attachments and place survive a reload. */
+export type PromptDraft = {
+  readonly text: Store<string>
+  readonly attachments: Store<readonly Attachment[]>
+  readonly place: Store<QueuePlace>
+  /** Why the last prompt was refused, until the person dismisses the note or sends a prompt. */
+  readonly refusal: Store<string | undefined>
+  /** Puts a whole prompt back, before the text that was written meanwhile. */
+  putBack(parts: readonly PromptPart[], place?: QueuePlace): void
+  clear(): void
+}
+
+/** Stands for the session id of a session that does not exist yet. */
+export const newSessionKey = 'new'
+
+const noPlace: QueuePlace = { followers: [], paused: false }
+
+type Storages = { readonly storage: TextStorage; readonly attachments: AttachmentStorage }
+
+/** Returns a function that returns the draft of a session. Each is read from storage when it is first used. */
+export function createPromptDrafts(storages: Storages): (sessionId: string) => PromptDraft {
+  const drafts = new Map<string, PromptDraft>()
+  return (sessionId) => {
+    const draft = drafts.get(sessionId) ?? createDraft(sessionId, storages)
+    drafts.set(sessionId, draft)
+    return draft
+  }
+}
+
+function createDraft(sessionId: string, { storage, attachments: files }: Storages): PromptDraft {
+  const text = createTextStore(storage, `parley:draft:${sessionId}`, String, String)
+  const attachments = createAttachmentStore(sessionId, files)
+  const place = createTextStore(storage, `parley:followers:${sessionId}`, parsePlace, formatPlace)
+  const forgetPlaceIfEmpty = () => {
+    if (text.get() === '' && attachments.get().length === 0) place.set(noPlace)
+  }
+  text.subscribe(forgetPlaceIfEmpty)
+  attachments.subscribe(forgetPlaceIfEmpty)
+  return {
+    text,
+    attachments,
+    place,
+    refusal: createStore<string | undefined>(undefined),
+    putBack(parts, { followers, paused } = noPlace) {
+      const { text: words, attached } = splitPrompt(parts)
+      text.set((before) => [words, before].filter((one) => one.trim() !== '').join('\n\n'))
+      attachments.set((before) => [...attached.map(createAttachment), ...before])
+      // Of several edited prompts, the earliest place counts.
+      place.set((before) => ({
+        followers: followers.length > before.followers.length ? followers : before.followers,
+        paused: paused || before.paused,
+      }))
+    },
+    clear() {
+      text.set('')
+      attachments.set([])
+      place.set(noPlace)
+      files.write(sessionId, [])
+    },
+  }
+}
+
+/** The stored attachments come first once they are read. Until then, nothing is written. */
+function createAttachmentStore(sessionId: string, files: AttachmentStorage): Store<readonly Attachment[]> {
+  const store = createStore<readonly Attachment[]>([])
+  const write = () =>
+    files.write(
+      sessionId,
+      store.get().map(({ part }) => part),
+    )
+  void files.read(sessionId).then((stored) => {
+    if (stored.length > 0) store.set((before) => [...stored.map(createAttachment), ...before])
+    store.subscribe(write)
+    if (store.get().length !== stored.length) write()
+  })
+  return store
+}
+
+const pausedWord = 'paused'
+
+function parsePlace(text: string): QueuePlace {
+  const words = text.split(' ').filter(Boolean)
+  return { followers: words.filter((word) => word !== pausedWord), paused: words.includes(pausedWord) }
+}
+
+function formatPlace({ followers, paused }: QueuePlace): string {
+  return [...(paused ? [pausedWord] : []), ...followers].join(' ')
+}
+
+/** A store that is kept in storage as text. An empty text removes its entry. */
+function createTextStore<State>(
+  storage: TextStorage,
+  key: string,
+  parse: (text: string) => State,
+  format: (state: State) => string,
+): Store<State> {
+  const store = createStore(parse(attempt(() => storage.get(key)) ?? ''))
+  store.subscribe(() => {
+    const text = format(store.get())
+    attempt(() => (text === '' ? storage.remove(key) : storage.set(key, text)))
+  })
+  return store
+}
+
+/** Without storage (a private window, a full disk) a draft lasts until the page is closed. */
+function attempt<Result>(work: () => Result): Result | undefined {
+  try {
+    return work()
+  } catch {
+    return undefined
+  }
+}

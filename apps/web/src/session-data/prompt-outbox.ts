@@ -1,0 +1,135 @@
+import type { Clock } from '@parley/client'
+import type { Delivery, PromptPart } from '@parley/protocol'
+import type { TabLocks, TextStorage } from '../base/browser-storage.ts'
+import { problemWords } from '../base/error-text.logic.ts'
+import { Outbox } from './outbox.ts'
+import type { Envelope } from './outbox-items.ts'
+import type { AttachmentStorage, PromptDraft } from './prompt-draft.ts'
+
+type PromptContent = {
+  readonly sessionId: string
+  readonly textParts: readonly PromptPart[]
+  /** The attachments may be large and are stored elsewhere, under the command id. */
+  readonly attachmentCount: number
+  readonly delivery: Delivery
+  /** The queued prompts it is inserted before, as far as they still wait. */
+  readonly followers: readonly string[]
+  /** It returns to the paused prompts. */
+  readonly paused: boolean
+}
+
+/** A prompt that the server has not accepted yet. */
+export type OutgoingPrompt = PromptContent & Envelope
+
+export type PromptInput = Pick<PromptContent, 'sessionId' | 'delivery'> &
+  Partial<Pick<PromptContent, 'followers' | 'paused'>> & { readonly parts: readonly PromptPart[] }
+
+type Options = {
+  readonly storage: TextStorage
+  readonly attachments: AttachmentStorage
+  readonly locks: TabLocks
+  readonly clock: Clock
+  readonly tab: () => string
+  readonly draftOf: (sessionId: string) => PromptDraft
+  readonly send: (
+    prompt: OutgoingPrompt,
+    parts: readonly PromptPart[],
+    signal: AbortSignal,
+  ) => Promise<unknown>
+  /** Called after a refused prompt was put back into its draft. */
+  readonly onRefused: (sessionId: string, error: unknown) => void
+}
+
+/** The prompts that the server has not accepted yet. A refused prompt returns to the draft of its session. */
+export class PromptOutbox {
+  readonly #options: Options
+  readonly #outbox: Outbox<PromptContent>
+  /** The attachments of prompts that were submitted on this page, in case the browser cannot store them. */
+  readonly #attachments = new Map<string, readonly PromptPart[]>()
+
+  constructor(options: Options) {
+    this.#options = options
+    this.#outbox = new Outbox<PromptContent>({
+      ...options,
+      name: 'prompt',
+      isContent: ({ sessionId, textParts, followers }) =>
+        Boolean(sessionId) && Array.isArray(textParts) && Array.isArray(followers),
+      send: (prompt, signal) => this.#send(prompt, signal),
+      onRefused: () => 'remove',
+      sequenceOf: ({ sessionId }) => sessionId,
+    })
+  }
+
+  readonly get = () => this.#outbox.get()
+  readonly subscribe = (listener: () => void) => this.#outbox.subscribe(listener)
+
+  start(): void {
+    this.#moveOldEntry()
+    this.#outbox.start()
+  }
+
+  stop(): void {
+    this.#outbox.stop()
+  }
+
+  submit({ parts, followers = [], paused = false, ...rest }: PromptInput): void {
+    const textParts = parts.filter(({ type }) => type === 'text')
+    const attached = parts.filter(({ type }) => type !== 'text')
+    this.#options.draftOf(rest.sessionId).refusal.set(undefined)
+    const content = { ...rest, textParts, attachmentCount: attached.length, followers, paused }
+    const commandId = this.#outbox.add(content)
+    if (attached.length === 0) return
+    this.#attachments.set(commandId, attached)
+    this.#options.attachments.write(commandId, attached)
+  }
+
+  withdraw(commandId: string): void {
+    this.#outbox.withdraw(commandId)
+    this.#options.attachments.write(commandId, [])
+  }
+
+  async #send(prompt: OutgoingPrompt, signal: AbortSignal): Promise<void> {
+    const { commandId, sessionId, textParts, attachmentCount, followers, paused } = prompt
+    const { attachments, send, draftOf, onRefused } = this.#options
+    const attached = attachmentCount === 0 ? [] : await this.#takeAttachments(commandId)
+    signal.throwIfAborted()
+    const parts = [...textParts, ...attached]
+    try {
+      if (attached.length !== attachmentCount) throw new Error(attachmentsLost)
+      await send(prompt, parts, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      draftOf(sessionId).putBack(parts, { followers, paused })
+      draftOf(sessionId).refusal.set(problemWords(error))
+      onRefused(sessionId, error)
+      throw error
+    } finally {
+      if (!signal.aborted && attachmentCount > 0) attachments.write(commandId, [])
+    }
+  }
+
+  async #takeAttachments(commandId: string): Promise<readonly PromptPart[]> {
+    const attached = this.#attachments.get(commandId)
+    this.#attachments.delete(commandId)
+    return attached ?? this.#options.attachments.read(commandId)
+  }
+
+  /** Earlier versions stored all prompts in one entry. */
+  #moveOldEntry(): void {
+    const { storage } = this.#options
+    try {
+      const text = storage.get(oldKey)
+      if (text === null) return
+      storage.remove(oldKey)
+      for (const prompt of JSON.parse(text).prompts) {
+        if (!Array.isArray(prompt?.words)) continue
+        const { commandId, words: textParts, along: attachmentCount, ...rest } = prompt
+        this.#outbox.add({ followers: [], paused: false, ...rest, textParts, attachmentCount }, commandId)
+      }
+    } catch {}
+  }
+}
+
+const oldKey = 'parley:outbox'
+const attachmentsLost =
+  'The attachments were not stored in this browser. Check whether they arrived, or attach them again.'

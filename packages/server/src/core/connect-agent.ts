@@ -93,23 +93,12 @@ async function start({ context, adapter }: ConnectParts, given: ConnectInput): P
 
 /** Turns exceptions that an adapter throws synchronously into rejections. */
 function rejecting(connection: AgentConnection): AgentConnection {
-  const { previewRewind } = connection
-  return {
-    events: connection.events,
-    send: async (message) => connection.send(message),
-    interrupt: async () => connection.interrupt(),
-    configure: async (settings) => connection.configure(settings),
-    close: async () => connection.close(),
-    ...(previewRewind && { previewRewind: async (promptId) => previewRewind.call(connection, promptId) }),
-    ...(connection.park && { park: async () => connection.park?.() }),
-    ...(connection.takeBack && {
-      takeBack: async (promptId) => (await connection.takeBack?.(promptId)) ?? false,
-    }),
-    ...(connection.stopTask && { stopTask: async (taskId) => connection.stopTask?.(taskId) }),
-    ...(connection.saidElsewhere && {
-      saidElsewhere: async () => connection.saidElsewhere?.() ?? 'nothing',
-    }),
-  }
+  return new Proxy(connection, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? async (...args: unknown[]) => value.apply(target, args) : value
+    },
+  })
 }
 
 async function discard(connection: AgentConnection, { problem }: SessionContext): Promise<void> {

@@ -1,25 +1,22 @@
 import {
-  applyToState,
   Command,
-  type EventDraft,
   ExpectedSession,
   emptyState,
   NewSession,
   type NewSessionInput,
   ParleyError,
-  type SessionEvent,
   type SessionState,
 } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
-import { checkSettings, need } from './agent-support.ts'
 import { checked } from './checked.ts'
 import { decide } from './decide.ts'
+import { checkSettings, need } from './decision.ts'
 import type { FolderTrust } from './folder-trust.ts'
 import { hashOf, sessionIdFrom } from './hash.ts'
 import type { HostOptions } from './host-options.ts'
 import { checkMcpServers, type HostTool, toolsFor } from './host-tool.ts'
+import { LogWriter } from './log-writer.ts'
 import { type OpenSessions, stopping } from './open-sessions.ts'
-import { numbered } from './session-log.ts'
 import { environmentFor, type SessionServices } from './session-services.ts'
 import type { StoredReceipt } from './session-store.ts'
 import { meantServers, shownState } from './shown-secrets.ts'
@@ -126,7 +123,7 @@ async function isRepeated(
 async function store(
   { services, trust }: CreationParts,
   input: NewSession,
-  { state, events }: FirstEvents,
+  { state, stored: events }: LogWriter,
 ): Promise<boolean> {
   const { store, environments } = services
   const { id: sessionId, epoch, seq } = state
@@ -135,9 +132,8 @@ async function store(
   if (input.trust && !(await isRepeated(services, sessionId, input))) await trust.trust(input.cwd)
   const hasEnv = input.env !== undefined && !(await store.load(sessionId))
   if (hasEnv) await environments.prepare(sessionId, input.env ?? {})
-  const stored = events.map((event) => ({ seq: event.seq, json: JSON.stringify(event) }))
   try {
-    await store.create({ sessionId, epoch, events: stored, state, ...(receipt && { receipt }) })
+    await store.create({ sessionId, epoch, events, state, ...(receipt && { receipt }) })
     return true
   } catch (error) {
     if (hasEnv && !(await store.load(sessionId))) await environments.prepare(sessionId, {})
@@ -157,29 +153,21 @@ async function expectSameCommand(
   throw new ParleyError('conflict', message)
 }
 
-type FirstEvents = { readonly state: SessionState; readonly events: readonly SessionEvent[] }
-
 /** The first events, in one batch: a session and its first prompt are stored together or not at all. */
 function firstEvents(
   { clock, ids, limits }: SessionServices,
   input: NewSession & { startCommit?: string },
   id: string,
   agent: AgentAdapter,
-): FirstEvents {
+): LogWriter {
   const { prompt, commandId, trust, env, ...creation } = input
   const now = clock.now()
-  let state = emptyState(id, ids('epo'))
-  const events: SessionEvent[] = []
-  const add = (draft: EventDraft) => {
-    const event = numbered(draft, id, state.seq + 1, now)
-    state = applyToState(state, event)
-    events.push(event)
-  }
-  add({ type: 'session.created', ...creation })
-  if (prompt !== undefined) {
-    const words = typeof prompt === 'string' ? { text: prompt } : { parts: prompt }
-    const command = Command.parse({ type: 'prompt.submit', commandId: 'first', ...words })
-    decide(state, command, { now, ids, agent, maxQueue: limits.maxQueue, rules: [] }).drafts.forEach(add)
-  }
-  return { state, events }
+  const writer = new LogWriter(emptyState(id, ids('epo')))
+  writer.add(now, { type: 'session.created', ...creation })
+  if (prompt === undefined) return writer
+  const words = typeof prompt === 'string' ? { text: prompt } : { parts: prompt }
+  const command = Command.parse({ type: 'prompt.submit', commandId: 'first', ...words })
+  const context = { now, ids, agent, maxQueue: limits.maxQueue, rules: [] }
+  writer.add(now, ...decide(writer.state, command, context).drafts)
+  return writer
 }

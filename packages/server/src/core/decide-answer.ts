@@ -7,8 +7,7 @@ import {
   type PermissionRule,
   type SessionState,
 } from '@parley/protocol'
-import { need } from './agent-support.ts'
-import { type DecideContext, type Decision, refuseIf } from './decision.ts'
+import { type DecideContext, type Decision, need, refuseIf } from './decision.ts'
 import { evaluate } from './permission-rules.ts'
 import { pauseQueued } from './turn-plans.ts'
 

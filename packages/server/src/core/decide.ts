@@ -12,9 +12,8 @@ import {
   type SessionSettings,
   type SessionState,
 } from '@parley/protocol'
-import { checkSettings, need } from './agent-support.ts'
 import { answerQuestion, decidePermission } from './decide-answer.ts'
-import { type DecideContext, type Decision, refuseIf } from './decision.ts'
+import { checkSettings, type DecideContext, type Decision, need, refuseIf } from './decision.ts'
 import { cancelRequests, endTurn, requestsOfTurn } from './end-turn.ts'
 import { hashOf, sessionIdFrom } from './hash.ts'
 import { checkMcpServers } from './host-tool.ts'
@@ -44,31 +43,27 @@ export function decide(state: SessionState, command: Command, context: DecideCon
     case 'session.configure':
       return configure(state, command, context)
     case 'session.close':
-      refuseIf(
-        state.turn !== undefined,
-        'conflict',
-        'A turn is open. Cancel it (turn.cancel), then close the session.',
-      )
+      expectNoTurn(state, 'Cancel it (turn.cancel), then close the session.')
       return { drafts: [] }
     case 'session.release':
       need(context, 'resume')
-      refuseIf(
-        state.turn !== undefined,
-        'conflict',
-        'A turn is open. Wait for its end or cancel it (turn.cancel), then release the conversation.',
-      )
+      expectNoTurn(state, 'Wait for its end or cancel it (turn.cancel), then release the conversation.')
       return { drafts: state.released === undefined ? [{ type: 'session.released' }] : [] }
     case 'session.compact':
       need(context, 'compaction')
-      refuseIf(state.turn !== undefined, 'conflict', 'A turn is open. Wait for its end, then compact.')
+      expectNoTurn(state, 'Wait for its end, then compact.')
       return submit(state, { parts: [{ type: 'command', name: 'compact' }], delivery: 'queue' }, context)
     case 'session.rewind':
       need(context, 'rewind')
-      refuseIf(state.turn !== undefined, 'conflict', 'A turn is open. Wait for its end, then rewind.')
+      expectNoTurn(state, 'Wait for its end, then rewind.')
       return submit(state, { parts: [rewindPart(command)], delivery: 'queue' }, context)
     case 'session.fork':
       return fork(state, command, context)
   }
+}
+
+function expectNoTurn({ turn }: SessionState, instead: string): void {
+  refuseIf(turn !== undefined, 'conflict', `A turn is open. ${instead}`)
 }
 
 /** Restores the files of the folder to their state before a prompt; the conversation stays as it is. */
@@ -254,7 +249,7 @@ function fork(
   context: DecideContext,
 ): Decision {
   need(context, 'fork')
-  refuseIf(state.turn !== undefined, 'conflict', 'A turn is open. Wait for its end, then fork.')
+  expectNoTurn(state, 'Wait for its end, then fork.')
   const into = sessionIdFrom([state.id, commandId])
   return { drafts: [{ type: 'session.forked', into, atSeq: state.seq }], reply: { sessionId: into } }
 }

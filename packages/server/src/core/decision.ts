@@ -1,4 +1,11 @@
-import { type EventDraft, ParleyError, type PermissionRule, type Receipt } from '@parley/protocol'
+import {
+  type CapabilityName,
+  type EventDraft,
+  ParleyError,
+  type PermissionRule,
+  type Receipt,
+  type SessionSettings,
+} from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
 import type { Ids } from './clock.ts'
 
@@ -25,4 +32,47 @@ export function refuseIf(
   message: string,
 ): void {
   if (refused) throw new ParleyError(code, message)
+}
+
+/** Refuses settings that the agent does not honour, before anything happens. */
+export function checkSettings(settings: SessionSettings, context: Pick<DecideContext, 'agent'>): void {
+  if (settings.model !== undefined) need(context, 'models')
+  const honoured: readonly string[] = ['tools', ...(context.agent.options ?? [])]
+  const refused = Object.keys(settings.options ?? {}).find((option) => !honoured.includes(option))
+  if (refused !== undefined) {
+    throw new ParleyError('not_supported', `${context.agent.name} does not take the option "${refused}".`, {
+      details: { option: refused, options: honoured },
+    })
+  }
+  const { mode } = settings
+  if (mode !== undefined && !context.agent.modes.includes(mode)) {
+    throw new ParleyError('not_supported', `${context.agent.name} has no mode "${mode}".`, {
+      details: { modes: context.agent.modes },
+    })
+  }
+}
+
+/** The message for a command that needs a capability which the agent does not have. */
+const inabilities = {
+  compaction: 'cannot compact its conversation',
+  environment: 'takes no variables of a session',
+  editInput:
+    'cannot run a call with an edited input. Allow it as it is, or deny it and say what to do instead',
+  files: 'takes no files',
+  background: 'has no tasks in the background',
+  fork: 'cannot fork a session. Begin a new one',
+  hostTools: 'takes no tools of the host',
+  images: 'takes no images',
+  mcp: 'takes no MCP servers',
+  models: 'cannot be given a model. Leave it out',
+  resume: 'cannot go on with a conversation in another process',
+  rewind: 'cannot bring files back to how they were',
+  steer: 'cannot be steered while a turn runs. Queue the prompt instead',
+} as const satisfies Partial<Record<CapabilityName, string>>
+
+export function need({ agent }: Pick<DecideContext, 'agent'>, capability: keyof typeof inabilities): void {
+  if (agent.capabilities[capability]) return
+  throw new ParleyError('not_supported', `${agent.name} ${inabilities[capability]}.`, {
+    details: { capability },
+  })
 }

@@ -104,13 +104,16 @@ export function cancelRequests(
   requests: readonly OpenRequest[],
   by: 'turn-end' | 'task-end' = 'turn-end',
 ): EventDraft[] {
-  return requests.map(({ type, requestId, turnId }) => ({
-    type: type === 'permission' ? 'permission.resolved' : 'question.resolved',
-    ...(turnId && { turnId }),
-    requestId,
-    outcome: 'cancelled',
-    by,
-  }))
+  return requests.map((request) => resolve(request, { outcome: 'cancelled', by }))
+}
+
+/** The resolution of a request that no person answered. */
+export function resolve(
+  { type, requestId, turnId }: OpenRequest,
+  how: { outcome: 'cancelled' | 'expired'; by: 'turn-end' | 'task-end' | 'timeout' },
+): EventDraft {
+  const resolved = type === 'permission' ? 'permission.resolved' : 'question.resolved'
+  return { type: resolved, ...(turnId && { turnId }), requestId, ...how }
 }
 
 /** A task that is not in the background ends with its turn, also if the agent does not report it. */

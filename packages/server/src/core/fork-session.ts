@@ -1,14 +1,13 @@
 import {
   applyToState,
-  type EventDraft,
   emptyState,
   isKnown,
   type SessionEvent,
   type SessionState,
   type UnknownEvent,
 } from '@parley/protocol'
+import { LogWriter } from './log-writer.ts'
 import { readEvents } from './read-events.ts'
-import { numbered } from './session-log.ts'
 import type { SessionServices } from './session-services.ts'
 import type { SessionStore, StoredEvent } from './session-store.ts'
 
@@ -84,14 +83,12 @@ async function finish(
   state: SessionState,
   title: string,
 ): Promise<SessionState> {
-  const drafts: EventDraft[] = [{ type: 'session.renamed', title, by: 'host' }]
-  for (const { promptId } of state.queue) drafts.push({ type: 'prompt.withdrawn', promptId })
-  if (state.connected) drafts.push({ type: 'agent.disconnected', reason: 'closed' })
-  if (state.archived) drafts.push({ type: 'session.unarchived' })
-  if (state.pinned) drafts.push({ type: 'session.unpinned' })
-  const events = drafts.map((draft, index) => numbered(draft, state.id, state.seq + 1 + index, now))
-  const next = events.reduce(applyToState, state)
-  const stored = events.map((event) => ({ seq: event.seq, json: JSON.stringify(event) }))
-  await store.append({ sessionId: state.id, events: stored, state: next })
-  return next
+  const writer = new LogWriter(state)
+  writer.add(now, { type: 'session.renamed', title, by: 'host' })
+  for (const { promptId } of state.queue) writer.add(now, { type: 'prompt.withdrawn', promptId })
+  if (state.connected) writer.add(now, { type: 'agent.disconnected', reason: 'closed' })
+  if (state.archived) writer.add(now, { type: 'session.unarchived' })
+  if (state.pinned) writer.add(now, { type: 'session.unpinned' })
+  await store.append({ sessionId: state.id, events: writer.stored, state: writer.state })
+  return writer.state
 }

@@ -1,6 +1,7 @@
 import {
   Command,
   type CommandInput,
+  type EventDraft,
   ParleyError,
   type Receipt,
   type RewindPreview,
@@ -12,14 +13,13 @@ import {
   type WaitingRequest,
 } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
-import { need } from './agent-support.ts'
 import { checked } from './checked.ts'
+import { need } from './decision.ts'
 import { earlierPrompts } from './earlier-prompts.ts'
 import type { HostTool } from './host-tool.ts'
 import type { OpenSessions } from './open-sessions.ts'
 import { readEvents } from './read-events.ts'
 import type { FeedReader, FollowFrom } from './session-feed.ts'
-import { patchDrafts } from './session-patch.ts'
 import type { SessionServices } from './session-services.ts'
 import type { ReadRange, SessionPage, SessionQuery, StoredEvent } from './session-store.ts'
 import { tailOf } from './session-tail.ts'
@@ -140,4 +140,21 @@ async function detailOf(
 function badCursor({ seq: head, epoch }: SessionState): ParleyError {
   const message = 'This cursor is not of this log. Read again from the start (after=0).'
   return new ParleyError('conflict', message, { details: { head, epoch } })
+}
+
+/** The events for a change of a session's title, archive or pin. Pure; empty if nothing changes. */
+function patchDrafts(state: SessionState, patch: SessionPatch): EventDraft[] {
+  const drafts: EventDraft[] = []
+  const { title, archived, pinned } = patch
+  if (title !== undefined && title !== state.title)
+    drafts.push({ type: 'session.renamed', title, by: 'person' })
+  if (archived !== undefined && archived !== state.archived) {
+    if (archived && state.turn)
+      throw new ParleyError('conflict', 'A turn is open. Cancel it, then archive the session.')
+    drafts.push({ type: archived ? 'session.archived' : 'session.unarchived' })
+  }
+  if (pinned !== undefined && pinned !== state.pinned) {
+    drafts.push({ type: pinned ? 'session.pinned' : 'session.unpinned' })
+  }
+  return drafts
 }

@@ -1,7 +1,7 @@
 import { type AgentList, createAgentList } from './agent-list.ts'
-import { need } from './agent-support.ts'
 import { createConnectionSlots } from './connection-slots.ts'
 import { createSessionCreation, type SessionCreation } from './create-session.ts'
+import { need } from './decision.ts'
 import { createEnvironments, type Environments } from './environment.ts'
 import { createFeedLoops, type FeedLoops } from './feed-loop.ts'
 import { createFolderTrust, type FolderTrust } from './folder-trust.ts'

@@ -1,22 +1,18 @@
 import {
   type AgentConversation,
-  applyToState,
   type EventDraft,
   emptyState,
   messageOf,
   NewImport,
   ParleyError,
-  type PromptPart,
   type SessionState,
 } from '@parley/protocol'
 import type { AgentAdapter, Remembered } from './agent-adapter.ts'
 import { checked } from './checked.ts'
 import { type Clock, type Ids, withTimeLimit } from './clock.ts'
-import { endTurn } from './end-turn.ts'
 import { sessionIdFrom } from './hash.ts'
-import { draftsOf, freshProgress, isDelta } from './record-output.ts'
-import { numbered } from './session-log.ts'
-import type { SessionStore, StoredEvent } from './session-store.ts'
+import { LogWriter } from './log-writer.ts'
+import type { SessionStore } from './session-store.ts'
 
 /** Imports conversations that agents keep by themselves as sessions. */
 export type Importing = {
@@ -32,7 +28,6 @@ export type Importing = {
 const listMs = 30_000
 /** Long conversations take time to read. */
 const readMs = 300_000
-const importedEnd = { outcome: 'completed', stopReason: 'imported' } as const
 
 export function createImporting(options: {
   store: SessionStore
@@ -83,13 +78,19 @@ export function createImporting(options: {
       const before = await store.load(conversation.sessionId ?? id)
       if (before) return before.state
       const cwd = await checkFolder(conversation.cwd)
-      const writer = new ImportWriter(emptyState(id, ids('epo')), ids)
-      writer.begin({ agent, cwd, title: conversation.title, agentSessionId })
-      const read = async (signal: AbortSignal) => {
-        for await (const one of memoryOf(agent).read(agentSessionId, signal)) writer.take(one)
-      }
-      await inTime(agent, readMs, read)
-      const { events, state } = writer.end(clock.now())
+      const writer = new LogWriter(emptyState(id, ids('epo')))
+      const { title } = conversation
+      const first: EventDraft[] = [
+        { type: 'session.created', agent, cwd, title, mode: 'ask', importedFrom: { agentSessionId } },
+        { type: 'agent.connected', connectionId: ids('con'), agentSessionId, cwd },
+      ]
+      const read = (signal: AbortSignal) =>
+        writeImport(writer, ids, { first, record: memoryOf(agent).read(agentSessionId, signal) })
+      const at = (await inTime(agent, readMs, read)) || clock.now()
+      if (writer.events.length === 0) writer.add(at, ...first)
+      writer.endTurn(at)
+      writer.add(at, { type: 'agent.disconnected', reason: 'closed' })
+      const { stored: events, state } = writer
       try {
         await store.create({ sessionId: id, epoch: state.epoch, events, state })
       } catch (error) {
@@ -115,75 +116,24 @@ function unknownConversation({ name }: AgentAdapter, agentSessionId: string): Pa
   return new ParleyError('not_found', message, { details: { agentSessionId } })
 }
 
-type Origin = { agent: string; cwd: string; title: string; agentSessionId: string }
-
-/** Writes a log from an agent's record of a conversation, by the same rules as a live log. */
-class ImportWriter {
-  readonly #ids: Ids
-  readonly #connectionId: string
-  readonly #events: StoredEvent[] = []
-  #origin: Origin | undefined
-  #progress = freshProgress()
-  #state: SessionState
-  #at = 0
-
-  constructor(state: SessionState, ids: Ids) {
-    this.#state = state
-    this.#ids = ids
-    this.#connectionId = ids('con')
+/** Writes a log from an agent's record of a conversation. The session starts at the time of the first entry. */
+async function writeImport(
+  writer: LogWriter,
+  ids: Ids,
+  origin: { readonly first: readonly EventDraft[]; readonly record: AsyncIterable<Remembered> },
+): Promise<number> {
+  let at = 0
+  for await (const one of origin.record) {
+    const next = Math.max(at, one.at)
+    if (one.type === 'prompt') writer.endTurn(at)
+    at = next
+    if (writer.events.length === 0) writer.add(at, ...origin.first)
+    if (one.type === 'output') writer.addOutput(at, ids, one.output)
+    else
+      writer.startTurn(at, ids, {
+        parts: one.parts,
+        ...(one.id !== undefined && { outside: { id: one.id } }),
+      })
   }
-
-  /** The session starts at the time of the first recorded entry. */
-  begin(origin: Origin): void {
-    this.#origin = origin
-  }
-
-  take(one: Remembered): void {
-    const at = Math.max(this.#at, one.at)
-    if (one.type === 'prompt') this.#endTurn()
-    this.#at = at
-    this.#open()
-    if (one.type === 'prompt') return this.#prompt([...one.parts], one.id)
-    const { output } = one
-    if (output.type === 'native' || isDelta(output)) return
-    if (output.type === 'turn.started' || output.type === 'prompt.taken') return
-    const context = { now: at, connectionId: this.#connectionId, ids: this.#ids }
-    const { drafts, commit } = draftsOf(output, this.#state, this.#progress, context)
-    for (const draft of drafts) this.#add(draft)
-    commit()
-  }
-
-  end(now: number): { events: readonly StoredEvent[]; state: SessionState } {
-    if (this.#at === 0) this.#at = now
-    this.#open()
-    this.#endTurn()
-    this.#add({ type: 'agent.disconnected', reason: 'closed' })
-    return { events: this.#events, state: this.#state }
-  }
-
-  #open(): void {
-    if (!this.#origin) return
-    const { agent, cwd, title, agentSessionId } = this.#origin
-    this.#origin = undefined
-    this.#add({ type: 'session.created', agent, cwd, title, mode: 'ask', importedFrom: { agentSessionId } })
-    this.#add({ type: 'agent.connected', connectionId: this.#connectionId, agentSessionId, cwd })
-  }
-
-  #prompt(parts: PromptPart[], id: string | undefined): void {
-    const promptId = this.#ids('prm')
-    const outside = id === undefined ? {} : { outside: { id } }
-    this.#add({ type: 'prompt.submitted', promptId, parts, delivery: 'queue', ...outside })
-    this.#add({ type: 'turn.started', turnId: this.#ids('trn'), promptId })
-    this.#progress = freshProgress()
-  }
-
-  #endTurn(): void {
-    for (const draft of endTurn(this.#state, importedEnd, this.#at)) this.#add(draft)
-  }
-
-  #add(draft: EventDraft): void {
-    const event = numbered(draft, this.#state.id, this.#state.seq + 1, this.#at)
-    this.#state = applyToState(this.#state, event)
-    this.#events.push({ seq: event.seq, json: JSON.stringify(event) })
-  }
+  return at
 }

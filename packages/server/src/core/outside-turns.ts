@@ -1,9 +1,7 @@
-import { applyToState, type EventDraft, type PromptPart, type SessionState } from '@parley/protocol'
+import type { EventDraft, PromptPart, SessionState } from '@parley/protocol'
 import type { Remembered } from './agent-adapter.ts'
 import type { Ids } from './clock.ts'
-import { endTurn } from './end-turn.ts'
-import { draftsOf, freshProgress, isDelta } from './record-output.ts'
-import { numbered } from './session-log.ts'
+import { LogWriter } from './log-writer.ts'
 
 /** A prompt in an agent's record of a conversation, and the outputs that followed. */
 export type RecordedTurn = {
@@ -59,61 +57,23 @@ function isWordless(parts: readonly PromptPart[]): boolean {
   return parts.every((part) => part.type === 'command' && part.name === 'compact')
 }
 
-const outsideEnd = { outcome: 'completed', stopReason: 'imported' } as const
-
-/** The drafts that turns from outside add to the log. */
+/** The drafts that turns from outside add to the log. They follow the same rules as a live turn. */
 export function outsideDrafts(
   state: SessionState,
   turns: readonly RecordedTurn[],
   ids: Ids,
   now: number,
 ): EventDraft[] {
-  const drafts: EventDraft[] = []
-  let after = state
-  for (const turn of turns) {
-    const added = draftsOfTurn(after, turn, ids, now)
-    drafts.push(...added.drafts)
-    after = added.after
-  }
-  return drafts
-}
-
-/** Follows the same rules as a live turn. */
-function draftsOfTurn(
-  state: SessionState,
-  turn: RecordedTurn,
-  ids: Ids,
-  now: number,
-): { drafts: EventDraft[]; after: SessionState } {
-  const drafts: EventDraft[] = []
-  let after = state
-  const add = (more: readonly EventDraft[]) => {
-    for (const draft of more) {
-      drafts.push(draft)
-      after = applyToState(after, numbered(draft, after.id, after.seq + 1, now))
+  const writer = new LogWriter(state)
+  for (const { prompt, outputs } of turns) {
+    const { id, at, parts } = prompt
+    writer.startTurn(now, ids, { parts, outside: { at, ...(id !== undefined && { id }) } })
+    for (const { output } of outputs) {
+      if (isOfTurn(output.type) && writer.state.turn) writer.addOutput(now, ids, output)
     }
+    writer.endTurn(now)
   }
-  const { id, at, parts } = turn.prompt
-  const [promptId, turnId] = [ids('prm'), ids('trn')]
-  const outside = { at, ...(id !== undefined && { id }) }
-  add([
-    { type: 'prompt.submitted', promptId, parts: [...parts], delivery: 'queue', outside },
-    { type: 'turn.started', turnId, promptId },
-  ])
-  const progress = freshProgress()
-  for (const { output } of turn.outputs) {
-    if (output.type === 'native' || output.type === 'turn.started' || output.type === 'prompt.taken') continue
-    if (isDelta(output) || !isOfTurn(output.type) || !after.turn) continue
-    const step = draftsOf(output, after, progress, {
-      now,
-      connectionId: state.connection?.connectionId ?? '',
-      ids,
-    })
-    add(step.drafts)
-    step.commit()
-  }
-  add(endTurn(after, outsideEnd, now))
-  return { drafts, after }
+  return writer.drafts
 }
 
 /** Settings and totals are left out: the agent that is started next reports its own. */

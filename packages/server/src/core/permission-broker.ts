@@ -9,6 +9,7 @@ import {
 import type { PermissionAnswer, PermissionAsk, Person, QuestionAnswer, QuestionAsk } from './agent-adapter.ts'
 import { carriedPermission, carriedQuestion } from './carried-answers.ts'
 import type { Ids } from './clock.ts'
+import { cancelRequests } from './end-turn.ts'
 import { hashOf } from './hash.ts'
 import { describedByHost } from './host-tool.ts'
 import { evaluate, optionsFor, type Subject } from './permission-rules.ts'
@@ -198,15 +199,5 @@ function placeFor({ state }: SessionLog, ask: { parentToolCallId?: string }, ids
 function withdrawal(requests: SessionLog['state']['requests'], requestId: string): Plan {
   const request = requests.find((one) => one.requestId === requestId)
   if (!request || request.stale) return { drafts: [] }
-  return {
-    drafts: [
-      {
-        type: request.type === 'permission' ? 'permission.resolved' : 'question.resolved',
-        ...(request.turnId && { turnId: request.turnId }),
-        requestId,
-        outcome: 'cancelled',
-        by: 'turn-end',
-      },
-    ],
-  }
+  return { drafts: cancelRequests([request]) }
 }

@@ -14,7 +14,6 @@ import type { CloseReason } from './agent-link.ts'
 import { type BackgroundWatch, createBackgroundWatch } from './background-watch.ts'
 import { isWanted } from './carried-answers.ts'
 import { requestsOfTurn } from './end-turn.ts'
-import { createFactWaiters } from './fact-waiters.ts'
 import type { HostToolCalls } from './host-tool-calls.ts'
 import type { PermissionBroker } from './permission-broker.ts'
 import type { SessionAgent } from './session-agent.ts'
@@ -41,7 +40,6 @@ export class SessionLoop {
   readonly #parts: LoopParts
   readonly #timers: ReturnType<typeof createTimers<'idle' | 'force' | 'park' | 'expire' | 'quiet'>>
   readonly #background: BackgroundWatch
-  readonly #facts: ReturnType<typeof createFactWaiters>
   /** The turn that was started, so that it is started once. */
   #begun: string | undefined
   #acting: Promise<void> | undefined
@@ -49,6 +47,8 @@ export class SessionLoop {
   /** Nothing is done before the recovery: the state may be what a dead server left behind. */
   #isRecovered = false
   #isIdle = false
+  /** While the session stops: checks whether the turn is over. */
+  #checkOver: (() => void) | undefined
   #activity = 'idle'
 
   constructor(context: SessionContext, parts: LoopParts) {
@@ -57,7 +57,6 @@ export class SessionLoop {
     this.#parts = parts
     this.#timers = createTimers(clock)
     this.#background = createBackgroundWatch({ clock, limits, over: () => void this.#endBackground() })
-    this.#facts = createFactWaiters(clock)
     context.log.onRecorded((...batch) => this.#recorded(...batch))
   }
 
@@ -140,7 +139,7 @@ export class SessionLoop {
     this.#watchRequests()
     this.#watchOwnTurn()
     this.#background.look(state, state.connected && !this.#isStopping)
-    this.#facts.changed()
+    this.#checkOver?.()
     this.wake()
   }
 
@@ -268,9 +267,16 @@ export class SessionLoop {
 
   /** Asks the agent to stop its turn, and ends the turn after `stopGraceMs` at the latest. */
   async endBeforeStop(): Promise<void> {
+    const { clock, limits } = this.#context.services
     await this.#context.persist(plans.interruptByHost)
-    const over = () => this.#state.turn === undefined || !this.#parts.agent.connected
-    await this.#facts.until(over, this.#context.services.limits.stopGraceMs)
+    const over = Promise.withResolvers<void>()
+    const stopTimer = clock.after(limits.stopGraceMs, over.resolve)
+    this.#checkOver = () => {
+      if (!this.#state.turn || !this.#parts.agent.connected) over.resolve()
+    }
+    this.#checkOver()
+    await over.promise
+    stopTimer()
     await this.#endTurn({ outcome: 'cancelled', stopReason: 'server_stopped' })
   }
 

@@ -10,7 +10,7 @@ import type {
   TurnEnd,
 } from '@parley/protocol'
 import type { CloseReason } from './agent-link.ts'
-import { blocksOfTurn, endCalls, endTurn, requestsOfTurn, turnWaits, writeText } from './end-turn.ts'
+import { blocksOfTurn, endCalls, endTurn, requestsOfTurn, resolve, turnWaits, writeText } from './end-turn.ts'
 import type { Plan } from './session-log.ts'
 import { loseTasks } from './task-plans.ts'
 
@@ -81,19 +81,8 @@ export function resume(state: SessionState, turnId: string): Plan {
 }
 
 /** Expires the request that has waited longest. */
-export function expireFirst({ requests }: SessionState): Plan {
-  const [first] = requests
-  if (!first) return nothing
-  const { type, turnId, requestId } = first
-  const resolved = {
-    ...(turnId && { turnId }),
-    requestId,
-    outcome: 'expired' as const,
-    by: 'timeout' as const,
-  }
-  return {
-    drafts: [{ type: type === 'permission' ? 'permission.resolved' : 'question.resolved', ...resolved }],
-  }
+export function expireFirst({ requests: [first] }: SessionState): Plan {
+  return first ? { drafts: [resolve(first, { outcome: 'expired', by: 'timeout' })] } : nothing
 }
 
 /**

@@ -1,10 +1,8 @@
 import { z } from 'zod'
-import type { Route } from './api.ts'
 import { ExportFormat } from './api-bodies.ts'
 import { AccessToken, Device, NewAccessToken, NewDevice, Nonce } from './device.ts'
 import { DeviceId, SessionId } from './ids.ts'
-
-const Nothing = z.null()
+import { NoContent, type Route } from './route.ts'
 
 /** The routes by which browsers sign in and out, and download files by an address that needs no token. */
 export const accessRoutes = {
@@ -36,7 +34,7 @@ export const accessRoutes = {
     path: '/api/devices/:id',
     summary: 'Sign a browser out: its tokens are refused and its connections are closed at once',
     params: z.object({ id: DeviceId }),
-    reply: Nothing,
+    reply: NoContent,
     status: 204,
   },
   createNonce: {
@@ -60,7 +58,7 @@ export const accessRoutes = {
     method: 'POST',
     path: '/api/sign-out',
     summary: 'Sign out the calling device',
-    reply: Nothing,
+    reply: NoContent,
     status: 204,
   },
   createDownload: {

@@ -1,13 +1,14 @@
 import { z } from 'zod'
-import { McpServers } from './agent.ts'
 import { Block } from './block.ts'
 import { EnvironmentVariables } from './environment.ts'
 import { SessionEvent, UnknownEvent } from './event.ts'
 import { AgentId, CommandId, SessionId } from './ids.ts'
+import { McpServers } from './mcp-server.ts'
 import { PermissionMode, RuleDecision, RulePattern, RuleScope } from './permission.ts'
 import { PromptParts } from './prompt.ts'
 import { SessionOptions } from './session.ts'
-import { OpenRequest, SessionState, SessionSummary } from './session-state.ts'
+import { OpenRequest, SessionState } from './session-state.ts'
+import { SessionSummary } from './session-summary.ts'
 
 /** The request and reply bodies of the HTTP routes that are not resources of their own. */
 

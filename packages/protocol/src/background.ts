@@ -22,7 +22,7 @@ export function isInBackground({ status, background }: KnownTask): boolean {
  */
 export function backgroundTaskOf(state: Tasks, { parentToolCallId }: Owned): KnownTask | undefined {
   let parent = parentToolCallId
-  for (let depth = 0; parent !== undefined && depth < mostDepth; depth++) {
+  for (let depth = 0; parent !== undefined && depth < maxDepth; depth++) {
     const id = parent
     const task = state.tasks.find((one) => one.toolCallId === id && isInBackground(one))
     if (task) return task
@@ -41,7 +41,7 @@ export function isBesideTurns(state: Tasks, one: Owned & { readonly turnId?: str
 }
 
 /** The greatest nesting of subagents that is searched. */
-const mostDepth = 16
+const maxDepth = 16
 
 function openCall(blocks: readonly OpenBlock[], id: string): OpenBlock | undefined {
   return blocks.find((block) => block.id === id && block.type === 'tool-call')

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { McpServers } from './agent.ts'
 import { CommandId, MessageId, PromptId, RequestId, SessionId, TurnId } from './ids.ts'
+import { McpServers } from './mcp-server.ts'
 import { PermissionScope } from './permission.ts'
 import { Delivery, PromptParts } from './prompt.ts'
 import { Answers } from './question.ts'

@@ -4,7 +4,7 @@ import { Delta } from './delta.ts'
 import { ErrorInfo } from './error.ts'
 import { SessionEvent, UnknownEvent } from './event.ts'
 import { SessionId } from './ids.ts'
-import { SessionSummary } from './session-state.ts'
+import { SessionSummary } from './session-summary.ts'
 
 /** The WebSocket frames: JSON objects with a `type`. A frame about a session names it in `session`. */
 

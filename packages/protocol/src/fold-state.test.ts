@@ -6,7 +6,7 @@ import type { EventDraft } from './event.ts'
 import { applyDeltaToState } from './fold-deltas.ts'
 import { applyToState } from './fold-state.ts'
 import type { SessionState } from './session-state.ts'
-import { summarise } from './session-state.ts'
+import { summarise } from './session-summary.ts'
 
 const given = (...drafts: EventDraft[]): SessionState =>
   logOf(drafts).reduce(applyToState, deepFreeze(nothing.state))

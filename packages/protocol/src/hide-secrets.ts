@@ -1,4 +1,4 @@
-import type { McpServer, McpServers } from './agent.ts'
+import type { McpServer, McpServers } from './mcp-server.ts'
 
 /** Replaces a value that only the agent may see. */
 export const hidden = '***'

@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { Connection, McpServers } from './agent.ts'
-import { runningInBackground } from './background.ts'
+import { Connection } from './agent.ts'
 import { OpenBlock } from './block.ts'
-import { ErrorCode } from './error.ts'
 import { AgentId, SessionId } from './ids.ts'
+import { McpServers } from './mcp-server.ts'
 import { PermissionRequest, PermissionResolution } from './permission.ts'
 import { PlanEntry, Task } from './plan.ts'
 import { Prompt } from './prompt.ts'
@@ -102,75 +101,6 @@ export const SessionState = z.object({
   openBlocks: z.array(OpenBlock),
 })
 export type SessionState = z.infer<typeof SessionState>
-
-/** Why the last turn failed, or why its outcome is unknown. */
-export const TurnFailure = z.object({
-  outcome: z.enum(['failed', 'unknown']),
-  code: ErrorCode.optional(),
-  message: z.string().optional().meta({ description: 'Its beginning' }),
-})
-export type TurnFailure = z.infer<typeof TurnFailure>
-
-export const SessionSummary = SessionState.pick({
-  id: true,
-  epoch: true,
-  seq: true,
-  createdAt: true,
-  updatedAt: true,
-  agent: true,
-  cwd: true,
-  title: true,
-  archived: true,
-  pinned: true,
-  status: true,
-  forkedFrom: true,
-}).extend({
-  waiting: z.int().meta({ description: 'How many requests wait for a person' }),
-  paused: z.int().optional().meta({ description: 'How many prompts are paused, if any are' }),
-  tasks: z.int().optional().meta({ description: 'How many tasks run in the background; absent: none' }),
-  failure: TurnFailure.optional().meta({ description: 'If the last turn failed and no other has begun' }),
-})
-/** One row of the session list. */
-export type SessionSummary = z.infer<typeof SessionSummary>
-
-const mostFailureText = 300
-
-export function summarise(state: SessionState): SessionSummary {
-  const { id, epoch, seq, createdAt, updatedAt, agent, cwd, title, archived, pinned, status, forkedFrom } =
-    state
-  const failure = failureOf(state)
-  const paused = pausedPrompts(state)
-  const tasks = runningInBackground(state).length
-  return {
-    id,
-    epoch,
-    seq,
-    createdAt,
-    updatedAt,
-    agent,
-    cwd,
-    title,
-    archived,
-    pinned,
-    status,
-    ...(forkedFrom && { forkedFrom }),
-    waiting: state.requests.length,
-    ...(paused > 0 && { paused }),
-    ...(tasks > 0 && { tasks }),
-    ...(failure && { failure }),
-  }
-}
-
-/** The number of queued prompts that wait until the queue is resumed. */
-export function pausedPrompts({ queue }: { readonly queue: readonly Pick<Prompt, 'paused'>[] }): number {
-  return queue.filter(({ paused }) => paused).length
-}
-
-function failureOf({ turn, lastTurn }: SessionState): TurnFailure | undefined {
-  if (turn || (lastTurn?.outcome !== 'failed' && lastTurn?.outcome !== 'unknown')) return undefined
-  const { outcome, error } = lastTurn
-  return { outcome, ...(error && { code: error.code, message: error.message.slice(0, mostFailureText) }) }
-}
 
 export function emptyState(id: string, epoch: string): SessionState {
   return {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { McpServers } from './agent.ts'
 import { AgentId, SessionId } from './ids.ts'
+import { McpServers } from './mcp-server.ts'
 import { PermissionMode } from './permission.ts'
 
 /**

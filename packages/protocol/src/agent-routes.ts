@@ -1,0 +1,109 @@
+import { z } from 'zod'
+import { AgentInfo, AgentModels, Installing } from './agent.ts'
+import { AgentCheck, AgentKey, NewAgent } from './agent-setup.ts'
+import { CapabilityInfo } from './capability-info.ts'
+import { AgentConversation, NewImport } from './conversation.ts'
+import { AgentId } from './ids.ts'
+import { byAgent, NoContent, type Route } from './route.ts'
+import { SessionState } from './session-state.ts'
+
+/** Agents: what is installed, their keys, models and conversations. */
+export const agentRoutes = {
+  listAgents: {
+    method: 'GET',
+    path: '/api/agents',
+    summary: 'List agents: found, version, signed in, capabilities, options, models, modes',
+    reply: z.object({
+      agents: z.array(AgentInfo),
+      capabilities: z
+        .array(CapabilityInfo)
+        .optional()
+        .meta({ description: 'What each capability of an agent means' }),
+    }),
+    status: 200,
+  },
+  listModels: {
+    method: 'GET',
+    path: '/api/models',
+    summary: 'List the models of all agents, as their programs report them',
+    reply: z.object({ agents: z.array(AgentModels) }),
+    status: 200,
+  },
+  addAgent: {
+    method: 'POST',
+    path: '/api/agents',
+    summary:
+      'Add a program that speaks the Agent Client Protocol. It is stored in config.json and runs as the user of the server',
+    body: NewAgent,
+    reply: AgentInfo,
+    status: 201,
+  },
+  forgetAgent: {
+    method: 'DELETE',
+    path: '/api/agents/:id',
+    summary: 'Remove an agent that a person added; its sessions can still be read',
+    params: byAgent,
+    reply: NoContent,
+    status: 204,
+  },
+  setAgentKey: {
+    method: 'POST',
+    path: '/api/agents/:id/key',
+    summary: 'Set a key of an agent, in config.json. No reply returns it',
+    params: byAgent,
+    body: AgentKey,
+    reply: NoContent,
+    status: 204,
+  },
+  removeAgentKey: {
+    method: 'DELETE',
+    path: '/api/agents/:id/key',
+    summary: 'Remove a key of an agent',
+    params: byAgent,
+    query: AgentKey.pick({ variable: true }),
+    reply: NoContent,
+    status: 204,
+  },
+  testAgent: {
+    method: 'POST',
+    path: '/api/agents/:id/test',
+    summary: 'Test an agent: find it, start it in an empty folder, and end it; no model is called',
+    params: byAgent,
+    reply: z.object({ checks: z.array(AgentCheck) }),
+    status: 200,
+  },
+  installAgent: {
+    method: 'POST',
+    path: '/api/agents/:id/install',
+    summary:
+      'Start to install or update an agent, at the tested version; the list of agents reports the progress',
+    params: byAgent,
+    reply: z.object({ installing: Installing }),
+    status: 202,
+  },
+  removeAgent: {
+    method: 'DELETE',
+    path: '/api/agents/:id/install',
+    summary: 'Stop the installation of an agent; if none runs, remove what Parley installed',
+    params: byAgent,
+    reply: NoContent,
+    status: 204,
+  },
+  listConversations: {
+    method: 'GET',
+    path: '/api/agents/:id/conversations',
+    summary: "List conversations of the agent's own history on this machine, latest first",
+    params: z.object({ id: AgentId }),
+    query: z.object({ cwd: z.string().optional() }),
+    reply: z.object({ conversations: z.array(AgentConversation) }),
+    status: 200,
+  },
+  importConversation: {
+    method: 'POST',
+    path: '/api/imports',
+    summary: 'Import a conversation as a session; importing it twice gives one session',
+    body: NewImport,
+    reply: SessionState,
+    status: 201,
+  },
+} as const satisfies Record<string, Route>

@@ -1,0 +1,46 @@
+import { z } from 'zod'
+import { ChatId, ChatRequest, ChatSdk, UiMessage } from './chat.ts'
+import { NoContent, type Route } from './route.ts'
+
+const byChat = z.object({ id: ChatId })
+
+/** Sessions as chats of the AI SDK. */
+export const chatRoutes = {
+  chat: {
+    method: 'POST',
+    path: '/api/chat',
+    summary:
+      'Takes a prompt or answers from a DefaultChatTransport of the AI SDK; the response is a UI message stream',
+    query: z.object({ sdk: ChatSdk.default('6') }),
+    body: ChatRequest,
+    reply: z.string(),
+    status: 200,
+    also: ['text/event-stream'],
+  },
+  resumeChat: {
+    method: 'GET',
+    path: '/api/chat/:id/stream',
+    summary: 'The current response from its start, as a UI message stream; 204 if there is none',
+    params: byChat,
+    query: z.object({ sdk: ChatSdk.default('6') }),
+    reply: z.string(),
+    status: 200,
+    also: ['text/event-stream'],
+  },
+  stopChat: {
+    method: 'POST',
+    path: '/api/chat/:id/stop',
+    summary: 'Cancel the running turn, if there is one',
+    params: byChat,
+    reply: NoContent,
+    status: 204,
+  },
+  chatMessages: {
+    method: 'GET',
+    path: '/api/chat/:id/messages',
+    summary: 'The chat as UI messages; none for an unknown chat',
+    params: byChat,
+    reply: z.array(UiMessage),
+    status: 200,
+  },
+} as const satisfies Record<string, Route>

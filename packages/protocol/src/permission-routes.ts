@@ -1,0 +1,88 @@
+import { z } from 'zod'
+import { NewRule, WaitingRequest } from './api-bodies.ts'
+import { EnvironmentInfo, NewEnvironment, OldEnvironment } from './environment.ts'
+import { PermissionRule } from './permission.ts'
+import { NoContent, type Route } from './route.ts'
+import { NewTrust, TrustedFolder } from './trusted-folder.ts'
+
+/** Requests, rules, trusted folders and variables of agents. */
+export const permissionRoutes = {
+  listPermissions: {
+    method: 'GET',
+    path: '/api/permissions',
+    summary: 'The open requests of all sessions',
+    reply: z.object({ requests: z.array(WaitingRequest) }),
+    status: 200,
+  },
+  listRules: {
+    method: 'GET',
+    path: '/api/rules',
+    summary: 'List standing permission rules and grants',
+    reply: z.object({ rules: z.array(PermissionRule) }),
+    status: 200,
+  },
+  createRule: {
+    method: 'POST',
+    path: '/api/rules',
+    summary: 'Add a rule',
+    body: NewRule,
+    reply: PermissionRule,
+    status: 201,
+  },
+  deleteRule: {
+    method: 'DELETE',
+    path: '/api/rules/:id',
+    summary: 'Remove a rule',
+    params: z.object({ id: z.string() }),
+    reply: NoContent,
+    status: 204,
+  },
+  listTrustedFolders: {
+    method: 'GET',
+    path: '/api/trust',
+    summary:
+      'List trusted folders: agents may load the settings, hooks and MCP servers of these and of all folders inside them',
+    reply: z.object({ folders: z.array(TrustedFolder) }),
+    status: 200,
+  },
+  trustFolder: {
+    method: 'POST',
+    path: '/api/trust',
+    summary: 'Trust a folder and all folders inside it; takes effect when an agent next starts there',
+    body: NewTrust,
+    reply: TrustedFolder,
+    status: 201,
+  },
+  distrustFolder: {
+    method: 'DELETE',
+    path: '/api/trust',
+    summary: 'Revoke the trust of a folder',
+    query: NewTrust,
+    reply: NoContent,
+    status: 204,
+  },
+  listEnvironments: {
+    method: 'GET',
+    path: '/api/environment',
+    summary: 'List the variables set for the agents of sessions and folders: names, never values',
+    reply: z.object({ environments: z.array(EnvironmentInfo) }),
+    status: 200,
+  },
+  setEnvironment: {
+    method: 'POST',
+    path: '/api/environment',
+    summary:
+      'Set variables for the agent of a session, or of all sessions in a folder; they take effect when it next starts',
+    body: NewEnvironment,
+    reply: EnvironmentInfo,
+    status: 201,
+  },
+  unsetEnvironment: {
+    method: 'DELETE',
+    path: '/api/environment',
+    summary: 'Remove one variable of a session or a folder, or all of them',
+    query: OldEnvironment,
+    reply: NoContent,
+    status: 204,
+  },
+} as const satisfies Record<string, Route>

@@ -1,0 +1,32 @@
+import { z } from 'zod'
+import { AgentId, SessionId } from './ids.ts'
+
+export type Route = {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  path: string
+  summary: string
+  /** Needs no token. */
+  open?: true
+  params?: z.ZodObject
+  query?: z.ZodObject
+  body?: z.ZodType
+  reply: z.ZodType
+  status: number
+  /** Other media types that the same path can answer with. */
+  also?: string[]
+}
+
+export const bySession = z.object({ id: SessionId })
+export const byAgent = z.object({ id: AgentId })
+
+/** A whole number in a query string. */
+export const whole = z
+  .string()
+  .regex(/^\d{1,15}$/, 'a whole number')
+  .transform(Number)
+
+export const limit = (max: number, byDefault: number) =>
+  whole.pipe(z.int().min(1).max(max)).default(byDefault)
+
+/** The reply of a route that answers 204. */
+export const NoContent = z.null()

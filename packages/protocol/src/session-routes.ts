@@ -1,0 +1,129 @@
+import { z } from 'zod'
+import {
+  EventPage,
+  ExpectedSession,
+  ExportFormat,
+  NewSession,
+  SessionDetail,
+  SessionPatch,
+} from './api-bodies.ts'
+import { Command, Receipt } from './command.ts'
+import { AgentId, PromptId } from './ids.ts'
+import { RewindPreview } from './rewind.ts'
+import { bySession, limit, NoContent, type Route, whole } from './route.ts'
+import { SessionStatus } from './session.ts'
+import { SessionState } from './session-state.ts'
+import { SessionSummary } from './session-summary.ts'
+
+const cursor = whole.optional()
+
+/** Sessions: their state, commands and events. */
+export const sessionRoutes = {
+  createSession: {
+    method: 'POST',
+    path: '/api/sessions',
+    summary: 'Create a session, with its first prompt if given',
+    body: NewSession,
+    reply: SessionState,
+    status: 201,
+  },
+  prepareSession: {
+    method: 'POST',
+    path: '/api/sessions/prepare',
+    summary: 'Announce a session: its agent is started now, if it can be started without a session',
+    body: ExpectedSession,
+    reply: NoContent,
+    status: 204,
+  },
+  listSessions: {
+    method: 'GET',
+    path: '/api/sessions',
+    summary: 'List sessions: pinned first, then the latest changed',
+    query: z.object({
+      q: z.string().optional(),
+      agent: AgentId.optional(),
+      status: SessionStatus.optional(),
+      archived: z.enum(['true', 'false', 'all']).default('false'),
+      limit: limit(500, 50),
+      cursor: z.string().optional(),
+    }),
+    reply: z.object({ sessions: z.array(SessionSummary), cursor: z.string().optional() }),
+    status: 200,
+  },
+  getSession: {
+    method: 'GET',
+    path: '/api/sessions/:id',
+    summary: 'The state of a session and its last blocks',
+    params: bySession,
+    query: z.object({ tail: whole.pipe(z.int().min(0).max(500)).default(50) }),
+    reply: SessionDetail,
+    status: 200,
+  },
+  patchSession: {
+    method: 'PATCH',
+    path: '/api/sessions/:id',
+    summary: 'Rename, archive or pin a session',
+    params: bySession,
+    body: SessionPatch,
+    reply: SessionSummary,
+    status: 200,
+  },
+  deleteSession: {
+    method: 'DELETE',
+    path: '/api/sessions/:id',
+    summary: 'Delete a session and all its events',
+    params: bySession,
+    reply: NoContent,
+    status: 204,
+  },
+  command: {
+    method: 'POST',
+    path: '/api/sessions/:id/commands',
+    summary: 'Send a command; it is accepted once it is in the log',
+    params: bySession,
+    body: Command,
+    reply: Receipt,
+    status: 202,
+  },
+  events: {
+    method: 'GET',
+    path: '/api/sessions/:id/events',
+    summary: 'A page of events; as text/event-stream it follows the session',
+    params: bySession,
+    query: z.object({
+      after: cursor,
+      before: cursor,
+      limit: limit(5000, 500),
+      epoch: z.string().optional(),
+      native: z
+        .enum(['true', 'false'])
+        .optional()
+        .meta({ description: "Of a stream: the agent's own messages too, live only" }),
+      prompts: z.enum(['true', 'false']).optional().meta({
+        description: 'For a page: also return earlier events with the prompts of its turns and its queue',
+      }),
+    }),
+    reply: EventPage,
+    status: 200,
+    also: ['text/event-stream'],
+  },
+  previewRewind: {
+    method: 'GET',
+    path: '/api/sessions/:id/rewind',
+    summary: 'Preview session.rewind. Changes nothing; starts the agent if it does not run',
+    params: bySession,
+    query: z.object({ promptId: PromptId }),
+    reply: RewindPreview,
+    status: 200,
+  },
+  exportSession: {
+    method: 'GET',
+    path: '/api/sessions/:id/export',
+    summary: 'Export a session',
+    params: bySession,
+    query: z.object({ as: ExportFormat.default('jsonl') }),
+    reply: z.string(),
+    status: 200,
+    also: ['application/jsonl', 'text/markdown', 'text/html'],
+  },
+} as const satisfies Record<string, Route>

@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { runningInBackground } from './background.ts'
+import { ErrorCode } from './error.ts'
+import type { Prompt } from './prompt.ts'
+import { SessionState } from './session-state.ts'
+
+/** Why the last turn failed, or why its outcome is unknown. */
+export const TurnFailure = z.object({
+  outcome: z.enum(['failed', 'unknown']),
+  code: ErrorCode.optional(),
+  message: z.string().optional().meta({ description: 'Its beginning' }),
+})
+export type TurnFailure = z.infer<typeof TurnFailure>
+
+export const SessionSummary = SessionState.pick({
+  id: true,
+  epoch: true,
+  seq: true,
+  createdAt: true,
+  updatedAt: true,
+  agent: true,
+  cwd: true,
+  title: true,
+  archived: true,
+  pinned: true,
+  status: true,
+  forkedFrom: true,
+}).extend({
+  waiting: z.int().meta({ description: 'How many requests wait for a person' }),
+  paused: z.int().optional().meta({ description: 'How many prompts are paused, if any are' }),
+  tasks: z.int().optional().meta({ description: 'How many tasks run in the background; absent: none' }),
+  failure: TurnFailure.optional().meta({ description: 'If the last turn failed and no other has begun' }),
+})
+/** One row of the session list. */
+export type SessionSummary = z.infer<typeof SessionSummary>
+
+const maxFailureText = 300
+
+export function summarise(state: SessionState): SessionSummary {
+  const { id, epoch, seq, createdAt, updatedAt, agent, cwd, title, archived, pinned, status, forkedFrom } =
+    state
+  const failure = failureOf(state)
+  const paused = pausedPrompts(state)
+  const tasks = runningInBackground(state).length
+  return {
+    id,
+    epoch,
+    seq,
+    createdAt,
+    updatedAt,
+    agent,
+    cwd,
+    title,
+    archived,
+    pinned,
+    status,
+    ...(forkedFrom && { forkedFrom }),
+    waiting: state.requests.length,
+    ...(paused > 0 && { paused }),
+    ...(tasks > 0 && { tasks }),
+    ...(failure && { failure }),
+  }
+}
+
+/** The number of queued prompts that wait until the queue is resumed. */
+export function pausedPrompts({ queue }: { readonly queue: readonly Pick<Prompt, 'paused'>[] }): number {
+  return queue.filter(({ paused }) => paused).length
+}
+
+function failureOf({ turn, lastTurn }: SessionState): TurnFailure | undefined {
+  if (turn || (lastTurn?.outcome !== 'failed' && lastTurn?.outcome !== 'unknown')) return undefined
+  const { outcome, error } = lastTurn
+  return { outcome, ...(error && { code: error.code, message: error.message.slice(0, maxFailureText) }) }
+}

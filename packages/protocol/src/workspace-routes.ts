@@ -1,0 +1,83 @@
+import { z } from 'zod'
+import { Changes } from './change.ts'
+import { bySession, limit, NoContent, type Route } from './route.ts'
+import { NewTerminal, Terminal } from './terminal.ts'
+
+/** Folders, files, changes and terminals. */
+export const workspaceRoutes = {
+  findFolders: {
+    method: 'GET',
+    path: '/api/folders',
+    summary: 'Folders whose path starts with the query, such as ~/pro; hidden folders only after a dot',
+    query: z.object({ q: z.string().max(4096).default(''), limit: limit(200, 50) }),
+    reply: z.object({ folders: z.array(z.string()) }),
+    status: 200,
+  },
+  findFiles: {
+    method: 'GET',
+    path: '/api/sessions/:id/files',
+    summary: "Files of the session's folder that match the query, best first; without files that git ignores",
+    params: bySession,
+    query: z.object({ q: z.string().max(500).default(''), limit: limit(200, 50) }),
+    reply: z.object({ files: z.array(z.string()) }),
+    status: 200,
+  },
+  findFilesIn: {
+    method: 'GET',
+    path: '/api/files',
+    summary: 'The same for any folder, for the prompt of a session that does not exist yet',
+    query: z.object({
+      cwd: z.string().min(1),
+      q: z.string().max(500).default(''),
+      limit: limit(200, 50),
+    }),
+    reply: z.object({ files: z.array(z.string()) }),
+    status: 200,
+  },
+  listChanges: {
+    method: 'GET',
+    path: '/api/sessions/:id/changes',
+    summary:
+      "Changes in the session's folder since HEAD or another commit; as text/event-stream it reports when they may have changed",
+    params: bySession,
+    query: z.object({ base: z.string().default('HEAD') }),
+    reply: Changes,
+    status: 200,
+    also: ['text/event-stream'],
+  },
+  getPatch: {
+    method: 'GET',
+    path: '/api/sessions/:id/changes/patch',
+    summary: 'The patch of one file, in the format of git',
+    params: bySession,
+    query: z.object({ path: z.string().min(1), base: z.string().default('HEAD') }),
+    reply: z.object({ patch: z.string(), cut: z.boolean() }),
+    status: 200,
+  },
+  listTerminals: {
+    method: 'GET',
+    path: '/api/sessions/:id/terminals',
+    summary: 'List the terminals of a session',
+    params: bySession,
+    reply: z.object({ terminals: z.array(Terminal) }),
+    status: 200,
+  },
+  openTerminal: {
+    method: 'POST',
+    path: '/api/sessions/:id/terminals',
+    summary:
+      "Open a shell in the session's folder, or the agent's own program; attach with a WebSocket at /api/terminals/:id",
+    params: bySession,
+    body: NewTerminal,
+    reply: Terminal,
+    status: 201,
+  },
+  removeTerminal: {
+    method: 'DELETE',
+    path: '/api/terminals/:id',
+    summary: 'End and remove a terminal',
+    params: z.object({ id: z.string() }),
+    reply: NoContent,
+    status: 204,
+  },
+} as const satisfies Record<string, Route>

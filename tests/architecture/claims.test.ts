@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest'
+import { filesIn, isTest, server, sourceFiles, textOf, web } from './workspace.ts'
+
+/** A sentence of ARCHITECTURE.md that the text of the files can show to be true. */
+type Claim = {
+  readonly claim: string
+  /** The files that must not match `forbidden`; comments are not read. */
+  readonly files: (file: string) => boolean
+  readonly forbidden: RegExp
+  readonly instead: string
+  /** Files for which the claim is not true yet. The list only shrinks. */
+  readonly exceptions: readonly string[]
+}
+
+const clock: Claim = {
+  claim: 'core has no clock of its own',
+  files: (file) => file.startsWith(`${server}/core/`),
+  forbidden: /\b(Date\.now|new Date\(|set(Timeout|Interval|Immediate)\b|performance\.)/,
+  instead: 'use the clock that is passed in',
+  exceptions: [],
+}
+
+const environment: Claim = {
+  claim: 'only the CLI reads the environment',
+  files: (file) => !file.startsWith(`${server}/cli/`) && !file.startsWith(`${server}/testing/`),
+  forbidden: /\bprocess\.env\b/,
+  instead: 'take the variables as an option; cli/start.ts passes process.env',
+  exceptions: [`${server}/adapters/opencode/server.ts`],
+}
+
+const agents = agentFolders().filter((name) => name !== 'acp' && name !== 'scripted')
+
+const agentNames: Claim = {
+  claim: 'no file outside adapters/ names an agent',
+  files: (file) => !file.startsWith(`${server}/adapters/`) && !file.startsWith(`${server}/testing/`),
+  forbidden: new RegExp(`['"\`/](${agents.join('|')})['"\`/]`),
+  instead: 'the adapter declares what is special about its agent, as a capability or a field of the port',
+  exceptions: [`${server}/faces/ipc/tasks.ts`],
+}
+
+const actsOnImport: Claim = {
+  claim: 'a module of the console does nothing when it is imported',
+  files: (file) => file.startsWith(`${web}/`) && !entryModules.includes(file),
+  forbidden: /^(if|for|while|try|void|await|new|[\w.]+\()/m,
+  instead: 'export a function and call it from app/main.tsx, or from the component that needs it',
+  exceptions: [
+    `${web}/base/agents.ts`,
+    `${web}/base/client.ts`,
+    `${web}/base/clock.ts`,
+    `${web}/base/focus-claim.ts`,
+    `${web}/base/route.ts`,
+    `${web}/composer/dropped-files.tsx`,
+    `${web}/parts/toasts.tsx`,
+    `${web}/request/card-keys.ts`,
+    `${web}/session-data/news.ts`,
+    `${web}/session-data/seen.ts`,
+    `${web}/session-data/session-list.ts`,
+    `${web}/terminal/terminal-view.tsx`,
+  ],
+}
+
+/** Modules that are loaded in order to act: the page, its sign-in page and a worker. */
+const entryModules = [
+  `${web}/app/main.tsx`,
+  `${web}/parts/code/highlight.worker.ts`,
+  `${web}/sign-in/sign-in-page.tsx`,
+]
+
+describe.each([clock, environment, agentNames, actsOnImport])('$claim', (claim) => {
+  const files = sourceFiles().filter((file) => claim.files(file) && !file.startsWith('examples/'))
+  const found = files.filter((file) => violates(claim, textOf(file)))
+
+  it('in every file that is not an exception', () => {
+    expect(files.length).toBeGreaterThan(30)
+    expect(
+      found.filter((file) => !claim.exceptions.includes(file)),
+      claim.instead,
+    ).toEqual([])
+  })
+})
+
+describe('a violation is found:', () => {
+  it.each([
+    [clock, 'const at = Date.now()'],
+    [clock, 'setTimeout(close, 10)'],
+    [environment, 'const { HOME } = process.env'],
+    [agentNames, "if (agent === 'claude') return"],
+    [agentNames, "await import('../adapters/codex/index.ts')"],
+    [actsOnImport, "const store = createStore()\naddEventListener('storage', read)"],
+    [actsOnImport, 'void load().then(show)'],
+  ])('$claim', (claim, text) => expect(violates(claim, text)).toBe(true))
+
+  it.each([
+    [clock, '/** Like Date.now(), but passed in. */\nconst at = clock.now()'],
+    [actsOnImport, 'export function start() {\n  void load()\n}'],
+  ])('unless it is allowed: $claim', (claim, text) => expect(violates(claim, text)).toBe(false))
+})
+
+function violates({ forbidden }: Claim, text: string): boolean {
+  return forbidden.test(text.replace(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*/gm, ''))
+}
+
+function agentFolders(): string[] {
+  const files = filesIn(`${server}/adapters`).filter((file) => !isTest(file))
+  return [
+    ...new Set(
+      files.flatMap((file) => file.slice(server.length).match(/^\/adapters\/([\w-]+)\//)?.[1] ?? []),
+    ),
+  ]
+}

@@ -1,12 +1,12 @@
 import type { ModelAnswer } from '../../src/testing/model-server.ts'
 import { promptMessage, readTurn, readUntil } from '../../src/testing/read-connection.ts'
+import { pixel } from '../recorder.ts'
 import {
   calls,
   denying,
   echo,
   oneTurn,
   person,
-  pixel,
   type Scenario,
   says,
   script,

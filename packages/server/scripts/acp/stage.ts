@@ -87,8 +87,6 @@ export function calls(...list: [name: string, input: object][]): ModelAnswer {
   return { toolCalls, usage } as ModelAnswer
 }
 
-export const pixel =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 export const echo = (script: string) => ({
   echo: { command: process.execPath, args: ['--conditions=source', script] },
 })

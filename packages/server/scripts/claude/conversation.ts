@@ -1,5 +1,6 @@
 import type { ModelAnswer } from '../../src/testing/model-server.ts'
-import { bash, calls, isQueued, oneTurn, pixel, type Scenario, says, script } from './stage.ts'
+import { pixel } from '../recorder.ts'
+import { bash, calls, isQueued, oneTurn, type Scenario, says, script } from './stage.ts'
 
 /** Words back and forth, and what a session is configured with. */
 export const conversation: Readonly<Record<string, Scenario>> = {

@@ -1,17 +1,15 @@
-import { hostname, userInfo } from 'node:os'
+import { numberedUuids, numbering, portPattern, uuidPattern, withoutNames } from '../recorder.ts'
 
-const uuidPattern = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
 const idFields = new Set(['id', 'api_message_id', 'request_id'])
 const idPattern = /^(msg|req)_[A-Za-z0-9_-]{10,}$/
 const socketPattern = /\/\d+\.sock/g
 const timePattern = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g
 const runIdPattern = /\b0[a-z0-9]{8}-[0-9a-f]{8}\b/g
-const portPattern = /127\.0\.0\.1:\d+/g
 const measuredField = /(_ms|Ms|_seconds|time_origin_ms|end_time)$/
 
 /** Messages as lines, with every trace of the machine and of the hour taken out. Ids stay consistent in one file. */
 export function normalised(messages: readonly unknown[], place: string): string[] {
-  const uuids = numbering((count) => `00000000-0000-4000-8000-${String(count).padStart(12, '0')}`)
+  const uuids = numberedUuids()
   const ids = numbering((count) => `msg_${count}`)
   const tasks = numbering((count) => `task${count}`)
   const runs = numbering((count) => `run${count}`)
@@ -31,19 +29,8 @@ export function normalised(messages: readonly unknown[], place: string): string[
       .replaceAll(timePattern, '2026-01-01T00:00:00.000Z')
       .replaceAll(portPattern, '127.0.0.1:1')
       .replaceAll(socketPattern, '/1.sock')
-    for (const name of [hostname(), userInfo().username === 'root' ? '' : userInfo().username]) {
-      if (name.length > 3) line = line.replaceAll(name, 'machine')
-    }
-    return line
+    return withoutNames(line)
   })
-}
-
-function numbering(name: (count: number) => string): (id: string) => string {
-  const known = new Map<string, string>()
-  return (id) => {
-    if (!known.has(id)) known.set(id, name(known.size + 1))
-    return known.get(id) ?? id
-  }
 }
 
 function taskIdsOf(message: unknown): string[] {

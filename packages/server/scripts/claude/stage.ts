@@ -66,5 +66,3 @@ export const bash = (command: string, description = 'as asked'): [string, object
   { command, description },
 ]
 export const deny = async (): Promise<PermissionResult> => ({ behavior: 'deny', message: 'Not today.' })
-export const pixel =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='

@@ -1,18 +1,8 @@
 import { createSdkMcpServer, tool } from '@anthropic-ai/claude-agent-sdk'
 import { z } from 'zod'
 import type { ModelRequest } from '../../src/testing/model-server.ts'
-import {
-  bash,
-  calls,
-  deny,
-  isQueued,
-  oneTurn,
-  pixel,
-  type Scenario,
-  says,
-  script,
-  userWords,
-} from './stage.ts'
+import { pixel } from '../recorder.ts'
+import { bash, calls, deny, isQueued, oneTurn, type Scenario, says, script, userWords } from './stage.ts'
 
 const subagentPrompt = 'Count the stars in the file.'
 const isSubagent = (request: ModelRequest) => userWords(request).includes(subagentPrompt)

@@ -1,7 +1,6 @@
+import { pixel } from '../recorder.ts'
 import { calls, command, decide, oneTurn, patch, type Scenario, says, script } from './stage.ts'
 
-const pixel =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 const echo = {
   command: process.execPath,
   args: ['--conditions=source', new URL('../../src/testing/mcp-echo.ts', import.meta.url).pathname],

@@ -1,4 +1,5 @@
-import { anyone, bash, calls, heard, oneTurn, pixel, type Scenario, says, script } from './stage.ts'
+import { pixel } from '../recorder.ts'
+import { anyone, bash, calls, heard, oneTurn, type Scenario, says, script } from './stage.ts'
 
 /** Prompts and answers: what is said, summed up, steered, stopped. */
 export const conversation: Record<string, Scenario> = {

@@ -1,4 +1,4 @@
-import { hostname, userInfo } from 'node:os'
+import { portPattern, withoutNames } from '../recorder.ts'
 
 const idPattern = /\b(ses|msg|prt|per|que|evt)_[A-Za-z0-9]+/g
 const requestPattern = /\breq-[A-Za-z0-9_-]{16}/g
@@ -7,7 +7,6 @@ const datePattern = /(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} [\d:]{8} 
 const isoPattern = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g
 const momentPattern = /\b1[6-9]\d{11}\b/g
 const hashPattern = /\b[0-9a-f]{40}\b/g
-const portPattern = /127\.0\.0\.1:\d+/g
 const slugPattern = /"slug":"[a-z-]+"/g
 
 /**
@@ -24,7 +23,7 @@ export function normalised(events: readonly unknown[], place: string): string[] 
   const text = events.map((event) => JSON.stringify(event)).join('\n')
   const moments = [...new Set(text.match(momentPattern))].toSorted()
   const hashes = [...new Set(text.match(hashPattern))]
-  let lines = text
+  const lines = text
     .replaceAll(place, '/somewhere')
     .replaceAll(place.slice(1), 'somewhere')
     .replaceAll('/$bunfs/root/', '/$bunfs/')
@@ -37,8 +36,5 @@ export function normalised(events: readonly unknown[], place: string): string[] 
     .replaceAll(hashPattern, (hash) => `hash${hashes.indexOf(hash) + 1}`)
     .replaceAll(portPattern, '127.0.0.1:1')
     .replaceAll(slugPattern, '"slug":"some-slug"')
-  for (const name of [hostname(), userInfo().username === 'root' ? '' : userInfo().username]) {
-    if (name.length > 3) lines = lines.replaceAll(name, 'machine')
-  }
-  return lines.split('\n')
+  return withoutNames(lines).split('\n')
 }

@@ -49,5 +49,3 @@ export function heard({ messages }: ModelRequest, words: string): boolean {
 }
 
 export const bash = (command: string): [string, object] => ['bash', { command, description: 'as asked' }]
-export const pixel =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { bash, calls, heard, oneTurn, pixel, type Scenario, says, script } from './stage.ts'
+import { pixel } from '../recorder.ts'
+import { bash, calls, heard, oneTurn, type Scenario, says, script } from './stage.ts'
 
 const png = Buffer.from(pixel, 'base64')
 const echo = join(import.meta.dirname, '../../src/testing/mcp-echo.ts')

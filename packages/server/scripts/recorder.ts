@@ -1,0 +1,90 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname, tmpdir, userInfo } from 'node:os'
+import { dirname, join } from 'node:path'
+import { type ModelServer, startModelServer } from '../src/testing/model-server.ts'
+
+/** Where one scenario is recorded: a temporary folder with a project and a home, and a scripted model. */
+export type Place = {
+  readonly path: string
+  readonly cwd: string
+  readonly home: string
+  readonly server: ModelServer
+}
+
+type Scenario = { readonly files?: Readonly<Record<string, string | Buffer>> }
+
+export type Recorder<S extends Scenario> = {
+  /** The adapter that keeps the recordings. */
+  readonly adapter: string
+  readonly scenarios: Readonly<Record<string, S>>
+  /** Plays the scenario and returns the lines of its recording. */
+  record(scenario: S, place: Place, name: string): Promise<readonly string[]>
+}
+
+/** Records the scenarios that the command line names, or all of them. */
+export async function recordFixtures<S extends Scenario>(recorder: Recorder<S>): Promise<void> {
+  const folder = join(import.meta.dirname, '../src/adapters', recorder.adapter, 'fixtures')
+  const wanted = process.argv.slice(2)
+  mkdirSync(folder, { recursive: true })
+  for (const [name, scenario] of Object.entries(recorder.scenarios)) {
+    if (wanted.length > 0 && !wanted.includes(name)) continue
+    const lines = await recordOne(recorder, name, scenario)
+    writeFileSync(join(folder, `${name}.jsonl`), `${lines.join('\n')}\n`)
+    console.log(`${name}: ${lines.length} lines`)
+  }
+}
+
+async function recordOne<S extends Scenario>(recorder: Recorder<S>, name: string, scenario: S) {
+  const path = realpathSync(mkdtempSync(join(tmpdir(), 'parley-record-')))
+  const cwd = join(path, 'project')
+  const home = join(path, 'home')
+  for (const made of [cwd, home]) mkdirSync(made)
+  for (const [file, content] of Object.entries(scenario.files ?? {})) {
+    mkdirSync(dirname(join(cwd, file)), { recursive: true })
+    writeFileSync(join(cwd, file), content)
+  }
+  const server = await startModelServer()
+  try {
+    const lines = await recorder.record(scenario, { path, cwd, home, server }, name)
+    const strays = server.calls.filter(({ status }) => status === 404)
+    if (strays.length > 0) throw new Error(`${name}: ${strays.length} calls that no script answers`)
+    return lines
+  } finally {
+    await server.stop()
+    rmSync(path, { recursive: true, force: true, maxRetries: 5 })
+  }
+}
+
+export async function inTime(name: string, play: Promise<void>): Promise<void> {
+  const late = new Promise<never>((_, reject) => {
+    setTimeout(() => reject(new Error(`${name} takes too long`)), 90_000).unref()
+  })
+  await Promise.race([play, late])
+}
+
+export const uuidPattern = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
+export const portPattern = /127\.0\.0\.1:\d+/g
+
+/** Replaces ids by numbered ones, so that they stay consistent in one recording. */
+export function numbering(name: (count: number) => string): (id: string) => string {
+  const known = new Map<string, string>()
+  return (id) => {
+    if (!known.has(id)) known.set(id, name(known.size + 1))
+    return known.get(id) ?? id
+  }
+}
+
+export function numberedUuids(): (id: string) => string {
+  return numbering((count) => `00000000-0000-4000-8000-${String(count).padStart(12, '0')}`)
+}
+
+/** Removes the names of this machine and its user. */
+export function withoutNames(line: string): string {
+  const { username } = userInfo()
+  return [hostname(), username === 'root' ? '' : username]
+    .filter((name) => name.length > 3)
+    .reduce((text, name) => text.replaceAll(name, 'machine'), line)
+}
+
+export const pixel =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='

@@ -6,6 +6,7 @@ import { isSignedIn } from '../base/device.ts'
 import { applyTheme } from '../base/preferences.ts'
 import { currentRoute } from '../base/route.ts'
 import { registerServiceWorker } from '../base/service-worker.ts'
+import { fetchCallDetails } from '../call/lazy-call-detail.tsx'
 import { Button } from '../parts/button.tsx'
 import { fetchDiffs } from '../parts/diff/diff-view.tsx'
 import { ErrorBoundary } from '../parts/error-boundary.tsx'
@@ -35,6 +36,7 @@ function start(): void {
     sessionSource(route.id)
     fetchMarkdown()
     fetchDiffs()
+    fetchCallDetails()
     fetchCards()
   }
   cacheSessionList()

@@ -4,6 +4,7 @@ import { problemWords } from '../base/error-text.logic.ts'
 import { isEditable } from '../base/focus.ts'
 import { preferences, setPreferences } from '../base/preferences.ts'
 import { useStore } from '../base/store.ts'
+import { fetchCallDetails } from '../call/lazy-call-detail.tsx'
 import { Composer } from '../composer/composer.tsx'
 import { Queue } from '../composer/queue.tsx'
 import { announce } from '../parts/announcer.tsx'
@@ -35,6 +36,7 @@ function Session() {
   const panel = useStore(preferences, (state) => state.sidePanel)
   useEffect(fetchMarkdown, [])
   useEffect(fetchDiffs, [])
+  useEffect(fetchCallDetails, [])
   useEffect(fetchCards, [])
   useLayoutEffect(closePanelOnNarrowScreen, [])
   useFindKey(setFinding)

@@ -12,7 +12,7 @@ import { Picture } from './picture.tsx'
 type Call = BlockOf<'tool-call'>
 
 /** The content of an expanded call: the whole command or input, then the result. */
-export function CallDetail({
+function CallDetail({
   call,
   diffs,
   live,
@@ -110,3 +110,5 @@ function ContentView({ part, folder, call }: { part: ToolContent; folder: string
       )
   }
 }
+
+export default { CallDetail, TerminalText }

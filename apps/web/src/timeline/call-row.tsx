@@ -3,7 +3,6 @@ import { ChevronRight, LoaderCircle } from 'lucide-react'
 import { memo } from 'react'
 import { useNow } from '../base/clock.ts'
 import { duration, plural, relativePath, visible } from '../base/format.logic.ts'
-import { CallDetail } from '../call/call-detail.tsx'
 import {
   callLabel,
   commandRun,
@@ -13,6 +12,7 @@ import {
   withEditedInput,
 } from '../call/call-text.logic.ts'
 import { KindIcon } from '../call/kind-icon.tsx'
+import { LazyCallDetail } from '../call/lazy-call-detail.tsx'
 import { RequestOutcome } from '../call/request-outcome.tsx'
 import { DiffsCount } from '../parts/diff/diff-view.tsx'
 import type { CallNode } from './nodes.logic.ts'
@@ -71,7 +71,7 @@ export const CallRow = memo(function CallRow({ node, open, folder, onToggle }: P
 })
 
 function LiveDetail({ call, diffs, folder }: { call: Call; diffs: readonly Diff[]; folder: string }) {
-  return <CallDetail call={call} diffs={diffs} live={useOpenCall(call.id)} folder={folder} />
+  return <LazyCallDetail call={call} diffs={diffs} live={useOpenCall(call.id)} folder={folder} />
 }
 
 function labelOf({ block, request }: CallNode, folder: string): ReturnType<typeof callLabel> {

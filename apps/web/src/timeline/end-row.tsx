@@ -4,7 +4,7 @@ import { memo } from 'react'
 import { useNow } from '../base/clock.ts'
 import { amount, dollars, plural, relativePath, timeOf, turnTime } from '../base/format.logic.ts'
 import { asJson } from '../call/call-text.logic.ts'
-import { TerminalText } from '../parts/code/terminal-text.tsx'
+import { LazyTerminalText } from '../call/lazy-call-detail.tsx'
 import { useSessionId } from '../session-data/session-context.tsx'
 import { showChanges } from '../session-data/shown-changes.ts'
 import { Callout } from './callout.tsx'
@@ -74,7 +74,7 @@ function ProcessEnd({ details = {} }: { details?: Readonly<Record<string, unknow
   return (
     <div className="px-2.5 pb-1 text-xs text-soft">
       {how && <p className="pb-1">Process: {how}</p>}
-      {typeof stderrTail === 'string' && <TerminalText output={stderrTail} label="Last output" />}
+      {typeof stderrTail === 'string' && <LazyTerminalText output={stderrTail} label="Last output" />}
     </div>
   )
 }

@@ -1,4 +1,5 @@
 import { PermissionCard } from './permission-card.tsx'
 import { QuestionCard } from './question-card.tsx'
+import { UnsentAnswer } from './unsent-answer.tsx'
 
-export default { PermissionCard, QuestionCard }
+export default { PermissionCard, QuestionCard, UnsentAnswer }

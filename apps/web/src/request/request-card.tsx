@@ -1,7 +1,6 @@
 import type { OpenRequest } from '@parley/protocol'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { useAnswerTo } from './answers.ts'
-import { UnsentAnswer } from './unsent-answer.tsx'
 
 const cards = lazyPart(() => import('./cards.tsx'))
 /** Fetches the code of the cards ahead of time. */
@@ -17,16 +16,16 @@ export function RequestCard({
   takesFocus?: boolean
 }) {
   const given = useAnswerTo(request.requestId)
-  if (given?.waited) return <UnsentAnswer answer={given} />
   return (
     <Lazy part={cards}>
-      {({ PermissionCard, QuestionCard }) =>
-        request.type === 'permission' ? (
+      {({ PermissionCard, QuestionCard, UnsentAnswer }) => {
+        if (given?.waited) return <UnsentAnswer answer={given} />
+        return request.type === 'permission' ? (
           <PermissionCard session={session} request={request} takesFocus={takesFocus} />
         ) : (
           <QuestionCard session={session} request={request} takesFocus={takesFocus} />
         )
-      }
+      }}
     </Lazy>
   )
 }

@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect } from 'react'
 import { useConnection } from '../base/client.ts'
-import { problemWords } from '../base/error-text.logic.ts'
+import { errorText } from '../base/error-text.logic.ts'
 import { pageDialog } from '../base/page-dialog.ts'
 import type { Route } from '../base/route.logic.ts'
 import { useRoute } from '../base/route.ts'
@@ -35,7 +35,7 @@ export function App() {
   if (connection.state === 'stopped') {
     return (
       <main className="h-dvh">
-        <Problem title="This browser is not signed in" text={problemWords(connection.error)} />
+        <Problem title="This browser is not signed in" text={errorText(connection.error)} />
       </main>
     )
   }

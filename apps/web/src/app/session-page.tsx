@@ -1,6 +1,6 @@
 import type { TurnOutcome } from '@parley/protocol'
 import { useEffect, useLayoutEffect, useState } from 'react'
-import { problemWords } from '../base/error-text.logic.ts'
+import { errorText } from '../base/error-text.logic.ts'
 import { isEditable } from '../base/focus.ts'
 import { preferences, setPreferences } from '../base/preferences.ts'
 import { useStore } from '../base/store.ts'
@@ -48,7 +48,7 @@ function Session() {
     return (
       <Problem
         title={gone ? 'Session not found' : 'This session cannot be shown'}
-        text={gone ? 'It was deleted, or the link is wrong.' : problemWords(error)}
+        text={gone ? 'It was deleted, or the link is wrong.' : errorText(error)}
       >
         <AllSessions />
       </Problem>

@@ -1,7 +1,7 @@
 import type { AgentInfo, ParleyError } from '@parley/protocol'
 import { useEffect } from 'react'
 import { client } from './client.ts'
-import { createKeptStore } from './kept-store.ts'
+import { createPersistedStore } from './persisted-store.ts'
 import { createStore, useStore } from './store.ts'
 
 export type Agents = {
@@ -13,7 +13,7 @@ export type Agents = {
 const agents = createStore<Agents>({ status: 'unasked', agents: [] })
 
 /** The names of the last listing. Probing the agents takes a while, and a session stores only its agent's id. */
-const names = createKeptStore<Readonly<Record<string, string>>>('agent-names', {})
+const names = createPersistedStore<Readonly<Record<string, string>>>('agent-names', {})
 
 /** Lists the agents on the server's machine; the server probes each of them. */
 export async function loadAgents(): Promise<void> {

@@ -1,6 +1,6 @@
 import { ParleyError } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
-import { problemWords } from './error-text.logic.ts'
+import { errorText } from './error-text.logic.ts'
 
 const wire = /\b(GET|POST|HTTP|status|Bearer|Authorization|cwd|\/api\/)\b/
 
@@ -14,14 +14,14 @@ describe('error messages for people', () => {
     new ParleyError('validation_error', 'Give an existing folder as cwd.', { details: { cwd: '/none' } }),
   ]
   it.each(problems)('contain no protocol terms: $message', (problem) => {
-    expect(problemWords(problem)).not.toMatch(wire)
-    expect(problemWords(problem)).not.toBe(problem.message)
+    expect(errorText(problem)).not.toMatch(wire)
+    expect(errorText(problem)).not.toBe(problem.message)
   })
 
   it('are the server’s own if those are written for people', () => {
     const taken = new ParleyError('conflict', 'It was answered already: allowed.')
-    expect(problemWords(taken)).toBe('It was answered already: allowed.')
-    expect(problemWords(new Error('odd'))).toBe('odd')
-    expect(problemWords('words')).toBe('words')
+    expect(errorText(taken)).toBe('It was answered already: allowed.')
+    expect(errorText(new Error('odd'))).toBe('odd')
+    expect(errorText('words')).toBe('words')
   })
 })

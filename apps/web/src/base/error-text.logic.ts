@@ -6,7 +6,7 @@ export function isUnreachable(thrown: unknown): boolean {
 }
 
 /** An error message for people, without routes, headers and status codes. */
-export function problemWords(thrown: unknown): string {
+export function errorText(thrown: unknown): string {
   if (!(thrown instanceof ParleyError)) return messageOf(thrown)
   const { code, details } = thrown
   if (isUnreachable(thrown)) {

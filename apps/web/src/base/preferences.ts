@@ -1,5 +1,5 @@
 import { claimFocus } from './focus-claim.ts'
-import { createKeptStore } from './kept-store.ts'
+import { createPersistedStore } from './persisted-store.ts'
 
 export type Theme = 'system' | 'light' | 'dark'
 
@@ -21,7 +21,7 @@ export type Preferences = {
   readonly panelWidths: { readonly [panel: string]: number | undefined }
 }
 
-export const preferences = createKeptStore<Preferences>('preferences', {
+export const preferences = createPersistedStore<Preferences>('preferences', {
   theme: 'system',
   expandAll: false,
   notifications: true,

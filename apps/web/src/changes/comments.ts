@@ -1,4 +1,4 @@
-import { createKeptStore } from '../base/kept-store.ts'
+import { createPersistedStore } from '../base/persisted-store.ts'
 import type { Store } from '../base/store.ts'
 import type { Comment } from './comments.logic.ts'
 
@@ -9,7 +9,7 @@ const stores = new Map<string, Store<Kept>>()
 export function commentsOf(sessionId: string): Store<Kept> {
   const known = stores.get(sessionId)
   if (known) return known
-  const made = createKeptStore<Kept>(`comments:${sessionId}`, { comments: [] })
+  const made = createPersistedStore<Kept>(`comments:${sessionId}`, { comments: [] })
   stores.set(sessionId, made)
   return made
 }

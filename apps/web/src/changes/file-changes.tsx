@@ -2,7 +2,7 @@ import type { FileChange } from '@parley/protocol'
 import { ChevronRight } from 'lucide-react'
 import { memo, startTransition, useEffect, useRef, useState } from 'react'
 import { client } from '../base/client.ts'
-import { problemWords } from '../base/error-text.logic.ts'
+import { errorText } from '../base/error-text.logic.ts'
 import { visible } from '../base/format.logic.ts'
 import { useStore } from '../base/store.ts'
 import { DiffCount } from '../parts/diff/diff-count.tsx'
@@ -128,7 +128,7 @@ function Patch({
           ),
         )
       })
-      .catch((thrown: Error) => signal.aborted || setPatch({ error: problemWords(thrown) }))
+      .catch((thrown: Error) => signal.aborted || setPatch({ error: errorText(thrown) }))
     return () => controller.abort()
   }, [near, id, file.path, base, stamp])
   if (!patch) {

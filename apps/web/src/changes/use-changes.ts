@@ -1,7 +1,7 @@
 import type { Changes } from '@parley/protocol'
 import { startTransition, useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { client, useConnection } from '../base/client.ts'
-import { problemWords } from '../base/error-text.logic.ts'
+import { errorText } from '../base/error-text.logic.ts'
 import { useSessionId, useSnapshot } from '../session-data/session-context.tsx'
 import { type Stamps, stampsAfter } from './stamps.logic.ts'
 
@@ -74,7 +74,7 @@ async function fetchChanges(
     )
   } catch (thrown) {
     // Keep the changes that are shown: the person may be writing a comment on them.
-    if (!signal.aborted) set((before) => ({ ...before, error: problemWords(thrown) }))
+    if (!signal.aborted) set((before) => ({ ...before, error: errorText(thrown) }))
   }
 }
 

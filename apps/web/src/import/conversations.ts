@@ -1,7 +1,7 @@
 import { type AgentConversation, type AgentInfo, ParleyError } from '@parley/protocol'
 import { useEffect, useState } from 'react'
 import { client } from '../base/client.ts'
-import { problemWords } from '../base/error-text.logic.ts'
+import { errorText } from '../base/error-text.logic.ts'
 
 export type Found = AgentConversation & { readonly agent: AgentInfo }
 export type Conversations = {
@@ -51,6 +51,6 @@ async function listFrom(
     return { found: conversations.map((one) => ({ ...one, agent })), problems: [] }
   } catch (thrown) {
     const isSilent = thrown instanceof ParleyError && thrown.code === 'not_supported'
-    return { found: [], problems: isSilent ? [] : [problemWords(thrown)] }
+    return { found: [], problems: isSilent ? [] : [errorText(thrown)] }
   }
 }

@@ -3,7 +3,7 @@ import { CircleCheck } from 'lucide-react'
 import { useEffect } from 'react'
 import { useAgentName } from '../base/agents.ts'
 import { useNow } from '../base/clock.ts'
-import { problemWords } from '../base/error-text.logic.ts'
+import { errorText } from '../base/error-text.logic.ts'
 import { ago, folderName, visible } from '../base/format.logic.ts'
 import { BackToSessions } from '../parts/back-to-sessions.tsx'
 import { fetchDiffs } from '../parts/diff/diff-view.tsx'
@@ -40,7 +40,7 @@ export default function InboxPage() {
             {status === 'loading' && !error ? (
               'Loading…'
             ) : error && status !== 'live' ? (
-              problemWords(error)
+              errorText(error)
             ) : (
               <>
                 <CircleCheck size={16} className="text-good" aria-hidden /> No open requests. When an agent in

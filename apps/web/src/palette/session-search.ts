@@ -1,7 +1,7 @@
 import type { SessionSummary } from '@parley/protocol'
 import { useEffect, useState } from 'react'
 import { client } from '../base/client.ts'
-import { problemWords } from '../base/error-text.logic.ts'
+import { errorText } from '../base/error-text.logic.ts'
 
 export type SessionSearch = {
   readonly sessions: readonly SessionSummary[]
@@ -28,7 +28,7 @@ export function useSessionSearch(query: string): SessionSearch {
       client.call('listSessions', { query: { q: query, archived: 'all', limit }, signal }).then(
         ({ sessions, cursor }) =>
           signal.aborted || setFound({ sessions, searching: false, hasMore: cursor !== undefined }),
-        (thrown: unknown) => signal.aborted || setFound({ ...noResults, problem: problemWords(thrown) }),
+        (thrown: unknown) => signal.aborted || setFound({ ...noResults, problem: errorText(thrown) }),
       )
     }, debounceMs)
     return () => {

@@ -1,6 +1,6 @@
 import { CloudOff, LoaderCircle } from 'lucide-react'
 import { client, useConnection } from '../base/client.ts'
-import { problemWords } from '../base/error-text.logic.ts'
+import { errorText } from '../base/error-text.logic.ts'
 
 /** Shows a note while the server is unreachable, and nothing while it is connected. */
 export function ConnectionNote() {
@@ -24,7 +24,7 @@ export function ConnectionNote() {
       <span className="min-w-0 flex-1">
         {connection.state === 'stopped'
           ? error
-            ? problemWords(error)
+            ? errorText(error)
             : 'The server does not accept this browser’s sign-in.'
           : 'Offline. Showing saved data; messages are sent when reconnected.'}
       </span>

@@ -1,7 +1,7 @@
 import { X } from 'lucide-react'
 import { useEffect } from 'react'
 import { client, onAccepted } from '../base/client.ts'
-import { isUnreachable, problemWords } from '../base/error-text.logic.ts'
+import { errorText, isUnreachable } from '../base/error-text.logic.ts'
 import { useRoute } from '../base/route.ts'
 import { createStore, useStore } from '../base/store.ts'
 import { IconButton } from './button.tsx'
@@ -68,7 +68,7 @@ const errorMs = 9000
 
 /** Shows why a command was refused. */
 export function toastError(thrown: unknown): void {
-  toast(problemWords(thrown), { tone: 'bad', ms: errorMs, unreachable: isUnreachable(thrown) })
+  toast(errorText(thrown), { tone: 'bad', ms: errorMs, unreachable: isUnreachable(thrown) })
 }
 
 /**

@@ -1,4 +1,4 @@
-import { createKeptStore } from '../base/kept-store.ts'
+import { createPersistedStore } from '../base/persisted-store.ts'
 import { useStore } from '../base/store.ts'
 import type { Edits } from './input-form.logic.ts'
 import type { Filled } from './question-form.logic.ts'
@@ -14,7 +14,7 @@ export type AnswerDraft = {
 
 const mostKept = 50
 const nothing: AnswerDraft = {}
-const drafts = createKeptStore<Readonly<Record<string, AnswerDraft>>>('answer-drafts', {})
+const drafts = createPersistedStore<Readonly<Record<string, AnswerDraft>>>('answer-drafts', {})
 
 export function useAnswerDraft(requestId: string): [AnswerDraft, (change: AnswerDraft) => void] {
   const draft = useStore(drafts, (all) => all[requestId] ?? nothing)

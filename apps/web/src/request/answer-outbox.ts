@@ -1,7 +1,7 @@
 import type { Clock } from '@parley/client'
 import { type ErrorCode, type OpenRequest, ParleyError } from '@parley/protocol'
 import type { TabLocks, TextStorage } from '../base/browser-storage.ts'
-import { problemWords } from '../base/error-text.logic.ts'
+import { errorText } from '../base/error-text.logic.ts'
 import type { Route } from '../base/route.logic.ts'
 import { type AnswerCommand, answerText, requestText, settledText } from '../call/answer-text.logic.ts'
 import { Outbox, type Resolution } from '../session-data/outbox.ts'
@@ -103,7 +103,7 @@ export class AnswerOutbox {
 
   #refused(item: GivenAnswer, error: unknown): Resolution {
     const why = finalRefusal(error)
-    if (why === undefined) return { hold: problemWords(error) }
+    if (why === undefined) return { hold: errorText(error) }
     this.#tellUnused(item, why)
     return 'remove'
   }
@@ -144,5 +144,5 @@ function finalRefusal(error: unknown): string | undefined {
   if (!(error instanceof ParleyError)) return undefined
   const { code, details } = error
   if (code === 'conflict' || code === 'not_found') return `used: ${settledText(details?.outcome)}.`
-  return finalCodes.includes(code) ? `accepted. ${problemWords(error)}` : undefined
+  return finalCodes.includes(code) ? `accepted. ${errorText(error)}` : undefined
 }

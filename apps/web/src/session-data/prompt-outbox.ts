@@ -1,7 +1,7 @@
 import type { Clock } from '@parley/client'
 import type { Delivery, PromptPart } from '@parley/protocol'
 import type { TabLocks, TextStorage } from '../base/browser-storage.ts'
-import { problemWords } from '../base/error-text.logic.ts'
+import { errorText } from '../base/error-text.logic.ts'
 import { Outbox } from './outbox.ts'
 import type { Envelope } from './outbox-items.ts'
 import type { AttachmentStorage, PromptDraft } from './prompt-draft.ts'
@@ -100,7 +100,7 @@ export class PromptOutbox {
     } catch (error) {
       signal.throwIfAborted()
       draftOf(sessionId).putBack(parts, { followers, paused })
-      draftOf(sessionId).refusal.set(problemWords(error))
+      draftOf(sessionId).refusal.set(errorText(error))
       onRefused(sessionId, error)
       throw error
     } finally {

@@ -1,6 +1,6 @@
 import { ParleyError } from '@parley/protocol'
 import { client } from '../base/client.ts'
-import { createKeptStore } from '../base/kept-store.ts'
+import { createPersistedStore } from '../base/persisted-store.ts'
 import { currentRoute, go } from '../base/route.ts'
 import { useStore } from '../base/store.ts'
 import { toast, toastError } from '../parts/toasts.tsx'
@@ -11,7 +11,7 @@ const undoMs = 7000
 const graceMs = 1500
 
 /** Sessions that are hidden in every tab, each with the time until which the deletion can be undone. */
-const deleting = createKeptStore<{ readonly until: Readonly<Record<string, number>> }>('deleting', {
+const deleting = createPersistedStore<{ readonly until: Readonly<Record<string, number>> }>('deleting', {
   until: {},
 })
 

@@ -13,7 +13,7 @@ import {
 } from 'react'
 import { useAgentNames } from '../base/agents.ts'
 import { useNow } from '../base/clock.ts'
-import { problemWords } from '../base/error-text.logic.ts'
+import { errorText } from '../base/error-text.logic.ts'
 import { focusSearch, isEditable } from '../base/focus.ts'
 import { dayOf } from '../base/format.logic.ts'
 import type { Route } from '../base/route.logic.ts'
@@ -163,7 +163,7 @@ function SessionRows({ list, emptyText }: { list: Shown; emptyText: string }) {
     >
       {shown.length === 0 && list.status !== 'loading' && (
         <p className="px-3 py-6 text-sm text-pretty text-soft">
-          {list.status === 'failed' && list.error ? problemWords(list.error) : emptyText}
+          {list.status === 'failed' && list.error ? errorText(list.error) : emptyText}
         </p>
       )}
       {sections.map(([name, sessions]) => (

@@ -1,5 +1,5 @@
 import { type FormEvent, type ReactNode, useRef, useState } from 'react'
-import { problemWords } from '../base/error-text.logic.ts'
+import { errorText } from '../base/error-text.logic.ts'
 import { useFocusBack } from '../base/focus.ts'
 import { Button } from '../parts/button.tsx'
 
@@ -30,7 +30,7 @@ export function AddForm<Fields extends object>({
   const add = async (event: FormEvent) => {
     event.preventDefault()
     setAdding(true)
-    const wrong = await onAdd(fields).catch(problemWords)
+    const wrong = await onAdd(fields).catch(errorText)
     setAdding(false)
     setProblem(wrong ?? '')
     if (wrong !== undefined) return

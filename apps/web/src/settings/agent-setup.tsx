@@ -3,7 +3,7 @@ import { LoaderCircle } from 'lucide-react'
 import { type FormEvent, useState } from 'react'
 import { loadAgents } from '../base/agents.ts'
 import { client } from '../base/client.ts'
-import { problemWords } from '../base/error-text.logic.ts'
+import { errorText } from '../base/error-text.logic.ts'
 import { visible } from '../base/format.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Labelled, Text } from './form-parts.tsx'
@@ -20,7 +20,7 @@ export function AgentSetup({ agent }: { agent: AgentInfo }) {
     try {
       await work()
     } catch (thrown) {
-      setProblem(problemWords(thrown))
+      setProblem(errorText(thrown))
     }
   }
   const test = () =>

@@ -1,7 +1,7 @@
 import type { AgentInfo, CapabilityName } from '@parley/protocol'
 import { RefreshCw } from 'lucide-react'
 import { loadAgents, useAgents } from '../base/agents.ts'
-import { problemWords } from '../base/error-text.logic.ts'
+import { errorText } from '../base/error-text.logic.ts'
 import { AgentNextStep, AgentState } from '../parts/agents/agent-state.tsx'
 import { InstallRow } from '../parts/agents/install-button.tsx'
 import { nextStep } from '../parts/agents/readiness.logic.ts'
@@ -24,7 +24,7 @@ export function AgentsSection() {
       }
     >
       <div className="flex flex-col gap-3">
-        {error && <p className="text-sm text-bad">{problemWords(error)}</p>}
+        {error && <p className="text-sm text-bad">{errorText(error)}</p>}
         {agents.map((agent) => (
           <AgentCard key={agent.id} agent={agent} />
         ))}

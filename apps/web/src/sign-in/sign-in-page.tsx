@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 import { accessToken, base64url, http, keepDevice } from '../base/device.ts'
-import { isUnreachable, problemWords } from '../base/error-text.logic.ts'
+import { errorText, isUnreachable } from '../base/error-text.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Problem } from '../parts/problem.tsx'
 
@@ -60,6 +60,6 @@ async function signIn(code: string): Promise<void> {
 }
 
 function problemText(problem: unknown): string {
-  if (isSecureContext) return problemWords(problem)
+  if (isSecureContext) return errorText(problem)
   return 'Browsers store keys only for pages that are served over HTTPS or from this machine. Open Parley at 127.0.0.1, through an SSH tunnel, or behind a proxy with HTTPS.'
 }

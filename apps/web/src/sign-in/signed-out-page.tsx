@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 import { client } from '../base/client.ts'
-import { problemWords } from '../base/error-text.logic.ts'
+import { errorText } from '../base/error-text.logic.ts'
 import { Problem } from '../parts/problem.tsx'
 
 /** The only page of a browser that is not signed in. The server's message says how to get a link. */
@@ -9,7 +9,7 @@ export default function SignedOutPage() {
   useEffect(() => {
     client.call('listDevices').then(
       () => location.reload(),
-      (thrown) => setText(problemWords(thrown)),
+      (thrown) => setText(errorText(thrown)),
     )
   }, [])
   return <Problem title="This browser is not signed in" text={text} />

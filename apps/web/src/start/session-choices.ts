@@ -8,8 +8,8 @@ import {
   missingProblem,
   relativeProblem,
 } from '../base/folder-problem.logic.ts'
-import { createKeptStore } from '../base/kept-store.ts'
 import { useModels } from '../base/models.ts'
+import { createPersistedStore } from '../base/persisted-store.ts'
 import { preferences, setPreferences } from '../base/preferences.ts'
 import { go } from '../base/route.ts'
 import { useStore } from '../base/store.ts'
@@ -30,7 +30,7 @@ type Chosen = {
   readonly model?: string
   readonly effort?: string
 }
-const choices = createKeptStore<Chosen>('new-session', {})
+const choices = createPersistedStore<Chosen>('new-session', {})
 const typedFolder = () => choices.get().folder ?? preferences.get().folder ?? ''
 const choose = (change: Chosen) => choices.set((before) => ({ ...before, ...change }))
 

@@ -1,7 +1,7 @@
 import type { PermissionMode } from '@parley/protocol'
 import { ArrowUp } from 'lucide-react'
 import { type KeyboardEvent, useEffect, useMemo, useRef } from 'react'
-import { problemWords } from '../base/error-text.logic.ts'
+import { errorText } from '../base/error-text.logic.ts'
 import { focusAtEnd, hasKeyboard } from '../base/focus.ts'
 import { useRoute } from '../base/route.ts'
 import { AttachButton } from '../composer/attach-button.tsx'
@@ -50,7 +50,7 @@ export function StartPage() {
           <AgentChoice
             agents={agents}
             status={status}
-            error={error && problemWords(error)}
+            error={error && errorText(error)}
             chosen={agent?.id}
             onChoose={choices.chooseAgent}
           />

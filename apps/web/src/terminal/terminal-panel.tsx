@@ -3,7 +3,7 @@ import { Plus, Search, X } from 'lucide-react'
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { useAgent } from '../base/agents.ts'
 import { client, useConnection } from '../base/client.ts'
-import { problemWords } from '../base/error-text.logic.ts'
+import { errorText } from '../base/error-text.logic.ts'
 import { useFocusFallback } from '../base/focus.ts'
 import { claimFocus, hasFocusClaim } from '../base/focus-claim.ts'
 import { visible } from '../base/format.logic.ts'
@@ -167,7 +167,7 @@ function useTerminals() {
             : reply.terminals.at(-1)?.terminalId,
         )
       } catch (thrown) {
-        if (!quietly) setProblem(problemWords(thrown))
+        if (!quietly) setProblem(errorText(thrown))
       }
     },
     [id],

@@ -1,7 +1,7 @@
 import type { RewindPreview } from '@parley/protocol'
 import { useEffect, useState } from 'react'
 import { client } from '../base/client.ts'
-import { problemWords } from '../base/error-text.logic.ts'
+import { errorText } from '../base/error-text.logic.ts'
 import { plural, relativePath, visible } from '../base/format.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
@@ -21,7 +21,7 @@ export default function RewindDialog({ promptId, onClose }: { promptId: string; 
     const query = { promptId }
     client.call('previewRewind', { params: { id }, query, signal: leaving.signal }).then(
       (found) => setFound({ preview: found }),
-      (thrown) => leaving.signal.aborted || setFound({ problem: problemWords(thrown) }),
+      (thrown) => leaving.signal.aborted || setFound({ problem: errorText(thrown) }),
     )
     return () => leaving.abort()
   }, [id, promptId])

@@ -4,7 +4,7 @@ import { createStore, type Store } from './store.ts'
  * A store that is kept in local storage and shared by the browser's tabs. Without storage (a private window, a full
  * disk) it works too, but forgets its state on reload.
  */
-export function createKeptStore<State extends object>(name: string, initial: State): Store<State> {
+export function createPersistedStore<State extends object>(name: string, initial: State): Store<State> {
   const key = `parley:${name}`
   const store = createStore<State>(read(key, initial))
   addEventListener('storage', (event) => {

@@ -153,7 +153,7 @@ function checked(input: CommandInput): CommandInput {
  * Larger commands go over HTTP: they would block the socket, or close it if they exceed its limit; HTTP can refuse
  * them.
  */
-const mostOverSocket = 100_000
+const maxOverSocket = 100_000
 
 type Deliver = (sessionId: string, command: CommandInput, signal?: AbortSignal) => Promise<Receipt>
 
@@ -166,7 +166,7 @@ function createDelivery(options: CommandsOptions): Deliver {
   return (sessionId, command, given) => {
     const body = command
     const signal = closing && given ? AbortSignal.any([closing, given]) : (closing ?? given)
-    let first = JSON.stringify(body).length <= mostOverSocket
+    let first = JSON.stringify(body).length <= maxOverSocket
     const attempt = () => {
       const overSocket = first && socket.status.state === 'open'
       first = false

@@ -26,9 +26,9 @@ export type AnyEvent = SessionEvent | UnknownEvent
 export type Change = { readonly event: AnyEvent } | { readonly delta: Delta }
 export type Loaded = { readonly view: SessionView; readonly kept: SessionEvent[]; readonly firstSeq: number }
 
-const mostPerPage = 5000
+const maxPerPage = 5000
 /** A client that is further behind reads the end of the log again. */
-const mostBehind = 1000
+const maxBehind = 1000
 
 export function nothingLoaded(sessionId: string, epoch: string): Loaded {
   return { view: emptyView(sessionId, epoch), kept: [], firstSeq: 1 }
@@ -120,11 +120,11 @@ export async function loadTail(input: {
 function goesOn(start: Loaded | undefined, state: SessionState): start is Loaded {
   if (!start) return false
   const { epoch, seq } = start.view.state
-  return epoch === state.epoch && seq <= state.seq && state.seq - seq <= mostBehind
+  return epoch === state.epoch && seq <= state.seq && state.seq - seq <= maxBehind
 }
 
 function nothingBefore(state: SessionState, tail: number): Loaded {
-  const seq = Math.max(0, state.seq - Math.min(tail, mostPerPage))
+  const seq = Math.max(0, state.seq - Math.min(tail, maxPerPage))
   return { view: { state: { ...state, seq }, timeline: [] }, kept: [], firstSeq: seq + 1 }
 }
 
@@ -136,7 +136,7 @@ export function readEvents(input: {
   signal: AbortSignal
 }) {
   const { client, sessionId, before, limit, signal } = input
-  const query = { before, limit: Math.min(limit, mostPerPage), prompts: 'true' } as const
+  const query = { before, limit: Math.min(limit, maxPerPage), prompts: 'true' } as const
   return client.http.call('events', { params: { id: sessionId }, query, signal })
 }
 

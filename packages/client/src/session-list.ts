@@ -30,7 +30,7 @@ export type SessionListQuery = {
 export type SessionListOptions = SessionListQuery & { readonly limit?: number; readonly schedule?: Schedule }
 
 type Changed = ServerFrame & { type: 'session-changed' }
-const mostPerPage = 500
+const maxPerPage = 500
 
 export function createSessionList(client: ClientParts, options: SessionListOptions = {}): SessionList {
   return new LiveSessionList(client, options)
@@ -102,7 +102,7 @@ class LiveSessionList implements SessionList {
     let rows: SessionSummary[] = []
     let next: string | undefined
     do {
-      const page = await this.#page({ limit: Math.min(wanted - rows.length, mostPerPage), cursor: next })
+      const page = await this.#page({ limit: Math.min(wanted - rows.length, maxPerPage), cursor: next })
       rows = [...rows, ...page.sessions]
       next = page.cursor
     } while (next !== undefined && rows.length < wanted)

@@ -11,13 +11,13 @@ export function parseDuration(text: string, name: string): number {
 }
 
 /** A duration in its most useful unit: 850 ms, 12.3 s, 4 min. */
-export function durationWords(ms: number): string {
+export function durationText(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
   return `${Math.round(ms / 60_000)} min`
 }
 
-export function ageWords(ms: number): string {
+export function ageText(ms: number): string {
   const minutes = Math.floor(ms / 60_000)
   if (minutes < 1) return 'now'
   if (minutes < 60) return `${minutes}m`

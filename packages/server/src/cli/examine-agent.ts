@@ -5,7 +5,7 @@ import { type AgentProbe, messageOf, newId, ParleyError } from '@parley/protocol
 import type { AgentAdapter, AgentConnection, AgentOutput, Person } from '../core/agent-adapter.ts'
 import type { CommandLine } from '../faces/http/command-line.ts'
 import { type Check, ok } from './checks.ts'
-import { durationWords } from './durations.ts'
+import { durationText } from './durations.ts'
 
 /** The input of a check of one agent. */
 export type Patient = {
@@ -36,7 +36,7 @@ export async function examineAgent(patient: Patient): Promise<void> {
 /** Returns false if the check cannot continue. */
 async function look({ adapter, commandLine, stop, add }: Patient): Promise<boolean> {
   const { id, install } = adapter
-  const probe = await within(
+  const probe = await withTimeout(
     probeMs + probeGraceMs,
     adapter.probe(AbortSignal.any([AbortSignal.timeout(probeMs), stop])),
   ).catch((thrown: unknown): AgentProbe => ({ found: false, hint: (thrown as Error).message }))
@@ -83,12 +83,12 @@ async function start(patient: Patient): Promise<void> {
       person: nobody,
       signal: AbortSignal.any([timeout, stop]),
     })
-    const connection = await within(timeoutMs + graceMs, connecting).catch((thrown: unknown) => {
+    const connection = await withTimeout(timeoutMs + graceMs, connecting).catch((thrown: unknown) => {
       if (!stop.aborted) add(startFailure(thrown, timeout.aborted, patient))
       void connecting.then((late) => late.close()).catch(() => undefined)
     })
     if (!connection) return
-    add(ok('start', `answers after ${durationWords(performance.now() - began)}`))
+    add(ok('start', `answers after ${durationText(performance.now() - began)}`))
     await converse(connection, patient)
     await end(connection, add)
   } finally {
@@ -112,7 +112,7 @@ function startFailure(thrown: unknown, isLate: boolean, { adapter, timeoutMs }: 
   const lines = tailOf(details?.stderrTail)
   const more = { name, result: 'fail' as const, ...(lines.length > 0 && { lines }) }
   if (isLate || code === 'busy') {
-    return { ...more, text: `${adapter.name} does not answer within ${durationWords(timeoutMs)}` }
+    return { ...more, text: `${adapter.name} does not answer within ${durationText(timeoutMs)}` }
   }
   return { ...more, text: message }
 }
@@ -134,7 +134,7 @@ async function converse(connection: AgentConnection, patient: Patient): Promise<
   if (words === undefined || stop.aborted) return
   const parts = [{ type: 'text' as const, text: words }]
   const prompt = { promptId: newId('prm'), parts, delivery: 'queue' as const, at: Date.now() }
-  await within(timeoutMs, connection.send({ type: 'prompt', prompt })).catch(() => undefined)
+  await withTimeout(timeoutMs, connection.send({ type: 'prompt', prompt })).catch(() => undefined)
   const last = await Promise.race([heard.turn, heard.gone, pause(timeoutMs), stopped])
   if (stop.aborted) return
   if (last?.type === 'agent.disconnected') return add(goneCheck(last, adapter))
@@ -182,7 +182,7 @@ function goneCheck(output: Said<'agent.disconnected'>, { name }: AgentAdapter): 
 
 function turnCheck(output: Said<'turn.ended'> | undefined, timeoutMs: number): Check {
   const name = 'prompt'
-  if (!output) return { name, result: 'fail', text: `no end within ${durationWords(timeoutMs)}` }
+  if (!output) return { name, result: 'fail', text: `no end within ${durationText(timeoutMs)}` }
   const { outcome, error } = output
   if (outcome === 'completed') return ok(name, 'completed')
   return { name, result: 'fail', text: `${outcome}${error ? `: ${error.message}` : ''}` }
@@ -190,10 +190,10 @@ function turnCheck(output: Said<'turn.ended'> | undefined, timeoutMs: number): C
 
 async function end(connection: AgentConnection, add: (check: Check) => void): Promise<void> {
   try {
-    await within(closeMs, connection.close())
+    await withTimeout(closeMs, connection.close())
     add(ok('end', 'ended when it was told to'))
   } catch {
-    const text = `does not end within ${durationWords(closeMs)}: look for its process`
+    const text = `does not end within ${durationText(closeMs)}: look for its process`
     add({ name: 'end', result: 'warn', text })
   }
 }
@@ -204,7 +204,7 @@ function tailOf(stderr: unknown): string[] {
   return lines.slice(-tailLines)
 }
 
-function within<Value>(ms: number, work: Promise<Value>): Promise<Value> {
+function withTimeout<Value>(ms: number, work: Promise<Value>): Promise<Value> {
   const timeout = Promise.withResolvers<never>()
   const timer = setTimeout(() => timeout.reject(new ParleyError('busy', 'It took too long.')), ms)
   return Promise.race([work, timeout.promise]).finally(() => clearTimeout(timer))

@@ -36,7 +36,7 @@ const walPages = 64
 /**
  * A larger file of an older version is not converted: deleted text is overwritten in it, but the file does not shrink.
  */
-const mostConverted = 1024 * 1024 * 1024
+const maxConverted = 1024 * 1024 * 1024
 const walShare = { bytes: 262_144, ofFile: 1 / 20 }
 
 export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDatabase {
@@ -172,7 +172,7 @@ function convert(db: DatabaseSync, file: string): void {
   const isConverted = Number(db.prepare('PRAGMA auto_vacuum').get()?.auto_vacuum) !== 0
   const { bavail, bsize } = statfsSync(dirname(file))
   const size = sizeOf(file)
-  if (isConverted || size > mostConverted || bavail * bsize < size * 3) return
+  if (isConverted || size > maxConverted || bavail * bsize < size * 3) return
   try {
     db.exec('PRAGMA auto_vacuum = INCREMENTAL')
     db.exec('VACUUM')

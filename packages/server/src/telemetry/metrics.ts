@@ -12,7 +12,7 @@ type Description = {
 }
 
 /** Per metric. Further label values are counted together under the label `other`, so that the text stays bounded. */
-const mostSeries = 2_000
+const maxSeries = 2_000
 const tooMany = 'other'
 
 export function createCounter(description: Description): Counter {
@@ -85,7 +85,7 @@ function createSeries<One>({ labels: names }: Description, make: () => One) {
     at(labels: readonly string[]): One {
       const { key, found } = find(labels)
       if (found) return found.one
-      if (series.size >= mostSeries) {
+      if (series.size >= maxSeries) {
         const rest = names.map(() => tooMany)
         const { key: restKey, found: restFound } = find(rest)
         if (restFound) return restFound.one

@@ -2,10 +2,10 @@ import type { PromptPart, ToolContent } from '@parley/protocol'
 
 /** Contents in the form of span attributes: JSON text in the shape that the conventions require, shortened. */
 
-const mostCharacters = 16_384
+const maxCharacters = 16_384
 
 export function shortened(text: string): string {
-  return text.length <= mostCharacters ? text : `${text.slice(0, mostCharacters)}…`
+  return text.length <= maxCharacters ? text : `${text.slice(0, maxCharacters)}…`
 }
 
 export function inputMessages(prompt: readonly PromptPart[]): string {

@@ -17,7 +17,7 @@ export function filesOf(content: readonly ToolContent[]): UiChunk[] {
 }
 
 export function textOf(content: readonly ToolContent[]): string {
-  return content.map(wordsOf).filter(Boolean).join('\n')
+  return content.map(partText).filter(Boolean).join('\n')
 }
 
 const reasons = { completed: '', failed: 'The call failed.', denied: 'Denied.', cancelled: 'Cancelled.' }
@@ -27,7 +27,7 @@ export function errorOf({ content, outcome }: EventOf<'tool-call.ended'>): strin
   return textOf(content) || reasons[outcome]
 }
 
-function wordsOf(one: ToolContent): string {
+function partText(one: ToolContent): string {
   if (one.type === 'text') return one.text
   if (one.type === 'terminal') return one.output
   if (one.type === 'resource') return one.text ?? one.uri

@@ -4,10 +4,10 @@ import { type Changes, type FileChange, ParleyError } from '@parley/protocol'
 import { countLines } from './count-lines.ts'
 import type { Git } from './git.ts'
 
-const mostFiles = 2_000
+const maxFiles = 2_000
 /** How many bytes of untracked files are read to count their lines. */
-const mostCountedBytes = 32 * 1024 * 1024
-const mostPatchBytes = 4 * 1024 * 1024
+const maxCountedBytes = 32 * 1024 * 1024
+const maxPatchBytes = 4 * 1024 * 1024
 /** The empty tree, which the first commit is compared with, for each object format. */
 const emptyTrees: Readonly<Record<string, string>> = {
   sha1: '4b825dc642cb6eb9a060e54bf8d69288fbee4904',
@@ -51,14 +51,14 @@ export async function changesOf(git: Git, folder: string, base = 'HEAD'): Promis
   return {
     base: commit,
     ...(branch.code === 0 && { branch: branch.stdout.trim() }),
-    files: await counted(folder, files.slice(0, mostFiles)),
-    cut: files.length > mostFiles,
+    files: await counted(folder, files.slice(0, maxFiles)),
+    cut: files.length > maxFiles,
   }
 }
 
 async function counted(folder: string, files: readonly FileChange[]): Promise<FileChange[]> {
   const untracked = files.filter(({ status }) => status === 'untracked').map(({ path }) => path)
-  const counts = await countLines(folder, untracked, mostCountedBytes)
+  const counts = await countLines(folder, untracked, maxCountedBytes)
   return files.map((file) => {
     const count = file.status === 'untracked' ? counts.get(file.path) : undefined
     if (!count) return file
@@ -78,10 +78,10 @@ export async function patchOf(
   const commit = await commitOf(git, base)
   const against = commit === '' ? await emptyTree(git) : commit
   const diff = ['diff', '--find-renames', '--relative'] as const
-  const tracked = await git([...diff, against, '--', path], mostPatchBytes)
+  const tracked = await git([...diff, against, '--', path], maxPatchBytes)
   if (tracked.stdout !== '' || tracked.cut) return { patch: tracked.stdout, cut: tracked.cut }
   if (!(await isUntracked(git, folder, path))) return { patch: '', cut: false }
-  const added = await git([...diff, '--no-index', '--', '/dev/null', path], mostPatchBytes)
+  const added = await git([...diff, '--no-index', '--', '/dev/null', path], maxPatchBytes)
   return { patch: added.stdout, cut: added.cut }
 }
 

@@ -11,16 +11,16 @@ const atOnce = 8
 
 /**
  * Counts the lines of untracked files. Symbolic links are not followed; a link counts as one line. Paths that are not
- * files, do not exist, or would exceed `mostBytes` in total have no entry.
+ * files, do not exist, or would exceed `maxBytes` in total have no entry.
  */
 export async function countLines(
   folder: string,
   paths: readonly string[],
-  mostBytes: number,
+  maxBytes: number,
 ): Promise<Map<string, LineCount>> {
   const counts = new Map<string, LineCount>()
   const waiting = [...paths]
-  let left = mostBytes
+  let left = maxBytes
   async function work(): Promise<void> {
     for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
       const file = join(folder, path)

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import type { GitIn } from './git.ts'
 
 const freshMs = 5_000
-const mostFiles = 200_000
+const maxFiles = 200_000
 /** Limit for a folder that is not a repository, such as a home folder: folders near the top are read first. */
-const mostFolders = 10_000
+const maxFolders = 10_000
 const skipped = new Set(['.git', 'node_modules', '.venv', 'target', 'dist'])
 
 /** `at` is the time when the listing was complete. */
@@ -54,7 +54,7 @@ async function list(gitIn: GitIn, folder: string): Promise<readonly string[]> {
     return found.stdout
       .split('\0')
       .filter((path) => path !== '')
-      .slice(0, mostFiles)
+      .slice(0, maxFiles)
   return walk(folder)
 }
 
@@ -63,7 +63,7 @@ async function walk(folder: string): Promise<string[]> {
   const files: string[] = []
   const folders = ['']
   for (const [read, place] of folders.entries()) {
-    if (read >= mostFolders || files.length >= mostFiles) break
+    if (read >= maxFolders || files.length >= maxFiles) break
     for (const entry of await readdir(join(folder, place), { withFileTypes: true }).catch(() => [])) {
       const path = place === '' ? entry.name : `${place}/${entry.name}`
       if (entry.isDirectory() && !skipped.has(entry.name)) folders.push(path)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 
 /** A folder with more entries is read only this far, so that answers stay fast. Further typing does not help then. */
-const mostEntries = 20_000
+const maxEntries = 20_000
 
 /**
  * Folders whose path starts with the typed text, written as a person would write them: `~` stays `~`. Only names are
@@ -30,7 +30,7 @@ async function namesIn(place: string, start: string, limit: number): Promise<str
   const links: string[] = []
   let read = 0
   for await (const entry of await opened(place)) {
-    if (++read > mostEntries) break
+    if (++read > maxEntries) break
     if (!fits(entry.name)) continue
     if (entry.isDirectory()) names.push(entry.name)
     else if (entry.isSymbolicLink() && links.length < limit) links.push(entry.name)

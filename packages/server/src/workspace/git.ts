@@ -13,7 +13,7 @@ import { findRepository, type RepositoryFormat, standInFor } from './repository.
  * can choose filters from it. No setting needs to be overridden, so none can be forgotten or raced.
  */
 
-const mostBytes = 64 * 1024 * 1024
+const maxBytes = 64 * 1024 * 1024
 const limitMs = 20_000
 
 export type GitResult = {
@@ -62,7 +62,7 @@ export function createGitIn(env: Environment): GitIn {
       }
     }
 
-    return async ([command, ...rest], most = mostBytes) => {
+    return async ([command, ...rest], most = maxBytes) => {
       const env = await environment()
       if (!env) return notARepository
       return runGit({ env, cwd: folder, args: [command, ...(flags[command] ?? []), ...rest], most })
@@ -175,7 +175,7 @@ async function listSettings(base: Environment, where: readonly string[]): Promis
     env: { ...base, GIT_DIR: '/dev/null', GIT_WORK_TREE: undefined },
     cwd: '/',
     args: ['config', ...where, '-z', '--list'],
-    most: mostBytes,
+    most: maxBytes,
   })
   const entries = listed.stdout.split('\0').map((entry) => {
     const end = entry.indexOf('\n')

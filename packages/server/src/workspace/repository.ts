@@ -9,7 +9,7 @@ import { dirname, join, resolve } from 'node:path'
  */
 export type Repository = { readonly workTree: string; readonly gitDir: string; readonly commonDir: string }
 
-const mostPointerBytes = 4_096
+const maxPointerBytes = 4_096
 
 /**
  * The repository that a folder belongs to. Only `.git` in the folder or above it counts: files of a work tree that look
@@ -46,7 +46,7 @@ async function readPointer(path: string): Promise<string | undefined> {
   try {
     await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
     const found = await file.stat()
-    if (!found.isFile() || found.size > mostPointerBytes) return undefined
+    if (!found.isFile() || found.size > maxPointerBytes) return undefined
     return (await file.readFile('utf8')).replace(/[\r\n]+$/, '')
   } catch {
     return undefined

@@ -72,7 +72,7 @@ it("pauses a program that is faster than the server's screen", async () => {
   const command = ['sh', '-c', 'read line; cat steps']
   const { terminalId } = await terminals.open({ ...start, cols: 200, rows: 60, command })
   let heard = 0
-  let mostBehind = 0
+  let maxBehind = 0
   const { promise: exited, resolve } = Promise.withResolvers<void>()
   const view = terminals.watch(terminalId, {
     ...reader,
@@ -81,10 +81,10 @@ it("pauses a program that is faster than the server's screen", async () => {
       if (frame.type !== 'output') return
       heard += frame.data.length
       const seen = Number(terminals.list('ses_1')[0]?.title.replace(/\D/g, '') ?? 0)
-      mostBehind = Math.max(mostBehind, heard - seen * redraws.length)
+      maxBehind = Math.max(maxBehind, heard - seen * redraws.length)
     },
   })
   view.input('\r')
   await exited
-  expect(mostBehind).toBeLessThan(2 * kept)
+  expect(maxBehind).toBeLessThan(2 * kept)
 })

@@ -38,7 +38,7 @@ export type Terminals = {
   closeAll(): void
 }
 
-const mostTerminals = 64
+const maxTerminals = 64
 const scrollback = 5_000
 const graceMs = 1_000
 /** The exit code that a shell reports for a program ended by SIGHUP. */
@@ -70,8 +70,8 @@ export function createTerminals(options: {
         throw error
       })
       const expectRoom = () => {
-        if (all.size < mostTerminals) return
-        throw new ParleyError('busy', `${mostTerminals} terminals are open. Close one first.`)
+        if (all.size < maxTerminals) return
+        throw new ParleyError('busy', `${maxTerminals} terminals are open. Close one first.`)
       }
       try {
         expectRoom()

@@ -19,9 +19,9 @@ export type WatchLimits = {
 /** Changes within this time are reported together. */
 const gatherMs = 200
 /** More changed paths than this are reported as "anything". */
-const mostPaths = 200
+const maxPaths = 200
 /** How many ignored paths are cached; git is asked about the others. */
-const mostIgnored = 20_000
+const maxIgnored = 20_000
 /** The files of git that tell the commit and what is staged. */
 const gitFiles = new Set(['HEAD', 'index', 'ORIG_HEAD'])
 
@@ -156,7 +156,7 @@ export class FolderWatch {
   }
 
   #note(path: string | undefined): void {
-    if (path === undefined || this.#waiting.size >= mostPaths) this.#anything = true
+    if (path === undefined || this.#waiting.size >= maxPaths) this.#anything = true
     else this.#waiting.add(path)
     this.#timer ??= setTimeout(() => {
       this.#busy = this.#busy.then(() => this.#tell()).catch(() => {})
@@ -170,7 +170,7 @@ export class FolderWatch {
     this.#timer = undefined
     const wasWhole = this.#whole
     const all =
-      paths.length >= mostPaths ||
+      paths.length >= maxPaths ||
       paths.some((path) => /(^|\/)\.git(ignore)?$/.test(path)) ||
       (anything && (await this.#keptFiles()) !== this.#kept)
     const told = all ? [] : await this.#follow(paths)
@@ -218,12 +218,12 @@ export class FolderWatch {
   async #ignoredOf(paths: readonly string[]): Promise<string[]> {
     if (!this.#isRepository) return []
     const asked = paths.filter((path) => !this.#ignored.has(path))
-    for (let at = 0; at < asked.length; at += mostPaths) {
+    for (let at = 0; at < asked.length; at += maxPaths) {
       // With a leading dot, no path is taken for a pathspec with magic.
-      const some = asked.slice(at, at + mostPaths).map((path) => `./${path}`)
+      const some = asked.slice(at, at + maxPaths).map((path) => `./${path}`)
       const { stdout } = await this.#git(['check-ignore', '--', ...some]).catch(() => ({ stdout: '' }))
       const found = stdout.split('\n').flatMap((path) => (path === '' ? [] : [path.slice(2)]))
-      if (this.#ignored.size < mostIgnored) for (const path of found) this.#ignored.add(path)
+      if (this.#ignored.size < maxIgnored) for (const path of found) this.#ignored.add(path)
       else this.#ignored = new Set(found)
     }
     return paths.filter((path) => this.#ignored.has(path))

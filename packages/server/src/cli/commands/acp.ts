@@ -10,7 +10,7 @@ import { type Context, configurationOf } from '../context.ts'
 import { exitCodes } from '../failure.ts'
 import { onInterrupt } from '../interrupts.ts'
 import { expectAgent } from '../known-agent.ts'
-import { createSteadyAccess } from '../steady-access.ts'
+import { createReconnectingAccess } from '../reconnecting-access.ts'
 
 export type AcpOptions = Flags & {
   readonly agent: string
@@ -28,7 +28,7 @@ export async function acp(options: AcpOptions, context: Context): Promise<number
   if (stdin.isTTY) output.err('parley: this speaks the Agent Client Protocol: start it from an editor.\n')
   const connected = () => connect(configuration, context)
   const first = await connected()
-  await using server = createSteadyAccess(first, connected)
+  await using server = createReconnectingAccess(first, connected)
   // The editor would learn of an unknown agent only with its first request; on stderr it is visible at once.
   const served = async () => (await first.client.call('listAgents')).agents
   await expectAgent(options.agent, { flags: options, context, served })

@@ -9,7 +9,7 @@ import { unknownAgent } from '../../core/index.ts'
 import { agentsFolder, type Flags } from '../configuration.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { makeDataFolder } from '../data-folder.ts'
-import { durationWords } from '../durations.ts'
+import { durationText } from '../durations.ts'
 import { exitCodes, failureOf } from '../failure.ts'
 import { onInterrupt } from '../interrupts.ts'
 import { startProgress } from '../terminal/progress.ts'
@@ -178,7 +178,7 @@ function tell(
   const tested = version === install.version
   if (options.json) return output.out(`${JSON.stringify({ id, tested, ...done })}\n`)
   const instead = replaced === undefined ? '' : ` in place of ${replaced}`
-  const words = changed ? `installed${instead} in ${durationWords(ms)}: ${path}` : 'is there already'
+  const words = changed ? `installed${instead} in ${durationText(ms)}: ${path}` : 'is there already'
   output.out(`${id} ${version} ${words}\n`)
   if (tested) return
   const back = commandLine(`agents update ${id}`)

@@ -6,8 +6,8 @@ import { type Context, configurationOf } from '../context.ts'
 import { exitCodes } from '../failure.ts'
 import { onInterrupt } from '../interrupts.ts'
 import { findSession } from '../session-reference.ts'
-import { createOnlooker } from '../terminal/onlooker.ts'
 import { createPerson } from '../terminal/person.ts'
+import { createRequestNotices } from '../terminal/request-notices.ts'
 import { createScreen, type Screen } from '../terminal/screen.ts'
 import { createTranscript, type Transcript } from '../terminal/transcript.ts'
 import { oneLine } from '../terminal/visible.ts'
@@ -59,7 +59,7 @@ export async function attach(reference: string, options: AttachOptions, context:
   const asking = { client, sessionId: id, screen, style: output.errStyle }
   const answerer = output.canAsk
     ? createPerson({ ...asking, onEnd: typing.onEnd })
-    : createOnlooker({ ...asking, commandLine: context.commandLine })
+    : createRequestNotices({ ...asking, commandLine: context.commandLine })
   try {
     screen.say(output.errStyle.dim(headline(state, context)))
     if (server.embedded) screen.say(output.errStyle.yellow(temporaryText(context)))

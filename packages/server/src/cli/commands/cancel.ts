@@ -20,7 +20,7 @@ export async function cancel(reference: string, options: CancelOptions, context:
   const state = await server.client.call('getSession', { params: { id }, query: { tail: 0 } })
   const paused = pausedPrompts(state)
   if (options.json) context.output.out(`${JSON.stringify({ sessionId: id, paused })}\n`)
-  const words = paused > 0 ? ` ${pausedWords(paused)} Resume: ${context.commandLine(`resume ${id}`)}` : ''
+  const words = paused > 0 ? ` ${pausedText(paused)} Resume: ${context.commandLine(`resume ${id}`)}` : ''
   context.output.err(`Stopping the turn of ${id}.${words}\n`)
   return 0
 }
@@ -32,15 +32,15 @@ export async function resume(reference: string, options: Flags, context: Context
   const paused = pausedPrompts(await server.client.call('getSession', { params: { id }, query: { tail: 0 } }))
   await server.client.resumeQueue(id)
   context.output.err(
-    paused > 0 ? `Resumed ${promptWords(paused)} of ${id}.\n` : `No prompt of ${id} is paused.\n`,
+    paused > 0 ? `Resumed ${promptText(paused)} of ${id}.\n` : `No prompt of ${id} is paused.\n`,
   )
   return 0
 }
 
-function pausedWords(count: number): string {
+function pausedText(count: number): string {
   return count === 1 ? '1 queued prompt is paused.' : `${count} queued prompts are paused.`
 }
 
-function promptWords(count: number): string {
+function promptText(count: number): string {
   return count === 1 ? '1 prompt' : `${count} prompts`
 }

@@ -4,7 +4,7 @@ import type { Context } from '../context.ts'
 
 const shells = ['bash', 'zsh', 'fish'] as const
 
-type Words = { readonly path: string; readonly words: readonly string[]; readonly about: string }
+type Completions = { readonly path: string; readonly words: readonly string[]; readonly about: string }
 
 /**
  * Prints a script that completes commands and options. The script contains all of them, so that completing starts no
@@ -15,13 +15,13 @@ export function completion(shell: string, program: Command, context: Context): n
   if (!known) {
     throw new ParleyError('validation_error', `completion takes one of ${shells.join(', ')}, not "${shell}".`)
   }
-  const all = wordsOf(program, '')
+  const all = completionsOf(program, '')
   context.output.out({ bash: bashScript, zsh: zshScript, fish: fishScript }[known](all))
   return 0
 }
 
 /** What may follow each command: its subcommands and its options. */
-function wordsOf(command: Command, path: string): Words[] {
+function completionsOf(command: Command, path: string): Completions[] {
   const commands = command.commands.filter((one) => one.name() !== 'help')
   const options = command.options.flatMap(({ long }) => (long ? [long] : []))
   const own = {
@@ -29,10 +29,10 @@ function wordsOf(command: Command, path: string): Words[] {
     words: [...commands.map((one) => one.name()), ...options, '--help'],
     about: command.description(),
   }
-  return [own, ...commands.flatMap((one) => wordsOf(one, `${path} ${one.name()}`.trim()))]
+  return [own, ...commands.flatMap((one) => completionsOf(one, `${path} ${one.name()}`.trim()))]
 }
 
-function cases(all: readonly Words[]): string {
+function cases(all: readonly Completions[]): string {
   return all.map(({ path, words }) => `    '${path}') candidates='${words.join(' ')}' ;;`).join('\n')
 }
 
@@ -40,7 +40,7 @@ function cases(all: readonly Words[]): string {
  * Collects the words before the cursor that are commands; the rest are arguments and options. Not named `path`, which
  * is PATH in zsh.
  */
-const body = (all: readonly Words[]) => `  local at='' word candidates=''
+const body = (all: readonly Completions[]) => `  local at='' word candidates=''
   for word in "\${before[@]}"; do
     case "$at $word" in
 ${all
@@ -56,7 +56,7 @@ ${cases(all)}
 const parentOf = (path: string) => path.split(' ').slice(0, -1).join(' ')
 const nameOf = (path: string) => path.split(' ').at(-1) ?? ''
 
-function bashScript(all: readonly Words[]): string {
+function bashScript(all: readonly Completions[]): string {
   return `# parley completion bash >> ~/.bashrc
 _parley() {
   local before=("\${COMP_WORDS[@]:1:COMP_CWORD-1}")
@@ -67,7 +67,7 @@ complete -o default -F _parley parley
 `
 }
 
-function zshScript(all: readonly Words[]): string {
+function zshScript(all: readonly Completions[]): string {
   return `#compdef parley
 # parley completion zsh > "\${fpath[1]}/_parley", or: source <(parley completion zsh)
 _parley() {
@@ -83,7 +83,7 @@ if [[ "\${funcstack[1]}" == _parley ]]; then _parley "$@"; else compdef _parley 
 `
 }
 
-function fishScript(all: readonly Words[]): string {
+function fishScript(all: readonly Completions[]): string {
   const steps = all
     .filter(({ path }) => path !== '')
     .map(({ path }) => `      case '${parentOf(path)} ${nameOf(path)}'\n        set at '${path}'`)

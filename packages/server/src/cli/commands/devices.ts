@@ -2,7 +2,7 @@ import { type Device, ParleyError } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
-import { ageWords } from '../durations.ts'
+import { ageText } from '../durations.ts'
 import { tableLines } from '../terminal/table.ts'
 import { oneLine } from '../terminal/visible.ts'
 
@@ -23,7 +23,7 @@ export async function listDevices(
     output.err(`No browser is signed in. For a link that signs one in: ${commandLine('token --link')}\n`)
     return 0
   }
-  const age = (at: number) => ageWords(Date.now() - at)
+  const age = (at: number) => ageText(Date.now() - at)
   const rows = devices.map((one) => [one.deviceId, one.name, age(one.createdAt), age(one.lastSeenAt)])
   const [head = '', ...lines] = tableLines(columns, rows, output.isOutTerminal ? output.columns() : undefined)
   output.out([output.outStyle.dim(head), ...lines, ''].join('\n'))

@@ -45,7 +45,7 @@ export async function env(name: string | undefined, options: EnvOptions, context
   }
   const info = await client.call('setEnvironment', { body: { ...place, variables: { [name ?? '']: value } } })
   if (options.json) context.output.out(`${JSON.stringify(info)}\n`)
-  else context.output.err(`Set ${name} for ${placeWords(info)}. ${fromWhen}\n`)
+  else context.output.err(`Set ${name} for ${placeText(info)}. ${fromWhen}\n`)
   return 0
 }
 
@@ -68,12 +68,12 @@ async function list(client: Client, { json }: EnvOptions, { output, commandLine 
     output.err(`No variables are set. Set one: ${commandLine('env <name> --folder <folder>')}\n`)
     return 0
   }
-  const rows = environments.map((one) => [placeWords(one), one.names.join(' ')])
+  const rows = environments.map((one) => [placeText(one), one.names.join(' ')])
   const [head = '', ...lines] = tableLines(columns, rows, output.isOutTerminal ? output.columns() : undefined)
   output.out([output.outStyle.dim(head), ...lines, ''].join('\n'))
   return 0
 }
 
-function placeWords({ sessionId, folder = '' }: EnvironmentInfo): string {
+function placeText({ sessionId, folder = '' }: EnvironmentInfo): string {
   return sessionId ?? oneLine(folder)
 }

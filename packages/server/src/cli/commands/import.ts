@@ -3,7 +3,7 @@ import type { AgentConversation } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
-import { ageWords } from '../durations.ts'
+import { ageText } from '../durations.ts'
 import { tableLines } from '../terminal/table.ts'
 import { oneLine } from '../terminal/visible.ts'
 
@@ -56,5 +56,5 @@ export async function importConversation(
 
 function rowOf({ agentSessionId, updatedAt, cwd, title, sessionId }: AgentConversation): string[] {
   const known = sessionId === undefined ? '' : ` (session ${sessionId})`
-  return [agentSessionId, ageWords(Date.now() - updatedAt), oneLine(cwd), `${oneLine(title)}${known}`]
+  return [agentSessionId, ageText(Date.now() - updatedAt), oneLine(cwd), `${oneLine(title)}${known}`]
 }

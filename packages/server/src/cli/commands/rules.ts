@@ -3,7 +3,7 @@ import { ParleyError, type PermissionRule, RuleDecision } from '@parley/protocol
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
-import { ageWords } from '../durations.ts'
+import { ageText } from '../durations.ts'
 import { tableLines } from '../terminal/table.ts'
 import { oneLine } from '../terminal/visible.ts'
 
@@ -95,10 +95,10 @@ export async function removeRule(
 function rowOf(rule: PermissionRule): string[] {
   const { ruleId, decision, tool, scope, project, sessionId, agent = 'all', createdAt } = rule
   const where = scope === 'always' ? 'everywhere' : scope === 'project' ? (project ?? '') : (sessionId ?? '')
-  return [ruleId, decision, tool, inputWords(rule), where, agent, ageWords(Date.now() - createdAt)]
+  return [ruleId, decision, tool, inputText(rule), where, agent, ageText(Date.now() - createdAt)]
 }
 
-function inputWords({ match = {}, exact = {}, any = [] }: PermissionRule): string {
+function inputText({ match = {}, exact = {}, any = [] }: PermissionRule): string {
   const parts = [
     ...Object.entries(match).map(([field, pattern]) => `${field}=${pattern}`),
     ...Object.entries(exact).map(([field, value]) => `${field}=${JSON.stringify(value)}`),

@@ -13,7 +13,7 @@ import {
 import type { Configuration, Flags } from '../configuration.ts'
 import { type Connected, connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
-import { durationWords, parseDuration } from '../durations.ts'
+import { durationText, parseDuration } from '../durations.ts'
 import { exitCodes } from '../failure.ts'
 import { onInterrupt } from '../interrupts.ts'
 import { findSession } from '../session-reference.ts'
@@ -72,7 +72,7 @@ export async function run(
   const stopping = Promise.withResolvers<string | undefined>()
   using interrupts = onInterrupt(() => stopping.resolve(undefined))
   const timer = setTimeout(
-    () => stopping.resolve(`out of time after ${durationWords(timeoutMs ?? 0)}; stopping the turn`),
+    () => stopping.resolve(`out of time after ${durationText(timeoutMs ?? 0)}; stopping the turn`),
     timeoutMs ?? 2 ** 31 - 1,
   )
   const screen = createScreen({
@@ -144,7 +144,7 @@ async function promptAndWatch(
 
   const isLast = (event: SessionEvent) => {
     if (event.type === 'turn.started' && event.promptId === promptId) turnId = event.turnId
-    if (event.type === 'queue.paused' && turnId === undefined) say(pausedWords(run))
+    if (event.type === 'queue.paused' && turnId === undefined) say(pausedText(run))
     if (event.type === 'agent.disconnected') isStarted = event.reason !== 'failed-to-start'
     if (event.type === 'prompt.withdrawn') return event.promptId === promptId
     return event.type === 'turn.ended' && event.turnId === turnId
@@ -166,7 +166,7 @@ async function promptAndWatch(
   return { end: last?.type === 'turn.ended' ? last : undefined, isStarted }
 }
 
-function pausedWords({ context, session }: Run): string {
+function pausedText({ context, session }: Run): string {
   return `parley: this prompt is paused, because the turn before it was stopped. To run it: ${context.commandLine(`resume ${session.id}`)}`
 }
 

@@ -1,4 +1,4 @@
-import { assertBindable, isLoopback } from '../../faces/http/access.ts'
+import { assertBindable, isLoopback } from '../../faces/http/authentication.ts'
 import { createRequestSource, remoteUrls } from '../../faces/http/request-source.ts'
 import { version } from '../../version.ts'
 import { createCommandLine } from '../command-line.ts'

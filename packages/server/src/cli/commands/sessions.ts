@@ -3,9 +3,9 @@ import { ParleyError, SessionStatus, type SessionSummary, type WaitingRequest } 
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
-import { ageWords } from '../durations.ts'
+import { ageText } from '../durations.ts'
 import { allSessions, shortIds } from '../session-reference.ts'
-import { wordsFor } from '../terminal/rows.ts'
+import { callLabel } from '../terminal/rows.ts'
 import { tableLines } from '../terminal/table.ts'
 
 export type SessionsOptions = Flags & {
@@ -102,16 +102,18 @@ async function checkAgent(client: Client, flags: SessionsOptions, context: Conte
   await expectAgent(flags.agent, { flags, context, served })
 }
 
-function inWords(request: Parameters<typeof wordsFor>[0]): string {
-  const { kind, title } = wordsFor(request)
+function requestText(request: Parameters<typeof callLabel>[0]): string {
+  const { kind, title } = callLabel(request)
   return `${kind}${title}`
 }
 
 function waitingRow({ session, request }: WaitingRequest, name: (id: string) => string): string[] {
   const asks =
-    request.type === 'permission' ? inWords(request) : request.questions.map(({ text }) => text).join(' / ')
+    request.type === 'permission'
+      ? requestText(request)
+      : request.questions.map(({ text }) => text).join(' / ')
   const { id, agent, title } = session
-  return [name(id), agent, ageWords(Date.now() - request.at), asks, title || 'untitled']
+  return [name(id), agent, ageText(Date.now() - request.at), asks, title || 'untitled']
 }
 
 /** On a terminal, the shortest prefix of an id that names one session; for programs, the whole id. */
@@ -160,7 +162,7 @@ function rowOf(session: SessionSummary, name: (id: string) => string): string[] 
   const { id, agent, title, updatedAt, cwd, waiting, tasks = 0, paused = 0, archived, failure } = session
   const status = session.status === 'idle' && failure ? failure.outcome : session.status
   const state = `${status}${waiting > 0 ? ` (${waiting})` : ''}${tasks > 0 ? `, ${tasks} in background` : ''}${paused > 0 ? `, ${paused} paused` : ''}${archived ? ', archived' : ''}`
-  return [name(id), state, agent, ageWords(Date.now() - updatedAt), title || 'untitled', cwd]
+  return [name(id), state, agent, ageText(Date.now() - updatedAt), title || 'untitled', cwd]
 }
 
 function limitOf(given: string | undefined): number {

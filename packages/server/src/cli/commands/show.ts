@@ -5,12 +5,12 @@ import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { findSession } from '../session-reference.ts'
 import { timelineLines } from '../terminal/block-lines.ts'
-import { wordsFor } from '../terminal/rows.ts'
+import { callLabel } from '../terminal/rows.ts'
 import { oneLine } from '../terminal/visible.ts'
 
 export type ShowOptions = Flags & { readonly json?: boolean; readonly tail?: string }
 
-const mostBlocks = 500
+const maxBlocks = 500
 
 /** A session's state and its last blocks, as text or, with --json, as the server returns them. */
 export async function show(reference: string, options: ShowOptions, context: Context): Promise<number> {
@@ -58,7 +58,7 @@ export function stateLines(state: SessionDetail): string[] {
     ...(state.terminal ? [`In its own program: ${state.terminal.map((one) => oneLine(one)).join(' ')}`] : []),
     ...requests.map((request) =>
       request.type === 'permission'
-        ? `Waits for you: permission, ${wordsFor(request).kind}${oneLine(wordsFor(request).title)}`
+        ? `Waits for you: permission, ${callLabel(request).kind}${oneLine(callLabel(request).title)}`
         : `Waits for you: question, ${request.questions.map(({ text }) => oneLine(text)).join(' / ')}`,
     ),
     ...queue.map(
@@ -75,6 +75,6 @@ export function stateLines(state: SessionDetail): string[] {
 
 function tailOf(given: string | undefined): number {
   if (given === undefined) return 50
-  if (/^\d{1,3}$/.test(given) && Number(given) <= mostBlocks) return Number(given)
-  throw new ParleyError('validation_error', `--tail takes a number from 0 to ${mostBlocks}, not "${given}".`)
+  if (/^\d{1,3}$/.test(given) && Number(given) <= maxBlocks) return Number(given)
+  throw new ParleyError('validation_error', `--tail takes a number from 0 to ${maxBlocks}, not "${given}".`)
 }

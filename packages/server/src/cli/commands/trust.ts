@@ -4,7 +4,7 @@ import { ParleyError, type TrustedFolder } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
-import { ageWords } from '../durations.ts'
+import { ageText } from '../durations.ts'
 import { tableLines } from '../terminal/table.ts'
 import { oneLine } from '../terminal/visible.ts'
 
@@ -50,7 +50,7 @@ async function list(client: Client, { json }: TrustOptions, { output, commandLin
     output.err(`No folder is trusted. Trust one: ${commandLine('trust <folder>')}\n`)
     return 0
   }
-  const rows = folders.map(({ folder, trustedAt }) => [folder, ageWords(Date.now() - trustedAt)])
+  const rows = folders.map(({ folder, trustedAt }) => [folder, ageText(Date.now() - trustedAt)])
   const [head = '', ...lines] = tableLines(columns, rows, output.isOutTerminal ? output.columns() : undefined)
   output.out([output.outStyle.dim(head), ...lines, ''].join('\n'))
   return 0

@@ -31,7 +31,7 @@ export function createPolicy(options: PolicyOptions): Answerer {
     const request = state.requests.find((open) => open.requestId === requestId)
     if (!request) return
     if (request.type === 'question') return person ? person.requested(requestId) : options.onQuestion()
-    const why = options.isFlag ? `--on-permission ${decision}` : nobodyWords(request.kind)
+    const why = options.isFlag ? `--on-permission ${decision}` : nobodyText(request.kind)
     options.onDecision(requestId, `${word} ${oneLine(request.title)}: ${why}`)
     await client.decide(sessionId, requestId, decision, { message })
   }
@@ -47,7 +47,7 @@ export function createPolicy(options: PolicyOptions): Answerer {
   }
 }
 
-function nobodyWords(kind: ToolKind): string {
+function nobodyText(kind: ToolKind): string {
   const mode = kind === 'edit' ? 'accept-edits' : 'bypass'
   return `nobody to ask here; use --on-permission allow, or --mode ${mode}`
 }

@@ -40,7 +40,7 @@ export function permissionLines(request: OpenPermission, cwd: string, style: Sty
 function detailLines(request: OpenPermission, style: Style): string[] {
   const diffs = requestedDiffs(request)
   if (diffs.length > 0)
-    return diffs.flatMap((diff) => [style.bold(pathWords(diff)), ...changeLines(diff, style)])
+    return diffs.flatMap((diff) => [style.bold(pathText(diff)), ...changeLines(diff, style)])
   const { input } = request
   const main = mainField(request)
   if (main === undefined || !isRecord(input)) return inputLines(input)
@@ -55,7 +55,7 @@ function detailLines(request: OpenPermission, style: Style): string[] {
   ]
 }
 
-function pathWords({ path, movedFrom, before, after }: Diff): string {
+function pathText({ path, movedFrom, before, after }: Diff): string {
   const name = movedFrom === undefined ? visible(path) : `${visible(movedFrom)} → ${visible(path)}`
   return before === null ? `${name} (new file)` : after === null ? `${name} (deleted)` : name
 }

@@ -12,7 +12,7 @@ import {
 } from '@parley/protocol'
 import { changeText, resolverText } from '../../transcripts/documents/block-text.ts'
 import { diffLines } from '../../transcripts/documents/diff-lines.ts'
-import { durationWords } from '../durations.ts'
+import { durationText } from '../durations.ts'
 import type { Style } from './style.ts'
 import { oneLine, visible } from './visible.ts'
 
@@ -30,21 +30,21 @@ export type ToolRow = {
 
 export function toolRow(row: ToolRow, style: Style, columns: number): string {
   const indent = '  '.repeat(row.depth)
-  const changed = (row.content ?? []).filter((part) => part.type === 'diff').map(changeWords)
+  const changed = (row.content ?? []).filter((part) => part.type === 'diff').map(lineCounts)
   const facts = [
     ...(row.status === 'running' ? [] : [row.status]),
     ...changed,
-    ...(row.durationMs !== undefined && row.durationMs >= 1000 ? [durationWords(row.durationMs)] : []),
+    ...(row.durationMs !== undefined && row.durationMs >= 1000 ? [durationText(row.durationMs)] : []),
   ].join(', ')
   const tail = facts ? ` · ${facts}` : ''
-  const { kind, title: what } = wordsFor(row)
+  const { kind, title: what } = callLabel(row)
   const room = columns - indent.length - kind.length - tail.length - 5
   const title = oneLine(what, Math.max(12, room))
   return `${indent}${toolMark(row.status, style)} ${style.cyan(kind)}${title}${style.dim(tail)}`
 }
 
 /** The verb and the object of a call. The verb appears once, even if the title starts with it. */
-export function wordsFor({ kind, title }: { kind: ToolKind; title: string }): {
+export function callLabel({ kind, title }: { kind: ToolKind; title: string }): {
   kind: string
   title: string
 } {
@@ -59,7 +59,7 @@ function toolMark(status: ToolRow['status'], style: Style): string {
   return status === 'cancelled' ? style.yellow('–') : style.red('✗')
 }
 
-function changeWords(change: Diff): string {
+function lineCounts(change: Diff): string {
   const lines = diffLines(change)
   const count = (sign: string) => lines.filter((line) => line.sign === sign).length
   return `+${count('+')} -${count('-')}`
@@ -74,8 +74,8 @@ export type TurnEndFacts = {
 
 export function turnEndRow(end: TurnEnd, { style, waited, saysWhy = true }: TurnEndFacts): string {
   const facts = [
-    durationWords(Math.max(0, end.durationMs - waited)),
-    ...(waited >= 1000 ? [`${durationWords(waited)} waiting for you`] : []),
+    durationText(Math.max(0, end.durationMs - waited)),
+    ...(waited >= 1000 ? [`${durationText(waited)} waiting for you`] : []),
     ...(end.usage ? [`${end.usage.input} tokens in, ${end.usage.output} out`] : []),
     ...(end.costUsd !== undefined
       ? [`$${end.costUsd.toFixed(4)}${end.notionalCost ? ' at list price' : ''}`]
@@ -132,14 +132,14 @@ export function resolutionRow(
   })
   const what = [asked.title, words.join('; ')].filter(Boolean).map((text) => ` ${oneLine(text ?? '')}`)
   const scope =
-    'scope' in event && event.scope && event.scope !== 'once' ? `, for ${scopeWords(event.scope)}` : ''
+    'scope' in event && event.scope && event.scope !== 'once' ? `, for ${scopeText(event.scope)}` : ''
   const message = 'message' in event && event.message ? `: ${oneLine(event.message)}` : ''
   const good = event.outcome === 'allowed' || event.outcome === 'answered'
   const word = good ? style.green(event.outcome) : style.yellow(event.outcome)
   return `${style.dim('·')} ${word}${what.join('')}${style.dim(` (${resolverText(event)}${scope}${message})`)}`
 }
 
-function scopeWords(scope: 'session' | 'project' | 'always'): string {
+function scopeText(scope: 'session' | 'project' | 'always'): string {
   return { session: 'this session', project: 'this folder', always: 'always' }[scope]
 }
 

@@ -7,9 +7,9 @@ import { visible } from './visible.ts'
 
 /** The lines under the row of an ended tool call: a short part of its output. Pure. */
 
-const mostOutput = 10
-const mostOfFailure = 30
-const mostOfChange = 20
+const maxOutput = 10
+const maxOfFailure = 30
+const maxOfChange = 20
 
 export type EndedCall = Pick<ToolRow, 'kind' | 'status' | 'depth'> & {
   readonly content: readonly ToolContent[]
@@ -38,9 +38,9 @@ export function changeLines(change: Diff, style: Style): string[] {
 
 function cutChange(change: Diff, style: Style): string[] {
   const lines = changeLines(change, style)
-  if (lines.length <= mostOfChange) return lines
-  const rest = style.dim(`… ${lines.length - mostOfChange + 1} more lines`)
-  return [...lines.slice(0, mostOfChange - 1), rest]
+  if (lines.length <= maxOfChange) return lines
+  const rest = style.dim(`… ${lines.length - maxOfChange + 1} more lines`)
+  return [...lines.slice(0, maxOfChange - 1), rest]
 }
 
 /**
@@ -55,7 +55,7 @@ function cutOutput({ content, kind, status }: EndedCall): string[] {
   })
   const lines = texts.join('\n').split('\n').map(lastDrawn).join('\n').trim().split('\n')
   const filled = lines.filter((line) => line.trim() !== '')
-  const most = isFailure ? mostOfFailure : mostOutput
+  const most = isFailure ? maxOfFailure : maxOutput
   if (filled.length <= most) return filled.map(visible)
   return [`… ${filled.length - most} lines before`, ...filled.slice(-most).map(visible)]
 }

@@ -31,7 +31,7 @@ export type AskContext = {
 }
 
 /** How many times an incomplete form is sent again before the request is given up. */
-const mostForms = 3
+const maxForms = 3
 
 /**
  * Shows an open request to the person at the editor and records the answer. The signal withdraws the request when it
@@ -140,7 +140,7 @@ async function askForm(
 ): Promise<Said> {
   const { editor, sessionId, agentName } = context
   let message = `${agentName} asks:`
-  for (let forms = 0; forms < mostForms; forms++) {
+  for (let forms = 0; forms < maxForms; forms++) {
     const response = await editor.form(
       {
         mode: 'form',

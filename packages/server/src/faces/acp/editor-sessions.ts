@@ -103,7 +103,7 @@ export class EditorSessions {
     })
     const session = this.#show(state, info, editor)
     this.#made.add(state.id)
-    session.goOn()
+    session.startUpdates()
     return session
   }
 
@@ -115,7 +115,7 @@ export class EditorSessions {
 
   async resume(sessionId: string, place: Place, editor: Editor): Promise<OpenSession> {
     const session = this.#show(...(await this.#prepared(sessionId, place)), editor)
-    session.goOn()
+    session.startUpdates()
     return session
   }
 

@@ -1,4 +1,4 @@
-import { type PromptResponse, RequestError, type SessionUpdate } from '@agentclientprotocol/sdk/unstable'
+import type { PromptResponse, SessionUpdate } from '@agentclientprotocol/sdk/unstable'
 import {
   type AgentInfo,
   type EventOf,
@@ -16,6 +16,7 @@ import {
 import type { Access, AccessItem } from './access.ts'
 import { askEditor } from './ask-editor.ts'
 import type { Editor } from './editor.ts'
+import { createPending, createStopping, isRequestCancelled, type PendingPrompt } from './pending-prompt.ts'
 import { Retelling } from './retell.ts'
 import { promptResponse } from './stop-reason.ts'
 
@@ -29,18 +30,6 @@ export type OpenSessionOptions = {
   /** Called when the session can no longer be followed: it was deleted, or the server is gone for good. */
   ended(thrown: unknown): void
   problem(thrown: unknown, doing: string): void
-}
-
-/** A prompt of the editor whose turn has not ended. */
-type Pending = {
-  readonly messageId: string
-  readonly response: PromiseWithResolvers<PromptResponse>
-  promptId?: string
-  turnId?: string
-  submitted: boolean
-  /** Whether the current server has the prompt. */
-  delivered: boolean
-  cancelled: boolean
 }
 
 /** The whole output of a call is sent each time, so updates are batched. */
@@ -65,6 +54,7 @@ export class OpenSession {
   readonly #ready = Promise.withResolvers<void>()
   /** Prompts that this editor sent and therefore shows already. */
   readonly #own = new Set<string>()
+  readonly #stopping: ReturnType<typeof createStopping>
   #retelling: Retelling
   #live = false
   /**
@@ -72,7 +62,7 @@ export class OpenSession {
    * sent.
    */
   #silent = false
-  #pending: Pending | undefined
+  #pending: PendingPrompt | undefined
   #turnOver: PromiseWithResolvers<void> | undefined
   #outputTimer: NodeJS.Timeout | undefined
   #lostTimer: NodeJS.Timeout | undefined
@@ -80,6 +70,7 @@ export class OpenSession {
   constructor(options: OpenSessionOptions) {
     this.id = options.state.id
     this.#options = options
+    this.#stopping = createStopping(options)
     this.#retelling = this.#retellingFrom(options.state)
     this.#caughtUp.promise.catch(() => undefined)
   }
@@ -114,7 +105,7 @@ export class OpenSession {
   }
 
   /** Sends updates from now on, after the answer that names the session. */
-  goOn(): void {
+  startUpdates(): void {
     setImmediate(() => {
       void this.#follow(this.#options.state.seq)
     })
@@ -125,17 +116,10 @@ export class OpenSession {
       const message = 'A prompt of this session is being worked on. Wait for its end, or cancel it.'
       throw new ParleyError('conflict', message)
     }
-    const pending: Pending = {
-      messageId: newId('cmd'),
-      response: Promise.withResolvers<PromptResponse>(),
-      submitted: false,
-      delivered: false,
-      cancelled: false,
-    }
-    pending.response.promise.catch(() => undefined)
+    const pending = createPending()
     this.#pending = pending
     const cancel = () => {
-      if (isTakenBack(signal.reason)) void this.cancel()
+      if (isRequestCancelled(signal.reason)) void this.cancel()
     }
     signal.addEventListener('abort', cancel, { once: true })
     try {
@@ -172,9 +156,9 @@ export class OpenSession {
   /** Cancels the editor's pending prompt, or else the running turn. */
   async cancel(): Promise<void> {
     const pending = this.#pending
-    if (!pending) return this.#cancelTurn(undefined)
+    if (!pending) return this.#stopping.cancelTurn(undefined)
     pending.cancelled = true
-    if (pending.submitted) await this.#stop(pending)
+    if (pending.submitted) await this.#stopping.stop(pending)
     else pending.response.resolve({ stopReason: 'cancelled' })
   }
 
@@ -327,7 +311,7 @@ export class OpenSession {
       case 'turn.started':
         if (!pending || event.promptId !== pending.promptId) return
         if (event.type === 'turn.started' && event.turnId) pending.turnId = event.turnId
-        if (pending.cancelled) void this.#stop(pending)
+        if (pending.cancelled) void this.#stopping.stop(pending)
         return
       case 'queue.paused':
         if (pending?.promptId !== undefined && pending.turnId === undefined) await this.#tellPaused()
@@ -364,32 +348,6 @@ export class OpenSession {
     }
   }
 
-  async #stop({ promptId, turnId }: Pending): Promise<void> {
-    if (turnId !== undefined) return this.#cancelTurn(turnId)
-    if (promptId === undefined) return
-    await this.#attempt('withdraw a prompt', { type: 'prompt.withdraw', promptId })
-  }
-
-  async #cancelTurn(turnId: string | undefined): Promise<void> {
-    await this.#attempt('cancel a turn', { type: 'turn.cancel', ...(turnId !== undefined && { turnId }) })
-  }
-
-  /**
-   * A conflict or not_found means that the prompt or turn is over, or that the turn has just started; its start event
-   * follows.
-   */
-  async #attempt(
-    doing: string,
-    command: { type: 'turn.cancel'; turnId?: string } | { type: 'prompt.withdraw'; promptId: string },
-  ): Promise<void> {
-    try {
-      await this.#options.access.command(this.id, { ...command, commandId: newId('cmd') })
-    } catch (thrown) {
-      const isOver = thrown instanceof ParleyError && /^(conflict|not_found)$/.test(thrown.code)
-      if (!isOver) this.#options.problem(thrown, doing)
-    }
-  }
-
   #heardOfServer(status: Extract<AccessItem, { type: 'status' }>['status']): void {
     clearTimeout(this.#lostTimer)
     const lost = () => {
@@ -401,11 +359,4 @@ export class OpenSession {
     if (status === 'lost' && this.#pending?.delivered) lost()
     if (status === 'connecting' || status === 'reconnecting') this.#lostTimer = setTimeout(lost, lostMs)
   }
-}
-
-const requestCancelled = -32_800
-
-/** The editor cancelled its request. A lost connection does not cancel the turn. */
-function isTakenBack(reason: unknown): boolean {
-  return reason instanceof RequestError && reason.code === requestCancelled
 }

@@ -2,7 +2,7 @@ import type { ElicitationPropertySchema, ElicitationSchema } from '@agentclientp
 import { type Answers, answersProblem, type Question } from '@parley/protocol'
 
 /** Suffix of the field for free text beside the field with the options. */
-const ownWords = '_custom'
+const freeTextSuffix = '_custom'
 
 /** A form for the questions. A question that takes both an option and free text gets two fields. */
 export function formOf(questions: readonly Question[]): ElicitationSchema {
@@ -11,7 +11,7 @@ export function formOf(questions: readonly Question[]): ElicitationSchema {
     const own: ElicitationPropertySchema = { type: 'string', title: `${header}: in your own words` }
     return [
       [id, { ...choices(question), title: header, description: text }],
-      ...(hasOwnField(question) ? [[id + ownWords, own] as [string, ElicitationPropertySchema]] : []),
+      ...(hasOwnField(question) ? [[id + freeTextSuffix, own] as [string, ElicitationPropertySchema]] : []),
     ]
   })
   const required = questions.filter((question) => !hasOwnField(question)).map(({ id }) => id)
@@ -40,7 +40,7 @@ export function answersIn(
   const answers = Object.fromEntries(
     questions.flatMap((question): [string, string | string[]][] => {
       const { id, multiple } = question
-      const own = hasOwnField(question) ? textsIn(content[id + ownWords]) : []
+      const own = hasOwnField(question) ? textsIn(content[id + freeTextSuffix]) : []
       const given = [...textsIn(content[id]), ...own]
       if (given.length === 0) return []
       return [[id, multiple ? given : (given.at(-1) ?? '')]]

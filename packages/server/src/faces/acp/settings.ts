@@ -14,7 +14,7 @@ export type Chosen = Readonly<SessionSettings>
 /** The editor needs a value even if the agent has not said which one it uses. Choosing this one changes nothing. */
 const agentsOwn = 'default'
 
-const modeWords: Record<PermissionMode, { name: string; description: string }> = {
+const modeLabels: Record<PermissionMode, { name: string; description: string }> = {
   ask: { name: 'Ask', description: 'Asks before anything that changes something' },
   'accept-edits': { name: 'Accept edits', description: 'Edits files in the folder without asking' },
   'read-only': { name: 'Read only', description: 'Whatever is not read-only is refused' },
@@ -28,7 +28,7 @@ export type SettingsContext = { readonly agent: AgentInfo; readonly state: Sessi
 export function modeState({ agent }: SettingsContext, { mode = 'ask' }: Chosen): SessionModeState {
   return {
     currentModeId: mode,
-    availableModes: agent.modes.map((id) => ({ id, ...modeWords[id] })),
+    availableModes: agent.modes.map((id) => ({ id, ...modeLabels[id] })),
   }
 }
 
@@ -43,7 +43,7 @@ export function configOptions(context: SettingsContext, chosen: Chosen): Session
       category: 'mode',
       type: 'select',
       currentValue: chosen.mode ?? 'ask',
-      options: agent.modes.map((value) => ({ value, ...modeWords[value] })),
+      options: agent.modes.map((value) => ({ value, ...modeLabels[value] })),
     },
     ...(agent.capabilities.models ? modelOption(context, model) : []),
     ...(agent.capabilities.effort ? effortOption(context, model, chosen.options?.effort) : []),

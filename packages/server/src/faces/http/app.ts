@@ -1,6 +1,6 @@
 import { openapiDocument, ParleyError, type Route, routes } from '@parley/protocol'
 import { Hono } from 'hono'
-import { cutWhenRevoked } from './access.ts'
+import { cutWhenRevoked } from './authentication.ts'
 import { mountConsole, wantsPage } from './console.ts'
 import { type App, type AppParts, mount, type RequestContext } from './mount.ts'
 import { problem, problemOf, problemResponse } from './problem.ts'
@@ -22,14 +22,14 @@ import { mountWorkspace } from './routes/workspace.ts'
 /** All routes, behind the checks that every request passes. */
 export function createApp(parts: AppParts): App {
   const app: App = new Hono()
-  const { access, logger, version } = parts
+  const { authentication, logger, version } = parts
 
   app.use('*', async (context, next) => {
     const { incoming, outgoing } = context.env
-    access.source.check(incoming)
-    if (context.req.method === 'OPTIONS' && access.source.sharedOrigin(incoming)) return preflight()
+    authentication.source.check(incoming)
+    if (context.req.method === 'OPTIONS' && authentication.source.sharedOrigin(incoming)) return preflight()
     if (needsToken(context.req)) {
-      const caller = access.checkCaller(incoming)
+      const caller = authentication.checkCaller(incoming)
       context.set('caller', caller)
       context.set('keepWhenRevoked', cutWhenRevoked(caller, outgoing))
     }

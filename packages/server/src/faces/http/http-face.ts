@@ -6,8 +6,8 @@ import type { DeviceStore } from '../../core/device-store.ts'
 import type { Host } from '../../core/index.ts'
 import { createWorkspace, type Workspace } from '../../workspace/index.ts'
 import type { Terminals } from '../../workspace/terminals.ts'
-import { type Access, createAccess, startLinkLifetimeMs } from './access.ts'
 import { createApp } from './app.ts'
+import { type Authentication, createAuthentication, startLinkLifetimeMs } from './authentication.ts'
 import { createChangeStreams } from './change-streams.ts'
 import { type CommandLine, plainCommandLine } from './command-line.ts'
 import { linkTo } from './link.ts'
@@ -59,7 +59,7 @@ export type FaceLimits = {
 
 /** Answers requests without a server of its own: the server that embeds it passes them on. */
 export type HttpFace = {
-  readonly access: Access
+  readonly authentication: Authentication
   url(): string
   /** A new one-time link that signs a browser in, valid for a day. */
   link(): string
@@ -84,7 +84,7 @@ export function createHttpFace(settings: FaceSettings): HttpFace {
     return `http://${urlHost(isWildcard(hostname) ? '127.0.0.1' : hostname)}:${port}`
   }
 
-  const access = createAccess({ ...settings, commandLine })
+  const authentication = createAuthentication({ ...settings, commandLine })
   const streams = createEventStreams({
     host,
     logger,
@@ -98,7 +98,7 @@ export function createHttpFace(settings: FaceSettings): HttpFace {
     workspace,
     changeStreams,
     terminals: settings.terminals,
-    access,
+    authentication,
     streams,
     logger,
     version,
@@ -116,17 +116,22 @@ export function createHttpFace(settings: FaceSettings): HttpFace {
     errorHandler: (thrown) => problemResponse(unroutable(thrown, logger)),
   })
   return {
-    access,
+    authentication,
     url,
-    link: () => linkTo(url(), access.codes.issue({ kind: 'token' }, startLinkLifetimeMs)),
+    link: () => linkTo(url(), authentication.codes.issue({ kind: 'token' }, startLinkLifetimeMs)),
     answer(incoming, outgoing) {
       // A stream to a device has about a dozen listeners for its end.
       outgoing.setMaxListeners(20)
       logWhenDone(incoming, outgoing, logger)
-      setSecurityHeaders(incoming, outgoing, access)
+      setSecurityHeaders(incoming, outgoing, authentication)
       void answer(incoming, outgoing)
     },
-    upgrade: createUpgrade({ access, logger, websocket: settings.websocket, terminal: settings.terminal }),
+    upgrade: createUpgrade({
+      authentication,
+      logger,
+      websocket: settings.websocket,
+      terminal: settings.terminal,
+    }),
     close() {
       streams.close()
       changeStreams.close()
@@ -142,16 +147,20 @@ function unroutable(thrown: unknown, logger: Logger) {
   return problemOf(thrown, logger)
 }
 
-function setSecurityHeaders(incoming: IncomingMessage, outgoing: ServerResponse, access: Access): void {
+function setSecurityHeaders(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  authentication: Authentication,
+): void {
   outgoing.setHeader('X-Content-Type-Options', 'nosniff')
   outgoing.setHeader('Referrer-Policy', 'no-referrer')
   outgoing.setHeader('X-Frame-Options', 'DENY')
   outgoing.setHeader('Cross-Origin-Resource-Policy', 'same-origin')
   outgoing.setHeader('Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'")
   outgoing.setHeader('Cache-Control', 'no-store')
-  const cookie = access.clearCookie(incoming)
+  const cookie = authentication.clearCookie(incoming)
   if (cookie !== undefined) outgoing.setHeader('Set-Cookie', cookie)
-  const origin = access.source.sharedOrigin(incoming)
+  const origin = authentication.source.sharedOrigin(incoming)
   if (origin === undefined) return
   outgoing.setHeader('Vary', 'Origin')
   outgoing.setHeader('Access-Control-Allow-Origin', origin)

@@ -7,7 +7,7 @@ import type { Host } from '../../core/index.ts'
 import { pagePolicy } from '../../transcripts/documents/html.ts'
 import type { Workspace } from '../../workspace/index.ts'
 import type { Terminals } from '../../workspace/terminals.ts'
-import type { Access, Caller } from './access.ts'
+import type { Authentication, Caller } from './authentication.ts'
 import type { ChangeStreams } from './change-streams.ts'
 import type { CommandLine } from './command-line.ts'
 import { readJson } from './json-body.ts'
@@ -32,7 +32,7 @@ export type AppParts = {
   readonly workspace: Workspace
   /** Without it, there are no terminals. */
   readonly terminals?: Terminals | undefined
-  readonly access: Access
+  readonly authentication: Authentication
   readonly streams: EventStreams
   readonly changeStreams: ChangeStreams
   readonly logger: Logger

@@ -11,9 +11,9 @@ export function createRateLimit(options: {
   readonly most: number
   readonly perMs: number
   readonly now: () => number
-  readonly mostKeys?: number
+  readonly maxKeys?: number
 }): RateLimit {
-  const { most, perMs, now, mostKeys = 1000 } = options
+  const { most, perMs, now, maxKeys = 1000 } = options
   const windows = new Map<string, { readonly endsAt: number; count: number }>()
 
   function current(key: string) {
@@ -39,7 +39,7 @@ export function createRateLimit(options: {
       }
       // The oldest window is removed first: windows are ordered by their end.
       for (const oldest of windows.keys()) {
-        if (windows.size < mostKeys) break
+        if (windows.size < maxKeys) break
         windows.delete(oldest)
       }
       windows.set(key, { endsAt: now() + perMs, count: 1 })

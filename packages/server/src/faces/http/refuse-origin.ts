@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { forbiddenOriginCode, ParleyError, webSocketProtocol } from '@parley/protocol'
 import { WebSocketServer } from 'ws'
-import type { Access } from './access.ts'
+import type { Authentication } from './authentication.ts'
 
 const reason = 'Pages from that address may not use this server (--allow-origin).'
 /** How long a page has to read the close code. */
@@ -12,12 +12,16 @@ const lingerMs = 1000
  * Whether a page with a forbidden origin may learn the reason. A browser does not show a page the status of a refused
  * WebSocket. Only a page with a valid token is told: any other page would learn that Parley runs here.
  */
-export function mayLearnReason(error: unknown, request: IncomingMessage, access: Access): boolean {
+export function mayLearnReason(
+  error: unknown,
+  request: IncomingMessage,
+  authentication: Authentication,
+): boolean {
   if (!(error instanceof ParleyError) || error.code !== 'forbidden' || error.details?.header !== 'Origin')
     return false
   if (request.headers.authorization !== undefined) return false
   try {
-    access.checkCaller(request)
+    authentication.checkCaller(request)
     return true
   } catch {
     return false

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { ParleyError } from '@parley/protocol'
-import type { Access } from './access.ts'
+import type { Authentication } from './authentication.ts'
 import { createHttpFace, type FaceLimits, type FaceSettings } from './http-face.ts'
 import { urlHost } from './request-source.ts'
 
@@ -22,7 +22,7 @@ export type HttpServer = {
   readonly url: string
   readonly port: number
   readonly server: Server
-  readonly access: Access
+  readonly authentication: Authentication
   /** A new one-time link that signs a browser in, valid for a day. */
   link(): string
   /**
@@ -51,7 +51,7 @@ export async function startServer(settings: ServeSettings): Promise<HttpServer> 
     url: face.url(),
     port,
     server,
-    access: face.access,
+    authentication: face.authentication,
     link: face.link,
     close: () => {
       const graceMs = settings.limits?.closeGraceMs ?? usualGraceMs

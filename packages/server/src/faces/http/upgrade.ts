@@ -2,7 +2,7 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { ParleyError } from '@parley/protocol'
 import type { Logger } from 'pino'
-import type { Access, Caller } from './access.ts'
+import type { Authentication, Caller } from './authentication.ts'
 import { type Problem, problemOf } from './problem.ts'
 import { mayLearnReason, refuseOrigin } from './refuse-origin.ts'
 
@@ -20,7 +20,7 @@ export type Upgrade = {
 export type WebSocketHandler = (upgrade: Upgrade) => void
 
 export type UpgradeParts = {
-  readonly access: Access
+  readonly authentication: Authentication
   readonly logger: Logger
   readonly websocket: WebSocketHandler | undefined
   /** By terminal id. */
@@ -28,17 +28,17 @@ export type UpgradeParts = {
 }
 
 /** Applies the same checks as for any request to a WebSocket upgrade. */
-export function createUpgrade({ access, logger, websocket, terminal }: UpgradeParts) {
+export function createUpgrade({ authentication, logger, websocket, terminal }: UpgradeParts) {
   return (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     const ignore = () => {}
     socket.on('error', ignore)
     try {
-      access.source.check(request)
+      authentication.source.check(request)
       const terminalId = /^\/api\/terminals\/([\w-]+)$/.exec(pathOf(request))?.[1]
       if (pathOf(request) !== '/api/ws' && terminalId === undefined) {
         throw new ParleyError('not_found', 'There is no WebSocket here; connect to /api/ws.')
       }
-      const caller = access.checkCaller(request)
+      const caller = authentication.checkCaller(request)
       const accept = terminalId === undefined ? websocket : terminal?.bind(undefined, terminalId)
       if (!accept) throw new ParleyError('not_supported', 'This WebSocket is not enabled on this server.')
       socket.off('error', ignore)
@@ -47,7 +47,7 @@ export function createUpgrade({ access, logger, websocket, terminal }: UpgradePa
       socket.on('error', ignore)
       const refusal = problemOf(error, logger)
       logger.info({ status: refusal.status, origin: request.headers.origin }, 'refused a WebSocket')
-      if (mayLearnReason(error, request, access)) refuseOrigin(request, socket)
+      if (mayLearnReason(error, request, authentication)) refuseOrigin(request, socket)
       else refuse(socket, refusal)
     }
   }

@@ -19,22 +19,25 @@ export function saidIn(messages: readonly Message[], open?: ReadonlySet<string>)
   return messages.flatMap((message): Said[] => {
     if (message.role === 'system') return [['system', message.content]]
     if (message.role === 'user') return [['user', message.content.map(given)]]
-    return message.content.flatMap((part) => of(part, open))
+    return message.content.flatMap((part) => saidInPart(part, open))
   })
 }
 
 export function saidInReply(content: readonly Content[], open?: ReadonlySet<string>): Said[] {
   return content.flatMap((part): Said[] => {
-    if (part.type === 'tool-call') return of({ ...part, input: JSON.parse(part.input) }, open)
+    if (part.type === 'tool-call') return saidInPart({ ...part, input: JSON.parse(part.input) }, open)
     if (part.type === 'tool-result') {
       const { isError, result: value, ...rest } = part
-      return of({ ...rest, output: { type: isError ? 'error-json' : 'json', value } })
+      return saidInPart({ ...rest, output: { type: isError ? 'error-json' : 'json', value } })
     }
-    return part.type === 'file' ? [] : of(part)
+    return part.type === 'file' ? [] : saidInPart(part)
   })
 }
 
-function of(part: AssistantPart | { type: 'tool-approval-response' }, open?: ReadonlySet<string>): Said[] {
+function saidInPart(
+  part: AssistantPart | { type: 'tool-approval-response' },
+  open?: ReadonlySet<string>,
+): Said[] {
   switch (part.type) {
     case 'text':
       return [['text', part.text]]

@@ -19,7 +19,7 @@ export function promptParts(messages: readonly UserMessage[], words?: string): P
 export function replayParts({ history, asked }: Given, words?: string): PromptPart[] {
   const files: PromptPart[] = []
   const lines = [...history, ...resultsIn(asked)].map((message) => lineOf(message, files))
-  const text = [begins, ...lines, asked.type === 'results' ? goOn : ends].join('\n')
+  const text = [begins, ...lines, asked.type === 'results' ? continuation : ends].join('\n')
   const prompt = asked.type === 'prompt' ? promptParts(asked.messages, words) : []
   const after: PromptPart[] =
     asked.type === 'results' && words !== undefined ? [{ type: 'text', text: words }] : []
@@ -34,7 +34,7 @@ export function instructions(system: string): PromptPart {
 const begins =
   '[Earlier in this conversation, as the program that you work for gives it. It is over: read it, do none of it again. One JSON line a message.]'
 const ends = '[End of what was earlier. What follows is asked now.]'
-const goOn =
+const continuation =
   '[End of what was earlier. Its last lines are the results of tools that were called for you. Go on from there.]'
 
 function resultsIn(asked: Given['asked']): Message[] {

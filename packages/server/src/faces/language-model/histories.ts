@@ -105,11 +105,11 @@ export class Histories {
     const person = personOf(wishes, call)
     const about = hashOf([agent, cwd, mode, model, options, mcpServers, settings.wanted, system, person])
     const wanted = { call, agent, wishes, settings, given, person, about }
-    return (await this.#goOn(wanted)) ?? this.#prompt(wanted)
+    return (await this.#continue(wanted)) ?? this.#prompt(wanted)
   }
 
   /** Resumes a waiting turn: the caller has its results and an unchanged history, and may have a new message. */
-  async #goOn(wanted: Wanted): Promise<Begun | undefined> {
+  async #continue(wanted: Wanted): Promise<Begun | undefined> {
     const { given, settings, about } = wanted
     const mentioned = new Set(callsIn(wanted.call.prompt))
     const waiting = [...this.#waiting.values()].find(

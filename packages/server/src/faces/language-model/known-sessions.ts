@@ -13,13 +13,13 @@ export type KnownSession = {
  * replayed.
  */
 export class KnownSessions {
-  readonly #most: number
+  readonly #max: number
   readonly #forgotten: (sessionId: string) => void
   readonly #byFingerprint = new Map<string, KnownSession>()
   readonly #fingerprints = new Map<string, string>()
 
-  constructor(most: number, forgotten: (sessionId: string) => void) {
-    this.#most = most
+  constructor(max: number, forgotten: (sessionId: string) => void) {
+    this.#max = max
     this.#forgotten = forgotten
   }
 
@@ -27,11 +27,11 @@ export class KnownSessions {
     this.#forget(session.sessionId)
     // Two sessions of one person with the same history are interchangeable, so one is enough.
     const other = this.#byFingerprint.get(fingerprint)
-    if (other) this.#letGo(other.sessionId)
+    if (other) this.#evict(other.sessionId)
     this.#byFingerprint.set(fingerprint, session)
     this.#fingerprints.set(session.sessionId, fingerprint)
     const [oldest] = this.#fingerprints.keys()
-    if (this.#fingerprints.size > this.#most && oldest !== undefined) this.#letGo(oldest)
+    if (this.#fingerprints.size > this.#max && oldest !== undefined) this.#evict(oldest)
   }
 
   /** Returns and removes the session: its history is about to change. */
@@ -41,7 +41,7 @@ export class KnownSessions {
     return session
   }
 
-  #letGo(sessionId: string): void {
+  #evict(sessionId: string): void {
     this.#forget(sessionId)
     this.#forgotten(sessionId)
   }

@@ -1,5 +1,5 @@
 import { ParleyError, routes } from '@parley/protocol'
-import { isSignedOut } from '../access.ts'
+import { isSignedOut } from '../authentication.ts'
 import { deviceName } from '../device-name.ts'
 import { type App, type AppParts, mount, type RequestContext } from '../mount.ts'
 import { createRateLimit } from '../rate-limit.ts'
@@ -7,7 +7,7 @@ import { createRateLimit } from '../rate-limit.ts'
 const failures = { most: 300, perMs: 60_000 }
 
 export function mountDevices(app: App, parts: AppParts): void {
-  const { access, commandLine } = parts
+  const { authentication, commandLine } = parts
   const limit = createRateLimit({ ...failures, now: () => performance.now() })
 
   /** Rate-limits failures per address. */
@@ -24,7 +24,7 @@ export function mountDevices(app: App, parts: AppParts): void {
 
   mount(app, parts, routes.listDevices, async ({ context }) => {
     const caller = context.get('caller')
-    const devices = await access.devices().list()
+    const devices = await authentication.devices().list()
     return {
       devices: devices.map((device) =>
         caller.kind === 'device' && caller.deviceId === device.deviceId
@@ -35,9 +35,9 @@ export function mountDevices(app: App, parts: AppParts): void {
   })
   mount(app, parts, routes.createDevice, ({ body, context }) =>
     guarded(context, async () => {
-      const devices = access.devices()
+      const devices = authentication.devices()
       devices.checkKey(body.publicKey)
-      const maker = access.codes.redeem(body.code)
+      const maker = authentication.codes.redeem(body.code)
       if (maker && !isSignedOut(maker)) {
         return devices.register(body.publicKey, deviceName(context.req.header('User-Agent')))
       }
@@ -50,19 +50,19 @@ export function mountDevices(app: App, parts: AppParts): void {
   )
   mount(app, parts, routes.revokeDevice, async ({ params, context }) => {
     context.get('keepWhenRevoked')()
-    await access.devices().revoke(params.id)
+    await authentication.devices().revoke(params.id)
     return null
   })
   mount(app, parts, routes.signOut, async ({ context }) => {
     const caller = context.get('caller')
     context.get('keepWhenRevoked')()
-    if (caller.kind === 'device') await access.devices().revoke(caller.deviceId)
+    if (caller.kind === 'device') await authentication.devices().revoke(caller.deviceId)
     return null
   })
-  mount(app, parts, routes.createNonce, () => access.devices().nonce())
+  mount(app, parts, routes.createNonce, () => authentication.devices().nonce())
   mount(app, parts, routes.createAccessToken, ({ body, context }) =>
     guarded(context, () =>
-      access.devices().accessToken({ ...body, origin: context.req.header('Origin') ?? '' }),
+      authentication.devices().accessToken({ ...body, origin: context.req.header('Origin') ?? '' }),
     ),
   )
 }

@@ -1,13 +1,13 @@
 import { routes } from '@parley/protocol'
-import { linkLifetimeMs } from '../access.ts'
+import { linkLifetimeMs } from '../authentication.ts'
 import { linkTo } from '../link.ts'
 import { type App, type AppParts, mount } from '../mount.ts'
 
 export function mountLinks(app: App, parts: AppParts): void {
-  const { access } = parts
+  const { authentication } = parts
   mount(app, parts, routes.createLink, ({ context }) => {
-    access.devices()
-    const code = access.codes.issue(context.get('caller'), linkLifetimeMs)
+    authentication.devices()
+    const code = authentication.codes.issue(context.get('caller'), linkLifetimeMs)
     return { url: linkTo(parts.url(), code), expiresAt: Date.now() + linkLifetimeMs }
   })
 }

@@ -2,7 +2,7 @@ import { type Client, isUnreachable } from '@parley/client'
 import type { Access, AccessItem, FeedFrom } from '../faces/acp/index.ts'
 import type { Connected } from './connect.ts'
 
-export type SteadyAccess = AsyncDisposable & {
+export type ReconnectingAccess = AsyncDisposable & {
   readonly access: Access
   /** Marks a session as this command's own: leaving does not wait for it. */
   own(sessionId: string): void
@@ -19,7 +19,10 @@ const commandMs = 30_000
  * Access to the sessions of a data folder for as long as an editor is connected. The server may end earlier, for
  * example if it belongs to another editor's process. Access then moves to the next server, or to an embedded one.
  */
-export function createSteadyAccess(first: Connected, connectAnew: () => Promise<Connected>): SteadyAccess {
+export function createReconnectingAccess(
+  first: Connected,
+  connectAnew: () => Promise<Connected>,
+): ReconnectingAccess {
   const ours = new Set<string>()
   let current = first
   let gone = new AbortController()

@@ -6,7 +6,7 @@ import { permissionLines, questionLines } from './request-lines.ts'
 import type { Screen } from './screen.ts'
 import type { Style } from './style.ts'
 
-export type OnlookerOptions = {
+export type RequestNoticesOptions = {
   readonly client: Client
   readonly sessionId: string
   readonly screen: Screen
@@ -15,7 +15,13 @@ export type OnlookerOptions = {
 }
 
 /** Used without a terminal: shows open requests and where they can be answered. */
-export function createOnlooker({ client, sessionId, screen, style, commandLine }: OnlookerOptions): Answerer {
+export function createRequestNotices({
+  client,
+  sessionId,
+  screen,
+  style,
+  commandLine,
+}: RequestNoticesOptions): Answerer {
   async function show(requestId: string): Promise<void> {
     const query = { tail: 0 }
     const { cwd, requests } = await client.call('getSession', { params: { id: sessionId }, query })

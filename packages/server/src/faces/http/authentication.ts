@@ -16,7 +16,7 @@ export type Caller = { readonly kind: 'token' } | DeviceCaller
 export type Download = { readonly sessionId: string; readonly as: ExportFormat; readonly caller: Caller }
 
 /** Authenticates callers by the server's token or a device's access token. Owns no routes and no status codes. */
-export type Access = {
+export type Authentication = {
   readonly source: RequestSource
   /** The codes of one-time links, with the caller that asked for each. */
   readonly codes: OneTimeCodes<Caller>
@@ -29,7 +29,7 @@ export type Access = {
   clearCookie(request: IncomingMessage): string | undefined
 }
 
-export type AccessSettings = SourceSettings & {
+export type AuthenticationSettings = SourceSettings & {
   readonly token: string
   /** Stores signed-in browsers; without it, none can sign in. */
   readonly devices?: DeviceStore | undefined
@@ -43,7 +43,7 @@ export const linkLifetimeMs = 15 * 60_000
 export const startLinkLifetimeMs = 24 * 60 * 60_000
 export const downloadLifetimeMs = 60_000
 
-export function createAccess(settings: AccessSettings): Access {
+export function createAuthentication(settings: AuthenticationSettings): Authentication {
   const { token, commandLine = plainCommandLine, now } = settings
   if (token.length < shortestToken) {
     throw new ParleyError('validation_error', `The token needs at least ${shortestToken} characters.`)

@@ -160,7 +160,7 @@ export function unreachable(url: string, cause?: unknown): ParleyError {
 }
 
 export function cancelled(signal: AbortSignal): ParleyError {
-  return new ParleyError('cancelled', 'The caller gave up waiting.', { cause: signal.reason })
+  return new ParleyError('cancelled', 'The caller stopped waiting.', { cause: signal.reason })
 }
 
 /** The server closed the WebSocket of a page whose origin it does not allow. */
@@ -218,7 +218,7 @@ function replyOf(route: Route, response: Response, text: string): unknown {
   if (json !== undefined) return json
   throw new ParleyError(
     'internal_error',
-    `The answer of ${response.url} is no JSON. Is it a Parley server?`,
+    `The answer of ${response.url} is not JSON. Is it a Parley server?`,
     { details: { status: response.status } },
   )
 }

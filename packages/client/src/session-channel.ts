@@ -154,7 +154,7 @@ export class SessionChannel {
     reader.gaps++
     if (reader.gaps < gapsAllowed) return this.ask()
     const session = this.#session
-    const message = `The server leaves out events ${reader.cursor + 1} to ${seq - 1} of session ${session}.`
+    const message = `The server omits events ${reader.cursor + 1} to ${seq - 1} of session ${session}.`
     this.#fail(reader, new ParleyError('internal_error', message, { details: { session } }))
   }
 

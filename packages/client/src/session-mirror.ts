@@ -173,7 +173,7 @@ class SessionMirror implements Mirror {
     const sameLog = above.epoch === this.#loaded.view.state.epoch && this.#loaded.firstSeq === firstSeq
     if (!sameLog) return
     if (above.events.at(-1)?.seq !== firstSeq - 1) {
-      throw new ParleyError('internal_error', `The server left out events before ${firstSeq}.`)
+      throw new ParleyError('internal_error', `The server omitted events before ${firstSeq}.`)
     }
     this.#foldChanges()
     this.#loaded = withOlder(this.#loaded, above)

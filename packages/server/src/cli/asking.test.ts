@@ -222,7 +222,7 @@ describe('parley attach', () => {
       return (await home.run(['show', 'last'])).stdout
     }
     expect(await leaveAfter('hang', 'until you stop me', '\u0004')).toMatch(/cancelled · [\s\S]*Status: idle/)
-    expect(await leaveAfter('show a permission', choose, '\u0003')).toContain('Waits for you: permission')
+    expect(await leaveAfter('show a permission', choose, '\u0003')).toContain('Waiting for you: permission')
   })
 
   it('puts a half-typed prompt aside while a request is shown', async () => {

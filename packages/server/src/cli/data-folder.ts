@@ -48,7 +48,7 @@ export function makingProblem(dataDir: string): string | undefined {
     rmdirSync(mkdtempSync(join(parent, '.parley-doctor-')))
     return undefined
   } catch (thrown) {
-    return `nothing can be made in ${parent} (${(thrown as NodeJS.ErrnoException).code})`
+    return `${parent} is not writable (${(thrown as NodeJS.ErrnoException).code})`
   }
 }
 
@@ -61,7 +61,7 @@ export function cannotWrite(dataDir: string, cause: unknown): ParleyError {
   const { code } = cause as NodeJS.ErrnoException
   return new ParleyError(
     'internal_error',
-    `The data folder ${dataDir} cannot be made or written (${code}). Check its permissions, or choose another with --data-dir.`,
+    `The data folder ${dataDir} cannot be created or written (${code}). Check its permissions, or choose another with --data-dir.`,
     { cause },
   )
 }

@@ -193,7 +193,7 @@ async function end(connection: AgentConnection, add: (check: Check) => void): Pr
     await withTimeout(closeMs, connection.close())
     add(ok('end', 'ended when it was told to'))
   } catch {
-    const text = `does not end within ${durationText(closeMs)}: look for its process`
+    const text = `does not exit within ${durationText(closeMs)}: check for a leftover process`
     add({ name: 'end', result: 'warn', text })
   }
 }
@@ -206,7 +206,7 @@ function tailOf(stderr: unknown): string[] {
 
 function withTimeout<Value>(ms: number, work: Promise<Value>): Promise<Value> {
   const timeout = Promise.withResolvers<never>()
-  const timer = setTimeout(() => timeout.reject(new ParleyError('busy', 'It took too long.')), ms)
+  const timer = setTimeout(() => timeout.reject(new ParleyError('busy', 'Timed out.')), ms)
   return Promise.race([work, timeout.promise]).finally(() => clearTimeout(timer))
 }
 

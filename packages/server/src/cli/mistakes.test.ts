@@ -63,7 +63,7 @@ describe('an unknown session', () => {
     const refused = await home.run(['delete', 'last'])
     expect([refused.exitCode, refused.stderr]).toEqual([
       2,
-      'parley: Nobody is there to confirm: add --yes to delete for good.\n',
+      'parley: Not a terminal: pass --yes to confirm the deletion.\n',
     ])
     expect((await home.run(['delete', 'last', '--yes'])).exitCode).toBe(0)
   })

@@ -90,7 +90,7 @@ function usageLine(
   const whole = command === 'agents' && agentVerbs.includes(word) ? `${command} ${word}` : command
   const words = message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
   if (code === 'commander.excessArguments' && command === 'serve') {
-    return `parley: ${words} Options stand behind the command, as in: ${invocation} sessions --data-dir <folder>`
+    return `parley: ${words} Put options after the command, as in: ${invocation} sessions --data-dir <folder>`
   }
   if (code === 'commander.excessArguments' && whole === 'agents') {
     return `parley: agents cannot "${word}"; it can ${agentVerbs.slice(0, -1).join(', ')} and ${agentVerbs.at(-1)}. See: ${invocation} agents --help`

@@ -77,7 +77,7 @@ describe('parley run', () => {
     await using home = createHome()
     const { exitCode, stdout, stderr } = await home.run(['run', 'demo', 'show a permission'])
     expect(stderr).toContain(
-      'parley: denied rm -rf build: nobody to ask here; use --on-permission allow, or --mode bypass\n',
+      'parley: denied rm -rf build: not a terminal; use --on-permission allow, or --mode bypass\n',
     )
     expect(stderr.match(/denied rm -rf build/g)).toHaveLength(1)
     expect(stderr).toContain('✗ execute rm -rf build · denied')

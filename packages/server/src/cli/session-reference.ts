@@ -67,7 +67,7 @@ async function lastSession(client: Client, { commandLine }: Pick<Context, 'comma
   }
   if (last) return last.id
   const begin = commandLine('run demo "help"')
-  throw new ParleyError('not_found', `There are no sessions yet. Begin one with: ${begin}`)
+  throw new ParleyError('not_found', `There are no sessions yet. Start one with: ${begin}`)
 }
 
 async function isSession(client: Client, id: string): Promise<boolean> {

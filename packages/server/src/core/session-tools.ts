@@ -38,7 +38,7 @@ export function createSessionTools(tools: readonly HostTool[] = []): SessionTool
     offer,
     replace(sessionId, given) {
       if (own.has(sessionId)) return offer(sessionId, given)
-      const message = 'This session has no tools of its own, or no longer. Make a new one with them.'
+      const message = 'The tools of this session are no longer available. Create a new session with them.'
       throw new ParleyError('conflict', message)
     },
     forget: (sessionId) => void own.delete(sessionId),

@@ -18,7 +18,7 @@ export function refuseGap(batch: AppendBatch, head: number): void {
 }
 
 export function sessionTaken(sessionId: string): ParleyError {
-  return new ParleyError('conflict', `Session ${sessionId} exists already.`)
+  return new ParleyError('conflict', `Session ${sessionId} already exists.`)
 }
 
 export function sessionUnknown(sessionId: string): ParleyError {
@@ -26,7 +26,7 @@ export function sessionUnknown(sessionId: string): ParleyError {
 }
 
 export function receiptTaken(commandId: string): ParleyError {
-  return new ParleyError('conflict', `Command ${commandId} has a receipt already.`, {
+  return new ParleyError('conflict', `Command ${commandId} already has a receipt.`, {
     details: { commandId },
   })
 }

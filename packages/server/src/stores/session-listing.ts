@@ -22,7 +22,11 @@ export function writeCursor({ pinned, updatedAt, id }: ListPlace): string {
 
 export function readCursor(cursor: string): ListPlace {
   const place = parsePlace(Buffer.from(cursor, 'base64url').toString())
-  if (!place) throw new ParleyError('validation_error', 'The cursor is not one that a list of sessions gave.')
+  if (!place)
+    throw new ParleyError(
+      'validation_error',
+      'The cursor is invalid. Use one that a list of sessions returned.',
+    )
   return place
 }
 

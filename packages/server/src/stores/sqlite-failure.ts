@@ -65,7 +65,7 @@ export function parseRow<Value>(json: string, what: string): Value {
   } catch (cause) {
     throw new ParleyError(
       'internal_error',
-      `The database cannot tell ${what}: its row is damaged. Restore a backup of the data folder, or remove that row.`,
+      `The database cannot read ${what}: its row is damaged. Restore a backup of the data folder, or remove that row.`,
       { cause },
     )
   }

@@ -74,7 +74,7 @@ export async function patchOf(
   base = 'HEAD',
 ): Promise<{ patch: string; cut: boolean }> {
   if (path.includes('\0'))
-    throw new ParleyError('validation_error', 'A path has no null characters. Give the path of a file.')
+    throw new ParleyError('validation_error', 'A path must not contain null characters.')
   const commit = await commitOf(git, base)
   const against = commit === '' ? await emptyTree(git) : commit
   const diff = ['diff', '--find-renames', '--relative'] as const

@@ -13,7 +13,7 @@ const maxEntries = 20_000
 export async function foldersLike(typed: string, limit: number): Promise<string[]> {
   const query = typed === '' || typed === '~' ? '~/' : typed
   if (!/^(~\/|\/)/.test(query) || query.includes('\0')) {
-    throw new ParleyError('validation_error', 'Give a whole path, or one that begins with ~/.')
+    throw new ParleyError('validation_error', 'Give an absolute path, or one that begins with ~/.')
   }
   const cut = query.lastIndexOf('/') + 1
   const [shown, start] = [query.slice(0, cut), query.slice(cut)]
@@ -49,7 +49,7 @@ async function opened(place: string) {
       throw new ParleyError('not_found', `The folder ${place} does not exist.`, { cause })
     if (code === 'ENOTDIR') throw new ParleyError('not_found', `${place} is not a folder.`, { cause })
     if (code === 'EACCES' || code === 'EPERM') {
-      throw new ParleyError('forbidden', `The folder ${place} may not be read by the server.`, { cause })
+      throw new ParleyError('forbidden', `The folder ${place} is not readable by the server.`, { cause })
     }
     throw new ParleyError('validation_error', `The folder ${place} cannot be read (${code}).`, { cause })
   }

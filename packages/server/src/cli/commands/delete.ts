@@ -19,7 +19,7 @@ export async function deleteSession(
   await using server = await connect(configurationOf(context, options), context)
   const id = await findSession(server.client, reference, context)
   if (!options.yes && !output.canAsk) {
-    throw new ParleyError('validation_error', 'Nobody is there to confirm: add --yes to delete for good.')
+    throw new ParleyError('validation_error', 'Not a terminal: pass --yes to confirm the deletion.')
   }
   const { title } = await server.client.call('getSession', { params: { id }, query: { tail: 0 } })
   if (

@@ -361,7 +361,7 @@ function modeOf(given: string | undefined): PermissionMode | undefined {
 async function promptOf(given: string | undefined, { stdin }: Context): Promise<string> {
   if (given !== undefined && given !== '-') return checkedPrompt(given)
   if (given === undefined && stdin.isTTY) {
-    throw new ParleyError('validation_error', 'There is no prompt. Write it behind the agent, in quotes.')
+    throw new ParleyError('validation_error', 'No prompt was given. Write it after the agent, in quotes.')
   }
   return checkedPrompt(await readAll(stdin))
 }

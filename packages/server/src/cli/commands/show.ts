@@ -58,8 +58,8 @@ export function stateLines(state: SessionDetail): string[] {
     ...(state.terminal ? [`In its own program: ${state.terminal.map((one) => oneLine(one)).join(' ')}`] : []),
     ...requests.map((request) =>
       request.type === 'permission'
-        ? `Waits for you: permission, ${callLabel(request).kind}${oneLine(callLabel(request).title)}`
-        : `Waits for you: question, ${request.questions.map(({ text }) => oneLine(text)).join(' / ')}`,
+        ? `Waiting for you: permission, ${callLabel(request).kind}${oneLine(callLabel(request).title)}`
+        : `Waiting for you: question, ${request.questions.map(({ text }) => oneLine(text)).join(' / ')}`,
     ),
     ...queue.map(
       (prompt) => `${prompt.paused ? 'Paused' : 'Queued'}: ${oneLine(promptText(prompt.parts), 100)}`,
@@ -67,7 +67,7 @@ export function stateLines(state: SessionDetail): string[] {
     ...runningInBackground(state).map((task) => `In the background: ${oneLine(task.title)} (${task.taskId})`),
     ...plan.map((entry) => `Plan: ${entry.status}, ${oneLine(entry.text)}`),
     ...openBlocks.map(
-      (block) => `Being written: ${oneLine(block.type === 'tool-call' ? block.name : block.text, 100)}`,
+      (block) => `In progress: ${oneLine(block.type === 'tool-call' ? block.name : block.text, 100)}`,
     ),
     ...(usage ? [`Context: ${usage.context.used}${window} tokens`] : []),
   ]

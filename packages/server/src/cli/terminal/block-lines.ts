@@ -45,7 +45,7 @@ function blockLines(block: Block, facts: LineFacts & BlockFacts): string[] {
     case 'notice':
       return [noticeRow(block, style)]
     case 'unrecognised':
-      return [style.dim('the agent sent a message that Parley does not know; it is kept in the log')]
+      return [style.dim('the agent sent an unrecognised message; it is kept in the log')]
   }
 }
 

@@ -61,7 +61,7 @@ export function eventRows(event: SessionEvent, facts: RowFacts): string[] {
     case 'agent.disconnected':
       return disconnectedRows(event, facts)
     case 'agent.unrecognised':
-      return [style.dim('the agent sent a message that Parley does not know; it is kept in the log')]
+      return [style.dim('the agent sent an unrecognised message; it is kept in the log')]
     default:
       return []
   }

@@ -24,7 +24,7 @@ export function createPolicy(options: PolicyOptions): Answerer {
   const word = decision === 'allow' ? 'allowed' : 'denied'
   const message = options.isFlag
     ? `${word} by --on-permission ${decision}`
-    : 'Nobody is there to ask: this run does not ask for permissions.'
+    : 'This run cannot ask for permissions: it has no terminal.'
 
   async function settle(requestId: string): Promise<void> {
     const state = await client.call('getSession', { params: { id: sessionId }, query: { tail: 0 } })
@@ -49,5 +49,5 @@ export function createPolicy(options: PolicyOptions): Answerer {
 
 function nobodyText(kind: ToolKind): string {
   const mode = kind === 'edit' ? 'accept-edits' : 'bypass'
-  return `nobody to ask here; use --on-permission allow, or --mode ${mode}`
+  return `not a terminal; use --on-permission allow, or --mode ${mode}`
 }

@@ -84,7 +84,7 @@ export function turnEndRow(end: TurnEnd, { style, waited, saysWhy = true }: Turn
   const why = end.error && saysWhy ? `: ${oneLine(end.error.message)}` : ''
   const paint =
     end.outcome === 'completed' ? style.green : end.outcome === 'failed' ? style.red : style.yellow
-  const outcome = end.outcome === 'unknown' ? 'unknown how it ended' : end.outcome
+  const outcome = end.outcome === 'unknown' ? 'outcome unknown' : end.outcome
   return `${paint(`${outcome}${why}`)} ${style.dim(`· ${facts}`)}`
 }
 

@@ -9,8 +9,7 @@ export async function readSecret(
 ): Promise<string> {
   const secret = output.canAsk ? await typed(question, stdin, output) : await text(stdin)
   const value = secret.replace(/\r?\n$/, '')
-  if (value === '')
-    throw new ParleyError('validation_error', 'Nothing was given: the value is read from stdin.')
+  if (value === '') throw new ParleyError('validation_error', 'No value was given. It is read from stdin.')
   return value
 }
 

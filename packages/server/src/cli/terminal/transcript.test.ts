@@ -222,7 +222,7 @@ describe('rows', () => {
       "error: The agent's process has ended by itself.\n",
     )
     expect(rows(event({ type: 'turn.ended', outcome: 'unknown', durationMs: 5 }))).toBe(
-      'unknown how it ended · 5 ms\n',
+      'outcome unknown · 5 ms\n',
     )
   })
 

@@ -352,8 +352,8 @@ export class OpenSession {
     clearTimeout(this.#lostTimer)
     const lost = () => {
       const { elsewhere } = this.#options
-      const where = elsewhere ? ` What it has done: ${elsewhere}` : ''
-      const message = `The server is gone, so it is unknown how this ended.${where}`
+      const where = elsewhere ? ` To see what it did: ${elsewhere}` : ''
+      const message = `The connection to the server was lost; the outcome is unknown.${where}`
       this.#pending?.response.reject(new ParleyError('busy', message, { details: { reason: 'lost' } }))
     }
     if (status === 'lost' && this.#pending?.delivered) lost()

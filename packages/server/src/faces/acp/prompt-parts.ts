@@ -33,7 +33,7 @@ function partOf(block: ContentBlock, context: PromptContext): PromptPart {
     case 'resource':
       return embedded(block.resource, context)
     case 'audio':
-      throw new ParleyError('not_supported', 'Parley takes no sound. Send the words instead.')
+      throw new ParleyError('not_supported', 'Parley does not accept audio. Send text instead.')
   }
 }
 

@@ -16,19 +16,15 @@ export async function answer(host: Host, { body, wish }: Asked): Promise<ChatRes
   const state = await findSession(host, body.id)
   const start = state && (await turnStart(host, state, message.id))
   if (!state || start === undefined) {
-    throw new ParleyError(
-      'not_found',
-      'The message that is answered is none of this chat. Reload the chat.',
-      {
-        details: { message: message.id },
-      },
-    )
+    throw new ParleyError('not_found', 'The answered message is not part of this chat. Reload the chat.', {
+      details: { message: message.id },
+    })
   }
   const has = placeOf(message)
   if (!has || has.cursor < start || has.cursor > state.seq) {
     throw new ParleyError(
       'conflict',
-      'This page has only a part of the message that it answers. Resume the chat first (resumeStream), then answer.',
+      'This page has only part of the message that it answers. Resume the chat (resumeStream), then answer.',
     )
   }
   const turn = new TurnChunks(message.id, new SessionFacts(state.id))

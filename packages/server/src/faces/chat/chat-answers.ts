@@ -27,7 +27,7 @@ export function commandsFor(
   if (commands.every((command) => command === undefined) && !given.some((one) => isKnown(one, requests))) {
     throw new ParleyError(
       'validation_error',
-      'Nothing is new in this request: its last message is neither of a user nor answers what was asked.',
+      'The request has nothing new: its last message is not from a user and answers no request.',
     )
   }
   const fresh = commands.filter((command) => command !== undefined)
@@ -44,7 +44,7 @@ function decision(
 ): CommandInput | undefined {
   const request = requests.get(approvalId)
   if (request?.asked.type !== 'permission.requested') {
-    throw new ParleyError('not_found', 'That approval belongs to nothing that this message asked for.', {
+    throw new ParleyError('not_found', 'That approval does not belong to a request of this message.', {
       details: { approvalId },
     })
   }
@@ -74,7 +74,7 @@ function output({ toolCallId, output, refused }: Output, requests: Requests): Co
     if (resolved) return undefined
     throw new ParleyError(
       'not_supported',
-      'A question can be answered or left, not refused: give an output, or stop the turn (POST /api/chat/:id/stop).',
+      'A question cannot be refused: answer it, or stop the turn (POST /api/chat/:id/stop).',
       { details: { requestId } },
     )
   }
@@ -125,7 +125,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 function settled(requestId: string, outcome: string): ParleyError {
   return new ParleyError(
     'conflict',
-    `That request is settled already: ${outcome}. Reload the chat to see it.`,
+    `That request is already resolved: ${outcome}. Reload the chat to see it.`,
     {
       details: { requestId, outcome },
     },

@@ -47,14 +47,14 @@ export function wishOf({ messages, trigger, messageId }: ChatRequest): ChatWish 
     return { kind: 'prompt', message, parts: promptParts(message), isRetry }
   }
   if (message?.role === 'assistant') return { kind: 'answers', message, given: answersIn(message) }
-  throw new ParleyError('validation_error', 'The last message must be of a user, or answer what was asked.')
+  throw new ParleyError('validation_error', 'The last message must be from a user, or answer a request.')
 }
 
 /** The refusal of an edited message and of one that the agent already has. */
 export function notAgain(): ParleyError {
   return new ParleyError(
     'not_supported',
-    'What was said and done cannot be taken back, so nothing is said or answered a second time. Send a new message instead.',
+    'Messages cannot be edited or sent again. Send a new message instead.',
   )
 }
 
@@ -103,7 +103,7 @@ function filePart({ mediaType, filename, url }: z.infer<typeof FilePart>): Promp
   if (data === undefined || data === '' || data.length % 4 !== 0) {
     throw new ParleyError(
       'validation_error',
-      'A file must be sent as a data URL in base64 (data:image/png;base64,…): Parley fetches nothing.',
+      'A file must be sent as a data URL in base64 (data:image/png;base64,…): Parley does not fetch URLs.',
       { details: { ...(filename !== undefined && { filename }) } },
     )
   }

@@ -39,13 +39,13 @@ export async function createSession(
 /** The agent and the folder of a session never change; a page that wants others needs another chat. */
 export async function checkSame(state: SessionState, { agent, cwd }: ChatRequest): Promise<void> {
   if (agent !== undefined && agent !== state.agent) {
-    throw new ParleyError('conflict', `This chat is with ${state.agent}. Begin another one for ${agent}.`, {
+    throw new ParleyError('conflict', `This chat is with ${state.agent}. Start another one for ${agent}.`, {
       details: { agent: state.agent },
     })
   }
   if (cwd === undefined || cwd === state.cwd) return
   if ((await checkFolder(cwd)) === state.cwd) return
-  throw new ParleyError('conflict', `This chat works in ${state.cwd}. Begin another one for ${cwd}.`, {
+  throw new ParleyError('conflict', `This chat works in ${state.cwd}. Start another one for ${cwd}.`, {
     details: { cwd: state.cwd },
   })
 }

@@ -88,12 +88,12 @@ function noRoute(app: App, context: RequestContext) {
   if (allowed.length === 0) {
     return problem({
       code: 'not_found',
-      message: 'There is nothing here; /api/openapi.json lists the routes.',
+      message: 'No such route; /api/openapi.json lists the routes.',
     })
   }
   const allow = [...new Set(allowed)].join(', ')
   return problem(
-    { code: 'not_supported', message: `${method} does not work here; use ${allow}.`, details: { allow } },
+    { code: 'not_supported', message: `${method} is not supported here; use ${allow}.`, details: { allow } },
     { status: 405, headers: { Allow: allow } },
   )
 }

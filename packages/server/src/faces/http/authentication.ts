@@ -57,7 +57,7 @@ export function createAuthentication(settings: AuthenticationSettings): Authenti
     downloads: createOneTimeCodes(now),
     devices() {
       if (kept) return kept
-      throw new ParleyError('not_supported', 'This server signs no browsers in.')
+      throw new ParleyError('not_supported', 'Signing in browsers is not enabled on this server.')
     },
     checkCaller(request) {
       const { authorization, 'sec-websocket-protocol': protocols } = request.headers

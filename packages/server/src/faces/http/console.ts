@@ -50,8 +50,8 @@ export function wantsPage({ req }: RequestContext): boolean {
 
 const noPage = page({
   title: 'Parley',
-  body: html`<h1>There is nothing at this address</h1>
-    <p>The link may be old, or mistyped. <a href="/">All sessions</a></p>`,
+  body: html`<h1>Page not found</h1>
+    <p>The link may be old or mistyped. <a href="/">All sessions</a></p>`,
 })
 
 /** Public: says how to use the server and nothing about its content. */
@@ -60,8 +60,8 @@ function frontPage({ url, commandLine }: { url: string; commandLine: CommandLine
   const bearer = `-H "Authorization: Bearer $(${commandLine('token', { quiet: true })})"`
   return page({
     title: 'Parley',
-    body: html`<h1>Parley runs</h1>
-      <p class="soft">The web console is not built; everything else is here.</p>
+    body: html`<h1>Parley is running</h1>
+      <p class="soft">The web console is not built. Everything else works.</p>
       <h2>In a terminal</h2>
       <pre>${commandLine('run demo "show a permission"')}</pre>
       <pre>${commandLine('sessions')}</pre>

@@ -142,7 +142,7 @@ export function createHttpFace(settings: FaceSettings): HttpFace {
 /** The answer to a request that reached no route: its URL cannot be parsed, or a defect outside of the routes. */
 function unroutable(thrown: unknown, logger: Logger) {
   if (thrown instanceof Error && thrown.name === 'RequestError') {
-    return problem({ code: 'validation_error', message: 'The address of the request cannot be read.' })
+    return problem({ code: 'validation_error', message: 'The URL of the request is invalid.' })
   }
   return problemOf(thrown, logger)
 }

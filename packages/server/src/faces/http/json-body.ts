@@ -20,7 +20,7 @@ export async function readJson(request: IncomingMessage, limit: number): Promise
 /** A server that embeds Parley may have read the body already and left it in `request.body`. */
 function readBefore(request: IncomingMessage & { body?: unknown }): unknown {
   if (request.body !== undefined) return checkedDepth(request.body)
-  throw invalid('Something read the body of this request before Parley. Let Parley answer before that.')
+  throw invalid('The body was read before Parley received the request. Mount Parley before body parsers.')
 }
 
 /** Not `for await`: leaving that loop early would destroy the socket and with it the answer. */
@@ -39,7 +39,7 @@ function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
     }
     const onEnd = () => settle(() => resolve(Buffer.concat(chunks)))
     const onBreak = () =>
-      settle(() => reject(new ParleyError('cancelled', 'The request broke off before its body had arrived.')))
+      settle(() => reject(new ParleyError('cancelled', 'The connection closed before the body arrived.')))
     request.on('data', onData).on('end', onEnd).on('error', onBreak).on('close', onBreak)
   })
 }
@@ -68,11 +68,7 @@ function invalid(message: string, cause?: unknown): ParleyError {
 }
 
 function tooLarge(limit: number): ParleyError {
-  return new ParleyError(
-    'too_large',
-    `This is larger than the ${limit} bytes that the server takes at once. Send less.`,
-    {
-      details: { limit },
-    },
-  )
+  return new ParleyError('too_large', `The request is larger than the limit of ${limit} bytes.`, {
+    details: { limit },
+  })
 }

@@ -308,7 +308,7 @@ function personOf(wishes: SessionWishes, { providerOptions }: CallOptions): stri
   const person = 'person' in ofCall ? ofCall.person : wishes.person
   if (typeof person === 'string' && person !== '') return person
   if (person === undefined && !('person' in ofCall)) return undefined
-  throw new ParleyError('validation_error', 'The person must be a text that is not empty, e.g. an id.')
+  throw new ParleyError('validation_error', 'The person must be a non-empty text, e.g. an id.')
 }
 
 function messagesOf({ asked }: Given) {

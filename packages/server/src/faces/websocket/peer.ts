@@ -135,7 +135,7 @@ export class Peer {
         if (this.#commandsUnderWay >= maxCommandsUnderWay) {
           const error = new ParleyError(
             'rate_limited',
-            'Too many commands at once. Wait for receipts, then go on.',
+            'Too many commands at once. Wait for receipts before sending more.',
           )
           return this.#refuseFrame(frame, frame.session, error)
         }

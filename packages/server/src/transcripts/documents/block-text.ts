@@ -142,7 +142,7 @@ export function turnEndText({ end }: BlockOf<'turn-end'>, waited: number): strin
       ? [`$${end.costUsd.toFixed(4)}${end.notionalCost ? ' at list price' : ''}`]
       : []),
   ]
-  const outcome = end.outcome === 'unknown' ? 'It is unknown how the turn ended' : `Turn ${end.outcome}`
+  const outcome = end.outcome === 'unknown' ? 'Outcome unknown' : `Turn ${end.outcome}`
   return `${outcome}: ${facts.join(', ')}`
 }
 

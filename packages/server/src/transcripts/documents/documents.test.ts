@@ -155,13 +155,11 @@ describe('a transcript', () => {
     expect(markdown).toContain(
       '**Permission** for Bash, rm -rf build: **allowed with changes by a person**\n\nRun instead:\n\n```\nls build\n```',
     )
-    expect(markdown).toContain('*A person changed this input of the agent:*')
+    expect(markdown).toContain('*Original input, changed by a person:*')
     expect(page).toContain('<strong>ls build</strong>')
     expect(page).toContain('<span class="good">allowed with changes by a person</span>')
     expect(page).toContain('<p class="soft">Run instead:</p><pre>ls build</pre>')
-    expect(page).toContain(
-      'which a person changed</summary><pre>{\n  &quot;command&quot;: &quot;rm -rf build',
-    )
+    expect(page).toContain('changed by a person</summary><pre>{\n  &quot;command&quot;: &quot;rm -rf build')
   })
 
   it('counts only the time that a turn worked', () => {

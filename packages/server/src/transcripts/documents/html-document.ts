@@ -71,7 +71,7 @@ function blockHtml(block: Exclude<Block, { type: 'tool-call' }>, waited: number)
     case 'notice':
       return html`<section class="${block.level === 'error' ? 'bad' : 'soft'}">${noticeText(block)}</section>`
     case 'unrecognised':
-      return html`<section><details><summary>A message of the agent that Parley does not know</summary><pre>${inputText(block.native)}</pre></details></section>`
+      return html`<section><details><summary>Unrecognised message of the agent</summary><pre>${inputText(block.native)}</pre></details></section>`
   }
 }
 
@@ -105,7 +105,7 @@ function toolCall(
   const tone = block.status === 'completed' ? 'good' : block.status === 'running' ? 'soft' : 'bad'
   return html`<section${nesting(block)}><strong>${visible(command ?? (block.title || block.name))}</strong> <span class="${tone}">${block.status}</span>
     <div class="soft">${visible(block.name)} · ${block.kind}${places}</div>
-    ${input !== '' && html`<details><summary>${command === undefined ? 'Input' : 'Input of the agent, which a person changed'}</summary><pre>${input}</pre></details>`}${permissions.map((asked) => permission(asked, block))}${block.content.map(toolContent)}</section>`
+    ${input !== '' && html`<details><summary>${command === undefined ? 'Input' : 'Original input, changed by a person'}</summary><pre>${input}</pre></details>`}${permissions.map((asked) => permission(asked, block))}${block.content.map(toolContent)}</section>`
 }
 
 function toolContent(content: ToolContent): Html {

@@ -61,10 +61,7 @@ function blockText(block: Block, facts: BlockFacts): string {
     case 'notice':
       return `*${inline(noticeText(block))}*`
     case 'unrecognised':
-      return details(
-        'A message of the agent that Parley does not know',
-        fenced(inputText(block.native), 'json'),
-      )
+      return details('Unrecognised message of the agent', fenced(inputText(block.native), 'json'))
   }
 }
 
@@ -84,7 +81,7 @@ function toolCall(block: BlockOf<'tool-call'>, facts: BlockFacts): string {
     `### ${inline(visible(command ?? (block.title || block.name)))}`,
     `*${inline(block.name)}, ${block.kind}: ${block.status}${block.parentToolCallId ? ', by a subagent' : ''}*`,
     places.length > 0 && places.join(', '),
-    command !== undefined && '*A person changed this input of the agent:*',
+    command !== undefined && '*Original input, changed by a person:*',
     input !== '' && fenced(input, 'json'),
     ...block.content.map(toolContent),
   )

@@ -4,7 +4,7 @@ import { type App, type AppParts, mount } from '../mount.ts'
 
 export function mountChat(app: App, parts: AppParts): void {
   const chat = () => {
-    if (!parts.chat) throw new ParleyError('not_supported', 'This server runs without the chat face.')
+    if (!parts.chat) throw new ParleyError('not_supported', 'The chat face is not enabled on this server.')
     return parts.chat
   }
   const sdkOf = ({ sdk }: { sdk: '6' | '7' }) => (sdk === '7' ? 7 : 6)

@@ -43,7 +43,7 @@ export function mountDevices(app: App, parts: AppParts): void {
       }
       throw new ParleyError(
         'unauthorized',
-        `This link does not work any more: it signs in one browser, once, and expires. For a new one, run: ${commandLine('token --link')}`,
+        `This link was used or has expired. To create a new one, run: ${commandLine('token --link')}`,
         { details: { reason: 'link' } },
       )
     }),

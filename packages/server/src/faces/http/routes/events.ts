@@ -17,7 +17,7 @@ export function mountEvents(app: App, parts: AppParts): void {
       return json(pageText(await parts.host.read(params.id, range)))
     }
     if (before !== undefined) {
-      throw new ParleyError('validation_error', 'A stream of events goes upwards: give after, not before.')
+      throw new ParleyError('validation_error', 'A stream of events takes after, not before.')
     }
     const { outgoing } = context.env
     await parts.streams.follow({ sessionId: params.id, ...from, native: query.native === 'true', outgoing })

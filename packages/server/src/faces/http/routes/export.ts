@@ -50,12 +50,12 @@ async function send(
 
 /** The answer for a used or expired download: a person may have reloaded the page of an export. */
 function spent({ req }: RequestContext): Response {
-  const message = 'This address gave its file once, or expired. Export the session again.'
+  const message = 'This download link was used or has expired. Export the session again.'
   if (!/\btext\/html\b/.test(req.header('Accept') ?? '')) {
     return problemResponse(problem({ code: 'not_found', message }))
   }
   return htmlResponse(
-    page({ title: 'Parley', body: html`<h1>Nothing here any more</h1><p>${message}</p>` }),
+    page({ title: 'Parley', body: html`<h1>Download link expired</h1><p>${message}</p>` }),
     404,
   )
 }

@@ -4,7 +4,7 @@ import { type App, type AppParts, mount } from '../mount.ts'
 export function mountMetrics(app: App, parts: AppParts): void {
   const { host, streams, version } = parts
   mount(app, parts, routes.metrics, async () => {
-    if (!parts.metrics) throw new ParleyError('not_supported', 'This server runs without metrics.')
+    if (!parts.metrics) throw new ParleyError('not_supported', 'Metrics are not enabled on this server.')
     const waiting = { permission: 0, question: 0 }
     for (const { request } of await host.waiting()) waiting[request.type]++
     const text = parts.metrics({ version, clients: { sse: streams.count }, waiting })

@@ -5,7 +5,7 @@ export function mountTerminals(app: App, parts: AppParts): void {
   const { host } = parts
   const terminals = () => {
     if (parts.terminals) return parts.terminals
-    throw new ParleyError('not_supported', 'This server opens no terminals.')
+    throw new ParleyError('not_supported', 'Terminals are not enabled on this server.')
   }
   mount(app, parts, routes.listTerminals, async ({ params }) => {
     const { id } = await host.state(params.id)
@@ -16,7 +16,7 @@ export function mountTerminals(app: App, parts: AppParts): void {
     if (run === 'agent' && !command) {
       throw new ParleyError(
         'not_supported',
-        'The agent of this session has no program that could go on with it.',
+        'The agent of this session has no program of its own that could continue it.',
       )
     }
     const shells = terminals()

@@ -110,7 +110,7 @@ describe('the console', () => {
     expect(page.status).toBe(200)
     expect(page.text).toContain('The web console is not built')
     const nowhere = await server.ask('/nope', { token: false, headers: { accept: 'text/html' } })
-    expect([nowhere.status, nowhere.text.includes('nothing at this address')]).toEqual([404, true])
+    expect([nowhere.status, nowhere.text.includes('Page not found')]).toEqual([404, true])
     await server.close()
   })
 })

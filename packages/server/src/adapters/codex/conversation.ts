@@ -117,7 +117,7 @@ export async function remembers(server: AppServer, threadId: string, promptId: s
 }
 
 /** Skills, which a person can call by name. */
-export async function readSkills(server: AppServer, cwd: string): Promise<(Skill & AgentCommand)[]> {
+async function readSkills(server: AppServer, cwd: string): Promise<(Skill & AgentCommand)[]> {
   type Listed = {
     data: { skills: { name: string; path: string; description: string; enabled: boolean }[] }[]
   }

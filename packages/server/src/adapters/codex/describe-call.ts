@@ -101,7 +101,7 @@ export function describeCommand(
 }
 
 /** Describes a change of files. A change that also deletes or moves counts as that, not as an edit. */
-export function describeChanges(changes: readonly NativeFileChange[], cwd?: string): CallDescription {
+function describeChanges(changes: readonly NativeFileChange[], cwd?: string): CallDescription {
   const paths = changes.flatMap(({ path, kind }) => [path, ...(kind.move_path ? [kind.move_path] : [])])
   const kind = kindOfChanges(changes)
   const [first = '', ...more] = paths

@@ -107,10 +107,6 @@ export type NativeUserInput =
   | { readonly type: 'text'; readonly text: string; readonly text_elements: readonly never[] }
   | { readonly type: 'image'; readonly url: string }
   | { readonly type: 'skill'; readonly name: string; readonly path: string }
-export type NativeCommandAction = {
-  readonly type: 'read' | 'listFiles' | 'search' | 'unknown'
-  readonly command: string
-}
 export type NativeFileChange = {
   readonly path: string
   readonly kind: {

@@ -241,7 +241,7 @@ export function createCallCheck(context: {
   sandboxed(toolCallId: string, permissions: SandboxPermissions): void
 }): CallCheck {
   const { person, cwd, state, put, sandboxed } = context
-  const tell = async (output: AgentOutput) => {
+  const report = async (output: AgentOutput) => {
     for (const placed of placeInTurn(state(), output)) await put(placed)
   }
   return async (call) => {
@@ -252,10 +252,10 @@ export function createCallCheck(context: {
     }
     const { tool: name, kind, title, input, parentToolCallId } = ask
     const about = { toolCallId: call.tool_use_id, ...(parentToolCallId && { parentToolCallId }) }
-    await tell({ type: 'tool-call.called', ...about, name, kind, title, input })
+    await report({ type: 'tool-call.called', ...about, name, kind, title, input })
     const answer = await person.permit(ask)
     if (answer.outcome === 'allowed') return undefined
-    await tell({ type: 'tool-call.ended', ...about, outcome: 'denied', content: [] })
+    await report({ type: 'tool-call.ended', ...about, outcome: 'denied', content: [] })
     return (answer.outcome === 'denied' && answer.message) || 'Parley refuses this.'
   }
 }

@@ -33,8 +33,10 @@ export type RunningProgram = {
 }
 
 /** The oldest version that is known to work. */
-export const oldestVersion = '0.166.0'
+const oldestVersion = '0.166.0'
 const defaultStartMs = 30_000
+/** How long the program may take to report the sign-in state. */
+const answerMs = 5_000
 const drainMs = 500
 const maxGarbage = 20
 const maxGarbageLength = 1_000
@@ -45,10 +47,40 @@ const client = {
 }
 
 /**
+ * Starts the program. Codex itself reads no key from the environment: if nobody is signed in and `OPENAI_API_KEY` is
+ * set, it is restarted and given the key, which it keeps in memory and never stores. An existing sign-in is kept.
+ */
+export async function startSignedIn(options: ProgramOptions): Promise<RunningProgram> {
+  const program = await startProgram(options)
+  const { OPENAI_API_KEY: apiKey } = options.env
+  if (!apiKey || (await isSignedIn(program))) return program
+  program.process.kill()
+  await program.ended
+  const args = [...options.args, '-c', 'cli_auth_credentials_store="ephemeral"']
+  const again = await startProgram({ ...options, args })
+  // If the key is not accepted, nobody is signed in, which is reported when a session starts.
+  await answered(again.rpc.call('account/login/start', { type: 'apiKey', apiKey }))
+  return again
+}
+
+/** A program that does not respond counts as signed in: its fault shows later. */
+async function isSignedIn({ rpc }: RunningProgram): Promise<boolean> {
+  type Account = { readonly account?: unknown; readonly requiresOpenaiAuth?: boolean }
+  const read = (await answered(rpc.call('account/read', {}))) as Account | undefined
+  return read?.requiresOpenaiAuth !== true || (read.account ?? null) !== null
+}
+
+/** The result; undefined if the call fails or takes too long. */
+async function answered(call: Promise<unknown>): Promise<unknown> {
+  const result = call.catch(() => undefined)
+  return (await within(answerMs, result)) ? result : undefined
+}
+
+/**
  * Starts `codex app-server` and performs the handshake. Rejects with a ParleyError that names the fault; no process is
  * left then.
  */
-export async function startProgram(options: ProgramOptions): Promise<RunningProgram> {
+async function startProgram(options: ProgramOptions): Promise<RunningProgram> {
   const { program, args, env } = options
   const process = new AgentProcess()
   const child = process.spawn({ command: program, args: ['app-server', ...args], env })
@@ -169,37 +201,4 @@ function garbageTo(put: (message: NativeMessage) => void): (value: unknown) => v
 function shortened(value: unknown): unknown {
   const words = typeof value === 'string' ? value : JSON.stringify(value)
   return words.length > maxGarbageLength ? words.slice(0, maxGarbageLength) : value
-}
-
-/** How long the program may take to report the sign-in state. */
-const answerMs = 5_000
-
-/**
- * Starts the program. Codex itself reads no key from the environment: if nobody is signed in and `OPENAI_API_KEY` is
- * set, it is restarted and given the key, which it keeps in memory and never stores. An existing sign-in is kept.
- */
-export async function startSignedIn(options: ProgramOptions): Promise<RunningProgram> {
-  const program = await startProgram(options)
-  const { OPENAI_API_KEY: apiKey } = options.env
-  if (!apiKey || (await isSignedIn(program))) return program
-  program.process.kill()
-  await program.ended
-  const args = [...options.args, '-c', 'cli_auth_credentials_store="ephemeral"']
-  const again = await startProgram({ ...options, args })
-  // If the key is not accepted, nobody is signed in, which is reported when a session starts.
-  await answered(again.rpc.call('account/login/start', { type: 'apiKey', apiKey }))
-  return again
-}
-
-/** A program that does not respond counts as signed in: its fault shows later. */
-async function isSignedIn({ rpc }: RunningProgram): Promise<boolean> {
-  type Account = { readonly account?: unknown; readonly requiresOpenaiAuth?: boolean }
-  const read = (await answered(rpc.call('account/read', {}))) as Account | undefined
-  return read?.requiresOpenaiAuth !== true || (read.account ?? null) !== null
-}
-
-/** The result; undefined if the call fails or takes too long. */
-async function answered(call: Promise<unknown>): Promise<unknown> {
-  const result = call.catch(() => undefined)
-  return (await within(answerMs, result)) ? result : undefined
 }

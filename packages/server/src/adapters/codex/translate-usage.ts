@@ -28,7 +28,7 @@ export function measure(
 }
 
 /** Codex includes cached tokens in the input; here they are counted separately. */
-export function tokensOf(native: NativeTokens): TokenUsage {
+function tokensOf(native: NativeTokens): TokenUsage {
   const { cachedInputTokens: cacheRead, cacheWriteInputTokens: cacheWrite = 0 } = native
   const { inputTokens, outputTokens: output, reasoningOutputTokens: reasoning } = native
   return {

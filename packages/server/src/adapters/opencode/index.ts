@@ -148,7 +148,7 @@ async function versionOf(
  * the most common providers, and the settings of the two clouds that have no single key. Any other key is added with
  * `agents.opencode.env`, or stored by OpenCode itself (opencode auth login).
  */
-export const providerVariables = [
+const providerVariables = [
   'ANTHROPIC_API_KEY',
   'OPENAI_API_KEY',
   'GEMINI_API_KEY',
@@ -172,7 +172,7 @@ export const providerVariables = [
 ] as const
 
 /** Variables that another OpenCode sets for its children. They must not be inherited. */
-export const ofAnotherServer = [
+const ofAnotherServer = [
   'OPENCODE_SERVER_PASSWORD',
   'OPENCODE_SERVER_USERNAME',
   'OPENCODE_PID',
@@ -186,7 +186,7 @@ export const ofAnotherServer = [
  * Whether a credential is visible from outside. If not, there may still be one: a server knows, and is asked at its
  * start.
  */
-export function hasEvidentCredential(env: Readonly<Record<string, string>>): boolean {
+function hasEvidentCredential(env: Readonly<Record<string, string>>): boolean {
   const keys = ['OPENCODE_API_KEY', ...providerVariables.filter((name) => name.endsWith('_API_KEY'))]
   if (keys.some((name) => env[name]) || env.OPENCODE_AUTH_CONTENT) return true
   const data = env.XDG_DATA_HOME ?? join(env.HOME ?? '', '.local', 'share')

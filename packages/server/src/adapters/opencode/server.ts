@@ -240,7 +240,7 @@ done
 `
 
 /** Starts a process that ends the server when this process ends. The returned function stops it. */
-export function startWatchdog(pid: number, mark: string): () => void {
+function startWatchdog(pid: number, mark: string): () => void {
   const watchdog = spawn('/bin/sh', ['-c', watchdogScript, 'sh', String(pid), mark], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,

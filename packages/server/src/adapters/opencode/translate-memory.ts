@@ -167,11 +167,7 @@ function todosOf(part: NativePart): readonly NativeTodo[] | undefined {
 }
 
 /** The prompt in a message, or nothing: OpenCode also adds text of its own to messages of the person. */
-export function promptOf(
-  { info, parts }: KeptMessage,
-  next: KeptMessage | undefined,
-  cwd: string,
-): PromptPart[] {
+function promptOf({ info, parts }: KeptMessage, next: KeptMessage | undefined, cwd: string): PromptPart[] {
   if (info.role !== 'user') return []
   const said = parts.flatMap((part) => partsOf(part, cwd))
   return said.length > 0 ? said : shellLine(parts, next)

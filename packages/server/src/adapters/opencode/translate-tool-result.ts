@@ -99,7 +99,7 @@ export function diffsIn(metadata: NativeMetadata): { diffs?: Diff[] } {
   return { diffs: [{ path: filepath, patch: diff }] }
 }
 
-export function diffOfFile({ filePath = '', movePath, type, patch }: NativeChangedFile): Diff {
+function diffOfFile({ filePath = '', movePath, type, patch }: NativeChangedFile): Diff {
   return {
     path: movePath ?? filePath,
     ...(movePath !== undefined && { movedFrom: filePath }),

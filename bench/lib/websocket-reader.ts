@@ -23,111 +23,124 @@ export type WebSocketAddress = { readonly url: string; readonly token?: string }
 /** All sockets of the process read into the same buffer; its content is copied before the next read. */
 const shared = Buffer.allocUnsafe(256 * 1024)
 
-export function openWebSocketReader({ url, token }: WebSocketAddress): Promise<WebSocketReader> {
-  const { hostname, port, pathname, host } = new URL(url)
-  const opened = Promise.withResolvers<WebSocketReader>()
-  let received = Buffer.allocUnsafe(64 * 1024)
-  let used = 0
-  let walked = 0
-  let upgraded = false
-  let wanted:
-    | { prefix: Buffer; containing: string | undefined; perFrame: (() => void) | undefined }
-    | undefined
-  let found: PromiseWithResolvers<void> | undefined
+export function openWebSocketReader(address: WebSocketAddress): Promise<WebSocketReader> {
+  return new Reader(address).opened.promise
+}
 
-  const socket: Socket = connect({
-    host: hostname,
-    port: Number(port),
-    noDelay: true,
-    onread: {
-      buffer: shared,
-      callback(size, bytes) {
-        if (used + size > received.length) received = larger(received, used, used + size)
-        ;(bytes as Buffer).copy(received, used, 0, size)
-        used += size
-        if (upgraded) walk()
-        else shakeHands()
-        return true
-      },
-    },
-  })
-  socket.on('error', fail)
-  socket.on('close', () => fail(new Error('The server closed the socket.')))
-  socket.write(
-    [
-      `GET ${pathname} HTTP/1.1`,
-      `Host: ${host}`,
-      'Connection: Upgrade',
-      'Upgrade: websocket',
-      'Sec-WebSocket-Version: 13',
-      `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}`,
-      ...(token === undefined ? [] : [`Authorization: Bearer ${token}`]),
-      '\r\n',
-    ].join('\r\n'),
-  )
+type Wanted = {
+  readonly prefix: Buffer
+  readonly containing: string | undefined
+  readonly perFrame: (() => void) | undefined
+}
 
-  function fail(error: Error) {
-    opened.reject(error)
-    found?.reject(error)
+class Reader implements WebSocketReader {
+  readonly opened = Promise.withResolvers<WebSocketReader>()
+  readonly #socket: Socket
+  #received = Buffer.allocUnsafe(64 * 1024)
+  #used = 0
+  #walked = 0
+  #upgraded = false
+  #wanted: Wanted | undefined
+  #found: PromiseWithResolvers<void> | undefined
+
+  constructor({ url, token }: WebSocketAddress) {
+    const { hostname, port, pathname, host } = new URL(url)
+    const callback = (size: number, bytes: Uint8Array) => this.#take(bytes as Buffer, size)
+    const onread = { buffer: shared, callback }
+    this.#socket = connect({ host: hostname, port: Number(port), noDelay: true, onread })
+    this.#socket.on('error', (error) => this.#fail(error))
+    this.#socket.on('close', () => this.#fail(new Error('The server closed the socket.')))
+    this.#socket.write(
+      [
+        `GET ${pathname} HTTP/1.1`,
+        `Host: ${host}`,
+        'Connection: Upgrade',
+        'Upgrade: websocket',
+        'Sec-WebSocket-Version: 13',
+        `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}`,
+        ...(token === undefined ? [] : [`Authorization: Bearer ${token}`]),
+        '\r\n',
+      ].join('\r\n'),
+    )
   }
 
-  function shakeHands() {
-    const end = received.indexOf('\r\n\r\n')
-    if (end < 0 || end > used) return
-    const status = received.toString('latin1', 0, received.indexOf('\r\n'))
-    if (!status.includes('101')) return fail(new Error(`No WebSocket: ${status}`))
-    upgraded = true
-    walked = end + 4
-    opened.resolve(reader)
-    walk()
+  send(text: string): void {
+    this.#socket.write(maskedFrame(Buffer.from(text), 0x81))
   }
 
-  function walk() {
-    for (;;) {
-      const frame = frameAt(received, walked, used)
+  until({ type, containing }: EndOf, { bytes = 0, perFrame }: UntilOptions = {}): Promise<void> {
+    this.#received.copyWithin(0, this.#walked, this.#used)
+    this.#used -= this.#walked
+    this.#walked = 0
+    if (this.#received.length < bytes) this.#received = larger(this.#received, this.#used, bytes)
+    this.#found = Promise.withResolvers()
+    this.#wanted = { prefix: Buffer.from(`{"type":"${type}"`), containing, perFrame }
+    const { promise } = this.#found
+    this.#walk()
+    return promise
+  }
+
+  *payloads(): Generator<Buffer> {
+    for (let at = 0; at < this.#walked; ) {
+      const frame = frameAt(this.#received, at, this.#used)
       if (!frame) return
-      walked = frame.end
-      if (frame.opcode === 9) socket.write(maskedFrame(Buffer.alloc(0), 0x8a))
-      if (frame.opcode !== 1 || !wanted) continue
-      wanted.perFrame?.()
-      if (isWanted(frame.start, frame.end)) {
-        wanted = undefined
-        found?.resolve()
+      if (frame.opcode === 1) yield this.#received.subarray(frame.start, frame.end)
+      at = frame.end
+    }
+  }
+
+  close(): void {
+    this.#socket.removeAllListeners('close').destroy()
+  }
+
+  #take(bytes: Buffer, size: number): boolean {
+    if (this.#used + size > this.#received.length)
+      this.#received = larger(this.#received, this.#used, this.#used + size)
+    bytes.copy(this.#received, this.#used, 0, size)
+    this.#used += size
+    if (this.#upgraded) this.#walk()
+    else this.#shakeHands()
+    return true
+  }
+
+  #fail(error: Error): void {
+    this.opened.reject(error)
+    this.#found?.reject(error)
+  }
+
+  #shakeHands(): void {
+    const end = this.#received.indexOf('\r\n\r\n')
+    if (end < 0 || end > this.#used) return
+    const status = this.#received.toString('latin1', 0, this.#received.indexOf('\r\n'))
+    if (!status.includes('101')) return this.#fail(new Error(`No WebSocket: ${status}`))
+    this.#upgraded = true
+    this.#walked = end + 4
+    this.opened.resolve(this)
+    this.#walk()
+  }
+
+  #walk(): void {
+    for (;;) {
+      const frame = frameAt(this.#received, this.#walked, this.#used)
+      if (!frame) return
+      this.#walked = frame.end
+      if (frame.opcode === 9) this.#socket.write(maskedFrame(Buffer.alloc(0), 0x8a))
+      if (frame.opcode !== 1 || !this.#wanted) continue
+      this.#wanted.perFrame?.()
+      if (this.#isWanted(this.#wanted, frame.start, frame.end)) {
+        this.#wanted = undefined
+        this.#found?.resolve()
       }
     }
   }
 
-  function isWanted(start: number, end: number): boolean {
-    const { prefix, containing } = wanted!
+  #isWanted({ prefix, containing }: Wanted, start: number, end: number): boolean {
+    const received = this.#received
     // Most frames differ in this byte, which is the first of the type.
     if (received[start + 9] !== prefix[9]) return false
     if (received.compare(prefix, 0, prefix.length, start, start + prefix.length) !== 0) return false
     return containing === undefined || received.subarray(start, end).includes(containing)
   }
-
-  const reader: WebSocketReader = {
-    send: (text) => void socket.write(maskedFrame(Buffer.from(text), 0x81)),
-    until({ type, containing }, { bytes = 0, perFrame } = {}) {
-      received.copyWithin(0, walked, used)
-      used -= walked
-      walked = 0
-      if (received.length < bytes) received = larger(received, used, bytes)
-      found = Promise.withResolvers()
-      wanted = { prefix: Buffer.from(`{"type":"${type}"`), containing, perFrame }
-      walk()
-      return found.promise
-    },
-    *payloads() {
-      for (let at = 0; at < walked; ) {
-        const frame = frameAt(received, at, used)
-        if (!frame) return
-        if (frame.opcode === 1) yield received.subarray(frame.start, frame.end)
-        at = frame.end
-      }
-    },
-    close: () => socket.removeAllListeners('close').destroy(),
-  }
-  return opened.promise
 }
 
 function frameAt(bytes: Buffer, at: number, end: number) {

@@ -1,6 +1,6 @@
 import type { Block } from './block.ts'
 import { compactionText } from './compaction-text.ts'
-import type { EventOf, SessionEvent } from './event.ts'
+import type { EventOf, EventType, SessionEvent } from './event.ts'
 import { causeText, lossText, parkText, releaseText } from './notice-text.ts'
 
 /**
@@ -10,160 +10,147 @@ import { causeText, lossText, parkText, releaseText } from './notice-text.ts'
  */
 export function applyToTimeline(timeline: readonly Block[], events: readonly SessionEvent[]): Block[] {
   const blocks = timeline.slice()
-  for (const event of events) apply(blocks, event)
+  for (const event of events) folds.get(event.type)?.(blocks, event)
   return blocks
 }
 
 /** True if this event changes the timeline; other events need no copy. */
 export function touchesTimeline(event: SessionEvent): boolean {
-  return !silent.has(event.type)
+  return folds.has(event.type)
 }
 
-const silent: ReadonlySet<string> = new Set([
-  'session.created',
-  'session.configured',
-  'session.renamed',
-  'session.archived',
-  'session.unarchived',
-  'session.pinned',
-  'session.unpinned',
-  'agent.connected',
-  'prompt.moved',
-  'queue.paused',
-  'queue.resumed',
-  'turn.interrupted',
-  'turn.resumed',
-  'plan.updated',
-  'task.updated',
-  'usage.measured',
-])
+type Folds = { readonly [Type in EventType]?: (blocks: Block[], event: EventOf<Type>) => void }
 
-function apply(blocks: Block[], event: SessionEvent): void {
-  switch (event.type) {
-    case 'prompt.submitted':
-      blocks.push({
-        ...base(event, event.promptId),
-        type: 'prompt',
-        parts: event.parts,
-        delivery: event.delivery,
-        ...(event.outside && { outside: event.outside }),
-        // A steered prompt waits until the agent takes it up.
-        status: event.turnId && event.delivery === 'steer' ? 'queued' : 'sent',
-      })
-      return
-    case 'prompt.queued':
-      return replace(blocks, event.promptId, 'prompt', ({ turnId, ...block }) => ({
-        ...block,
-        status: 'queued',
-      }))
-    case 'prompt.taken':
-      return takenUp(blocks, event)
-    case 'prompt.withdrawn':
-      return replace(blocks, event.promptId, 'prompt', (block) => ({ ...block, status: 'withdrawn' }))
-    case 'turn.started':
-      if (event.promptId === undefined) return notice(blocks, event, 'info', 'agent_turn', causeText(event))
-      return replace(blocks, event.promptId, 'prompt', (block) => ({
-        ...block,
-        delivery: 'queue',
-        status: 'sent',
-        ...(event.turnId && { turnId: event.turnId }),
-      }))
-    case 'turn.ended': {
-      const { seq, at, sessionId, turnId, type, version, ...end } = event
-      leaveSteers(blocks, turnId)
-      blocks.push({ ...base(event, `end:${turnId}`), type: 'turn-end', end })
-      return
-    }
-    case 'turn.parked':
-      return notice(blocks, event, 'info', 'turn_parked', parkText(event))
-    case 'text.written':
-    case 'thinking.written':
-      blocks.push({
-        ...base(event, event.blockId),
-        type: event.type === 'text.written' ? 'text' : 'thinking',
-        text: event.text,
-        ...(event.interrupted && { interrupted: true }),
-        ...parentOf(event),
-      })
-      return
-    case 'block.retracted': {
-      const index = indexOf(blocks, event.blockId)
-      if (index >= 0) blocks.splice(index, 1)
-      return
-    }
-    case 'tool-call.called':
-      blocks.push({
-        ...base(event, event.toolCallId),
-        type: 'tool-call',
-        name: event.name,
-        kind: event.kind,
-        title: event.title,
-        input: event.input,
-        ...(event.locations && { locations: event.locations }),
-        status: 'running',
-        content: [],
-        ...(event.inferred && { inferred: true }),
-        ...parentOf(event),
-      })
-      return
-    case 'tool-call.updated': {
-      const { title, kind, input, locations, content } = event
-      return replace(blocks, event.toolCallId, 'tool-call', (block) => ({
-        ...block,
-        ...(title !== undefined && { title }),
-        ...(kind !== undefined && { kind }),
-        ...(input !== undefined && { input }),
-        ...(locations !== undefined && { locations }),
-        ...(content !== undefined && { content }),
-      }))
-    }
-    case 'tool-call.ended':
-      return replace(blocks, event.toolCallId, 'tool-call', (block) => ({
-        ...block,
-        status: event.outcome,
-        content: event.content,
-        endedAt: event.at,
-      }))
-    case 'permission.requested': {
-      const { seq, at, sessionId, turnId, type, version, ...request } = event
-      blocks.push({ ...base(event, event.requestId), type: 'permission', request })
-      return
-    }
-    case 'question.asked': {
-      const { seq, at, sessionId, turnId, type, version, ...request } = event
-      blocks.push({ ...base(event, event.requestId), type: 'question', request })
-      return
-    }
-    case 'permission.resolved': {
-      const { seq, at, sessionId, turnId, type, version, ...resolution } = event
-      return replace(blocks, event.requestId, 'permission', (block) => ({
-        ...block,
-        resolution,
-        resolvedAt: at,
-      }))
-    }
-    case 'question.resolved': {
-      const { seq, at, sessionId, turnId, type, version, ...resolution } = event
-      return replace(blocks, event.requestId, 'question', (block) => ({
-        ...block,
-        resolution,
-        resolvedAt: at,
-      }))
-    }
-    case 'agent.noticed':
-      return notice(blocks, event, event.level, event.code, event.text)
-    case 'agent.disconnected':
-      return disconnected(blocks, event)
-    case 'agent.unrecognised':
-      blocks.push({ ...base(event, `event:${event.seq}`), type: 'unrecognised', native: event.native })
-      return
-    case 'context.compacted':
-      return notice(blocks, event, 'info', 'context_compacted', compactionText(event))
-    case 'session.released':
-      return notice(blocks, event, 'info', 'session_released', releaseText)
-    case 'session.forked':
-      return notice(blocks, event, 'info', 'session_forked', `Forked into ${event.into}.`)
-  }
+const promptFolds: Folds = {
+  'prompt.submitted': (blocks, event) => {
+    blocks.push({
+      ...base(event, event.promptId),
+      type: 'prompt',
+      parts: event.parts,
+      delivery: event.delivery,
+      ...(event.outside && { outside: event.outside }),
+      // A steered prompt waits until the agent takes it up.
+      status: event.turnId && event.delivery === 'steer' ? 'queued' : 'sent',
+    })
+  },
+  'prompt.queued': (blocks, { promptId }) =>
+    replace(blocks, promptId, 'prompt', ({ turnId, ...block }) => ({ ...block, status: 'queued' })),
+  'prompt.taken': takenUp,
+  'prompt.withdrawn': (blocks, { promptId }) =>
+    replace(blocks, promptId, 'prompt', (block) => ({ ...block, status: 'withdrawn' })),
+}
+
+const turnFolds: Folds = {
+  'turn.started': (blocks, event) => {
+    if (event.promptId === undefined) return notice(blocks, event, 'info', 'agent_turn', causeText(event))
+    return replace(blocks, event.promptId, 'prompt', (block) => ({
+      ...block,
+      delivery: 'queue',
+      status: 'sent',
+      ...(event.turnId && { turnId: event.turnId }),
+    }))
+  },
+  'turn.ended': (blocks, event) => {
+    const { seq, at, sessionId, turnId, type, version, ...end } = event
+    leaveSteers(blocks, turnId)
+    blocks.push({ ...base(event, `end:${turnId}`), type: 'turn-end', end })
+  },
+  'turn.parked': (blocks, event) => notice(blocks, event, 'info', 'turn_parked', parkText(event)),
+}
+
+const blockFolds: Folds = {
+  'text.written': (blocks, event) => written(blocks, event, 'text'),
+  'thinking.written': (blocks, event) => written(blocks, event, 'thinking'),
+  'block.retracted': (blocks, { blockId }) => {
+    const index = indexOf(blocks, blockId)
+    if (index >= 0) blocks.splice(index, 1)
+  },
+  'tool-call.called': (blocks, event) => {
+    blocks.push({
+      ...base(event, event.toolCallId),
+      type: 'tool-call',
+      name: event.name,
+      kind: event.kind,
+      title: event.title,
+      input: event.input,
+      ...(event.locations && { locations: event.locations }),
+      status: 'running',
+      content: [],
+      ...(event.inferred && { inferred: true }),
+      ...parentOf(event),
+    })
+  },
+  'tool-call.updated': (blocks, { toolCallId, title, kind, input, locations, content }) =>
+    replace(blocks, toolCallId, 'tool-call', (block) => ({
+      ...block,
+      ...(title !== undefined && { title }),
+      ...(kind !== undefined && { kind }),
+      ...(input !== undefined && { input }),
+      ...(locations !== undefined && { locations }),
+      ...(content !== undefined && { content }),
+    })),
+  'tool-call.ended': (blocks, { toolCallId, outcome, content, at }) =>
+    replace(blocks, toolCallId, 'tool-call', (block) => ({
+      ...block,
+      status: outcome,
+      content,
+      endedAt: at,
+    })),
+}
+
+const requestFolds: Folds = {
+  'permission.requested': (blocks, event) => {
+    const { seq, at, sessionId, turnId, type, version, ...request } = event
+    blocks.push({ ...base(event, event.requestId), type: 'permission', request })
+  },
+  'question.asked': (blocks, event) => {
+    const { seq, at, sessionId, turnId, type, version, ...request } = event
+    blocks.push({ ...base(event, event.requestId), type: 'question', request })
+  },
+  'permission.resolved': (blocks, event) => {
+    const { seq, at, sessionId, turnId, type, version, ...resolution } = event
+    replace(blocks, event.requestId, 'permission', (block) => ({ ...block, resolution, resolvedAt: at }))
+  },
+  'question.resolved': (blocks, event) => {
+    const { seq, at, sessionId, turnId, type, version, ...resolution } = event
+    replace(blocks, event.requestId, 'question', (block) => ({ ...block, resolution, resolvedAt: at }))
+  },
+}
+
+const noticeFolds: Folds = {
+  'agent.noticed': (blocks, event) => notice(blocks, event, event.level, event.code, event.text),
+  'agent.disconnected': disconnected,
+  'agent.unrecognised': (blocks, event) => {
+    blocks.push({ ...base(event, `event:${event.seq}`), type: 'unrecognised', native: event.native })
+  },
+  'context.compacted': (blocks, event) =>
+    notice(blocks, event, 'info', 'context_compacted', compactionText(event)),
+  'session.released': (blocks, event) => notice(blocks, event, 'info', 'session_released', releaseText),
+  'session.forked': (blocks, event) =>
+    notice(blocks, event, 'info', 'session_forked', `Forked into ${event.into}.`),
+}
+
+type Fold = (blocks: Block[], event: SessionEvent) => void
+
+/** The events that change the timeline. */
+const folds = new Map(
+  [promptFolds, turnFolds, blockFolds, requestFolds, noticeFolds].flatMap(
+    (table) => Object.entries(table) as [string, Fold][],
+  ),
+)
+
+function written(
+  blocks: Block[],
+  event: EventOf<'text.written'> | EventOf<'thinking.written'>,
+  type: 'text' | 'thinking',
+): void {
+  blocks.push({
+    ...base(event, event.blockId),
+    type,
+    text: event.text,
+    ...(event.interrupted && { interrupted: true }),
+    ...parentOf(event),
+  })
 }
 
 /** The prompt moves to where it took effect, below what was said before. */

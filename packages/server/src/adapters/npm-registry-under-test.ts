@@ -46,7 +46,7 @@ export async function startRegistry(): Promise<RegistryUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-registry-'))
   const published = new Map<string, PackageUnderTest[]>()
   const asked: string[] = []
-  const held: { path: string; hold: (answer: () => void) => void }[] = []
+  const held: HeldPath[] = []
 
   const server = createServer((request, response) => {
     const path = decodeURIComponent(request.url ?? '/').slice(1)
@@ -99,29 +99,33 @@ export async function startRegistry(): Promise<RegistryUnderTest> {
         published.set(one.name, [...(published.get(one.name) ?? []), one])
       }
     },
-    hold(path) {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      const answers: (() => void)[] = []
-      const one = {
-        path,
-        hold: (give: () => void) => {
-          answers.push(give)
-          resolve()
-        },
-      }
-      held.push(one)
-      return {
-        waits: promise,
-        release() {
-          held.splice(held.indexOf(one), 1)
-          for (const give of answers) give()
-        },
-      }
-    },
+    hold: (path) => hold(held, path),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
+}
+
+type HeldPath = { readonly path: string; hold(answer: () => void): void }
+
+function hold(held: HeldPath[], path: string): Held {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const answers: (() => void)[] = []
+  const one: HeldPath = {
+    path,
+    hold(answer) {
+      answers.push(answer)
+      resolve()
+    },
+  }
+  held.push(one)
+  return {
+    waits: promise,
+    release() {
+      held.splice(held.indexOf(one), 1)
+      for (const answer of answers) answer()
     },
   }
 }

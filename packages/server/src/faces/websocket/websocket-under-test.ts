@@ -48,44 +48,16 @@ export type Refusal = {
 export const testToken = 'websocket-test-token'
 const version = '0.0.0-test'
 
-export async function websocketUnderTest(
-  options: {
-    limits?: Partial<OutboxLimits>
-    host?: Partial<Limits>
-    heartbeatMs?: number
-    store?: SessionStore
-  } = {},
-): Promise<WebSocketUnderTest> {
+type Options = {
+  limits?: Partial<OutboxLimits>
+  host?: Partial<Limits>
+  heartbeatMs?: number
+  store?: SessionStore
+}
+
+export async function websocketUnderTest(options: Options = {}): Promise<WebSocketUnderTest> {
   const cwd = await mkdtemp(join(tmpdir(), 'parley-websocket-'))
-  const gates = createGates()
-  const stepper = createStepper()
-  const logger = pino({ level: 'silent' })
-  const host = await createHost({
-    adapters: [
-      createScriptedAdapter({ gates }),
-      createScriptedAdapter({ id: 'stepping', gates, pieceDelayMs: 1, sleep: stepper.sleep }),
-    ],
-    store: options.store ?? createMemoryStore(),
-    limits: { stopGraceMs: 100, cancelGraceMs: 100, ...options.host },
-  })
-  const { limits, heartbeatMs } = options
-  const face = createWebSocketFace({
-    host,
-    logger,
-    version,
-    ...(limits && { limits }),
-    ...(heartbeatMs !== undefined && { heartbeatMs }),
-  })
-  const server = await startServer({
-    host,
-    hostname: '127.0.0.1',
-    port: 0,
-    token: testToken,
-    logger,
-    version,
-    limits: { closeGraceMs: 10 },
-    websocket: (upgrade) => face.accept(upgrade),
-  })
+  const { host, gates, stepper, face, server } = await start(options)
   const address = `ws://127.0.0.1:${server.port}`
   const clients: RawClient[] = []
   let commands = 0
@@ -143,6 +115,38 @@ export async function websocketUnderTest(
       await rm(cwd, { recursive: true, force: true })
     },
   }
+}
+
+async function start({ limits, host: hostLimits, heartbeatMs, store = createMemoryStore() }: Options) {
+  const gates = createGates()
+  const stepper = createStepper()
+  const logger = pino({ level: 'silent' })
+  const host = await createHost({
+    adapters: [
+      createScriptedAdapter({ gates }),
+      createScriptedAdapter({ id: 'stepping', gates, pieceDelayMs: 1, sleep: stepper.sleep }),
+    ],
+    store,
+    limits: { stopGraceMs: 100, cancelGraceMs: 100, ...hostLimits },
+  })
+  const face = createWebSocketFace({
+    host,
+    logger,
+    version,
+    ...(limits && { limits }),
+    ...(heartbeatMs !== undefined && { heartbeatMs }),
+  })
+  const server = await startServer({
+    host,
+    hostname: '127.0.0.1',
+    port: 0,
+    token: testToken,
+    logger,
+    version,
+    limits: { closeGraceMs: 10 },
+    websocket: (upgrade) => face.accept(upgrade),
+  })
+  return { host, gates, stepper, face, server }
 }
 
 /** Steps a scripted agent through its pieces. */

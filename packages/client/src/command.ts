@@ -135,7 +135,7 @@ export function createCommands(options: CommandsOptions): Commands {
       const fields = { ...(title !== undefined && { title }) }
       const receipt = await command(sessionId, { type: 'session.fork', ...fields }, rest)
       if (receipt.sessionId !== undefined) return { ...receipt, sessionId: receipt.sessionId }
-      throw new ParleyError('internal_error', 'The server did not say which session the fork is.')
+      throw new ParleyError('internal_error', 'The reply to session.fork has no session id.')
     },
     compact: (sessionId, given) => command(sessionId, { type: 'session.compact' }, given),
     closeSession: (sessionId, given) => command(sessionId, { type: 'session.close' }, given),

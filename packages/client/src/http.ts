@@ -173,7 +173,9 @@ export function forbiddenOrigin(): ParleyError {
 /** Anything else that was thrown is a defect of the client. */
 export function asParleyError(thrown: unknown): ParleyError {
   if (thrown instanceof ParleyError) return thrown
-  return new ParleyError('internal_error', 'The client failed; the cause says why.', { cause: thrown })
+  return new ParleyError('internal_error', 'The client failed; see the cause of this error.', {
+    cause: thrown,
+  })
 }
 
 function baseUrl(url: string): string {

@@ -25,7 +25,7 @@ export function ParleyProvider({ client, children }: { client: Client; children?
 
 export function useClient(): Client {
   const client = useContext(ClientContext)
-  if (!client) throw new Error('Put a ParleyProvider with a client around this.')
+  if (!client) throw new Error('There is no client: wrap this component in a ParleyProvider.')
   return client
 }
 
@@ -95,7 +95,7 @@ function useSessionStore(source: SessionSource): LiveStore<MirrorSnapshot> {
   const client = useContext(ClientContext)
   return useMemo(() => {
     if (typeof source !== 'string') return source
-    if (!client) throw new Error('Put a ParleyProvider with a client around this.')
+    if (!client) throw new Error('There is no client: wrap this component in a ParleyProvider.')
     return sharedMirror(client, source)
   }, [client, source])
 }

@@ -70,8 +70,8 @@ export const AgentModel = z.object({
   contextWindow: z.number().optional(),
   maxOutputTokens: z.number().optional(),
   efforts: z.array(z.string()).optional(),
-  reasoning: z.boolean().optional().meta({ description: 'It can think before it answers' }),
-  attachments: z.boolean().optional().meta({ description: 'It takes images or files' }),
+  reasoning: z.boolean().optional().meta({ description: 'The model supports thinking' }),
+  attachments: z.boolean().optional().meta({ description: 'The model accepts images or files' }),
   price: z
     .object({
       input: dollars,
@@ -91,7 +91,7 @@ export const AgentModel = z.object({
   resolvesTo: z
     .string()
     .optional()
-    .meta({ description: 'If the id is an alias: the model it stands for now, by which sessions name it' }),
+    .meta({ description: 'For an alias: the model that it currently resolves to, as sessions name it' }),
 })
 export type AgentModel = z.infer<typeof AgentModel>
 
@@ -102,14 +102,11 @@ export const AgentModels = z.object({
   models: z.array(AgentModel),
   source: z.enum(['probe', 'session']).optional().meta({
     description:
-      'Who told: the program when it was looked for, or the agent of the session that told last. Absent: nobody',
+      'The source of the list: the program at its probe, or the agent of a session. Absent: not reported',
   }),
-  defaultModel: z
-    .string()
-    .optional()
-    .meta({ description: 'The id of the model that is used unless another is chosen' }),
+  defaultModel: z.string().optional().meta({ description: 'The id of the default model' }),
   defaultSmallModel: z.string().optional().meta({ description: 'The id of the model for side tasks' }),
-  seenAt: z.number().optional().meta({ description: 'When a session reported it' }),
+  seenAt: z.number().optional().meta({ description: 'When a session reported the models' }),
 })
 export type AgentModels = z.infer<typeof AgentModels>
 
@@ -127,13 +124,13 @@ export const AgentProbe = z.object({
   path: z.string().optional(),
   signedIn: z.boolean().optional(),
   usable: z.boolean().optional().meta({
-    description: 'false: it was found, but cannot be used (too old, or it does not start)',
+    description: 'false: the program was found but cannot be used (too old, or it does not start)',
   }),
   hint: z
     .string()
     .optional()
-    .meta({ description: 'What to do when it is not found, not signed in or not usable' }),
-  command: z.string().optional().meta({ description: 'The command to type for that, if there is one' }),
+    .meta({ description: 'What to do if the agent is not found, not signed in or not usable' }),
+  command: z.string().optional().meta({ description: 'The command that does this, if there is one' }),
   models: z.array(AgentModel).optional(),
 })
 export type AgentProbe = z.infer<typeof AgentProbe>
@@ -141,7 +138,7 @@ export type AgentProbe = z.infer<typeof AgentProbe>
 /** The npm package of an agent, and the version of it that Parley installed. */
 export const AgentInstall = z.object({
   package: z.string(),
-  version: z.string().meta({ description: 'The version that is known to work' }),
+  version: z.string().meta({ description: 'The tested version' }),
   installed: z.string().optional().meta({ description: 'The version that Parley installed' }),
 })
 export type AgentInstall = z.infer<typeof AgentInstall>
@@ -159,21 +156,21 @@ export const AgentInfo = AgentProbe.extend({
   options: z
     .array(AgentOption)
     .optional()
-    .meta({ description: 'The session options that it honours; any other is refused' }),
+    .meta({ description: 'The session options that the agent supports; others are refused' }),
   keys: z
     .array(z.string())
     .optional()
-    .meta({ description: 'Variables that hold its key, the preferred one first' }),
+    .meta({ description: 'Environment variables for its API key, the preferred one first' }),
   conversations: z
     .boolean()
     .optional()
-    .meta({ description: 'Its own conversations can be listed and imported' }),
-  added: z.literal(true).optional().meta({ description: 'A person added it here, and can remove it' }),
+    .meta({ description: "The agent's own conversations can be listed and imported" }),
+  added: z.literal(true).optional().meta({ description: 'Added by a person, who can also remove it' }),
   keysSet: z
     .array(z.string())
     .optional()
-    .meta({ description: 'Variables that are set for it in config.json; values are never returned' }),
-  install: AgentInstall.optional().meta({ description: 'If Parley can install it' }),
+    .meta({ description: 'Names of the variables that config.json sets for it; values are never returned' }),
+  install: AgentInstall.optional().meta({ description: 'Present if Parley can install the agent' }),
   installing: Installing.optional(),
   installError: ErrorInfo.optional().meta({ description: 'Why the last installation failed' }),
 })
@@ -198,8 +195,11 @@ export const Connection = z.object({
   credential: z
     .string()
     .optional()
-    .meta({ description: 'What pays: an API key, a subscription, a cloud account' }),
+    .meta({ description: 'The billing source: an API key, a subscription or a cloud account' }),
   billing: Billing.optional(),
-  loaded: z.array(z.string()).optional().meta({ description: 'Whose settings were loaded: user, project' }),
+  loaded: z
+    .array(z.string())
+    .optional()
+    .meta({ description: 'The settings that were loaded: user, project' }),
 })
 export type Connection = z.infer<typeof Connection>

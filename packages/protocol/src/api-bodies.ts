@@ -23,12 +23,14 @@ export const NewSession = z.strictObject({
   prompt: z
     .union([z.string().regex(/\S/, 'the prompt is empty'), PromptParts])
     .optional()
-    .meta({ description: 'Submitted at once' }),
-  commandId: CommandId.optional().meta({ description: 'The same id twice creates one session' }),
-  trust: z.boolean().optional().meta({ description: 'Trust the folder from now on' }),
+    .meta({ description: 'The first prompt; submitted when the session is created' }),
+  commandId: CommandId.optional().meta({
+    description: 'Makes the request idempotent: the same id creates one session',
+  }),
+  trust: z.boolean().optional().meta({ description: 'Also trust the folder' }),
   env: EnvironmentVariables.optional().meta({
     description:
-      "Variables for the agent's process. Kept apart from the log; no reply and no export has them",
+      "Environment variables of the agent's process. Not stored in the log; never returned or exported",
   }),
 })
 export type NewSession = z.infer<typeof NewSession>
@@ -62,7 +64,7 @@ export const SessionDetail = SessionState.extend({
   terminal: z
     .array(z.string())
     .optional()
-    .meta({ description: "The command that goes on with this session in the agent's own program" }),
+    .meta({ description: "The command that continues this session in the agent's own CLI" }),
   blocks: z.array(Block),
   firstSeq: z.int(),
 })
@@ -107,16 +109,16 @@ export const NewRule = RulePattern.extend({
 })
   .strict()
   .refine((rule) => rule.scope !== 'session' || rule.sessionId !== undefined, {
-    message: 'a rule for a session names it',
+    message: 'a rule with scope session needs sessionId',
     path: ['sessionId'],
   })
   .refine((rule) => rule.scope !== 'project' || rule.project !== undefined, {
-    message: 'a rule for a project names its folder',
+    message: 'a rule with scope project needs project',
     path: ['project'],
   })
   .refine(
     ({ decision, any, outside, protected: covers }) => decision === 'allow' || !(any || outside || covers),
-    { message: 'any, outside and protected belong to a rule that allows', path: ['decision'] },
+    { message: 'any, outside and protected are only valid in a rule that allows', path: ['decision'] },
   )
 export type NewRule = z.infer<typeof NewRule>
 

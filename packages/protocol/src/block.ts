@@ -93,7 +93,7 @@ export const OpenBlock = z.discriminatedUnion('type', [
     name: z.string(),
     kind: ToolKind.optional(),
     title: z.string().optional(),
-    called: z.boolean().meta({ description: 'false while its input is still being written' }),
+    called: z.boolean().meta({ description: 'false while the input is streamed' }),
     input: z.string(),
     output: z.string(),
     gap: z.boolean().optional(),

@@ -6,21 +6,23 @@ export const FileChange = z.object({
   /** The previous path of a moved file. */
   from: z.string().optional(),
   status: z.enum(['added', 'modified', 'deleted', 'renamed', 'untracked', 'conflicted']),
-  added: z.int().optional().meta({ description: 'Lines; absent for binary files' }),
+  added: z.int().optional().meta({ description: 'Number of lines; absent for binary files' }),
   removed: z.int().optional(),
   binary: z.boolean(),
-  generated: z
-    .boolean()
-    .meta({ description: 'Made by a program: a lock file, a bundle, marked so in .gitattributes' }),
+  generated: z.boolean().meta({
+    description: 'A generated file: a lock file, a bundle, or marked as generated in .gitattributes',
+  }),
 })
 export type FileChange = z.infer<typeof FileChange>
 
 /** The differences in a session's folder. */
 export const Changes = z.object({
-  base: z.string().meta({ description: 'The commit they are compared with; empty where there is none yet' }),
+  base: z.string().meta({
+    description: 'The commit that the folder is compared with; empty if the repository has no commit',
+  }),
   branch: z.string().optional(),
   files: z.array(FileChange),
-  cut: z.boolean().meta({ description: 'There are more than can be shown' }),
+  cut: z.boolean().meta({ description: 'True if the list is truncated' }),
 })
 export type Changes = z.infer<typeof Changes>
 

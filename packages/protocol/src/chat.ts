@@ -8,7 +8,7 @@ import { PermissionMode, PermissionScope } from './permission.ts'
  */
 
 /** The page's own id of a chat, or the id of a session. */
-export const ChatId = z.string().min(1).max(150).meta({ description: 'A chat, or a session' })
+export const ChatId = z.string().min(1).max(150).meta({ description: 'The id of a chat or of a session' })
 export type ChatId = z.infer<typeof ChatId>
 
 /**
@@ -39,16 +39,16 @@ export type ChatDecision = z.infer<typeof ChatDecision>
 
 export const ChatRequest = z.strictObject({
   id: ChatId,
-  messages: z.array(UiMessage).min(1).meta({ description: 'At least the last one' }),
+  messages: z.array(UiMessage).min(1).meta({ description: 'At least the last message' }),
   trigger: z.enum(['submit-message', 'regenerate-message']).default('submit-message'),
   messageId: z.string().optional().meta({ description: 'The message that is answered or replaced' }),
-  agent: AgentId.optional().meta({ description: 'Of a new chat; without it, the configured one' }),
-  cwd: z.string().min(1).optional().meta({ description: 'Of a new chat; without it, the configured one' }),
-  model: z.string().optional().meta({ description: 'From this prompt on' }),
-  mode: PermissionMode.optional().meta({ description: 'From this prompt on' }),
+  agent: AgentId.optional().meta({ description: 'For a new chat; default: the configured one' }),
+  cwd: z.string().min(1).optional().meta({ description: 'For a new chat; default: the configured one' }),
+  model: z.string().optional().meta({ description: 'Applies from this prompt on' }),
+  mode: PermissionMode.optional().meta({ description: 'Applies from this prompt on' }),
   permissions: z
     .record(RequestId, ChatDecision)
     .optional()
-    .meta({ description: 'By approval id, what goes beyond yes and no' }),
+    .meta({ description: 'Details of the answers, by approval id' }),
 })
 export type ChatRequest = z.infer<typeof ChatRequest>

@@ -16,11 +16,13 @@ export const PromptSubmit = z
     parts: PromptParts.optional(),
     delivery: Delivery.default('queue'),
     before: z.array(PromptId).max(1000).optional().meta({
-      description: 'It is placed before the first of these prompts that is still queued; otherwise last',
+      description: 'Places the prompt before the first of these that is still queued; otherwise last',
     }),
-    messageId: MessageId.optional().meta({ description: "The client's own id of it, kept in the log" }),
+    messageId: MessageId.optional().meta({
+      description: "The client's id for the prompt; stored in the log",
+    }),
     paused: z.literal(true).optional().meta({
-      description: 'It is queued as paused, as after an edit of a paused prompt',
+      description: 'Queues the prompt as paused, for example after an edit of a paused prompt',
     }),
   })
   .refine((command) => (command.text !== undefined) !== (command.parts !== undefined), {
@@ -50,7 +52,7 @@ export const Command = z.discriminatedUnion('type', [
   z.strictObject({
     ...base,
     type: z.literal('task.stop'),
-    taskId: z.string().optional().meta({ description: 'Absent: every task that runs in the background' }),
+    taskId: z.string().optional().meta({ description: 'Absent: all background tasks' }),
   }),
   z.strictObject({
     ...base,
@@ -79,7 +81,8 @@ export const Command = z.discriminatedUnion('type', [
     type: z.literal('session.rewind'),
     promptId: PromptId,
     undo: z.literal(true).optional().meta({
-      description: 'Undoes the last rewind, which was to this prompt, if no file has changed since',
+      description:
+        'Undoes the last rewind, which must be to this prompt; refused if a file has changed since',
     }),
   }),
 ])
@@ -94,7 +97,9 @@ export type CommandOf<Type extends CommandType> = Extract<Command, { type: Type 
 export const Receipt = z.object({
   commandId: CommandId,
   seq: z.int().min(0),
-  promptId: PromptId.optional().meta({ description: 'Of prompt.submit, session.compact and session.rewind' }),
-  sessionId: SessionId.optional().meta({ description: 'Of session.fork: the new session' }),
+  promptId: PromptId.optional().meta({
+    description: 'For prompt.submit, session.compact and session.rewind',
+  }),
+  sessionId: SessionId.optional().meta({ description: 'For session.fork: the new session' }),
 })
 export type Receipt = z.infer<typeof Receipt>

@@ -7,10 +7,10 @@ import { DeviceId } from './ids.ts'
  */
 export const Device = z.object({
   deviceId: DeviceId,
-  name: z.string().meta({ description: 'Browser and system, as the browser named them when it signed in' }),
+  name: z.string().meta({ description: 'Browser and operating system, as reported at sign-in' }),
   createdAt: z.number(),
-  lastSeenAt: z.number().meta({ description: 'Written at most once a minute' }),
-  current: z.literal(true).optional().meta({ description: 'The device that asks' }),
+  lastSeenAt: z.number().meta({ description: 'Updated at most once a minute' }),
+  current: z.literal(true).optional().meta({ description: 'Set for the device that sent the request' }),
 })
 export type Device = z.infer<typeof Device>
 
@@ -22,13 +22,13 @@ const base64url = (least: number, most: number) =>
     .regex(/^[\w-]+$/, 'base64url without padding')
 
 export const NewDevice = z.strictObject({
-  code: base64url(1, 200).meta({ description: 'The code of a one-time link: what follows # in it' }),
+  code: base64url(1, 200).meta({ description: 'The code of a one-time link: the part after #' }),
   publicKey: base64url(1, 300).meta({ description: 'A P-256 public key as SubjectPublicKeyInfo (DER)' }),
 })
 export type NewDevice = z.infer<typeof NewDevice>
 
 export const Nonce = z.object({
-  nonce: z.string().meta({ description: 'To be signed once' }),
+  nonce: z.string().meta({ description: 'Valid for one signature' }),
   expiresInMs: z.number(),
 })
 export type Nonce = z.infer<typeof Nonce>

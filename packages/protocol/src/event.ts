@@ -118,10 +118,10 @@ const PromptSubmitted = defineEvent({
     promptId: PromptId,
     parts: z.array(PromptPart),
     delivery: Delivery,
-    messageId: MessageId.optional().meta({ description: "The client's own id of it" }),
+    messageId: MessageId.optional().meta({ description: "The client's id for the prompt" }),
     outside: Outside.optional(),
-    paused: z.literal(true).optional().meta({ description: 'It joins the paused prompts of the queue' }),
-    by: z.literal('host').optional().meta({ description: 'The host wrote it, not a person' }),
+    paused: z.literal(true).optional().meta({ description: 'The prompt is queued as paused' }),
+    by: z.literal('host').optional().meta({ description: 'Written by the host, not by a person' }),
   },
 })
 const PromptQueued = defineEvent({
@@ -130,7 +130,7 @@ const PromptQueued = defineEvent({
   fields: {
     promptId: PromptId,
     paused: z.literal(true).optional().meta({
-      description: 'A steered prompt whose agent was lost before it told that it took it up',
+      description: 'A steered prompt whose agent was lost before it confirmed the prompt',
     }),
   },
 })
@@ -156,7 +156,7 @@ const TurnStarted = defineEvent({
   type: 'turn.started',
   version: 1,
   fields: {
-    promptId: PromptId.optional().meta({ description: 'Absent: no prompt began the turn' }),
+    promptId: PromptId.optional().meta({ description: 'Absent: the turn started without a prompt' }),
     cause: TurnCause.optional(),
   },
 })
@@ -176,7 +176,7 @@ const written = {
   interrupted: z
     .literal(true)
     .optional()
-    .meta({ description: 'The block was cut off; this is all there is' }),
+    .meta({ description: 'The block was interrupted; its text is incomplete' }),
   ...parent,
 }
 const TextWritten = defineEvent({ type: 'text.written', version: 1, fields: written })
@@ -201,7 +201,7 @@ const ToolCallCalled = defineEvent({
     inferred: z
       .literal(true)
       .optional()
-      .meta({ description: 'Only the result was seen; the call is inferred' }),
+      .meta({ description: 'Only the result was reported; the call is inferred' }),
     ...parent,
   },
 })

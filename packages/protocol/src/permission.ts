@@ -25,11 +25,11 @@ export const RulePattern = z.object({
   exact: z
     .record(z.string(), z.unknown())
     .optional()
-    .meta({ description: 'Fields of the input that must have this very value' }),
-  any: z.array(z.string()).optional().meta({ description: 'Fields of the input that may have any value' }),
-  outside: z.boolean().optional().meta({ description: "Covers files outside the session's folders, too" }),
+    .meta({ description: 'Input fields that must equal this value' }),
+  any: z.array(z.string()).optional().meta({ description: 'Input fields that may have any value' }),
+  outside: z.boolean().optional().meta({ description: "Also covers files outside the session's folders" }),
   protected: z.boolean().optional().meta({
-    description: 'Covers changes of protected files, too: settings of git, agents, editors, shells',
+    description: 'Also covers changes of protected files: settings of git, agents, editors and shells',
   }),
 })
 export type RulePattern = z.infer<typeof RulePattern>
@@ -42,9 +42,9 @@ export const PermissionRule = RulePattern.extend({
   ruleId: z.string(),
   decision: RuleDecision,
   scope: RuleScope,
-  sessionId: SessionId.optional().meta({ description: 'With scope session' }),
-  project: z.string().optional().meta({ description: 'With scope project: the folder' }),
-  agent: AgentId.optional().meta({ description: 'Only for this agent' }),
+  sessionId: SessionId.optional().meta({ description: 'Required with scope session' }),
+  project: z.string().optional().meta({ description: 'The folder; required with scope project' }),
+  agent: AgentId.optional().meta({ description: 'The rule applies only to this agent' }),
   createdAt: z.number(),
 })
 export type PermissionRule = z.infer<typeof PermissionRule>
@@ -66,19 +66,24 @@ export const PermissionRequest = z.object({
   kind: ToolKind,
   title: z.string(),
   input: z.unknown(),
-  inputHash: z.string().meta({ description: 'Of tool and input; a decision is bound to it' }),
+  inputHash: z
+    .string()
+    .meta({ description: 'Hash of the tool and its input; a decision applies only to this hash' }),
   reason: z.string().optional(),
   readOnly: z.boolean(),
-  outside: z.boolean().optional().meta({ description: "It reaches beyond the session's folders" }),
+  outside: z
+    .boolean()
+    .optional()
+    .meta({ description: "The call names a file outside the session's folders" }),
   protected: z
     .boolean()
     .optional()
-    .meta({ description: 'It changes a protected file: settings of git, agents, editors or shells' }),
+    .meta({ description: 'The call changes a protected file: settings of git, agents, editors or shells' }),
   options: z.array(PermissionOption).meta({
-    description: 'In the order of their numbers: allow once, for the session, deny, then the wider ones',
+    description: 'In display order: allow once, allow for the session, deny, then wider scopes',
   }),
-  diffs: z.array(Diff).optional().meta({ description: 'What it would change, file by file' }),
-  diff: Diff.optional().meta({ description: 'Only in logs that were written before `diffs` existed' }),
+  diffs: z.array(Diff).optional().meta({ description: 'The changes that the call would make, one per file' }),
+  diff: Diff.optional().meta({ description: 'Only in logs written before `diffs` existed' }),
 })
 export type PermissionRequest = z.infer<typeof PermissionRequest>
 
@@ -101,7 +106,7 @@ export const PermissionResolution = z.object({
   message: z.string().optional(),
   input: z.unknown().optional().meta({ description: 'The input as the person edited it' }),
   endTurn: z.boolean().optional(),
-  carriedFrom: RequestId.optional().meta({ description: 'The stale request whose answer this is' }),
-  ruleId: z.string().optional().meta({ description: 'The rule that decided, or that this answer wrote' }),
+  carriedFrom: RequestId.optional().meta({ description: 'The stale request that this answer was given to' }),
+  ruleId: z.string().optional().meta({ description: 'The rule that decided, or that the answer created' }),
 })
 export type PermissionResolution = z.infer<typeof PermissionResolution>

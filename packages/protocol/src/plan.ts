@@ -36,7 +36,7 @@ export const Task = z.object({
     .optional()
     .meta({ description: 'Why the host recorded the end of the task; absent if the agent reported it' }),
   parked: ParkReason.optional().meta({
-    description: 'The process of the task is gone while a person is asked; the answer starts the task again',
+    description: 'The task waits for a person without a process; the answer restarts it',
   }),
 })
 export type Task = z.infer<typeof Task>

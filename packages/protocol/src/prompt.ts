@@ -44,7 +44,7 @@ export type Delivery = z.infer<typeof Delivery>
 /** A prompt given in the agent's own program, and read from the agent's record of the conversation. */
 export const Outside = z.object({
   id: z.string().optional().meta({ description: "The agent's own id of the prompt" }),
-  at: z.number().optional().meta({ description: 'When it was said' }),
+  at: z.number().optional().meta({ description: 'When the prompt was given' }),
 })
 export type Outside = z.infer<typeof Outside>
 
@@ -53,7 +53,7 @@ export const Prompt = z.object({
   parts: z.array(PromptPart),
   delivery: Delivery,
   at: z.number(),
-  paused: z.literal(true).optional().meta({ description: 'Does not run until queue.resume' }),
+  paused: z.literal(true).optional().meta({ description: 'Waits until queue.resume' }),
   outside: Outside.optional(),
 })
 export type Prompt = z.infer<typeof Prompt>

@@ -38,7 +38,7 @@ export const QuestionResolution = z.object({
   requestId: RequestId,
   outcome: QuestionOutcome,
   answers: Answers.optional(),
-  carriedFrom: RequestId.optional().meta({ description: 'The stale request whose answer this is' }),
+  carriedFrom: RequestId.optional().meta({ description: 'The stale request that this answer was given to' }),
   by: ResolvedBy,
 })
 export type QuestionResolution = z.infer<typeof QuestionResolution>

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 /** What `session.rewind` to a prompt would do. */
 export const RewindPreview = z.object({
-  files: z.array(z.string()).meta({ description: 'Whole paths of the files that would change' }),
-  notes: z.array(z.string()).meta({ description: 'What is not undone, as sentences for people' }),
+  files: z.array(z.string()).meta({ description: 'Absolute paths of the files that would change' }),
+  notes: z.array(z.string()).meta({ description: 'Effects that are not undone, as sentences for people' }),
 })
 export type RewindPreview = z.infer<typeof RewindPreview>

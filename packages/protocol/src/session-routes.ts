@@ -98,7 +98,7 @@ export const sessionRoutes = {
       native: z
         .enum(['true', 'false'])
         .optional()
-        .meta({ description: "Of a stream: the agent's own messages too, live only" }),
+        .meta({ description: "For a stream: also send the agent's native messages, live only" }),
       prompts: z.enum(['true', 'false']).optional().meta({
         description: 'For a page: also return earlier events with the prompts of its turns and its queue',
       }),

@@ -37,11 +37,11 @@ export type CarriedAnswer = z.infer<typeof CarriedAnswer>
 export const OpenTurn = z.object({
   turnId: z.string(),
   startedAt: z.number(),
-  prompt: Prompt.optional().meta({ description: 'Absent: the agent began the turn by itself' }),
+  prompt: Prompt.optional().meta({ description: 'Absent: the agent started the turn by itself' }),
   cause: TurnCause.optional(),
   steers: z.array(Prompt).optional().meta({ description: 'Steered prompts that the agent has not taken up' }),
   interrupted: z.boolean(),
-  delivered: z.boolean().meta({ description: 'false: the prompt has certainly not reached the agent' }),
+  delivered: z.boolean().meta({ description: 'false: the prompt did not reach the agent' }),
   parked: ParkReason.optional(),
   carried: z.array(CarriedAnswer),
   startedTasks: z
@@ -62,7 +62,7 @@ export type KnownTask = z.infer<typeof KnownTask>
 export const SessionState = z.object({
   id: SessionId,
   epoch: z.string(),
-  seq: z.int().meta({ description: 'The last event folded in' }),
+  seq: z.int().meta({ description: 'The seq of the last event that the state includes' }),
   createdAt: z.number(),
   updatedAt: z.number(),
   agent: AgentId,
@@ -77,14 +77,14 @@ export const SessionState = z.object({
   requested: SessionSettings,
   effective: SessionSettings,
   mcpServers: McpServers.optional(),
-  forkPending: z.boolean().meta({ description: "The agent's own conversation is still to be forked" }),
+  forkPending: z.boolean().meta({ description: "The agent's conversation has not been forked yet" }),
   connected: z.boolean(),
   connection: Connection.optional().meta({ description: 'The last connection, live or not' }),
   turn: OpenTurn.optional(),
   heard: z
     .array(z.object({ promptId: z.string(), outsideId: z.string().optional() }))
     .optional()
-    .meta({ description: 'The last prompts that became turns or steered one, the latest last' }),
+    .meta({ description: 'The last prompts that started or steered a turn, oldest first' }),
   released: z.number().optional().meta({
     description:
       "When the conversation was released to the agent's own program; absent once the agent is connected",

@@ -8,7 +8,7 @@ import { SessionState } from './session-state.ts'
 export const TurnFailure = z.object({
   outcome: z.enum(['failed', 'unknown']),
   code: ErrorCode.optional(),
-  message: z.string().optional().meta({ description: 'Its beginning' }),
+  message: z.string().optional().meta({ description: 'The beginning of the message' }),
 })
 export type TurnFailure = z.infer<typeof TurnFailure>
 
@@ -26,10 +26,12 @@ export const SessionSummary = SessionState.pick({
   status: true,
   forkedFrom: true,
 }).extend({
-  waiting: z.int().meta({ description: 'How many requests wait for a person' }),
-  paused: z.int().optional().meta({ description: 'How many prompts are paused, if any are' }),
-  tasks: z.int().optional().meta({ description: 'How many tasks run in the background; absent: none' }),
-  failure: TurnFailure.optional().meta({ description: 'If the last turn failed and no other has begun' }),
+  waiting: z.int().meta({ description: 'Number of open requests' }),
+  paused: z.int().optional().meta({ description: 'Number of paused prompts; absent if none' }),
+  tasks: z.int().optional().meta({ description: 'Number of running background tasks; absent if none' }),
+  failure: TurnFailure.optional().meta({
+    description: 'Present if the last turn failed and no other turn has started',
+  }),
 })
 /** One row of the session list. */
 export type SessionSummary = z.infer<typeof SessionSummary>

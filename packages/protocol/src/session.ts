@@ -14,10 +14,7 @@ export type SessionStatus = z.infer<typeof SessionStatus>
 export const SessionOptions = z.object({
   effort: z.string().optional(),
   tools: z.array(z.string()).optional().meta({ description: 'The only tools that may be used' }),
-  hostToolsOnly: z
-    .boolean()
-    .optional()
-    .meta({ description: 'The agent gets the tools of the host, and no others' }),
+  hostToolsOnly: z.boolean().optional().meta({ description: 'The agent gets only the tools of the host' }),
   systemPrompt: z.string().optional(),
   appendSystemPrompt: z.string().optional(),
   maxTurns: z.int().min(1).optional(),
@@ -25,8 +22,7 @@ export const SessionOptions = z.object({
   directories: z.array(z.string()).optional(),
   outputSchema: z.record(z.string(), z.unknown()).optional(),
   userSettings: z.boolean().optional().meta({
-    description:
-      "False: the agent does not load the person's own settings (hooks, MCP servers, memory, permissions)",
+    description: "false: do not load the person's own settings (hooks, MCP servers, memory, permissions)",
   }),
 })
 export type SessionOptions = z.infer<typeof SessionOptions>
@@ -47,7 +43,7 @@ export type ImportOrigin = z.infer<typeof ImportOrigin>
 
 export const StartCommit = z
   .string()
-  .meta({ description: 'Where the folder stood when the session was made, if it is a git repository' })
+  .meta({ description: 'HEAD of the folder when the session was created, if it is a git repository' })
 
 export const SessionCreation = z.object({
   agent: AgentId,

@@ -12,11 +12,11 @@ export const Terminal = z.object({
   sessionId: SessionId,
   title: z.string(),
   startedAt: z.number(),
-  exitCode: z.int().optional().meta({ description: 'It has ended' }),
+  exitCode: z.int().optional().meta({ description: 'Set when the program has ended' }),
   running: z
     .string()
     .optional()
-    .meta({ description: 'The program that has it now; absent while a shell waits' }),
+    .meta({ description: 'The program in the foreground; absent while the shell waits for input' }),
   ...size,
 })
 export type Terminal = z.infer<typeof Terminal>
@@ -26,7 +26,7 @@ export const NewTerminal = z.strictObject({
   run: z
     .enum(['shell', 'agent'])
     .default('shell')
-    .meta({ description: "agent: the agent's own program, on the same conversation" }),
+    .meta({ description: "agent: the agent's own CLI, in the same conversation" }),
 })
 export type NewTerminal = z.infer<typeof NewTerminal>
 

@@ -25,9 +25,9 @@ export const Diff = z.object({
     .nullable()
     .optional()
     .meta({ description: 'null: the file did not exist; absent: not known' }),
-  after: z.string().nullable().optional().meta({ description: 'null: the file is gone' }),
-  patch: z.string().optional().meta({ description: 'Unified diff, in place of before and after' }),
-  movedFrom: z.string().optional().meta({ description: 'The path that the file had before' }),
+  after: z.string().nullable().optional().meta({ description: 'null: the file was deleted' }),
+  patch: z.string().optional().meta({ description: 'A unified diff, instead of before and after' }),
+  movedFrom: z.string().optional().meta({ description: 'The previous path of the file' }),
 })
 export type Diff = z.infer<typeof Diff>
 

@@ -14,9 +14,9 @@ export const TurnEnd = z.object({
   costUsd: z.number().optional(),
   notionalCost: NotionalCost,
   durationMs: z.number(),
-  steps: z.number().optional().meta({ description: 'Calls to the model, as the agent counts them' }),
-  modelMs: z.number().optional().meta({ description: 'Time those calls took, where the agent tells it' }),
-  result: z.string().optional().meta({ description: 'Absent where it is the last text of the turn' }),
+  steps: z.number().optional().meta({ description: 'Number of model calls, as the agent counts them' }),
+  modelMs: z.number().optional().meta({ description: 'Time spent in model calls, if the agent reports it' }),
+  result: z.string().optional().meta({ description: 'Absent if it equals the last text of the turn' }),
   structuredOutput: z.unknown().optional(),
 })
 export type TurnEnd = z.infer<typeof TurnEnd>

@@ -15,7 +15,7 @@ export type TokenUsage = z.infer<typeof TokenUsage>
 export const ContextUsage = z.object({
   used: count,
   window: count.optional(),
-  maxOutput: count.optional().meta({ description: 'How many tokens the model writes at most in one answer' }),
+  maxOutput: count.optional().meta({ description: 'Maximum number of output tokens of one response' }),
 })
 export type ContextUsage = z.infer<typeof ContextUsage>
 

@@ -77,6 +77,11 @@ describe.each([clock, environment, agentNames, actsOnImport])('$claim', (claim) 
       claim.instead,
     ).toEqual([])
   })
+
+  it('and every exception is still needed', () => {
+    const stale = claim.exceptions.filter((file) => !found.includes(file))
+    expect(stale, 'remove these files from the exceptions of the claim').toEqual([])
+  })
 })
 
 describe('a violation is found:', () => {

@@ -17,7 +17,6 @@ const longFiles: readonly string[] = [
   'packages/server/src/core/session-feed.test.ts',
   'packages/server/src/core/session-log.test.ts',
   'packages/server/src/core/session.property.test.ts',
-  'packages/server/src/faces/acp/open-session.ts',
   'packages/server/src/faces/ipc/ipc.test.ts',
   'packages/server/src/faces/websocket/websocket.test.ts',
   'packages/server/src/stores/sqlite.test.ts',

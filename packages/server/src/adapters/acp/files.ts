@@ -49,19 +49,12 @@ export function createFileMethods(options: {
     return (await Promise.all(found)).flat()
   }
 
-  async function permit(ask: PermissionAsk, signal: AbortSignal): Promise<void> {
-    const answer = await person.permit(ask, signal)
-    if (answer.outcome === 'allowed') return
-    const why = answer.outcome === 'denied' ? answer.message : undefined
-    throw new RequestError(-32603, why ?? `This is not allowed: ${ask.title}.`)
-  }
-
   /** Reading needs no permission, but a rule can refuse it: a rule on this method, or on the call that reads. */
   async function permitReading(path: string, place: string, signal: AbortSignal): Promise<void> {
     const about = { tool: 'read_text_file', kind: 'read', title: `Read ${shown(place)}` } as const
     const asked = [...new Set([place, path])].map((one) => ({ ...about, input: { path: one } }))
     const refused = [...asked, ...(await callsOn(place))].find((ask) => person.forbids(ask))
-    if (refused) await permit(refused, signal)
+    if (refused) await permit(person, refused, signal)
   }
 
   /**
@@ -70,25 +63,17 @@ export function createFileMethods(options: {
    */
   async function permitWriting(place: string, content: string, signal: AbortSignal): Promise<void> {
     const before = await textOf(place)
-    const change = before === undefined ? { content } : { patch: patchText(compareTexts(before, content)) }
     const own: PermissionAsk = {
-      tool: 'write_text_file',
-      kind: 'edit',
+      ...writeAsk(place, { before, content }),
       title: `Write ${shown(place)}`,
-      input: { path: place, ...change },
       ...reachOf('edit', [place], { cwd, settings: { options: { directories } } }),
-      diffs: [
-        before === undefined
-          ? { path: place, before: null, after: content }
-          : { path: place, patch: change.patch ?? '' },
-      ],
     }
     const covered = takeApproval(place, { before, content })
     const refused = [own, ...(covered ? [covered] : [])].find((ask) => person.forbids(ask))
-    if (refused) return permit(refused, signal)
+    if (refused) return permit(person, refused, signal)
     if (covered) return
     const [call] = (await callsOn(place)).filter(({ kind }) => changing.has(kind))
-    await permit(call ? { ...own, tool: call.tool } : own, signal)
+    await permit(person, call ? { ...own, tool: call.tool } : own, signal)
   }
 
   function takeApproval(place: string, written: Written): PermissionAsk | undefined {
@@ -105,11 +90,7 @@ export function createFileMethods(options: {
       const { path, line, limit } = params as { path: string; line?: number | null; limit?: number | null }
       const place = await placeOf(path, folders)
       await permitReading(path, place, signal)
-      const text = await readText(place)
-      if (!line && !limit) return { content: text }
-      const start = Math.max(0, (line ?? 1) - 1)
-      const lines = text.split('\n')
-      return { content: lines.slice(start, limit ? start + limit : undefined).join('\n') }
+      return { content: linesOf(await readText(place), line, limit) }
     },
     async write(params, signal) {
       const { path, content } = params as { path: string; content: string }
@@ -132,6 +113,36 @@ export function createFileMethods(options: {
       approvals = []
     },
   }
+}
+
+/** The lines from `line` on, which counts from 1, and at most `limit` of them. */
+function linesOf(text: string, line: number | null | undefined, limit: number | null | undefined): string {
+  if (!line && !limit) return text
+  const start = Math.max(0, (line ?? 1) - 1)
+  return text
+    .split('\n')
+    .slice(start, limit ? start + limit : undefined)
+    .join('\n')
+}
+
+async function permit(person: Person, ask: PermissionAsk, signal: AbortSignal): Promise<void> {
+  const answer = await person.permit(ask, signal)
+  if (answer.outcome === 'allowed') return
+  const why = answer.outcome === 'denied' ? answer.message : undefined
+  throw new RequestError(-32603, why ?? `This is not allowed: ${ask.title}.`)
+}
+
+/** The tool, the input and the diff of a write. */
+function writeAsk(place: string, { before, content }: Written) {
+  const about = { tool: 'write_text_file', kind: 'edit' } as const
+  if (before === undefined)
+    return {
+      ...about,
+      input: { path: place, content },
+      diffs: [{ path: place, before: null, after: content }],
+    }
+  const patch = patchText(compareTexts(before, content))
+  return { ...about, input: { path: place, patch }, diffs: [{ path: place, patch }] }
 }
 
 const changing: ReadonlySet<string> = new Set(['edit', 'delete', 'move'])

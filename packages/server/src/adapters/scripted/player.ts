@@ -118,23 +118,12 @@ async function* playStep(turn: Turn, step: Step, place: Place): Playing {
 
     // state
     case 'plan':
-      yield { type: 'plan.updated', entries: [...step.entries], ...parentOf(place) }
-      return
     case 'usage':
-      turn.usage = step
-      yield { ...step, type: 'usage.measured' }
-      return
     case 'compaction':
-      yield { trigger: 'auto', ...step, type: 'context.compacted' }
-      return
     case 'rename':
-      yield { type: 'session.renamed', title: step.title, by: 'agent' }
-      return
     case 'new-agent-session':
-      yield { type: 'agent.connected', agentSessionId: step.agentSessionId }
-      return
     case 'tools':
-      yield { type: 'agent.connected', tools: [...step.tools] }
+      yield stateOutput(turn, step, place)
       return
 
     // waiting
@@ -157,6 +146,26 @@ async function* playStep(turn: Turn, step: Step, place: Place): Playing {
       return { type: 'gone' }
     default:
       throw new Error(`there is no step ${JSON.stringify(step)}`)
+  }
+}
+
+type StateStep = StepOf<'plan' | 'usage' | 'compaction' | 'rename' | 'new-agent-session' | 'tools'>
+
+function stateOutput(turn: Turn, step: StateStep, place: Place): AgentOutput {
+  switch (step.type) {
+    case 'plan':
+      return { type: 'plan.updated', entries: [...step.entries], ...parentOf(place) }
+    case 'usage':
+      turn.usage = step
+      return { ...step, type: 'usage.measured' }
+    case 'compaction':
+      return { trigger: 'auto', ...step, type: 'context.compacted' }
+    case 'rename':
+      return { type: 'session.renamed', title: step.title, by: 'agent' }
+    case 'new-agent-session':
+      return { type: 'agent.connected', agentSessionId: step.agentSessionId }
+    case 'tools':
+      return { type: 'agent.connected', tools: [...step.tools] }
   }
 }
 

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './tests/run/longest-first.ts'
 import { agentFiles, mainFiles, programFiles } from './tests/run/projects.ts'
 import { RetriedTests } from './tests/run/retried-tests.ts'
 
@@ -22,6 +23,7 @@ export default defineConfig({
     expect: { requireAssertions: true, poll: { timeout: 10_000 } },
     unstubEnvs: true,
     reporters: ['default', new RetriedTests()],
+    sequence: { sequencer: LongestFirst },
     // The tests wait for programs more than they compute: one worker more than cores keeps these busy.
     maxWorkers: availableParallelism() + 1,
     projects: [

@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { consoleAtWork } from './console-at-work.ts'
 import { card, eventually, openSession, prompt, shows } from './console-page.ts'
 
-const { server, browser, openTab } = consoleAtWork()
+const { server, browser, openTab } = consoleAtWork(undefined, { serviceWorkers: 'allow' })
 
 type Request = { readonly url: string; readonly headers: IncomingHttpHeaders; readonly body: string }
 

@@ -6,7 +6,7 @@ type TabOptions = Parameters<typeof openTab>[2]
 type Served = { readonly url: string; newLink(): Promise<string> }
 
 /** A browser for all tests of a file. What a test opens is closed when the test ends, however it ends. */
-export function browserAtWork(server: Served, prepare?: () => Promise<void>) {
+export function browserAtWork(server: Served, prepare?: () => Promise<void>, defaults: TabOptions = {}) {
   let launched: Browser | undefined
   const browser = () => {
     if (launched) return launched
@@ -22,20 +22,27 @@ export function browserAtWork(server: Served, prepare?: () => Promise<void>) {
     browser,
     /** A signed-in tab in a separate context. */
     async openTab(options?: TabOptions, at = server): Promise<Tab> {
-      const tab = await openTab(browser(), at, options)
+      const tab = await openTab(browser(), at, { ...defaults, ...options })
       onTestFinished(() => tab.context.close())
       return tab
     },
   }
 }
 
-/** The same with the real server. `prepare` runs before the server starts. */
-export function consoleAtWork(prepare?: (server: ConsoleServer) => void | Promise<void>) {
+/** The same with the real server. `prepare` runs before the server starts; `defaults` are the options of its tabs. */
+export function consoleAtWork(
+  prepare?: (server: ConsoleServer) => void | Promise<void>,
+  defaults: TabOptions = {},
+) {
   const server = new ConsoleServer()
   afterAll(() => server.dispose())
-  const work = browserAtWork(server, async () => {
-    await prepare?.(server)
-    await server.start()
-  })
+  const work = browserAtWork(
+    server,
+    async () => {
+      await prepare?.(server)
+      await server.start()
+    },
+    defaults,
+  )
   return { server, ...work }
 }

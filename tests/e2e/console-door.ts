@@ -14,12 +14,15 @@ export type BehindDoor = {
 
 /** A console behind a proxy that can be closed: the server runs on, unreachable. */
 export function consoleBehindDoor() {
-  const work = consoleAtWork(({ folder }) => {
-    const dataDir = join(folder, 'data')
-    mkdirSync(dataDir)
-    // Any port of this address, because the proxy has another port than the server.
-    writeFileSync(join(dataDir, 'config.json'), JSON.stringify({ allowHosts: ['127.0.0.1'] }))
-  })
+  const work = consoleAtWork(
+    ({ folder }) => {
+      const dataDir = join(folder, 'data')
+      mkdirSync(dataDir)
+      // Any port of this address, because the proxy has another port than the server.
+      writeFileSync(join(dataDir, 'config.json'), JSON.stringify({ allowHosts: ['127.0.0.1'] }))
+    },
+    { serviceWorkers: 'allow' },
+  )
   const { server, browser } = work
   return {
     ...work,

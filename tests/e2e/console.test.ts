@@ -295,7 +295,7 @@ describe('nothing is lost', () => {
     const mortal = new ConsoleServer()
     onTestFinished(() => mortal.dispose())
     await mortal.start()
-    const { page, context } = await openTab({}, mortal)
+    const { page, context } = await openTab({ serviceWorkers: 'allow' }, mortal)
     const id = await mortal.session('show a permission')
     await page.goto(`${mortal.url}/sessions/${id}`)
     await card(page).waitFor()

@@ -10,9 +10,7 @@ const root = resolve(import.meta.dirname, '../..')
 /** The main paths: the server and its restarts, the console in a browser, and the real Claude Code. */
 export const mainFiles = [
   'packages/server/src/adapters/claude/claude.test.ts',
-  'tests/e2e/claude.test.ts',
   'tests/e2e/console.test.ts',
-  'tests/e2e/console-claude.test.ts',
   'tests/e2e/kill.test.ts',
   'tests/e2e/restart.test.ts',
 ]
@@ -23,8 +21,11 @@ export const agentFiles = filesWith(
   /\/(agent-home|agents-folder|opencode-environment)\.ts$/,
 )
 
-/** Tests that start the program `parley`, or npm, many times. */
-export const programFiles = filesWith('packages/server/src', /\/(program|npm-registry)-under-test\.ts$/)
+/** Tests that start the program `parley` or npm: a start takes longer than most unit tests. */
+export const programFiles = filesWith(
+  'packages/server/src',
+  /\/(program|npm-registry)-under-test\.ts$|\/bin\/parley\.js$/,
+)
 
 /** The test files in a folder that import such a file, themselves or through a file of fixtures. */
 function filesWith(folder: string, fixture: RegExp): string[] {
@@ -34,7 +35,9 @@ function filesWith(folder: string, fixture: RegExp): string[] {
 
 function imports(file: string, fixture: RegExp): boolean {
   const text = readFileSync(join(root, file), 'utf8')
-  const names = [...text.matchAll(/ from '(\.[^']*)'/g)].map(([, name = '']) => join(file, '..', name))
+  const names = [...text.matchAll(/(?: from |new URL\()'(\.[^']*)'/g)].map(([, name = '']) =>
+    join(file, '..', name),
+  )
   return names.some(
     (name) => fixture.test(name) || (name.endsWith('-under-test.ts') && imports(name, fixture)),
   )

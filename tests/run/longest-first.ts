@@ -1,0 +1,10 @@
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** Files of real programs and browsers take minutes, those of `unit` seconds: they start first. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    const isUnit = ({ project }: TestSpecification) => project.name === 'unit'
+    return [...sorted.filter((file) => !isUnit(file)), ...sorted.filter(isUnit)]
+  }
+}

@@ -187,7 +187,7 @@ function resolved(
   }
 }
 
-const mostTasks = 100
+const maxTasks = 100
 
 /** The list is limited: ended tasks are dropped first. A running task keeps its carried answers. */
 function taskUpdated(state: SessionState, event: EventOf<'task.updated'>): Partial<SessionState> {
@@ -199,7 +199,7 @@ function taskUpdated(state: SessionState, event: EventOf<'task.updated'>): Parti
   const endedFirst = others.toSorted(
     (a, b) => Number(a.status === 'running') - Number(b.status === 'running'),
   )
-  const surplus = new Set(endedFirst.slice(0, Math.max(0, others.length + 1 - mostTasks)))
+  const surplus = new Set(endedFirst.slice(0, Math.max(0, others.length + 1 - maxTasks)))
   const tasks = [...others.filter((other) => !surplus.has(other)), task]
   if (!told.parked) return { tasks, ...withStartedTask(state, told) }
   const isOurs = (request: OpenRequest) => backgroundTaskOf(state, request)?.taskId === told.taskId
@@ -281,7 +281,7 @@ function queued(queue: SessionState['queue'], event: EventOf<'prompt.submitted'>
 }
 
 /** How many of the last prompt ids are kept: enough to find where the agent's record goes beyond the log. */
-const mostHeard = 40
+const maxHeard = 40
 
 function heard(
   state: SessionState,
@@ -289,7 +289,7 @@ function heard(
 ): Pick<SessionState, 'heard'> {
   const outsideId = outside?.id
   const latest = { promptId, ...(outsideId !== undefined && { outsideId }) }
-  return { heard: [...(state.heard ?? []).slice(1 - mostHeard), latest] }
+  return { heard: [...(state.heard ?? []).slice(1 - maxHeard), latest] }
 }
 
 function titleFrom(text: string): string {

@@ -1,7 +1,7 @@
 import type { AgentOutput } from './agent-adapter.ts'
 import { requestsOfTurn } from './end-turn.ts'
 import type { SessionContext } from './session-services.ts'
-import { takeUp } from './turn-plans.ts'
+import { takeUp } from './turn-transactions.ts'
 
 /**
  * Steered prompts of an agent that accepts them but does not report when it takes them up. They count as taken up at

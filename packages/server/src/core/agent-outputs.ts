@@ -7,16 +7,16 @@ import { otherTools } from './host-tool.ts'
 import type { HostToolCalls } from './host-tool-calls.ts'
 import {
   beginsOwnTurn,
+  belongsToNoTurn,
   deltaOf,
   draftsOf,
   freshProgress,
-  isBeside,
   isDelta,
   type RecordedOutput,
   type TurnProgress,
 } from './record-output.ts'
 import type { SessionContext } from './session-services.ts'
-import * as plans from './turn-plans.ts'
+import * as turns from './turn-transactions.ts'
 
 export type OutputParts = {
   readonly context: SessionContext
@@ -58,7 +58,7 @@ class OutputRecorder {
   #progress = freshProgress()
   #turnId: string | undefined
   /** The progress of output that belongs to no turn. */
-  readonly #besideProgress = freshProgress()
+  readonly #turnlessProgress = freshProgress()
 
   constructor(link: AgentLink, parts: OutputParts) {
     this.#link = link
@@ -92,7 +92,7 @@ class OutputRecorder {
 
   #progressFor(output: AgentOutput): TurnProgress {
     const { state } = this.#context.log
-    if (isBeside(output, state)) return this.#besideProgress
+    if (belongsToNoTurn(output, state)) return this.#turnlessProgress
     if (state.turn && state.turn.turnId !== this.#turnId) {
       this.#turnId = state.turn.turnId
       this.#progress = freshProgress()
@@ -102,11 +102,11 @@ class OutputRecorder {
 
   async #startOwnTurn(cause?: TurnCause): Promise<void> {
     const { persist, services } = this.#context
-    await persist((state) => plans.startOwn(state, services.ids('trn'), cause))
+    await persist((state) => turns.startOwn(state, services.ids('trn'), cause))
   }
 
   async #promptTaken(promptId: string): Promise<void> {
-    await this.#context.persist((state) => plans.takeUp(state, promptId))
+    await this.#context.persist((state) => turns.takeUp(state, promptId))
   }
 
   async #store(output: RecordedOutput): Promise<void> {
@@ -139,7 +139,7 @@ class OutputRecorder {
     const { persist, services, hostTools } = this.#context
     const others = otherTools(output.tools ?? [], hostTools)
     if (others.length === 0) return
-    await persist((state) => plans.endForTools(state, others, services.clock.now()))
+    await persist((state) => turns.endForTools(state, others, services.clock.now()))
     void this.#link.close('closed')
   }
 }

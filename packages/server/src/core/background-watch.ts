@@ -5,9 +5,9 @@ import { createTimers } from './timers.ts'
 
 export type BackgroundWatch = {
   /** Call it after every change, with whether the agent's process is connected. */
-  look(state: SessionState, connected: boolean): void
+  update(state: SessionState, connected: boolean): void
   /** A prompt was submitted: the total is counted from zero. */
-  startAnew(): void
+  reset(): void
   stop(): void
 }
 
@@ -23,7 +23,7 @@ export function createBackgroundWatch(options: {
 }): BackgroundWatch {
   const { clock, limits, over } = options
   const timers = createTimers<'silence' | 'total'>(clock)
-  let heardAt = -1
+  let lastSeq = -1
   /** The total up to the start of the current work, and the time of that start. */
   let total = 0
   let since: number | undefined
@@ -36,7 +36,7 @@ export function createBackgroundWatch(options: {
     else timers.stop('total')
   }
 
-  function startAnew(): void {
+  function reset(): void {
     const works = since !== undefined
     count(false)
     total = 0
@@ -44,17 +44,17 @@ export function createBackgroundWatch(options: {
   }
 
   return {
-    look(state, connected) {
+    update(state, connected) {
       const { turn, seq } = state
       const tasks = connected && runningInBackground(state).length > 0
       const ownTurn = connected && turn?.cause?.by === 'agent' && !turn.parked
       if (!tasks || turn) timers.stop('silence')
-      else if (seq !== heardAt) timers.set('silence', limits.backgroundMs, over)
-      heardAt = seq
+      else if (seq !== lastSeq) timers.set('silence', limits.backgroundMs, over)
+      lastSeq = seq
       count(turn ? ownTurn : tasks)
       if (turn && turn.cause?.by !== 'agent') total = 0
     },
-    startAnew,
+    reset,
     stop: () => timers.stopAll(),
   }
 }

@@ -29,7 +29,7 @@ export function carriedQuestion(state: SessionState, ask: QuestionAsk) {
 }
 
 /** True if something was allowed or answered, so that the task is started again. */
-export function isWanted({ carried = [] }: KnownTask): boolean {
+export function hasUsableAnswer({ carried = [] }: KnownTask): boolean {
   return carried.some(({ resolution: { outcome } }) => outcome === 'allowed' || outcome === 'answered')
 }
 

@@ -70,12 +70,12 @@ export function createConnectionSlots(max: number): ConnectionSlots {
     },
     becameIdle: makeRoom,
     acquire(holder, signal) {
-      if (signal.aborted) return Promise.reject(gaveUp())
+      if (signal.aborted) return Promise.reject(cancelledWait())
       if (this.hasRoom) return Promise.resolve(take(holder))
       return new Promise((resolve, reject) => {
         const leave = () => {
           line.delete(waiting)
-          reject(gaveUp())
+          reject(cancelledWait())
         }
         const waiting: Waiting = {
           holder,
@@ -92,6 +92,6 @@ export function createConnectionSlots(max: number): ConnectionSlots {
   }
 }
 
-function gaveUp(): ParleyError {
+function cancelledWait(): ParleyError {
   return new ParleyError('cancelled', 'Cancelled while it waited for a free connection.')
 }

@@ -9,7 +9,7 @@ import {
 } from '@parley/protocol'
 import { type DecideContext, type Decision, need, refuseIf } from './decision.ts'
 import { evaluate } from './permission-rules.ts'
-import { pauseQueued } from './turn-plans.ts'
+import { pauseQueued } from './turn-transactions.ts'
 
 /**
  * No answer allows what a rule or the mode refuses by now: the call stays refused until the rule or the mode changes.

@@ -18,8 +18,8 @@ import { cancelRequests, endTurn, requestsOfTurn } from './end-turn.ts'
 import { hashOf, sessionIdFrom } from './hash.ts'
 import { checkMcpServers } from './host-tool.ts'
 import { meantServers } from './shown-secrets.ts'
-import { closeTask, stopped } from './task-plans.ts'
-import { nextPrompt, pauseQueued } from './turn-plans.ts'
+import { closeTask, stopped } from './task-transactions.ts'
+import { nextPrompt, pauseQueued } from './turn-transactions.ts'
 
 /** Maps state and command to what is recorded, or throws a refusal (ParleyError). Pure. */
 export function decide(state: SessionState, command: Command, context: DecideContext): Decision {

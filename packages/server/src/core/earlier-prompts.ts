@@ -7,7 +7,7 @@ const pageSize = 1000
  * The limit of the search: prompts further back are left out, so that a damaged log cannot make every reader scan it
  * whole.
  */
-const mostScanned = 50_000
+const maxScanned = 50_000
 
 /**
  * The events before a page that the page needs: the prompts of turns that start in the page and, if the page reaches
@@ -23,7 +23,7 @@ export async function earlierPrompts(
   const missing = new Set(wanted)
   const found: StoredEvent[] = []
   let before = page[0]?.seq ?? 1
-  const last = Math.max(1, before - mostScanned)
+  const last = Math.max(1, before - maxScanned)
   while (missing.size > 0 && before > last) {
     const older = await readEvents(store, state.id, { before, limit: pageSize })
     if (older.length === 0) break

@@ -23,7 +23,7 @@ type Follow = (sessionId: string, from: FollowFrom, reader: FeedReader) => Promi
  * A live loop with more waiting values stops following; when it has yielded them all it follows again, from its
  * cursor.
  */
-const mostWaiting = 1_024
+const maxWaiting = 1_024
 
 export function createFeedLoops(follow: Follow): FeedLoops {
   return {
@@ -142,7 +142,7 @@ class FeedLoop<Value> implements Loop<Value> {
         if (attempt.signal.aborted) return
         this.#take(batch)
         if (!live) return this.#untilEmpty()
-        if (this.#waiting.length - this.#taken > mostWaiting) this.#letGo()
+        if (this.#waiting.length - this.#taken > maxWaiting) this.#letGo()
       },
       caughtUp: (seq) => {
         live = true

@@ -10,7 +10,7 @@ import type {
 import { hashOf } from './hash.ts'
 import { type HostTool, toolsFor } from './host-tool.ts'
 import type { SessionContext } from './session-services.ts'
-import { interruptByHost } from './turn-plans.ts'
+import { interruptByHost } from './turn-transactions.ts'
 
 export type HostToolCalls = {
   /**

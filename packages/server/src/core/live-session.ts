@@ -11,7 +11,7 @@ import { turnWaits } from './end-turn.ts'
 import { createHostToolCalls } from './host-tool-calls.ts'
 import { createPermissionBroker } from './permission-broker.ts'
 import { createPersisting, type Persisting } from './persist.ts'
-import { recoveryPlan } from './recover.ts'
+import { recovery } from './recover.ts'
 import { Rejoin } from './rejoin.ts'
 import { SessionAgent } from './session-agent.ts'
 import { createSessionCommands, type SessionCommands } from './session-commands.ts'
@@ -112,7 +112,7 @@ export class LiveSession {
 
   async #recover(): Promise<void> {
     const { clock } = this.#context.services
-    await this.log.transact((state) => recoveryPlan(state, clock.now(), canResume(this.#context)))
+    await this.log.transact((state) => recovery(state, clock.now(), canResume(this.#context)))
     this.#loop.start()
   }
 

@@ -9,7 +9,7 @@ export type ModelCatalogue = {
 }
 
 /** How many of an agent's latest sessions are searched for one that has its models. */
-const sessionsLooked = 10
+const sessionsSearched = 10
 
 const askMs = 15_000
 
@@ -41,10 +41,10 @@ export function createModelCatalogue(parts: {
     return models
   }
 
-  async function told(info: AgentInfo): Promise<AgentModels> {
+  async function modelsOf(info: AgentInfo): Promise<AgentModels> {
     const { id: agent, name, version } = info
     const probed = info.models ?? []
-    const { sessions } = await parts.store.list({ agent, limit: sessionsLooked })
+    const { sessions } = await parts.store.list({ agent, limit: sessionsSearched })
     const states: SessionState[] = []
     for (const { id } of sessions) {
       const state = (await parts.store.load(id))?.state
@@ -66,7 +66,7 @@ export function createModelCatalogue(parts: {
     }
   }
 
-  return { models: async () => Promise.all((await parts.agents()).map(told)) }
+  return { models: async () => Promise.all((await parts.agents()).map(modelsOf)) }
 }
 
 /** The token limits of a model, from the sessions: some agents report them only for a model that is in use. */

@@ -14,9 +14,9 @@ import { hashOf } from './hash.ts'
 import { describedByHost } from './host-tool.ts'
 import { evaluate, optionsFor, type Subject } from './permission-rules.ts'
 import type { Persist } from './persist.ts'
-import type { Plan, SessionLog } from './session-log.ts'
+import type { SessionLog, Transaction } from './session-log.ts'
 import type { SessionContext } from './session-services.ts'
-import { startOwn } from './turn-plans.ts'
+import { startOwn } from './turn-transactions.ts'
 
 export type PermissionBroker = {
   /** What a connection asks. Every request and its resolution is in the log before the agent gets the answer. */
@@ -44,12 +44,12 @@ export function createPermissionBroker(context: SessionContext): PermissionBroke
 
   async function settled(
     requestId: string,
-    plan: Parameters<Persist>[0],
+    change: Parameters<Persist>[0],
     signal: AbortSignal | undefined,
   ): Promise<Resolution | undefined> {
     const resolution = new Promise<Resolution | undefined>((resolve) => waiters.set(requestId, resolve))
     const withdraw = () => void persist((state) => withdrawal(state.requests, requestId))
-    const events = signal?.aborted ? [] : await persist(plan)
+    const events = signal?.aborted ? [] : await persist(change)
     if (!events || events.length === 0) {
       waiters.delete(requestId)
       return undefined
@@ -66,8 +66,9 @@ export function createPermissionBroker(context: SessionContext): PermissionBroke
   async function permit(given: PermissionAsk, signal?: AbortSignal): Promise<PermissionAnswer> {
     const requestId = ids('req')
     const ask = describedByHost(hostTools, given)
-    const plan = () => permissionPlan(log, rules.current, { ask, subject: subjectOf(ask) }, requestId, ids)
-    const resolution = await settled(requestId, plan, signal)
+    const change = () =>
+      permissionRequest(log, rules.current, { ask, subject: subjectOf(ask) }, requestId, ids)
+    const resolution = await settled(requestId, change, signal)
     if (resolution?.type !== 'permission.resolved') return { outcome: 'cancelled', requestId }
     const { outcome, input, message, endTurn } = resolution
     if (outcome === 'allowed') return { outcome, requestId, ...(input !== undefined && { input }) }
@@ -83,7 +84,7 @@ export function createPermissionBroker(context: SessionContext): PermissionBroke
 
   async function answer(ask: QuestionAsk, signal?: AbortSignal): Promise<QuestionAnswer> {
     const requestId = ids('req')
-    const resolution = await settled(requestId, () => questionPlan(log, ask, requestId, ids), signal)
+    const resolution = await settled(requestId, () => questionRequest(log, ask, requestId, ids), signal)
     if (resolution?.type !== 'question.resolved' || resolution.outcome !== 'answered') {
       return { outcome: 'cancelled', requestId }
     }
@@ -123,14 +124,14 @@ export function createPermissionBroker(context: SessionContext): PermissionBroke
   }
 }
 
-/** The request and, if a carried answer, a rule or the mode decides, its resolution in the same plan. */
-function permissionPlan(
+/** The request and, if a carried answer, a rule or the mode decides, its resolution in the same transaction. */
+function permissionRequest(
   log: SessionLog,
   rules: readonly PermissionRule[],
   { ask, subject }: { ask: PermissionAsk; subject: Subject },
   requestId: string,
   ids: Ids,
-): Plan {
+): Transaction {
   const { state } = log
   const place = placeFor(log, ask, ids)
   if (!place) return { drafts: [] }
@@ -171,7 +172,7 @@ function withInput(subject: Subject, input: unknown): Subject {
   return input === undefined ? subject : { ...subject, input }
 }
 
-function questionPlan(log: SessionLog, ask: QuestionAsk, requestId: string, ids: Ids): Plan {
+function questionRequest(log: SessionLog, ask: QuestionAsk, requestId: string, ids: Ids): Transaction {
   const place = placeFor(log, ask, ids)
   if (!place) return { drafts: [] }
   const questions = [...ask.questions]
@@ -196,7 +197,7 @@ function placeFor({ state }: SessionLog, ask: { parentToolCallId?: string }, ids
 }
 
 /** The agent withdrew its request. */
-function withdrawal(requests: SessionLog['state']['requests'], requestId: string): Plan {
+function withdrawal(requests: SessionLog['state']['requests'], requestId: string): Transaction {
   const request = requests.find((one) => one.requestId === requestId)
   if (!request || request.stale) return { drafts: [] }
   return { drafts: cancelRequests([request]) }

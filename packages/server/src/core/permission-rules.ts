@@ -43,7 +43,7 @@ export function evaluate(subject: Subject, state: SessionState, rules: readonly 
   if (unlisted !== undefined) return { decision: 'deny', by: 'rule', message: unlisted }
   const rule = strongest(rules.filter((candidate) => applies(candidate, subject, state)))
   if (rule?.decision === 'deny' || rule?.decision === 'disable') {
-    return { decision: 'deny', by: 'rule', ruleId: rule.ruleId, message: refusalWords(rule, subject) }
+    return { decision: 'deny', by: 'rule', ruleId: rule.ruleId, message: refusalText(rule, subject) }
   }
   if (subject.host?.safe) {
     return { decision: 'allow', by: 'rule', message: `The host says that ${subject.tool} is safe.` }
@@ -57,7 +57,7 @@ export function evaluate(subject: Subject, state: SessionState, rules: readonly 
   return byMode(mode, subject)
 }
 
-export function refusalWords({ match = {} }: RulePattern, { tool }: Asked): string {
+function refusalText({ match = {} }: RulePattern, { tool }: Asked): string {
   const where = Object.entries(match).map(([field, text]) => `${field} is ${text}`)
   return `A rule refuses ${tool}${where.length > 0 ? ` where ${where.join(' and ')}` : ''}.`
 }
@@ -128,7 +128,7 @@ export function optionsFor(
   ]
   const rule = patternFor(subject)
   if (!rule) return once
-  const what = grantWords(rule, subject)
+  const what = grantText(rule, subject)
   const lasting: PermissionOption[] = [
     { decision: 'allow', scope: 'session', label: `Allow ${what} for this session`, rule },
     { decision: 'allow', scope: 'project', label: `Allow ${what} in this folder`, rule },
@@ -143,7 +143,7 @@ const order = ['allow once', 'allow session', 'deny once', 'allow project', 'all
 const place = ({ decision, scope }: PermissionOption) => order.indexOf(`${decision} ${scope}`)
 
 /** What a lasting answer covers, for its label. */
-function grantWords({ match, any = [], outside }: RulePattern, { tool, kind }: Subject): string {
+function grantText({ match, any = [], outside }: RulePattern, { tool, kind }: Subject): string {
   if (match) return 'this command'
   if (outside) return `exactly this call of ${tool}, outside the folder,`
   if (kind === 'subagent') return `subagents of this kind (${tool})`

@@ -6,11 +6,11 @@ import type { SessionLog } from './session-log.ts'
  * Records what a session does by itself. While the store is busy it retries, because what an agent did must not be
  * lost; it stops retrying when the session stops. Undefined: it could not be recorded, and nothing has happened.
  */
-export type Persist = (plan: Parameters<SessionLog['transact']>[0]) => Promise<SessionEvent[] | undefined>
+export type Persist = (change: Parameters<SessionLog['transact']>[0]) => Promise<SessionEvent[] | undefined>
 
 export type Persisting = {
   readonly persist: Persist
-  /** How many plans wait to be recorded. */
+  /** How many changes wait to be recorded. */
   readonly pending: number
 }
 
@@ -18,7 +18,7 @@ export function createPersisting(options: {
   log: SessionLog
   clock: Clock
   problem: (error: unknown, doing: string) => void
-  /** Once it aborts, every plan is tried once. */
+  /** Once it aborts, every change is tried once. */
   stopping: AbortSignal
   /** Another log has written to this session: this one must not continue. */
   broken: () => void
@@ -26,10 +26,10 @@ export function createPersisting(options: {
   const { log, clock, problem, stopping, broken } = options
   let pending = 0
 
-  async function persist(plan: Parameters<Persist>[0]): ReturnType<Persist> {
+  async function persist(change: Parameters<Persist>[0]): ReturnType<Persist> {
     for (let wait = 50; ; wait = Math.min(wait * 2, 5_000)) {
       try {
-        return await log.transact(plan)
+        return await log.transact(change)
       } catch (error) {
         if (log.closed) return undefined
         problem(error, 'record what happened')
@@ -53,10 +53,10 @@ export function createPersisting(options: {
   }
 
   return {
-    async persist(plan) {
+    async persist(change) {
       pending++
       try {
-        return await persist(plan)
+        return await persist(change)
       } finally {
         pending--
       }

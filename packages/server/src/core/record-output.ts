@@ -14,7 +14,7 @@ import {
 import type { AgentOutput } from './agent-adapter.ts'
 import type { Ids } from './clock.ts'
 import { badEnd, endTurn } from './end-turn.ts'
-import { closeTask } from './task-plans.ts'
+import { closeTask } from './task-transactions.ts'
 import { emptyOrder, flushHeld, inOrder, type Step, type ToolOrder } from './tool-order.ts'
 
 /** What was seen so far of a turn, or of the work beside turns, beyond the state. */
@@ -43,7 +43,7 @@ export function isDelta(output: AgentOutput): output is DeltaDraft {
  * True for output that belongs to no turn: it comes from a background task, from a subagent that outlives its turn,
  * or continues a block that was started outside a turn.
  */
-export function isBeside(output: AgentOutput, state: SessionState): boolean {
+export function belongsToNoTurn(output: AgentOutput, state: SessionState): boolean {
   if (output.type === 'turn.ended') return false
   const { parentToolCallId } = output as { parentToolCallId?: string }
   const open = openBlock(state, blockIdOf(output) ?? '')
@@ -58,7 +58,7 @@ export function isBeside(output: AgentOutput, state: SessionState): boolean {
 
 /** True if the main agent produces output while no turn is open: it has started a turn by itself. */
 export function beginsOwnTurn(output: AgentOutput, state: SessionState): boolean {
-  return !state.turn && !isBeside(output, state) && ownTurnPattern.test(output.type)
+  return !state.turn && !belongsToNoTurn(output, state) && ownTurnPattern.test(output.type)
 }
 
 const ownTurnPattern = /^((text|thinking)\.(written|streamed)|tool-call\.(called|drafted))$/
@@ -87,17 +87,17 @@ export function draftsOf(
       ? { ...kept, drafts: [...kept.drafts, ...endTurn(state, badEnd, context.now)] }
       : kept
   }
-  const beside = isBeside(output, state)
-  if (needsTurn(output.type) && !beside && (!turn || turn.parked))
+  const turnless = belongsToNoTurn(output, state)
+  if (needsTurn(output.type) && !turnless && (!turn || turn.parked))
     return unrecognised(output, 'outside a turn')
   const drafts = (list: EventDraft[]) =>
-    turn && !beside ? list.map((one) => ({ ...one, turnId: turn.turnId })) : list
+    turn && !turnless ? list.map((one) => ({ ...one, turnId: turn.turnId })) : list
 
   switch (draft.type) {
     case 'tool-call.called':
     case 'tool-call.updated':
     case 'tool-call.ended': {
-      if (beside && isLate(draft, state, progress))
+      if (turnless && isLate(draft, state, progress))
         return unrecognised(output, 'comes after the end of its call')
       const step = inOrder(progress.order, draft)
       return { ...step, drafts: drafts(step.drafts) }
@@ -120,7 +120,7 @@ export function draftsOf(
         context.now,
         flushHeld(progress.order),
       )
-      const next = turn?.interrupted ? [] : goOnWithSteer(ended, context.ids)
+      const next = turn?.interrupted ? [] : startSteered(ended, context.ids)
       return { drafts: [...ended, ...next], commit: nothing }
     }
     case 'task.updated': {
@@ -130,7 +130,10 @@ export function draftsOf(
       // task stays parked.
       if (known?.parked && draft.status !== 'running') return { drafts: [], commit: nothing }
       const closed = draft.status === 'running' ? [] : closeTask(state, draft, text)
-      return { drafts: [...closed, ...drafts([known ? toldAgain(draft, known) : draft])], commit: nothing }
+      return {
+        drafts: [...closed, ...drafts([known ? withRecordedEnd(draft, known) : draft])],
+        commit: nothing,
+      }
     }
     case 'agent.connected':
       return { drafts: [draft], commit: nothing }
@@ -140,7 +143,7 @@ export function draftsOf(
 }
 
 /** A resumed agent may report the end of a task again, with another text. The recorded reason is kept. */
-function toldAgain(draft: DraftOf<'task.updated'>, known: KnownTask): DraftOf<'task.updated'> {
+function withRecordedEnd(draft: DraftOf<'task.updated'>, known: KnownTask): DraftOf<'task.updated'> {
   if (known.status === 'running' || draft.status === 'running') return draft
   const { title, reason, background } = known
   if (reason === undefined || known.status !== draft.status) return { ...draft, title }
@@ -173,7 +176,7 @@ function storedOnce<End extends { result?: string | undefined }>(end: End, { las
 }
 
 /** A steered prompt that the turn did not take up starts the next turn at once: the agent may have it already. */
-function goOnWithSteer(ended: readonly EventDraft[], ids: Ids): EventDraft[] {
+function startSteered(ended: readonly EventDraft[], ids: Ids): EventDraft[] {
   const left = ended.find((draft) => draft.type === 'prompt.queued')
   if (!left || left.paused) return []
   return [{ type: 'turn.started', turnId: ids('trn'), promptId: left.promptId, cause: { by: 'steer' } }]
@@ -220,9 +223,9 @@ function endRetracted(state: SessionState, blockId: string): EventDraft[] {
 /** A delta with its turn and its offset; undefined if it comes too late. */
 export function deltaOf(draft: DeltaDraft, state: SessionState, progress: TurnProgress): Delta | undefined {
   const { turn } = state
-  const beside = isBeside(draft, state)
-  if (!beside && (!turn || turn.parked)) return undefined
-  const place = turn && !beside ? { turnId: turn.turnId } : {}
+  const turnless = belongsToNoTurn(draft, state)
+  if (!turnless && (!turn || turn.parked)) return undefined
+  const place = turn && !turnless ? { turnId: turn.turnId } : {}
   switch (draft.type) {
     case 'text.streamed':
     case 'thinking.streamed': {

@@ -11,7 +11,7 @@ import {
   stateAfter,
   submitted,
 } from '../testing/state-after.ts'
-import { recoveryPlan } from './recover.ts'
+import { recovery } from './recover.ts'
 
 const gone = { type: 'agent.disconnected', reason: 'server-killed' }
 const interrupted = { type: 'turn.interrupted', turnId: 'trn_1', by: 'person' } as const
@@ -19,7 +19,7 @@ const typing = { type: 'text.streamed', turnId: 'trn_1', blockId: 'blk_1', offse
 const parkedNow = { type: 'turn.parked', turnId: 'trn_1', reason: 'server-killed' } as const
 const undelivered = stateAfter(created, submitted, started)
 
-const planFor = (state: SessionState) => recoveryPlan(state, 5_000, true).drafts
+const planFor = (state: SessionState) => recovery(state, 5_000, true).drafts
 
 describe('after a restart', () => {
   it('an idle session needs nothing', () => {

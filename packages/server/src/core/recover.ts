@@ -1,7 +1,7 @@
 import type { EventDraft, SessionState } from '@parley/protocol'
 import { blocksOfTurn, endTurn, turnWaits, writeText } from './end-turn.ts'
-import type { Plan } from './session-log.ts'
-import { loseTasks } from './task-plans.ts'
+import type { Transaction } from './session-log.ts'
+import { loseTasks } from './task-transactions.ts'
 
 /**
  * What a restart must record for a session that was not idle. Pure.
@@ -10,7 +10,7 @@ import { loseTasks } from './task-plans.ts'
  * - any other turn ends as unknown: the agent may have done things that are not in the log;
  * - a background task that waits for a person is parked if the agent can resume; any other ends.
  */
-export function recoveryPlan(state: SessionState, now: number, canResume: boolean): Plan {
+export function recovery(state: SessionState, now: number, canResume: boolean): Transaction {
   const { turn, connected } = state
   const park = canResume ? 'server-killed' : undefined
   const tasks = loseTasks(state, { reason: 'server-killed', park })

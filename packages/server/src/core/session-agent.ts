@@ -21,7 +21,7 @@ import type { PermissionBroker } from './permission-broker.ts'
 import type { Rejoin } from './rejoin.ts'
 import { canResume, environmentFor, type SessionContext, unknownAgentOf } from './session-services.ts'
 import { startConditions } from './start-conditions.ts'
-import * as plans from './turn-plans.ts'
+import * as turns from './turn-transactions.ts'
 
 /** What an agent asks, and what it asks through. */
 export type AgentParts = {
@@ -173,7 +173,7 @@ export class SessionAgent implements SlotHolder {
     if (error !== undefined) problem(error, 'read the agent')
     const now = services.clock.now()
     const lost = { closing: link.closing, last, hadTurn, canResume: canResume(context), now }
-    await persist((state) => plans.loseAgent(state, lost))
+    await persist((state) => turns.loseAgent(state, lost))
     broker.abandon()
     toolCalls.stop('all')
     link.end()
@@ -211,7 +211,7 @@ export class SessionAgent implements SlotHolder {
       if (stopping.aborted) return
       if (!(error instanceof ParleyError)) problem(error, 'start a turn')
       const end = isOpen() ? failedToStart(error) : cancelled
-      await persist((state) => plans.endThisTurn(state, turn.turnId, end, services.clock.now()))
+      await persist((state) => turns.endThisTurn(state, turn.turnId, end, services.clock.now()))
     }
   }
 
@@ -231,7 +231,7 @@ export class SessionAgent implements SlotHolder {
   }
 
   async #resume(turn: OpenTurn): Promise<boolean> {
-    const events = await this.#context.persist((state) => plans.resume(state, turn.turnId))
+    const events = await this.#context.persist((state) => turns.resume(state, turn.turnId))
     return events !== undefined && events.length > 0
   }
 

@@ -70,18 +70,18 @@ const recentSize = 64
 export function createSessionFeed(source: FeedSource): SessionFeed {
   const readers = new Set<FeedReader>()
   const joining = new Set<FeedReader>()
-  const curious = new Set<FeedReader>()
+  const nativeReaders = new Set<FeedReader>()
   let recent: Extract<EncodedItem, { kind: 'event' }>[] = []
   let pending: EncodedItem[] = []
 
   /** A reader that throws is removed; the others are not affected. */
-  function tell(reader: FeedReader, words: () => void | Promise<void>) {
+  function notify(reader: FeedReader, send: () => void | Promise<void>) {
     const fail = (error: unknown) => {
       forget(reader)
       source.problem(error)
     }
     try {
-      words()?.catch(fail)
+      send()?.catch(fail)
     } catch (error) {
       fail(error)
     }
@@ -90,7 +90,7 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
   function forget(reader: FeedReader) {
     readers.delete(reader)
     joining.delete(reader)
-    curious.delete(reader)
+    nativeReaders.delete(reader)
   }
 
   function flush() {
@@ -102,7 +102,7 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
       : batch
     for (const reader of readers) {
       const wanted = reader.native ? batch : plain
-      if (wanted.length > 0) tell(reader, () => reader.deliver(wanted))
+      if (wanted.length > 0) notify(reader, () => reader.deliver(wanted))
     }
   }
 
@@ -134,7 +134,7 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
       return readers.size + joining.size > 0
     },
     get hasNativeReaders() {
-      return curious.size > 0
+      return nativeReaders.size > 0
     },
     publish(item) {
       if (item.kind === 'event') {
@@ -162,11 +162,11 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
         // Nothing may await from here to the end: the reader gets everything up to now, then everything from now on.
         flush()
         const open = source.openBlocks()
-        if (open.length > 0) tell(reader, () => reader.deliver(open))
+        if (open.length > 0) notify(reader, () => reader.deliver(open))
         if (joining.has(reader)) reader.caughtUp(cursor)
         if (!joining.delete(reader)) return stop
         readers.add(reader)
-        if (reader.native) curious.add(reader)
+        if (reader.native) nativeReaders.add(reader)
         return stop
       } catch (error) {
         stop()
@@ -175,10 +175,10 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
     },
     end(reason) {
       flush()
-      for (const reader of [...readers, ...joining]) tell(reader, () => reader.ended(reason))
+      for (const reader of [...readers, ...joining]) notify(reader, () => reader.ended(reason))
       readers.clear()
       joining.clear()
-      curious.clear()
+      nativeReaders.clear()
     },
   }
 }

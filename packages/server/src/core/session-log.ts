@@ -18,7 +18,7 @@ import type { SessionStore, StoredEvent, StoredReceipt } from './session-store.t
 import { shownText } from './shown-secrets.ts'
 
 /** What one step records, whole or not at all. */
-export type Plan = {
+export type Transaction = {
   readonly drafts: readonly EventDraft[]
   readonly rules?: readonly PermissionRule[]
   /** Called once the numbers are known, with the seq of the last event, or the head. */
@@ -38,10 +38,10 @@ export type SessionLog = {
   /** The state as announced. */
   readonly state: SessionState
   /**
-   * Runs `plan` exclusively, with the current state, and records its result: stores first, announces second. Rejects
-   * with the error of `plan` or of the store; then nothing has happened.
+   * Runs `change` exclusively, with the current state, and records its result: stores first, announces second. Rejects
+   * with the error of `change` or of the store; then nothing has happened.
    */
-  transact(plan: (state: SessionState) => Plan): Promise<SessionEvent[]>
+  transact(change: (state: SessionState) => Transaction): Promise<SessionEvent[]>
   /** Calls the listener with each batch after it was announced. There is one listener. */
   onRecorded(listener: RecordedListener): void
   /** Announces a live delta. While events are being stored it returns a promise: wait for it, then call again. */
@@ -93,9 +93,9 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
     read: (id, range) => readEvents(store, id, range),
   })
 
-  async function record(plan: (state: SessionState) => Plan): Promise<SessionEvent[]> {
+  async function record(change: (state: SessionState) => Transaction): Promise<SessionEvent[]> {
     if (closed) throw goneError(closed)
-    const { drafts, rules, receipt } = plan(state)
+    const { drafts, rules, receipt } = change(state)
     const at = clock.now()
     const events = drafts.map((draft, index) => numbered(draft, sessionId, state.seq + 1 + index, at))
     const next = events.reduce(applyToState, state)
@@ -165,9 +165,9 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
     get closed() {
       return closed !== undefined
     },
-    transact(plan) {
+    transact(change) {
       waiting++
-      const done = tail.then(() => record(plan)).finally(() => waiting--)
+      const done = tail.then(() => record(change)).finally(() => waiting--)
       tail = done.catch(() => undefined)
       return done
     },

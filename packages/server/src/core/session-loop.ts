@@ -12,15 +12,15 @@ import {
 } from '@parley/protocol'
 import type { CloseReason } from './agent-link.ts'
 import { type BackgroundWatch, createBackgroundWatch } from './background-watch.ts'
-import { isWanted } from './carried-answers.ts'
+import { hasUsableAnswer } from './carried-answers.ts'
 import { requestsOfTurn } from './end-turn.ts'
 import type { HostToolCalls } from './host-tool-calls.ts'
 import type { PermissionBroker } from './permission-broker.ts'
 import type { SessionAgent } from './session-agent.ts'
 import { canResume, type SessionContext } from './session-services.ts'
-import { answeredTask, onlyWait, restartTask } from './task-plans.ts'
+import { allTasksWait, answeredTask, restartTask } from './task-transactions.ts'
 import { createTimers } from './timers.ts'
-import * as plans from './turn-plans.ts'
+import * as turns from './turn-transactions.ts'
 
 export type LoopParts = {
   readonly agent: SessionAgent
@@ -110,10 +110,10 @@ export class SessionLoop {
         return this.#rest()
       case 'start-prompt':
         await agent.rejoin()
-        await persist((state) => plans.startNext(state, ids('trn')))
+        await persist((state) => turns.startNext(state, ids('trn')))
         return
       case 'restart-task': {
-        if (isWanted(next.task)) await agent.rejoin()
+        if (hasUsableAnswer(next.task)) await agent.rejoin()
         const fresh = { turnId: ids('trn'), promptId: ids('prm') }
         await persist((state) => restartTask(state, fresh))
         return
@@ -138,7 +138,7 @@ export class SessionLoop {
     this.#tellActivity()
     this.#watchRequests()
     this.#watchOwnTurn()
-    this.#background.look(state, state.connected && !this.#isStopping)
+    this.#background.update(state, state.connected && !this.#isStopping)
     this.#checkOver?.()
     this.wake()
   }
@@ -147,7 +147,7 @@ export class SessionLoop {
     const { agent, broker, toolCalls } = this.#parts
     switch (event.type) {
       case 'prompt.submitted':
-        this.#background.startAnew()
+        this.#background.reset()
         if (event.turnId) agent.steer(event)
         return
       case 'session.configured':
@@ -210,7 +210,7 @@ export class SessionLoop {
       this.#timers.set('park', left(limits.parkAfterMs, asked), () => void this.park('waited-long'))
     }
     if (limits.expireAfterMs > 0) {
-      const expire = () => void this.#context.persist(plans.expireFirst)
+      const expire = () => void this.#context.persist(turns.expireFirst)
       this.#timers.set('expire', left(limits.expireAfterMs), expire)
     }
   }
@@ -233,7 +233,7 @@ export class SessionLoop {
   async #endBackground(): Promise<void> {
     const { persist } = this.#context
     const waits = this.#state.turn && canResume(this.#context) && requestsOfTurn(this.#state).length > 0
-    if (waits) await persist((state) => plans.park(state, 'waited-long'))
+    if (waits) await persist((state) => turns.park(state, 'waited-long'))
     await this.disconnect(waits ? 'parked' : 'idle')
   }
 
@@ -261,14 +261,14 @@ export class SessionLoop {
 
   async park(reason: ParkReason): Promise<void> {
     if (!this.#state.turn) return this.disconnect('parked')
-    const events = await this.#context.persist((state) => plans.park(state, reason))
+    const events = await this.#context.persist((state) => turns.park(state, reason))
     if (events && events.length > 0) await this.disconnect('parked')
   }
 
   /** Asks the agent to stop its turn, and ends the turn after `stopGraceMs` at the latest. */
   async endBeforeStop(): Promise<void> {
     const { clock, limits } = this.#context.services
-    await this.#context.persist(plans.interruptByHost)
+    await this.#context.persist(turns.interruptByHost)
     const over = Promise.withResolvers<void>()
     const stopTimer = clock.after(limits.stopGraceMs, over.resolve)
     this.#checkOver = () => {
@@ -282,7 +282,7 @@ export class SessionLoop {
 
   async #endTurn(end: Omit<TurnEnd, 'durationMs'>, turnId = this.#state.turn?.turnId): Promise<void> {
     const { persist, services } = this.#context
-    await persist((state) => plans.endThisTurn(state, turnId, end, services.clock.now()))
+    await persist((state) => turns.endThisTurn(state, turnId, end, services.clock.now()))
   }
 
   async disconnect(reason: CloseReason): Promise<void> {
@@ -308,7 +308,7 @@ function nextAction(state: SessionState, begun: string | undefined): Action {
   if (!turn) {
     const task = answeredTask(state)
     if (task) return { type: 'restart-task', task }
-    return { type: plans.nextPrompt(state) && !archived ? 'start-prompt' : 'rest' }
+    return { type: turns.nextPrompt(state) && !archived ? 'start-prompt' : 'rest' }
   }
   const isAsked = turn.parked && requestsOfTurn(state).length > 0
   if (turn.turnId === begun || isAsked) return { type: 'wait' }
@@ -320,7 +320,7 @@ function nextAction(state: SessionState, begun: string | undefined): Action {
 function onlyWaits(state: SessionState): boolean {
   const { turn } = state
   const turnWaits = !turn || (!turn.parked && requestsOfTurn(state).length > 0)
-  return turnWaits && onlyWait(state)
+  return turnWaits && allTasksWait(state)
 }
 
 export function activityDelta({ status, turn }: SessionState): Delta & { type: 'activity.changed' } {

@@ -10,7 +10,7 @@ import { earlierPrompts } from './earlier-prompts.ts'
 import { readEvents } from './read-events.ts'
 import type { SessionStore, StoredEvent } from './session-store.ts'
 
-const mostEvents = 16_384
+const maxEvents = 16_384
 
 /**
  * The last blocks of a session, read backwards from its head: the cost depends on the tail, not on the length of the
@@ -25,7 +25,7 @@ export async function tailOf(
   for (let limit = Math.max(64, tail * 3); ; limit *= 4) {
     const page = await readEvents(store, state.id, { before: state.seq + 1, limit })
     const blocks = applyToTimeline([], page.map(parsed).filter(isKnown))
-    const whole = page.length < limit || limit >= mostEvents
+    const whole = page.length < limit || limit >= maxEvents
     if (blocks.length >= tail || whole) {
       const firstSeq = whole && blocks.length <= tail ? (page[0]?.seq ?? 1) : (blocks.at(-tail)?.seq ?? 1)
       const cut = blocks.at(-tail - 1)?.seq ?? 0

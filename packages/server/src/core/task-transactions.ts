@@ -9,18 +9,18 @@ import {
   type SessionState,
   type Task,
 } from '@parley/protocol'
-import { isWanted, unusedAnswers } from './carried-answers.ts'
+import { hasUsableAnswer, unusedAnswers } from './carried-answers.ts'
 import { cancelRequests, endCalls, writeText } from './end-turn.ts'
-import type { Plan } from './session-log.ts'
+import type { Transaction } from './session-log.ts'
 
-/** Plans of a live session for background tasks: pure, and empty if the state has changed meanwhile. */
+/** What a live session records by itself for background tasks: pure, and empty if the state has changed meanwhile. */
 
 export function requestsOfTask(state: SessionState, { taskId }: Pick<Task, 'taskId'>): OpenRequest[] {
   return state.requests.filter((request) => backgroundTaskOf(state, request)?.taskId === taskId)
 }
 
 /** True if every background task waits for a person, so that no process is needed until there is an answer. */
-export function onlyWait(state: SessionState): boolean {
+export function allTasksWait(state: SessionState): boolean {
   return state.tasks
     .filter((task) => isInBackground(task) && !task.parked)
     .every((task) => requestsOfTask(state, task).length > 0)
@@ -97,11 +97,11 @@ export function answeredTask(state: SessionState): KnownTask | undefined {
  * A parked task whose requests are answered: the agent is asked, in a turn of its own, to start the task again, and
  * gets the answers when it asks. If nothing was allowed or answered, the task ends.
  */
-export function restartTask(state: SessionState, ids: { turnId: string; promptId: string }): Plan {
+export function restartTask(state: SessionState, ids: { turnId: string; promptId: string }): Transaction {
   const task = answeredTask(state)
   if (!task || state.turn) return { drafts: [] }
   const { taskId, title } = task
-  if (!isWanted(task)) return { drafts: [stopped(task, 'denied')] }
+  if (!hasUsableAnswer(task)) return { drafts: [stopped(task, 'denied')] }
   const { turnId, promptId } = ids
   const parts = [{ type: 'text' as const, text: startAgainText(task) }]
   return {

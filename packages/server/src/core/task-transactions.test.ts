@@ -2,8 +2,8 @@ import { carriedAnswers, type EventDraft } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import { andThen, called, running, stateAfter } from '../testing/state-after.ts'
 import { endTurn } from './end-turn.ts'
-import { recoveryPlan } from './recover.ts'
-import { loseTasks, restartTask } from './task-plans.ts'
+import { recovery } from './recover.ts'
+import { loseTasks, restartTask } from './task-transactions.ts'
 
 const spawned: EventDraft = { ...called, toolCallId: 'spawn', kind: 'subagent' }
 const task = {
@@ -106,7 +106,7 @@ describe('a steered prompt that its turn did not take up', () => {
   })
 
   it('is paused when the server was killed before the agent took it up', () => {
-    const { drafts } = recoveryPlan({ ...steered, turn: { ...steered.turn!, delivered: true } }, 10, true)
+    const { drafts } = recovery({ ...steered, turn: { ...steered.turn!, delivered: true } }, 10, true)
     expect(andThen(steered, ...drafts)).toMatchObject({
       status: 'idle',
       queue: [{ promptId: 'prm_2', paused: true }],
@@ -138,7 +138,7 @@ describe('a lost process', () => {
   })
 
   it('has the same outcome as a recovery', () => {
-    const { drafts } = recoveryPlan(afterTurn, 10, true)
+    const { drafts } = recovery(afterTurn, 10, true)
     expect(andThen(afterTurn, ...drafts)).toMatchObject({ status: 'parked', requests: [{ stale: true }] })
   })
 })

@@ -11,12 +11,12 @@ import type {
 } from '@parley/protocol'
 import type { CloseReason } from './agent-link.ts'
 import { blocksOfTurn, endCalls, endTurn, requestsOfTurn, resolve, turnWaits, writeText } from './end-turn.ts'
-import type { Plan } from './session-log.ts'
-import { loseTasks } from './task-plans.ts'
+import type { Transaction } from './session-log.ts'
+import { loseTasks } from './task-transactions.ts'
 
-/** Plans of what a live session records by itself: pure, and empty if the state has changed meanwhile. */
+/** What a live session records by itself for turns: pure, and empty if the state has changed meanwhile. */
 
-const nothing: Plan = { drafts: [] }
+const empty: Transaction = { drafts: [] }
 
 /** The queued prompt that runs next: the first that is not paused. */
 export function nextPrompt({ queue }: SessionState): Prompt | undefined {
@@ -29,30 +29,32 @@ export function pauseQueued(state: SessionState): EventDraft[] {
 }
 
 /** Records the start of a turn with the next queued prompt. */
-export function startNext(state: SessionState, turnId: string): Plan {
+export function startNext(state: SessionState, turnId: string): Transaction {
   const next = nextPrompt(state)
-  return state.turn || !next
-    ? nothing
-    : { drafts: [{ type: 'turn.started', turnId, promptId: next.promptId }] }
+  return state.turn || !next ? empty : { drafts: [{ type: 'turn.started', turnId, promptId: next.promptId }] }
 }
 
 /** Records the start of a turn that the agent began by itself. */
-export function startOwn({ turn }: SessionState, turnId: string, cause: TurnCause = { by: 'agent' }): Plan {
-  return turn ? nothing : { drafts: [{ type: 'turn.started', turnId, cause }] }
+export function startOwn(
+  { turn }: SessionState,
+  turnId: string,
+  cause: TurnCause = { by: 'agent' },
+): Transaction {
+  return turn ? empty : { drafts: [{ type: 'turn.started', turnId, cause }] }
 }
 
 /** Records that the agent took up a steered prompt. */
-export function takeUp({ turn, queue }: SessionState, promptId: string): Plan {
+export function takeUp({ turn, queue }: SessionState, promptId: string): Transaction {
   const isKnown = [...(turn?.steers ?? []), ...queue].some((prompt) => prompt.promptId === promptId)
   return isKnown
     ? { drafts: [{ type: 'prompt.taken', promptId, ...(turn && { turnId: turn.turnId }) }] }
-    : nothing
+    : empty
 }
 
-export function interruptByHost({ turn }: SessionState): Plan {
+export function interruptByHost({ turn }: SessionState): Transaction {
   return turn && !turn.interrupted
     ? { drafts: [{ type: 'turn.interrupted', turnId: turn.turnId, by: 'host' }] }
-    : nothing
+    : empty
 }
 
 export function endThisTurn(
@@ -60,29 +62,29 @@ export function endThisTurn(
   turnId: string | undefined,
   end: Omit<TurnEnd, 'durationMs'>,
   now: number,
-): Plan {
-  return state.turn && state.turn.turnId === turnId ? { drafts: endTurn(state, end, now) } : nothing
+): Transaction {
+  return state.turn && state.turn.turnId === turnId ? { drafts: endTurn(state, end, now) } : empty
 }
 
 /**
  * Parks the turn: it waits for a person, or has an answer that its agent has not received, and its process is closed.
  */
-export function park(state: SessionState, reason: ParkReason): Plan {
+export function park(state: SessionState, reason: ParkReason): Transaction {
   const { turn } = state
-  if (!turn || turn.parked || turn.interrupted || !turnWaits(state)) return nothing
+  if (!turn || turn.parked || turn.interrupted || !turnWaits(state)) return empty
   return { drafts: [...writeText(blocksOfTurn(state)), { type: 'turn.parked', turnId: turn.turnId, reason }] }
 }
 
 /** Resumes a parked turn: its old calls are over, the agent asks again and gets the carried answers. */
-export function resume(state: SessionState, turnId: string): Plan {
-  if (state.turn?.turnId !== turnId || !state.turn.parked) return nothing
+export function resume(state: SessionState, turnId: string): Transaction {
+  if (state.turn?.turnId !== turnId || !state.turn.parked) return empty
   const text = 'The agent was restarted; it asks for this call again.'
   return { drafts: [...endCalls(blocksOfTurn(state), 'cancelled', text), { type: 'turn.resumed', turnId }] }
 }
 
 /** Expires the request that has waited longest. */
-export function expireFirst({ requests: [first] }: SessionState): Plan {
-  return first ? { drafts: [resolve(first, { outcome: 'expired', by: 'timeout' })] } : nothing
+export function expireFirst({ requests: [first] }: SessionState): Transaction {
+  return first ? { drafts: [resolve(first, { outcome: 'expired', by: 'timeout' })] } : empty
 }
 
 /**
@@ -98,7 +100,7 @@ export function loseAgent(
     canResume: boolean
     now: number
   },
-): Plan {
+): Transaction {
   const { turn } = state
   const { closing, last, hadTurn, canResume, now } = lost
   const reason = closing ?? last?.reason ?? (turn ? 'crashed' : 'ended')
@@ -132,7 +134,7 @@ const parkReasons: Readonly<Partial<Record<CloseReason, ParkReason>>> = {
 }
 
 /** The agent has tools that this session must not have: the session ends at once. */
-export function endForTools(state: SessionState, tools: readonly string[], now: number): Plan {
+export function endForTools(state: SessionState, tools: readonly string[], now: number): Transaction {
   const message = `The agent has tools that are none of the host's (${tools.join(', ')}), and this session may use only host tools. It was ended; unarchive it once the agent has no others, or allow them with hostToolsOnly: false.`
   const error = { code: 'forbidden' as const, message, details: { tools } }
   const { turn, archived } = state
@@ -162,7 +164,7 @@ function endOfLost(
     code: 'agent_failed' as const,
     message: "The agent's process ended in the middle of the turn. The next prompt starts it again.",
   }
-  const details = { ...error.details, ...lastWords(last) }
+  const details = { ...error.details, ...exitDetails(last) }
   const why = Object.keys(details).length > 0 ? { ...error, details } : error
   return { outcome: 'failed', stopReason: 'agent_lost', error: why }
 }
@@ -179,7 +181,7 @@ const atBackgroundLimit = {
 } as const
 
 /** The exit code, signal and last stderr of the process, for the reader of the failed turn. */
-function lastWords(last: Omit<DraftOf<'agent.disconnected'>, 'turnId'> | undefined) {
+function exitDetails(last: Omit<DraftOf<'agent.disconnected'>, 'turnId'> | undefined) {
   const { exitCode, signal, stderrTail } = last ?? {}
   return {
     ...(typeof exitCode === 'number' && { exitCode }),

@@ -7,6 +7,7 @@ import type {
   PermissionAsk,
   Person,
 } from './agent-adapter.ts'
+import type { Clock } from './clock.ts'
 import { hashOf } from './hash.ts'
 import { type HostTool, toolsFor } from './host-tool.ts'
 import type { SessionContext } from './session-services.ts'
@@ -36,52 +37,93 @@ const goneWaitMs = 200
 
 /** Runs host tools for the agent of one session: input, permission, execution, in this order. */
 export function createHostToolCalls(context: SessionContext, person: Person): HostToolCalls {
-  const { services, hostTools: tools, log, persist } = context
-  let running = new AbortController()
-  let inBackground = new AbortController()
-  let allowed: { readonly hash: string; readonly ofTurn: boolean }[] = []
-  const results = new Map<string, { readonly answer: HostToolAnswer; readonly ofTurn: boolean }>()
+  return new ToolCalls(context, person)
+}
 
-  const isOfTurn = (call: { parentToolCallId?: string }) => backgroundTaskOf(log.state, call) === undefined
+class ToolCalls implements HostToolCalls {
+  readonly person: Person
+  readonly #context: SessionContext
+  readonly #broker: Person
+  #running = new AbortController()
+  #inBackground = new AbortController()
+  #allowed: { readonly hash: string; readonly ofTurn: boolean }[] = []
+  readonly #results = new Map<string, { readonly answer: HostToolAnswer; readonly ofTurn: boolean }>()
+
+  constructor(context: SessionContext, broker: Person) {
+    this.#context = context
+    this.#broker = broker
+    this.person = { ...broker, permit: (ask, signal) => this.#permit(ask, signal) }
+  }
+
+  offered(): HostTools | undefined {
+    const { hostTools, log } = this.#context
+    const tools = toolsFor(hostTools, log.state.requested)
+    if (tools.length === 0) return undefined
+    return {
+      tools,
+      call: async (name, input, caller) => {
+        const tool = tools.find((one) => one.name === name)
+        const work = tool ? this.#call(tool, input, caller) : failed(`There is no tool ${name}.`)
+        const answer = await Promise.resolve(work).catch((error: unknown) => broken(name, error))
+        if (caller.toolCallId !== undefined)
+          this.#results.set(caller.toolCallId, { answer, ofTurn: this.#isOfTurn(caller) })
+        return answer
+      },
+    }
+  }
+
+  withResult<Output extends AgentOutput>(output: Output): Output {
+    if (output.type !== 'tool-call.ended') return output
+    const result = this.#results.get(output.toolCallId)?.answer
+    this.#results.delete(output.toolCallId)
+    const agreed = output.outcome === (result?.isError ? 'failed' : 'completed')
+    return result && agreed ? { ...output, content: [...result.content] } : output
+  }
+
+  stop(what: 'turn' | 'all'): void {
+    this.#running.abort()
+    this.#running = new AbortController()
+    this.#allowed = what === 'turn' ? this.#allowed.filter(({ ofTurn }) => !ofTurn) : []
+    for (const [id, { ofTurn }] of this.#results) if (ofTurn || what === 'all') this.#results.delete(id)
+    if (what === 'turn') return
+    this.#inBackground.abort()
+    this.#inBackground = new AbortController()
+  }
+
+  #isOfTurn(call: { parentToolCallId?: string }): boolean {
+    return backgroundTaskOf(this.#context.log.state, call) === undefined
+  }
 
   /** A call that cannot run needs no permission: `call` reports what is wrong with it. */
-  async function permit(ask: PermissionAsk, signal?: AbortSignal): Promise<PermissionAnswer> {
-    const tool = tools.get(ask.tool)
-    if (!tool) return person.permit(ask, signal)
+  async #permit(ask: PermissionAsk, signal?: AbortSignal): Promise<PermissionAnswer> {
+    const tool = this.#context.hostTools.get(ask.tool)
+    if (!tool) return this.#broker.permit(ask, signal)
     if ((await tool.prepare(ask.input)).problem !== undefined) return { outcome: 'allowed', requestId: '' }
-    const answer = await person.permit(ask, signal)
-    if (answer.outcome === 'allowed')
-      allowed.push({ hash: hashOf([ask.tool, answer.input ?? ask.input]), ofTurn: isOfTurn(ask) })
+    const answer = await this.#broker.permit(ask, signal)
+    if (answer.outcome === 'allowed') {
+      const hash = hashOf([ask.tool, answer.input ?? ask.input])
+      this.#allowed.push({ hash, ofTurn: this.#isOfTurn(ask) })
+    }
     return answer
   }
 
-  function wasAllowed(tool: HostTool, input: unknown): boolean {
+  #wasAllowed(tool: HostTool, input: unknown): boolean {
     const hash = hashOf([hostToolName(tool.name), input])
-    const index = allowed.findIndex((one) => one.hash === hash)
-    if (index >= 0) allowed.splice(index, 1)
+    const index = this.#allowed.findIndex((one) => one.hash === hash)
+    if (index >= 0) this.#allowed.splice(index, 1)
     return index >= 0
   }
 
-  /**
-   * Withdraws the request when the agent withdraws the call. If the agent died, the request is stale by then and
-   * stays open.
-   */
-  function withdrawnWith(signal: AbortSignal): AbortSignal {
-    const withdrawn = new AbortController()
-    const later = () => services.clock.after(goneWaitMs, () => withdrawn.abort(), { background: true })
-    if (signal.aborted) later()
-    else signal.addEventListener('abort', later, { once: true })
-    return withdrawn.signal
-  }
-
-  async function call(tool: HostTool, input: unknown, caller: Caller): Promise<HostToolAnswer> {
-    const scope = isOfTurn(caller) ? running : inBackground
+  async #call(tool: HostTool, input: unknown, caller: Caller): Promise<HostToolAnswer> {
+    const { services, log } = this.#context
+    const scope = this.#isOfTurn(caller) ? this.#running : this.#inBackground
     const signal = AbortSignal.any([caller.signal, scope.signal])
     let prepared = await tool.prepare(input)
     if (prepared.problem !== undefined) return failed(prepared.problem)
-    if (!wasAllowed(tool, input)) {
-      const answer = await person.permit(askFor(tool, input, caller), withdrawnWith(caller.signal))
-      if (answer.outcome !== 'allowed') return refused(answer)
+    if (!this.#wasAllowed(tool, input)) {
+      const withdrawn = withdrawnWith(caller.signal, services.clock)
+      const answer = await this.#broker.permit(askFor(tool, input, caller), withdrawn)
+      if (answer.outcome !== 'allowed') return this.#refused(answer)
       if (answer.input !== undefined) prepared = await tool.prepare(answer.input)
       if (prepared.problem !== undefined) return failed(prepared.problem)
     }
@@ -99,46 +141,23 @@ export function createHostToolCalls(context: SessionContext, person: Person): Ho
     return Promise.race([work, aborted(signal)])
   }
 
-  async function refused(answer: PermissionAnswer): Promise<HostToolAnswer> {
+  async #refused(answer: PermissionAnswer): Promise<HostToolAnswer> {
     if (answer.outcome !== 'denied') return cancelled
-    if (answer.endTurn) await persist(interruptByHost)
+    if (answer.endTurn) await this.#context.persist(interruptByHost)
     return { ...failed(answer.message ?? 'The person said no.'), denied: true }
   }
+}
 
-  return {
-    person: { ...person, permit },
-    offered() {
-      const listed = toolsFor(tools, log.state.requested)
-      if (listed.length === 0) return undefined
-      return {
-        tools: listed,
-        async call(name, input, caller) {
-          const tool = listed.find((one) => one.name === name)
-          const work = tool ? call(tool, input, caller) : failed(`There is no tool ${name}.`)
-          const answer = await Promise.resolve(work).catch((error: unknown) => broken(name, error))
-          if (caller.toolCallId !== undefined)
-            results.set(caller.toolCallId, { answer, ofTurn: isOfTurn(caller) })
-          return answer
-        },
-      }
-    },
-    withResult(output) {
-      if (output.type !== 'tool-call.ended') return output
-      const result = results.get(output.toolCallId)?.answer
-      results.delete(output.toolCallId)
-      const agreed = output.outcome === (result?.isError ? 'failed' : 'completed')
-      return result && agreed ? { ...output, content: [...result.content] } : output
-    },
-    stop(what) {
-      running.abort()
-      running = new AbortController()
-      allowed = what === 'turn' ? allowed.filter(({ ofTurn }) => !ofTurn) : []
-      for (const [id, { ofTurn }] of results) if (ofTurn || what === 'all') results.delete(id)
-      if (what === 'turn') return
-      inBackground.abort()
-      inBackground = new AbortController()
-    },
-  }
+/**
+ * Withdraws the request when the agent withdraws the call. If the agent died, the request is stale by then and stays
+ * open.
+ */
+function withdrawnWith(signal: AbortSignal, clock: Clock): AbortSignal {
+  const withdrawn = new AbortController()
+  const later = () => clock.after(goneWaitMs, () => withdrawn.abort(), { background: true })
+  if (signal.aborted) later()
+  else signal.addEventListener('abort', later, { once: true })
+  return withdrawn.signal
 }
 
 function askFor(tool: HostTool, input: unknown, { toolCallId, parentToolCallId }: Caller): PermissionAsk {

@@ -190,10 +190,10 @@ describe('parley serve', () => {
     await using home = createHome()
     const { exitCode, stderr } = await home.run(['--port', '0', '--data-dir', folder])
     expect(exitCode).toBe(1)
-    expect(stderr).toMatch(/^parley: The data folder .* cannot be made.*--data-dir\.\n$/)
+    expect(stderr).toMatch(/^parley: The data folder .* cannot be created.*--data-dir\.\n$/)
     const doctor = await home.run(['doctor', '--port', '0', '--data-dir', folder])
     expect(doctor.exitCode).toBe(1)
-    expect(doctor.stdout).toMatch(/^fail +data folder .*cannot be made/m)
+    expect(doctor.stdout).toMatch(/^fail +data folder .*cannot be created/m)
   })
 })
 

@@ -61,7 +61,7 @@ function folderCheck(dataDir: string): Check {
     return {
       name,
       result: 'fail',
-      text: `${dataDir} cannot be made, ${problem}: choose another with --data-dir`,
+      text: `${dataDir} cannot be created (${problem}): choose another with --data-dir`,
     }
   }
   if (!found.isDirectory())

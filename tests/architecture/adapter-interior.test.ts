@@ -53,8 +53,7 @@ const extraFiles: Record<string, string[]> = {
   scripted: [
     'demo',
     'demo-scenes',
-    'demo-scenes-with-you',
-    'effect',
+    'demo-scenes-asking',
     'gates',
     'play-call',
     'play-host-tool',

@@ -198,7 +198,7 @@ export class ScriptedConnection implements AgentConnection {
       transcript.append(this.#agentSessionId, {
         type: 'prompt',
         promptId: prompt.promptId,
-        text: wordsOf(prompt),
+        text: textOf(prompt),
       })
     for (;;) {
       const next = await playing.next()
@@ -220,7 +220,7 @@ export class ScriptedConnection implements AgentConnection {
     const { parts } = prompt
     if (parts.some((part) => part.type === 'command' && part.name === 'compact')) return compaction
     const { sessionId, cwd } = this.#input
-    const script = this.#deps.script(wordsOf(prompt), {
+    const script = this.#deps.script(textOf(prompt), {
       sessionId,
       cwd,
       prompt,
@@ -249,7 +249,7 @@ const compaction: Script = [
 ]
 
 /** The text of a prompt without its attachments. */
-function wordsOf(prompt: Prompt): string {
+function textOf(prompt: Prompt): string {
   return promptText(prompt.parts.filter((part) => part.type === 'text' || part.type === 'command'))
 }
 

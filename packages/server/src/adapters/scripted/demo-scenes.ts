@@ -1,19 +1,4 @@
-import { scenesWithYou } from './demo-scenes-with-you.ts'
-import type { Script } from './script.ts'
-
-/** One scene that the demo agent can play. */
-export type Scene = {
-  /** Also the name of its slash command. */
-  readonly name: string
-  /** A prompt with one of these in it plays the scene. */
-  readonly words: readonly string[]
-  readonly shows: string
-  readonly script: Script
-  /**
-   * How the scene stops if it does not end by itself: only when it is interrupted, or by a crash of the connection.
-   */
-  readonly stops?: 'when-stopped' | 'by-crashing'
-}
+import { askingScenes, type Scene } from './demo-scenes-asking.ts'
 
 /**
  * Everything that the demo agent can show, one row per scene; its help and its slash commands are generated from this
@@ -21,7 +6,7 @@ export type Scene = {
  * plays every row.
  */
 export const scenes: readonly Scene[] = [
-  ...scenesWithYou,
+  ...askingScenes,
   {
     name: 'markdown',
     words: ['markdown', 'table', 'code'],

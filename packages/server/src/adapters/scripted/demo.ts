@@ -1,5 +1,6 @@
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
-import { type Scene, scenes } from './demo-scenes.ts'
+import { scenes } from './demo-scenes.ts'
+import type { Scene } from './demo-scenes-asking.ts'
 import type { Sleep } from './gates.ts'
 import { createScriptedAdapter } from './index.ts'
 import type { Script } from './script.ts'

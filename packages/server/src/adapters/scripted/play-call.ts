@@ -1,10 +1,12 @@
-import type { Answers, ToolContent } from '@parley/protocol'
+import { appendFileSync, writeFileSync } from 'node:fs'
+import { relative, resolve, sep } from 'node:path'
+import { type Answers, messageOf, type ToolContent } from '@parley/protocol'
 import type { AgentOutput, PermissionAnswer, PermissionAsk } from '../../core/agent-adapter.ts'
-import { applyEffect } from './effect.ts'
 import { aborted } from './gates.ts'
 import { inPieces, say } from './play-text.ts'
 import {
   type CallSpec,
+  type Effect,
   type ParallelStep,
   type PermissionStep,
   type PlanApprovalStep,
@@ -194,4 +196,29 @@ export function ended(
   content: ToolContent[],
 ): AgentOutput {
   return { type: 'tool-call.ended', toolCallId, outcome, content, ...parentOf(place) }
+}
+
+/**
+ * The only side effect of a script: it appends to a file in its folder, or overwrites it. `path` and `text` of an
+ * edited input replace those of the script. Returns the reason for a failure, or undefined on success.
+ */
+function applyEffect(cwd: string, effect: Effect, edited: unknown): string | undefined {
+  const { path, text } = { ...effect.writeFile, ...stringsOf(edited) }
+  const file = resolve(cwd, path)
+  const fromFolder = relative(cwd, file)
+  if (fromFolder === '' || fromFolder === '..' || fromFolder.startsWith(`..${sep}`))
+    return `${path} is not in this folder.`
+  try {
+    if (effect.writeFile.anew) writeFileSync(file, text)
+    else appendFileSync(file, text)
+    return undefined
+  } catch (error) {
+    return `${path} could not be written: ${messageOf(error)}`
+  }
+}
+
+function stringsOf(edited: unknown): { path?: string; text?: string } {
+  if (typeof edited !== 'object' || edited === null) return {}
+  const { path, text } = edited as { path?: unknown; text?: unknown }
+  return { ...(typeof path === 'string' && { path }), ...(typeof text === 'string' && { text }) }
 }

@@ -33,7 +33,7 @@ export async function* playHostTool(turn: Turn, step: HostToolStep, place: Place
   if (edited !== undefined) yield { type: 'tool-call.updated', toolCallId: call.toolCallId, input: edited }
   const outcome = answer.denied ? 'denied' : answer.isError ? 'failed' : 'completed'
   yield ended(call, outcome, [...answer.content])
-  return yield* say(turn, `The tool says: ${wordsOf(answer)}`, place)
+  return yield* say(turn, `The tool says: ${textOf(answer)}`, place)
 }
 
 function ask(turn: Turn, { toolCallId, spec, place }: Call): Promise<PermissionAnswer | undefined> {
@@ -58,6 +58,6 @@ function run(
   return answerTo(turn, turn.hostTools.call(name, input, context))
 }
 
-function wordsOf({ content }: HostToolAnswer): string {
+function textOf({ content }: HostToolAnswer): string {
   return content.map((part) => (part.type === 'text' ? part.text : part.type)).join(', ')
 }

@@ -1,4 +1,18 @@
-import type { Scene } from './demo-scenes.ts'
+import type { Script } from './script.ts'
+
+/** One scene that the demo agent can play. */
+export type Scene = {
+  /** Also the name of its slash command. */
+  readonly name: string
+  /** A prompt with one of these in it plays the scene. */
+  readonly words: readonly string[]
+  readonly shows: string
+  readonly script: Script
+  /**
+   * How the scene stops if it does not end by itself: only when it is interrupted, or by a crash of the connection.
+   */
+  readonly stops?: 'when-stopped' | 'by-crashing'
+}
 
 const greetPatch = [
   '@@ -1,1 +1,1 @@',
@@ -7,7 +21,7 @@ const greetPatch = [
 ].join('\n')
 
 /** The demo scenes in which the agent waits for a person. */
-export const scenesWithYou: readonly Scene[] = [
+export const askingScenes: readonly Scene[] = [
   {
     name: 'parallel',
     words: ['parallel'],

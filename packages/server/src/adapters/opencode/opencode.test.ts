@@ -1,3 +1,4 @@
+import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { adapterContract, type Scenarios } from '../../testing/adapter-contract.ts'
@@ -94,9 +95,11 @@ adapterContract('opencode', {
   async start() {
     breakOnce()
     const adapter = await world.stay()
-    // A git repository: elsewhere OpenCode keeps no snapshots of files to rewind to.
+    // A git repository: elsewhere OpenCode keeps no snapshots of files to rewind to. It is the same for every case,
+    // because OpenCode loads its settings and tools again for each folder.
+    const path = world.folder('work')
     const folder = async () => {
-      const path = world.folder('work')
+      for (const name of readdirSync(path)) rmSync(join(path, name), { recursive: true, force: true })
       gitInit(path)
       return path
     }

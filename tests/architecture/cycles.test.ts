@@ -1,19 +1,11 @@
 import { expect, it } from 'vitest'
 import { importsOf, sourceFiles, targetOf } from './workspace.ts'
 
-/** Files that still import each other in a circle. The list only shrinks. */
-const exceptions: readonly string[] = []
-
 it('no files import each other in a circle, neither values nor types', () => {
   const files = sourceFiles()
   expect(files.length).toBeGreaterThan(500)
   const cycles = importCycles(new Map(files.map((file) => [file, targetsOf(file)])))
-  const unexpected = cycles.filter((cycle) => !cycle.every((file) => exceptions.includes(file)))
-  const how = 'move what both sides need into a file of its own, or pass it in'
-  expect(unexpected, how).toEqual([])
-  const needed = new Set(cycles.flat())
-  const stale = exceptions.filter((file) => !needed.has(file))
-  expect(stale, 'these files are in no cycle any more: remove them from the exceptions').toEqual([])
+  expect(cycles, 'move what both sides need into a file of its own, or pass it in').toEqual([])
 })
 
 it('a cycle is reported with all its files', () => {

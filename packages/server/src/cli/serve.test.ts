@@ -167,7 +167,7 @@ describe('parley serve', () => {
     [[], { PARLEY_DATABASE_URL: 'postgres://db' }, 'PARLEY_DATABASE_URL'],
     [['--prot', '1'], {}, 'Did you mean --port?'],
     [['srve'], {}, 'Did you mean serve?'],
-    [['--data-dir', 'x', 'sessions'], {}, 'Options stand behind the command'],
+    [['--data-dir', 'x', 'sessions'], {}, 'Put options after the command'],
     [['--allow-origin', 'nonsense'], {}, 'nonsense'],
   ])('answers %j with one line and exit code 2', async (args, env, words) => {
     await using home = createHome()

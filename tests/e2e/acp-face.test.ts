@@ -275,7 +275,7 @@ describe('with a server that belongs to another editor', () => {
 describe('with the real Claude', () => {
   it('runs a command that the editor allows, and not one that it denies', async () => {
     const home = await aHome()
-    await using agents = await AgentHome.open()
+    const agents = await AgentHome.forTest()
     const env = agents.env('claude')
     const editor = editorOf(start(home, ['--agent', 'claude'], env))
     await editor.introduce(everything)

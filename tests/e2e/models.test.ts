@@ -5,7 +5,7 @@ import { AgentHome } from '../../packages/server/src/testing/agent-home.ts'
 import { realAgents } from '../../packages/server/src/testing/real-agents.ts'
 
 it('the real programs report what their models can do, and nothing else is shown', async () => {
-  await using home = await AgentHome.open()
+  const home = await AgentHome.forTest()
   const { claude, codex, opencode } = realAgents(home)
   const host = await createHost({
     adapters: [claude.adapter(), codex.adapter(), opencode.adapter()],

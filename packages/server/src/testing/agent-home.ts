@@ -5,7 +5,7 @@ import { geminiEnvironment } from './gemini-environment.ts'
 import { answerByPrompt } from './model-by-prompt.ts'
 import { type ModelServer, startModelServer } from './model-server.ts'
 import { opencodeEnvironment } from './opencode-environment.ts'
-import { afterAll, beforeEach } from './peers.ts'
+import { afterAll, beforeEach, onTestFinished } from './peers.ts'
 import { TemporaryFolder } from './temporary-folder.ts'
 
 const environments = {
@@ -54,6 +54,13 @@ export class AgentHome implements AsyncDisposable {
         home.model.wire(withNamespaces)
       })
     afterAll(() => home[Symbol.asyncDispose](), 2 * endMs)
+    return home
+  }
+
+  /** A home for the running test, closed after everything that the test registers with `onTestFinished` later. */
+  static async forTest(options: AgentHomeOptions = {}): Promise<AgentHome> {
+    const home = await AgentHome.open(options)
+    onTestFinished(() => home[Symbol.asyncDispose](), 2 * endMs)
     return home
   }
 

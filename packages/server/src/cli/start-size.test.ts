@@ -9,7 +9,7 @@ import { createHome } from './program-under-test.ts'
  * The code that a server loads before it answers. Each module costs time at every start, and memory while the server
  * runs.
  */
-const most = { modules: 425, bytes: 2_360_000 }
+const limit = { modules: 440, bytes: 2_380_000 }
 
 it('a server loads a bounded amount of code before it answers', async () => {
   const coverage = folderForTest()
@@ -21,8 +21,8 @@ it('a server loads a bounded amount of code before it answers', async () => {
   const files = new Set(readdirSync(coverage).flatMap((name) => scriptsIn(join(coverage, name))))
   const bytes = [...files].reduce((sum, file) => sum + statSync(file).size, 0)
   expect(files.size, 'modules').toBeGreaterThan(100)
-  expect(files.size, 'modules').toBeLessThanOrEqual(most.modules)
-  expect(bytes, 'bytes of code').toBeLessThanOrEqual(most.bytes)
+  expect(files.size, 'modules').toBeLessThanOrEqual(limit.modules)
+  expect(bytes, 'bytes of code').toBeLessThanOrEqual(limit.bytes)
 })
 
 function scriptsIn(report: string): string[] {

@@ -12,7 +12,7 @@ const conditions = ['source', 'node', 'import', 'module', 'default']
 const resolve = { conditions }
 const ssr = { resolve: { conditions, externalConditions: conditions } }
 
-/** Real programs on a busy machine: what fails twice fails. `RetriedTests` reports what failed once. */
+/** For tests of real programs on a busy machine: one retry. `RetriedTests` reports each test that was retried. */
 const slow = { retry: 1, testTimeout: 120_000, hookTimeout: 60_000 }
 const endToEnd = { ...slow, testTimeout: 600_000 }
 
@@ -39,7 +39,7 @@ export default defineConfig({
             'examples/*.test.ts',
           ],
           exclude: [...mainFiles, ...agentFiles, ...programFiles],
-          // One worker for file after file: to load the modules again takes longer than most of these files.
+          // A worker runs many files: loading the modules again takes longer than most of these tests.
           isolate: false,
           testTimeout: 120_000,
           hookTimeout: 60_000,

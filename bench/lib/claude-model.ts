@@ -1,4 +1,4 @@
-/** What a prompt asks of Claude Code's model in the bench. */
+/** The task for the model in a prompt of the bench. */
 export type ClaudeTask =
   /** `deltas` pieces as fast as they are taken. */
   | { readonly do: 'stream'; readonly deltas: number }

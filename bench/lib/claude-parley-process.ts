@@ -89,7 +89,7 @@ const calls = {
     const { id } = await create()
     current = await Follower.follow(id)
   },
-  /** The same, and waits until the agent has started without a prompt. */
+  /** Like `open`, but waits until the agent has started, without a prompt. */
   async openAhead() {
     await calls.open()
     await current.connected

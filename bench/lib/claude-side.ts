@@ -57,7 +57,7 @@ export class Listening {
   }
 }
 
-/** What a process of the bench costs, measured by itself. */
+/** Calls by which a process of the bench reports its own processor time and memory. */
 export const ownCost = {
   processorMicroseconds(): number {
     const { user, system } = process.cpuUsage()

@@ -14,7 +14,7 @@ export async function typedInto(page: Page, field: Locator, count: number): Prom
   return keystrokes
 }
 
-/** The same in a page with only a text field: the share of the browser and the display. */
+/** Types into a page with only a text field, to measure the share of the browser and the display. */
 export async function typedAlone(browser: Browser, count: number): Promise<Keystroke[]> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
   await context.addInitScript(watch)

@@ -11,7 +11,7 @@ export type Row = {
 }
 
 export type FigureInput = {
-  /** Smaller sizes and fewer rounds: to see that it works, not to quote. */
+  /** Smaller sizes and fewer rounds, to check that the bench works. The results are not meaningful. */
   readonly quick: boolean
   /** A new folder for this figure, removed after it. */
   readonly folder: string

@@ -47,7 +47,7 @@ const calls = {
     return { seconds, bytes: checked.bytes, frames: checked.said.length }
   },
 
-  /** The same for deltas that carry their creation time: the age of each on arrival, in microseconds. */
+  /** Like `turn`, for deltas that carry their creation time. Returns the age of each on arrival, in microseconds. */
   async ages({ name, go }: { name: string; go: string }) {
     const [reader] = groups.get(name)!
     const arrivals: number[] = []

@@ -1,7 +1,7 @@
 import type { Rule } from './import-rules.ts'
 import { web } from './workspace.ts'
 
-/** What every layer may use. */
+/** The packages that every layer may import. */
 const common = [
   '@parley/client',
   '@parley/client/react',

@@ -1,8 +1,8 @@
 import { client, examples, protocol, server } from './workspace.ts'
 
 /**
- * Which folder may import what. The first rule that matches a file applies. Every list is exact: an entry that no file
- * needs fails the test, so that a rule cannot allow more than the code does.
+ * The files and packages that a folder may import. The first rule that matches a file applies. Every list is exact: an
+ * entry that no file needs fails the test, so that a rule cannot allow more than the code does.
  */
 export type Rule = {
   /** A folder or a file. Files of a folder may import each other. */

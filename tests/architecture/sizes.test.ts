@@ -69,7 +69,7 @@ it('a function of 61 lines is too long', () => {
   rmSync(folder, { recursive: true })
 })
 
-/** Those of the files that the linter reports, without the exceptions of biome.json. */
+/** The files in which the linter finds a long function, without the exceptions of biome.json. */
 function withLongFunctions(files: readonly string[]): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'parley-linter-'))
   const rules = { preset: 'none', complexity: { noExcessiveLinesPerFunction: functionRule } }

@@ -8,7 +8,7 @@ import type { UiMessage } from '../../packages/server/src/transcripts/ui-message
 import { bash, ClaudeAtWork, done } from './claude-at-work.ts'
 import { eventually } from './console-page.ts'
 
-/** What a page must not be able to do to the real Claude Code while a command waits for permission. */
+/** Invalid requests of a page while a command of the real Claude Code waits for permission. */
 let claude: ClaudeAtWork
 beforeAll(async () => {
   claude = await ClaudeAtWork.start()

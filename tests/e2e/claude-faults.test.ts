@@ -30,7 +30,7 @@ const limited = refusal(429, 'rate_limit_error', 1)
 const forEver = (step: ModelStep) => Array.from({ length: 20 }, () => step)
 const empty: ModelStep = { response: { content: '' } }
 
-/** What the model does; after that it answers. */
+/** The faults of the model, after which it answers. */
 const answers: Record<string, ModelStep[]> = {
   'limited-once': [limited],
   'limited-for-ever': forEver(limited),
@@ -51,7 +51,7 @@ const isDelta = ({ type }: WireEvent) => type === 'content_block_delta'
 const isStop = ({ type }: WireEvent) => type === 'content_block_stop'
 const framed = (event: WireEvent) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 
-/** What happens to each event of an answer in transit. */
+/** The changes to each event of an answer in transit. */
 const wires: Record<string, (event: WireEvent) => WireEvent | string> = {
   'garbage-between': (event) => (isDelta(event) ? `data: {not json\n\n${framed(event)}` : event),
   'unknown-between': (event) =>

@@ -10,7 +10,7 @@ const { server, browser, openTab } = consoleAtWork(undefined, { serviceWorkers: 
 
 type Request = { readonly url: string; readonly headers: IncomingHttpHeaders; readonly body: string }
 
-/** What an agent could start: its own server on another port, with a page that tries everything it can. */
+/** A server on another port, as an agent could start one, whose page tries to reach Parley in every way. */
 async function hostileServer() {
   const requests: Request[] = []
   const http = createServer(async (incoming, outgoing) => {

@@ -29,7 +29,7 @@ export function browserAtWork(server: Served, prepare?: () => Promise<void>, def
   }
 }
 
-/** The same with the real server. `prepare` runs before the server starts; `defaults` are the options of its tabs. */
+/** Like `browserAtWork`, with the real server. `prepare` runs before its start; `defaults` are options of its tabs. */
 export function consoleAtWork(
   prepare?: (server: ConsoleServer) => void | Promise<void>,
   defaults: TabOptions = {},

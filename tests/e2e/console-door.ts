@@ -12,7 +12,7 @@ export type BehindDoor = {
   readonly url: string
 }
 
-/** A console behind a proxy that can be closed: the server runs on, unreachable. */
+/** A console behind a proxy. With the proxy closed, the server runs but is unreachable. */
 export function consoleBehindDoor() {
   const work = consoleAtWork(
     ({ folder }) => {

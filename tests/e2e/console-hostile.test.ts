@@ -17,7 +17,7 @@ import {
 } from './console-page.ts'
 import { scriptedConsole } from './console-scripted.ts'
 
-/** What an agent may write to break the page: it is shown, has no effect, and the page still works. */
+/** Agent output that tries to break the page: it is shown, has no effect, and the page still works. */
 const turned = '\u202eevil\u2066'
 const bell = '\u0007\u0000\u001b]0;title\u0007'
 const lines = (count: number, words: string) => Array.from({ length: count }, (_, at) => `${words} ${at}`)

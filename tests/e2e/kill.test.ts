@@ -128,7 +128,7 @@ function settled({ state, timeline }: SessionView) {
 
 type Submitted = { session: string; marker: string; promptId: string }
 
-/** What people do meanwhile: send prompts without end, and answer every request. */
+/** The work of people during the kills: they send prompts without end, and answer every request. */
 class Work {
   readonly #clients: readonly [Client, Client]
   readonly #sessions: readonly string[]

@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline'
 export class KillableServer {
   readonly folder = mkdtempSync(join(tmpdir(), 'parley-kill-'))
   readonly token = 'a-token-for-the-kill-test'
-  /** Where Claude finds its model; without it Claude is not signed in. */
+  /** The environment of Claude, with the address of its model; without it Claude is not signed in. */
   claudeEnvironment: Readonly<Record<string, string>> = {}
   /** The server's log, for a failing test to show. */
   log = ''

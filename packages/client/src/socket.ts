@@ -54,7 +54,7 @@ export type SocketOptions = {
   readonly backoff?: Backoff
   /** The time limit from the start of the connection to `welcome`. */
   readonly connectTimeoutMs?: number
-  /** A loss after this much time open starts a new series of delays. */
+  /** If a connection was open for this long before it was lost, the delays start again from the first. */
   readonly stableMs?: number
   readonly name?: string
 }

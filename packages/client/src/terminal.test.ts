@@ -14,7 +14,7 @@ const token = 'a-token-for-terminals'
 async function start() {
   const place = realpathSync(mkdtempSync(join(tmpdir(), 'parley-terminal-')))
   onTestFinished(() => rmSync(place, { recursive: true, force: true }))
-  // The start-up files of the shell of whoever runs the tests are not part of the test.
+  // The start files of the user's own shell must not affect the tests.
   vi.stubEnv('HOME', place)
   const parley = await startParley({
     dataDir: join(place, 'data'),

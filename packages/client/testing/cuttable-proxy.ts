@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 /** A TCP proxy on loopback whose connections can be cut, held up and refused, as bad networks do. */
 export type CuttableProxy = AsyncDisposable & {
   readonly url: string
-  /** Ends every connection now, without a goodbye. */
+  /** Destroys every connection at once, without a close handshake. */
   cut(): void
   /** Bytes wait on both sides; connections stay. */
   pause(): void

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { ClientFrameInput, ServerFrame } from '@parley/protocol'
 import { type WebSocket, WebSocketServer } from 'ws'
 
-/** The other end of the wire, held by hand: for what a real server never does, such as leaving an event out. */
+/** A server that a test controls frame by frame, for what a real server never does, such as omitting an event. */
 export type WirePeer = AsyncDisposable & {
   readonly url: string
   readonly upgrades: IncomingMessage[]
@@ -14,7 +14,7 @@ export type WirePeer = AsyncDisposable & {
 }
 
 export type PeerSocket = {
-  /** The next frame of this type, or of any; those before it are thrown away. */
+  /** Resolves with the next frame of this type, or of any type; drops the frames before it. */
   next<Type extends ClientFrameInput['type']>(type?: Type): Promise<ClientFrameInput & { type: Type }>
   send(...frames: ServerFrame[]): void
   sendText(text: string): void

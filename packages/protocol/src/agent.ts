@@ -180,7 +180,7 @@ export type AgentInfo = z.infer<typeof AgentInfo>
 export const Billing = z.enum(['subscription', 'api-key', 'cloud'])
 export type Billing = z.infer<typeof Billing>
 
-/** What an agent reports about a connection once it is open. */
+/** The data that an agent reports about an open connection. */
 export const Connection = z.object({
   connectionId: z.string(),
   agentSessionId: z.string().optional().meta({ description: "The agent's own id of the conversation" }),

@@ -3,7 +3,7 @@ import { AgentId, RequestId } from './ids.ts'
 import { PermissionMode, PermissionScope } from './permission.ts'
 
 /**
- * What a page that uses the AI SDK sends. The server reads its messages only as far as they contain something
+ * The requests of a page that uses the AI SDK. The server reads its messages only as far as they contain something
  * new.
  */
 
@@ -27,8 +27,8 @@ export const UiMessage = z.looseObject({
 export type UiMessage = z.infer<typeof UiMessage>
 
 /**
- * What an approval of the AI SDK cannot express: its scope, the input as the person edited it, and stopping
- * the turn.
+ * The parts of a decision that an approval of the AI SDK cannot express: its scope, the input as the person edited it,
+ * and stopping the turn.
  */
 export const ChatDecision = z.strictObject({
   scope: PermissionScope.optional(),

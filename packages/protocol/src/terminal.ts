@@ -30,14 +30,14 @@ export const NewTerminal = z.strictObject({
 })
 export type NewTerminal = z.infer<typeof NewTerminal>
 
-/** What a page sends to a terminal, over a WebSocket for each terminal. */
+/** Frames from a page to a terminal. Each terminal has its own WebSocket. */
 export const TerminalClientFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('input'), data: z.string() }),
   z.object({ type: z.literal('resize'), ...size }),
 ])
 export type TerminalClientFrame = z.infer<typeof TerminalClientFrame>
 
-/** What a page receives from a terminal: first the current screen, then the output. */
+/** Frames from a terminal to a page: first the current screen, then the output. */
 export const TerminalServerFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('screen'), data: z.string(), ...size }),
   z.object({ type: z.literal('output'), data: z.string() }),

@@ -6,7 +6,10 @@ import { numbered, samples } from './sample-events.ts'
 const few = (prefix: string) => fc.constantFrom(...[1, 2, 3].map((number) => `${prefix}_${number}`))
 const text = fc.string({ maxLength: 6 })
 
-/** Any event in any order, over a few ids, so that they often meet. Most such logs are nonsense, and must not matter. */
+/**
+ * Any event in any order, over a few ids, so that events often share an id. Most such logs are invalid, which the fold
+ * must tolerate.
+ */
 const draft: fc.Arbitrary<EventDraft> = fc
   .record({
     type: fc.constantFrom(...(Object.keys(samples) as EventType[])),

@@ -1,7 +1,7 @@
 import type { DraftOf, EventDraft, EventType, SessionEvent } from '../src/event.ts'
 import { emptyView, type SessionView } from '../src/session-view.ts'
 
-/** One draft of every type, with the fields that a reader relies on. The type sees to it that none is forgotten. */
+/** One draft of every type, with the fields that a reader relies on. The compiler reports a missing type. */
 export const samples: { readonly [Type in EventType]: DraftOf<Type> } = {
   'session.created': { type: 'session.created', agent: 'demo', cwd: '/somewhere', mode: 'ask' },
   'session.configured': { type: 'session.configured', requested: { model: 'large' } },
@@ -124,7 +124,7 @@ export const samples: { readonly [Type in EventType]: DraftOf<Type> } = {
   'context.compacted': { type: 'context.compacted', turnId: 'trn_1', trigger: 'auto' },
 }
 
-/** A sample, or with other fields. */
+/** The sample of a type, with some fields changed. */
 export function sample<Type extends EventType>(
   type: Type,
   changes: Partial<DraftOf<Type>> = {},
@@ -132,7 +132,7 @@ export function sample<Type extends EventType>(
   return { ...samples[type], ...changes }
 }
 
-/** As the log numbers it; `at` is the seq times ten, so that a test can tell the two apart. */
+/** The draft as an event. `at` is ten times `seq`, so that a test can distinguish the two. */
 export function numbered(draft: EventDraft, seq: number): SessionEvent {
   return { seq, at: seq * 10, sessionId: 'ses_1', ...draft } as SessionEvent
 }

@@ -1,4 +1,4 @@
-/** For authors of adapters: what the built-in ones are made with. */
+/** For authors of adapters: the parts that the built-in adapters use. */
 export {
   type AcpAdapterOptions,
   AcpAgent,

@@ -9,7 +9,7 @@ type Defaults = 'checkFolder' | 'clock' | 'freeBytes' | 'ids' | 'temporaryFolder
 
 export type CreateHostOptions = Omit<HostOptions, Defaults> &
   Partial<Pick<HostOptions, Defaults>> & {
-    /** What the host reports about itself; see docs/telemetry.md. By default nothing is sent. */
+    /** Reports events and metrics of the host; see docs/telemetry.md. By default nothing is sent. */
     readonly telemetry?: Telemetry
   }
 

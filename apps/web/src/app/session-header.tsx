@@ -82,7 +82,7 @@ function useKnownSession(): { readonly title: string; readonly agent: string; re
   return { title: listed?.title || 'Session', agent: listed?.agent ?? '', cwd: listed?.cwd ?? '' }
 }
 
-/** Who works where, who pays, and the state of the session. */
+/** The agent, the folder, the billing and the state of the session. */
 function SessionFacts({ agent, folder }: { agent: string; folder: string }) {
   const agentName = useAgentName(agent)
   const archived = useSessionState((state) => state.archived)

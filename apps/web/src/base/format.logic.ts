@@ -15,7 +15,7 @@ export function ago(at: number, now: number): string {
   return new Date(at).toLocaleDateString(undefined, { day: 'numeric', month: 'short' })
 }
 
-/** The same within a sentence, such as "Signed in 6 min ago". */
+/** How long ago a time was, for use within a sentence such as "Signed in 6 min ago". */
 export function agoInWords(at: number, now: number): string {
   const past = now - at
   if (past < minute) return 'just now'

@@ -72,7 +72,7 @@ export function commandRun(request: BlockOf<'permission' | 'question'> | undefin
 /** Longer titles may be cut on one line of a phone. */
 const longTitle = 30
 
-/** What an expanded call shows of its input. Undefined if its title or its result shows everything. */
+/** The part of its input that an expanded call shows. Undefined if its title or its result shows everything. */
 export function inputOf(
   { kind, input, title, content }: Pick<BlockOf<'tool-call'>, 'kind' | 'input' | 'title' | 'content'>,
   diffs: readonly Diff[] = [],

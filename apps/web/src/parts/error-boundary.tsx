@@ -2,7 +2,7 @@ import { Component, type ReactNode } from 'react'
 
 type Props = {
   readonly children: ReactNode
-  /** What is shown in place of children that threw. `retry` renders them again. */
+  /** The element shown in place of children that threw. `retry` renders them again. */
   readonly fallback: (error: Error, retry: () => void) => ReactNode
 }
 

@@ -11,7 +11,10 @@ export type LazyPart<Shown> = {
   fetch(): void
 }
 
-/** Not React's `lazy`, which remembers a failure for ever. So do browsers, by address: a retry uses another address. */
+/**
+ * Unlike React's `lazy`, it can retry after a failure. Browsers cache a failed import by address, so a retry uses
+ * another.
+ */
 export function lazyPart<Shown>(load: () => Promise<{ readonly default: Shown }>): LazyPart<Shown> {
   const loaded: LazyPart<Shown>['loaded'] = createStore({})
   let fetching = false

@@ -11,7 +11,7 @@ type Toast = {
   readonly at: number
   /** Shown until the person dismisses it. */
   readonly stays: boolean
-  /** It reports that the server is unreachable. */
+  /** The toast reports that the server is unreachable. */
   readonly unreachable: boolean
   readonly text: string
   readonly tone: 'plain' | 'bad'

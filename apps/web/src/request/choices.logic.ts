@@ -10,7 +10,7 @@ import {
 export type OpenPermission = Extract<OpenRequest, { type: 'permission' }>
 export type OpenQuestion = Extract<OpenRequest, { type: 'question' }>
 
-/** What the keys 1, 2 and 3 mean on a card. They are the same on every card, so that people can learn them. */
+/** The answers behind the keys 1, 2 and 3 of a card. They are the same on every card, so that people can learn them. */
 export type Choices = {
   readonly once: PermissionOption | undefined
   /** The next wider grant, if there is one. */
@@ -33,7 +33,7 @@ export function choicesOf({ options }: Pick<OpenPermission, 'options'>): Choices
   }
 }
 
-/** What a lasting grant covers, as text. `command` is the requested command, which is not repeated. */
+/** The calls that a lasting grant covers, as text. `command` is the requested command, which is not repeated. */
 export function grantCoverage({ rule }: PermissionOption, command?: string): string {
   if (!rule) return ''
   const { tool, match = {}, exact = {}, any = [] } = rule

@@ -1,6 +1,6 @@
 import type { Answers, Question } from '@parley/protocol'
 
-/** What the person has filled in so far: the chosen options and the free text of each question. */
+/** The form as filled in so far: the chosen options and the free text of each question. */
 export type Filled = Readonly<Record<string, { readonly chosen: readonly string[]; readonly words: string }>>
 
 const blank = { chosen: [], words: '' }

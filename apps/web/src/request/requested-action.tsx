@@ -8,7 +8,7 @@ import { LazyMarkdown } from '../parts/markdown/lazy-markdown.tsx'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
 import { type OpenPermission, otherFields, plainFields } from './choices.logic.ts'
 
-/** What would run or change if the permission is given. */
+/** The command or change that the permission would allow. */
 export function RequestedAction({ request, folder }: { request: OpenPermission; folder: string }) {
   const command = commandOf(request.input)
   const diffs = requestedDiffs(request)

@@ -1,16 +1,16 @@
 import type { TextStorage } from '../base/browser-storage.ts'
 import { createStore } from '../base/store.ts'
 
-/** What the outbox adds to each item. */
+/** The fields that the outbox adds to each item. */
 export type Envelope = {
   readonly commandId: string
   /** The tab that sends the item. */
   readonly tab: string
   /** sending: just added. late: not accepted yet. held: sent only when the person confirms it. sent: accepted. */
   readonly state: 'sending' | 'late' | 'held' | 'sent'
-  /** It was not accepted at once. */
+  /** The item was not accepted at once. */
   readonly waited: boolean
-  /** Why it is held, as a text for people. */
+  /** Why the item is held, as a text for people. */
   readonly problem?: string
 }
 

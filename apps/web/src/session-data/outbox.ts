@@ -3,7 +3,7 @@ import { newId } from '@parley/protocol'
 import type { TabLocks, TextStorage } from '../base/browser-storage.ts'
 import { type Envelope, OutboxItems } from './outbox-items.ts'
 
-/** What happens to an item: it is removed, or held for a reason that the person reads. */
+/** The decision about an item: it is removed, or held with a reason that the person reads. */
 export type Resolution = 'remove' | { readonly hold: string }
 
 export type OutboxOptions<Content> = {

@@ -12,9 +12,9 @@ type PromptContent = {
   /** The attachments may be large and are stored elsewhere, under the command id. */
   readonly attachmentCount: number
   readonly delivery: Delivery
-  /** The queued prompts it is inserted before, as far as they still wait. */
+  /** The queued prompts that the prompt is inserted before, as far as they still wait. */
   readonly followers: readonly string[]
-  /** It returns to the paused prompts. */
+  /** The prompt returns to the paused ones. */
   readonly paused: boolean
 }
 

@@ -9,7 +9,7 @@ const timePattern = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g
 const measuredField = /Ms$/
 const shortDescription = 60
 
-/** Frames as lines, with every trace of the machine and of the hour taken out. Ids stay consistent in one file. */
+/** Frames as lines, without values that depend on the machine or the time. Ids stay consistent within a file. */
 export function normalised(frames: readonly string[], place: string): string[] {
   const uuids = numberedUuids()
   const ids = numbering((count) => `msg_${count}`)
@@ -34,7 +34,7 @@ export function normalised(frames: readonly string[], place: string): string[] {
   })
 }
 
-/** What a command is for takes pages with some agents. */
+/** Some agents describe a command in several pages. */
 function shortened(command: { description?: string }): object {
   const { description } = command
   return description ? { ...command, description: description.slice(0, shortDescription) } : command

@@ -10,11 +10,11 @@ export type Scenario = {
 export type Stage = {
   readonly server: ModelServer
   readonly cwd: string
-  /** The recording is of the last connection. */
+  /** Connects to the agent. Only the last connection is recorded. */
   connect(changes?: Partial<ConnectInput>): Promise<AgentConnection>
 }
 
-/** The n-th call with tools gets the n-th answer; one without them asks for a title or the like. */
+/** The n-th model call with tools gets the n-th answer. Calls without tools, such as for a title, get a fixed one. */
 export function script(server: ModelServer, ...answers: (ModelAnswer | ModelStep)[]): void {
   const titles = Array.from({ length: 50 }, () => ({ response: { content: '{"title":"A title"}' } }))
   server.script((request) => !hasTools(request), titles)
@@ -26,7 +26,7 @@ function hasTools({ tools }: ModelRequest): boolean {
   return (tools?.length ?? 0) > 0
 }
 
-/** A single prompt, a row of answers. */
+/** A scenario with one prompt, which the model answers with these answers in turn. */
 export function oneTurn(
   answers: (cwd: string) => readonly ModelAnswer[],
   more: Partial<ConnectInput> = {},
@@ -49,7 +49,7 @@ export async function turn(
   return readTurn(connection)
 }
 
-/** The agent's own id of the conversation. */
+/** The agent's id of the conversation. */
 export async function sessionOf(connection: AgentConnection): Promise<string> {
   let id: string | undefined
   await readUntil(connection, (output) => {

@@ -3,7 +3,7 @@ import { appendFileSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
 import { readJsonLines } from '../../src/adapters/json-lines.ts'
 
-/** Stands between Parley and an agent, and writes down what both say: `tee.ts <file> <program> [argument…]`. */
+/** Runs an agent, and records its messages to and from Parley: `tee.ts <file> <program> [argument…]`. */
 const [file = '', program = '', ...args] = process.argv.slice(2)
 const agent = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] })
 

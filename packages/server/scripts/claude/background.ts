@@ -11,7 +11,7 @@ const countStars = calls('I ask a subagent.', [
 
 const results = (all: readonly { type: string }[]) => all.filter(({ type }) => type === 'result').length
 
-/** Work that goes on, or begins, outside a turn that a prompt began. */
+/** Work that continues or starts outside a turn that a prompt started. */
 export const background: Readonly<Record<string, Scenario>> = {
   'subagent-asks-late': {
     options: { forwardSubagentText: true },

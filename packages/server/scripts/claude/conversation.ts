@@ -2,7 +2,7 @@ import type { ModelAnswer } from '../../src/testing/model-server.ts'
 import { pixel } from '../recorder.ts'
 import { bash, calls, isQueued, oneTurn, type Scenario, says, script } from './stage.ts'
 
-/** Words back and forth, and what a session is configured with. */
+/** Prompts and answers, and the configuration of a session. */
 export const conversation: Readonly<Record<string, Scenario>> = {
   text: { play: oneTurn('Say hello.', says('Hello, this is the model speaking.')) },
 

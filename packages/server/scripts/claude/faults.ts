@@ -1,6 +1,6 @@
 import { anyone, bash, calls, oneTurn, type Scenario, says, script } from './stage.ts'
 
-/** What goes wrong, and what is stopped. */
+/** Failures and interruptions. */
 export const faults: Readonly<Record<string, Scenario>> = {
   'interrupt-text': {
     async play({ server, start }) {

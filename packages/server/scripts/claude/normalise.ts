@@ -7,7 +7,7 @@ const timePattern = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g
 const runIdPattern = /\b0[a-z0-9]{8}-[0-9a-f]{8}\b/g
 const measuredField = /(_ms|Ms|_seconds|time_origin_ms|end_time)$/
 
-/** Messages as lines, with every trace of the machine and of the hour taken out. Ids stay consistent in one file. */
+/** Messages as lines, without values that depend on the machine or the time. Ids stay consistent within a file. */
 export function normalised(messages: readonly unknown[], place: string): string[] {
   const uuids = numberedUuids()
   const ids = numbering((count) => `msg_${count}`)

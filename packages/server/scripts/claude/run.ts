@@ -7,7 +7,7 @@ import {
   type SDKUserMessage,
 } from '@anthropic-ai/claude-agent-sdk'
 
-/** One process of Claude Code with its input held open, as a recording needs it. */
+/** One process of Claude Code whose input stays open, for a recording. */
 export class ClaudeRun implements AsyncDisposable {
   readonly query: Query
   sessionId = ''
@@ -43,7 +43,7 @@ export class ClaudeRun implements AsyncDisposable {
     this.#wake()
   }
 
-  /** Says it, and waits for the result. */
+  /** Sends a prompt and waits for its result. */
   async turn(content: SDKUserMessage['message']['content']): Promise<void> {
     const results = this.#results()
     this.say(content)
@@ -58,7 +58,7 @@ export class ClaudeRun implements AsyncDisposable {
     }
   }
 
-  /** The process goes by itself. */
+  /** Resolves when the process has ended. */
   ended(): Promise<void> {
     return this.#ended
   }
@@ -83,7 +83,7 @@ export class ClaudeRun implements AsyncDisposable {
         this.#notify()
       }
     } catch {
-      // after an error result the iterator throws what the result has said already
+      // After an error result, the iterator throws the same error.
     }
     this.#open = false
     this.#notify()

@@ -19,7 +19,7 @@ export function says(content: string, more: object = {}): ModelAnswer {
 
 let lastCall = 0
 
-/** Words first, then calls, each as [name, input]. */
+/** An answer of the model: a text, then tool calls, each as [name, input]. */
 export function calls(words: string, ...list: [name: string, input: object][]): ModelAnswer {
   const blocks = list.map(([name, input]) => ({
     type: 'toolCall' as const,
@@ -37,12 +37,12 @@ export function script(server: ModelServer, ...answers: ModelAnswer[]): void {
   )
 }
 
-/** A path in pieces could not be taken out of the recording. */
+/** A path that is streamed in several chunks could not be replaced in the recording. */
 function hasPath(answer: ModelAnswer): boolean {
   return JSON.stringify(answer).includes('file_path')
 }
 
-/** A single prompt, a row of answers. */
+/** A scenario with one prompt, which the model answers with these answers in turn. */
 export function oneTurn(prompt: string, ...answers: ModelAnswer[]): Scenario['play'] {
   return async ({ server, start }) => {
     script(server, ...answers)
@@ -51,7 +51,7 @@ export function oneTurn(prompt: string, ...answers: ModelAnswer[]): Scenario['pl
   }
 }
 
-/** A frame that the SDK's types do not have. */
+/** A frame that the types of the SDK lack. */
 export function isQueued(message: object): boolean {
   const { type, state } = message as { type?: string; state?: string }
   return type === 'command_lifecycle' && state === 'queued'

@@ -41,7 +41,7 @@ function subagent(background: boolean): Scenario['play'] {
   }
 }
 
-/** Calls of tools, what a person says to them, subagents and plans. */
+/** Tool calls, the answers to their requests, subagents and plans. */
 export const tools: Readonly<Record<string, Scenario>> = {
   'tool-allowed': {
     play: oneTurn(

@@ -6,10 +6,10 @@ const idPattern = /\b(?:msg|rs|req)-[\w-]{10,}/g
 const timePattern = /\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d/g
 const folderPattern = /sessions\/\d{4}\/\d\d\/\d\d/g
 const measuredField = /(Ms|At)$/
-/** Not ours to keep: long texts that Codex tells its model. */
+/** Long instructions from Codex to its model, which must not be stored here. */
 const longFields = new Set(['developer_instructions'])
 
-/** Messages as lines, with every trace of the machine and of the hour taken out. Ids stay consistent in one file. */
+/** Messages as lines, without values that depend on the machine or the time. Ids stay consistent within a file. */
 export function normalised(lines: readonly Line[], place: string): string[] {
   const uuids = numberedUuids()
   const ids = numbering((count) => `id-${count}`)

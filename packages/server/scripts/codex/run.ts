@@ -22,7 +22,7 @@ export type RunOptions = {
 const accept: Answer = ({ method }) =>
   method.startsWith('mcpServer/') ? { action: 'accept', content: {}, _meta: null } : { decision: 'accept' }
 
-/** One program with one conversation, as a recording needs it: what it says, and what it was told in between. */
+/** One program with one conversation. Records its messages and the requests to it in between. */
 export class CodexRun implements AsyncDisposable {
   readonly #server: AppServer
   readonly #opened: NativeThreadOpened
@@ -80,7 +80,7 @@ export class CodexRun implements AsyncDisposable {
     this.#server.respond(message.id, answer)
   }
 
-  /** Says it; the turn goes on by itself. */
+  /** Sends a prompt. Resolves when its turn has started. */
   async say(text: string, more: object = {}): Promise<void> {
     const { sandbox, model } = this.#opened
     const { settings = {}, cwd } = this.#options
@@ -94,12 +94,12 @@ export class CodexRun implements AsyncDisposable {
     this.turnId = turn.id
   }
 
-  /** Says it, and waits for the end of the turn. */
+  /** Sends a prompt and waits for the end of its turn. */
   async turn(text: string, more: object = {}): Promise<void> {
     await this.ending(() => this.say(text, more))
   }
 
-  /** Does something that makes a turn end. */
+  /** Does `work`, and waits until a turn has ended after it. */
   async ending(work: () => Promise<unknown>): Promise<void> {
     const ends = this.#ends()
     await work()
@@ -123,7 +123,7 @@ export class CodexRun implements AsyncDisposable {
     }
   }
 
-  /** An item of this type has begun. */
+  /** Resolves when an item of this type has started. */
   item(type: string): Promise<void> {
     return this.until((messages) => messages.some(({ params }) => itemIn(params)?.type === type))
   }

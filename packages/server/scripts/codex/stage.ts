@@ -21,7 +21,7 @@ export function says(content: string, more: object = {}): ModelAnswer {
 
 let lastCall = 0
 
-/** Words first, then calls, each as [name, input]. */
+/** An answer of the model: a text, then tool calls, each as [name, input]. */
 export function calls(words: string, ...list: [name: string, input: object][]): ModelAnswer {
   const blocks = list.map(([name, input]) => ({
     type: 'toolCall' as const,
@@ -39,7 +39,7 @@ export function script(server: ModelServer, ...answers: ModelAnswer[]): void {
   )
 }
 
-/** A single prompt, a row of answers. */
+/** A scenario with one prompt, which the model answers with these answers in turn. */
 export function oneTurn(prompt: string, ...answers: ModelAnswer[]): Scenario['play'] {
   return async ({ server, start }) => {
     script(server, ...answers)

@@ -1,7 +1,7 @@
 import { pixel } from '../recorder.ts'
 import { anyone, bash, calls, heard, oneTurn, type Scenario, says, script } from './stage.ts'
 
-/** Prompts and answers: what is said, summed up, steered, stopped. */
+/** Prompts and answers, compactions, steered prompts and interruptions. */
 export const conversation: Record<string, Scenario> = {
   text: { play: oneTurn('Hello.', says('Hello, this is the model speaking.')) },
   'two-turns': {

@@ -2,7 +2,7 @@ import { anyone, oneTurn, type Scenario, says } from './stage.ts'
 
 const refusal = (message: string, type: string, status: number) => ({ error: { message, type }, status })
 
-/** What goes wrong between OpenCode and the model. */
+/** Failures between OpenCode and the model. */
 export const faults: Record<string, Scenario> = {
   'error-400': { play: oneTurn('Hello.', refusal('That is no request.', 'invalid_request_error', 400)) },
   'error-401': { play: oneTurn('Hello.', refusal('Who are you?', 'authentication_error', 401)) },

@@ -10,8 +10,8 @@ const hashPattern = /\b[0-9a-f]{40}\b/g
 const slugPattern = /"slug":"[a-z-]+"/g
 
 /**
- * Events as lines, with every trace of the machine and of the hour taken out. Ids stay consistent in one file and, like
- * moments, in their order.
+ * Events as lines, without values that depend on the machine or the time. Ids stay consistent within a file; ids and
+ * times keep their order.
  */
 export function normalised(events: readonly unknown[], place: string): string[] {
   const ids = new Map<string, number>()

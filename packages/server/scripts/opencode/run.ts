@@ -5,7 +5,7 @@ import { OpenCodeServer } from '../../src/adapters/opencode/server.ts'
 import { serverEnvironment } from '../../src/adapters/opencode/settings.ts'
 import { opencodeProgram } from '../../src/testing/opencode-environment.ts'
 
-/** What a recording has beside events: what was said to OpenCode, and when. */
+/** The lines of a recording that are not events: what was sent to OpenCode, and when. */
 export type Marker =
   | { readonly type: 'parley.turn'; readonly at: number }
   | { readonly type: 'parley.steer'; readonly messageID: string }
@@ -14,11 +14,11 @@ type NativeEvent = { readonly type: string; readonly properties: Record<string, 
 export type Reply = { readonly reply: 'once' | 'reject'; readonly message?: string } | 'wait'
 type PromptOptions = Partial<Parameters<OpencodeClient['session']['promptAsync']>[0]>
 
-/** What depends on the hour and on nothing else. */
+/** Events whose order and number differ between runs. */
 const noise = /^(plugin\.added|catalog\.|integration\.|reference\.|server\.|file\.watcher\.)/
 const thrown = { throwOnError: true } as const
 
-/** One session on a server of its own, every event of which is kept. */
+/** One session on a server of its own. Records every event. */
 export class OpenCodeRun {
   readonly #server = new OpenCodeServer()
   readonly #reading = new AbortController()
@@ -26,7 +26,7 @@ export class OpenCodeRun {
   readonly #checks = new Set<(event: NativeEvent) => void>()
   #client: OpencodeClient | undefined
   sessionID = ''
-  /** How it answers what it is asked. */
+  /** The answer to each permission request. */
   reply: (request: NativePermission) => Reply = () => ({ reply: 'once' })
 
   constructor(keep: (line: unknown) => void) {
@@ -68,7 +68,7 @@ export class OpenCodeRun {
     await this.#send(text, { messageID })
   }
 
-  /** A turn that another call begins, and waits for. */
+  /** Runs a turn that `work` starts, and waits for its end. */
   async other(work: (client: OpencodeClient, sessionID: string) => Promise<unknown>): Promise<void> {
     const over = this.over()
     this.#keep({ type: 'parley.turn', at: Date.now() } satisfies Marker)
@@ -83,7 +83,7 @@ export class OpenCodeRun {
     await over
   }
 
-  /** The last that OpenCode says of a turn: what it tidies up afterwards comes within a moment. */
+  /** Resolves at the end of a turn, after the events that OpenCode sends shortly after it. */
   async over(): Promise<void> {
     let open = false
     await this.until(({ type, properties }) => {
@@ -107,7 +107,7 @@ export class OpenCodeRun {
     })
   }
 
-  /** The first event of a part that is like this. */
+  /** Resolves with the first event of a part for which `found` is true. */
   untilPart(found: (part: Record<string, unknown>) => boolean): Promise<NativeEvent> {
     return this.until(
       ({ type, properties }) =>

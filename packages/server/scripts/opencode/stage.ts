@@ -3,7 +3,7 @@ import type { OpenCodeRun } from './run.ts'
 
 export type Scenario = {
   readonly files?: Readonly<Record<string, string | Buffer>>
-  /** OpenCode keeps states of files only in a git repository. */
+  /** The folder is a git repository: OpenCode takes snapshots of files only there. */
   readonly git?: boolean
   readonly config?: Readonly<Record<string, unknown>>
   play(stage: Stage): Promise<void>
@@ -19,7 +19,7 @@ export function says(content: string, more: object = {}): ModelAnswer {
 
 let lastCall = 0
 
-/** Words first, then calls, each as [name, input]. */
+/** An answer of the model: a text, then tool calls, each as [name, input]. */
 export function calls(words: string, ...list: [name: string, input: object][]): ModelAnswer {
   const toolCalls = list.map(([name, input]) => ({
     name,
@@ -36,7 +36,7 @@ export function script(server: ModelServer, ...answers: ModelAnswer[]): void {
   )
 }
 
-/** A single prompt, a row of answers. */
+/** A scenario with one prompt, which the model answers with these answers in turn. */
 export function oneTurn(prompt: string, ...answers: ModelAnswer[]): Scenario['play'] {
   return async ({ server, run }) => {
     script(server, ...answers)

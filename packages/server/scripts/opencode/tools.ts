@@ -5,7 +5,7 @@ import { bash, calls, heard, oneTurn, type Scenario, says, script } from './stag
 const png = Buffer.from(pixel, 'base64')
 const echo = join(import.meta.dirname, '../../src/testing/mcp-echo.ts')
 
-/** Tools: what asks, what fails, what changes files, and subagents. */
+/** Tool calls that ask, fail or change files, and subagents. */
 export const tools: Record<string, Scenario> = {
   'tool-allowed': {
     play: oneTurn(
@@ -21,7 +21,7 @@ export const tools: Record<string, Scenario> = {
       await run.turn('Run it.')
     },
   },
-  /** A refusal takes with it what else waits in the session. */
+  /** OpenCode applies a refusal to all requests that wait in the session. */
   'tool-denied-with-others': {
     async play({ server, run }) {
       script(server, calls('', bash('touch one'), bash('touch two')), says('Neither.'))

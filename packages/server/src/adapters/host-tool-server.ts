@@ -95,8 +95,8 @@ export type RunningHostToolServer = {
 }
 
 /**
- * The same over HTTP on loopback, for agents that accept MCP servers only by URL. Each MCP session gets a server of
- * its own.
+ * Serves the host tools over HTTP on loopback, for agents that accept MCP servers only by URL. Each MCP session gets a
+ * server of its own.
  */
 export async function startHostToolServer(
   hostTools: HostTools,

@@ -5,14 +5,14 @@ import { type Configuration, type Flags, resolveConfiguration } from './configur
 import type { Output } from './terminal/output.ts'
 import { readTokenFile } from './token-file.ts'
 
-/** What every command is given: its surroundings and its output. Created once from the process, in `program.ts`. */
+/** The environment and the output of a command. Created once from the process, in `program.ts`. */
 export type Context = {
   readonly env: Readonly<Record<string, string | undefined>>
   /** The person's current folder, the base of relative paths. */
   readonly cwd: string
   /** How this program was called, for help: `parley`, or `npm start --` in a checkout. */
   readonly invocation: string
-  /** Formats the next command with the same data folder, for hints. */
+  /** Formats a command for a hint, with the data folder of this one. */
   readonly commandLine: CommandLine
   readonly stdin: NodeJS.ReadStream
   readonly output: Output

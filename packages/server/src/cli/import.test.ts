@@ -48,7 +48,7 @@ it('import lists the conversations of an agent, and imports one as a session', a
   expect((await home.run(['import', 'claude'])).stdout).toContain(session)
   const shown = await home.run(['show', session])
   expect(shown.stdout).toContain('Watered.')
-  // With its path if the program is not on the person's PATH.
+  // The path is shown if the program is not on the person's PATH.
   expect(shown.stdout).toMatch(new RegExp(`In its own program: (/.*/)?claude --resume ${id}\\n`))
 })
 

@@ -48,7 +48,7 @@ export type StartOptions = {
   readonly allowedHosts?: readonly string[]
   /** How people run the program here, for signed-in callers. `parley` if not given. */
   readonly commandLine?: CommandLine
-  /** The same without the data folder, for public messages. */
+  /** Like `commandLine`, but without the data folder, for public messages. */
   readonly publicCommandLine?: CommandLine
 }
 

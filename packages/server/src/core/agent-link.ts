@@ -8,7 +8,7 @@ export type CloseReason = DraftOf<'agent.disconnected'>['reason']
 export type AgentEnd = {
   /** The agent's own report of its end. */
   readonly last?: Omit<DraftOf<'agent.disconnected'>, 'turnId'> | undefined
-  /** What broke the stream of outputs. */
+  /** The error that broke the stream of outputs. */
   readonly error?: unknown
 }
 

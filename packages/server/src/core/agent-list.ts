@@ -127,7 +127,7 @@ export function createAgentList({ adapters, installer, keeper, changed, clock }:
   }
 }
 
-/** `details.agents` distinguishes this from a known agent whose program is missing. */
+/** The error for an unknown agent. Unlike that for a missing program, it has `details.agents`. */
 export function unknownAgent(
   agent: string,
   known: readonly string[],

@@ -25,7 +25,7 @@ import type { ReadRange, SessionPage, SessionQuery, StoredEvent } from './sessio
 import { tailOf } from './session-tail.ts'
 import { shownEvent, shownState } from './shown-secrets.ts'
 
-/** What a host does with sessions that exist. */
+/** The operations of a host on existing sessions. */
 export type HostSessions = {
   list(query: SessionQuery): Promise<SessionPage>
   state(sessionId: string): Promise<SessionState>
@@ -39,7 +39,9 @@ export type HostSessions = {
    * received.
    */
   command(sessionId: string, command: CommandInput): Promise<Receipt>
-  /** What the command `session.rewind` would change. ParleyError `conflict` if it is not possible, or not now. */
+  /**
+   * The changes that the command `session.rewind` would make. ParleyError `conflict` if it is not possible, or not now.
+   */
   previewRewind(sessionId: string, promptId: string): Promise<RewindPreview>
   /**
    * A page of the log. ParleyError `conflict` for a cursor beyond the head or of another epoch. With `prompts`, also

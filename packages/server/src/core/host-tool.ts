@@ -18,7 +18,7 @@ export type HostToolEnv = (session: {
   readonly cwd: string
 }) => Readonly<Record<string, string>>
 
-/** What a tool gets beside its input. */
+/** The context of a tool call, passed with its input. */
 export type HostToolContext = {
   readonly sessionId: string
   /** The session's folder. */

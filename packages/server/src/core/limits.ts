@@ -33,7 +33,7 @@ export type Limits = {
   readonly ownTurnQuietMs: number
   /** How long an interrupted agent may take to stop before it is closed by force. */
   readonly cancelGraceMs: number
-  /** The same, while the host stops. */
+  /** Like `cancelGraceMs`, while the host stops. */
   readonly stopGraceMs: number
   /** A turn whose request waits longer than this is parked: its process is closed. */
   readonly parkAfterMs: number

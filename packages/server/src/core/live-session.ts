@@ -124,7 +124,7 @@ export class LiveSession {
     this.#loop.wake()
   }
 
-  /** What `session.rewind` to this prompt would change. Nothing is recorded. */
+  /** The changes that `session.rewind` to this prompt would make. Nothing is recorded. */
   async previewRewind(promptId: string): Promise<RewindPreview> {
     await this.recover()
     if (this.state.turn) throw new ParleyError('conflict', 'A turn is open. Wait for its end, then rewind.')

@@ -19,7 +19,10 @@ import type { SessionContext } from './session-services.ts'
 import { startOwn } from './turn-transactions.ts'
 
 export type PermissionBroker = {
-  /** What a connection asks. Every request and its resolution is in the log before the agent gets the answer. */
+  /**
+   * Receives the requests of a connection. Each request and its resolution are in the log before the agent gets the
+   * answer.
+   */
   readonly person: Person
   /** Passes a recorded resolution to the call that waits for it. */
   settle(resolution: Resolution): void

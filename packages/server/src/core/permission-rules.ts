@@ -142,7 +142,7 @@ export function optionsFor(
 const order = ['allow once', 'allow session', 'deny once', 'allow project', 'allow always']
 const place = ({ decision, scope }: PermissionOption) => order.indexOf(`${decision} ${scope}`)
 
-/** What a lasting answer covers, for its label. */
+/** The calls that a lasting answer covers, for its label. */
 function grantText({ match, any = [], outside }: RulePattern, { tool, kind }: Subject): string {
   if (match) return 'this command'
   if (outside) return `exactly this call of ${tool}, outside the folder,`

@@ -23,7 +23,7 @@ import { canResume, environmentFor, type SessionContext, unknownAgentOf } from '
 import { startConditions } from './start-conditions.ts'
 import * as turns from './turn-transactions.ts'
 
-/** What an agent asks, and what it asks through. */
+/** The parts of a live session that the agent uses. */
 export type AgentParts = {
   readonly broker: PermissionBroker
   readonly toolCalls: HostToolCalls
@@ -103,7 +103,7 @@ export class SessionAgent implements SlotHolder {
     await this.#connectAhead().catch(() => undefined)
   }
 
-  /** What a rewind to this prompt would change. An agent that is not connected is started for it. */
+  /** The changes that a rewind to this prompt would make. An agent that is not connected is started for it. */
   async previewRewind(promptId: string): Promise<RewindPreview> {
     while (this.#ahead) await this.#ahead.over
     if (!this.#link) this.#parts.rejoin.postpone()

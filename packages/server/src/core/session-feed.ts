@@ -28,7 +28,7 @@ export type FeedReader = {
   ended(reason: 'deleted' | 'closed'): void
 }
 
-/** Where to start. `signal` ends the reading at any time, also during the replay. */
+/** The position to start from. `signal` ends the reading at any time, also during the replay. */
 export type FollowFrom = { readonly after?: number; readonly epoch?: string; readonly signal?: AbortSignal }
 
 export type FeedStart = {
@@ -51,7 +51,7 @@ export type SessionFeed = {
   end(reason: 'deleted' | 'closed'): void
 }
 
-/** What the feed needs from its log, always as announced. */
+/** The part of a log that its feed reads; always as announced. */
 export type FeedSource = {
   readonly sessionId: string
   readonly epoch: string

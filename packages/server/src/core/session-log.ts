@@ -17,7 +17,7 @@ import { createSessionFeed, type EncodedItem, type SessionFeed } from './session
 import type { SessionStore, StoredEvent, StoredReceipt } from './session-store.ts'
 import { shownText } from './shown-secrets.ts'
 
-/** What one step records, whole or not at all. */
+/** The drafts of one step, which are recorded together or not at all. */
 export type Transaction = {
   readonly drafts: readonly EventDraft[]
   readonly rules?: readonly PermissionRule[]

@@ -190,7 +190,7 @@ export class SessionLoop {
     void this.#context.log.stream(delta)
   }
 
-  // What is done after a while
+  // Actions after a delay
 
   /**
    * A turn whose request waits long is parked; a request with a deadline expires. Both times count from the request. A
@@ -302,7 +302,7 @@ type Action =
   | { readonly type: 'watch-own-turn'; readonly turnId: string }
   | { readonly type: 'begin-turn'; readonly turn: OpenTurn }
 
-/** What the state asks for. `begun` is the turn that was started already. */
+/** The action that the state requires. `begun` is the turn that was started already. */
 function nextAction(state: SessionState, begun: string | undefined): Action {
   const { turn, archived } = state
   if (!turn) {

@@ -15,7 +15,7 @@ import type { SessionStore } from './session-store.ts'
 import type { SessionTools } from './session-tools.ts'
 import type { SpareAgents } from './spare-agents.ts'
 
-/** What all sessions of a host share. Created once. */
+/** The services that all sessions of a host share. Created once. */
 export type SessionServices = {
   readonly store: SessionStore
   readonly clock: Clock
@@ -35,7 +35,7 @@ export type SessionServices = {
   readonly problem: (problem: { error: unknown; doing: string; sessionId?: string }) => void
 }
 
-/** What the parts of one live session share. */
+/** The context that the parts of one live session share. */
 export type SessionContext = {
   readonly services: SessionServices
   /** Absent if the agent of a stored session is no longer known here: the session can be read, but not driven. */

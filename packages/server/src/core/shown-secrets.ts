@@ -16,7 +16,7 @@ export function shownState<State extends SessionState>(state: State): State {
   return state.mcpServers ? { ...state, mcpServers: hideSecrets(state.mcpServers) } : state
 }
 
-/** The same for an event as an object. */
+/** The event without the values of MCP servers. */
 export function shownRecord<Event extends SessionEvent>(event: Event): Event {
   const isTheirs = event.type === 'session.created' || event.type === 'session.configured'
   if (!isTheirs || !event.mcpServers) return event

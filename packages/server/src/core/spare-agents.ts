@@ -10,7 +10,7 @@ import { hashOf } from './hash.ts'
 import type { Limits } from './limits.ts'
 import { startConditions } from './start-conditions.ts'
 
-/** What is known of an expected session: what its agent would be started with. */
+/** The values that the agent of an expected session would be started with. */
 export type Expected = Omit<PrepareInput, 'signal'> & Pick<ConnectInput, 'cwd' | 'mcpServers' | 'resume'>
 
 export type SpareAgents = {
@@ -216,7 +216,7 @@ export function createSpareAgents(options: SpareAgentsOptions): SpareAgents {
   }
 }
 
-/** An agent gets the conversation to resume, and the MCP servers of a session, at its start. */
+/** A spare cannot resume a conversation or use MCP servers of a session: an agent gets these at its start. */
 function fits(
   adapter: AgentAdapter,
   { mcpServers, resume }: Pick<Expected, 'mcpServers' | 'resume'>,

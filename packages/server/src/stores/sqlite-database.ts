@@ -26,7 +26,7 @@ export type SqliteDatabase = {
 
 export type SqliteDatabaseOptions = {
   readonly file: string
-  /** What another Parley is told about the one that holds the file, e.g. its URL. */
+  /** Describes this process to another one that finds the file locked, e.g. by its URL. */
   readonly owner?: OwnerInfo
   readonly migrations?: readonly Migration[]
 }

@@ -3,7 +3,7 @@ import type { SessionStore, StoredEnvironment } from '../core/session-store.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
 import { parseRow } from './sqlite-failure.ts'
 
-/** What people decided for more than one session: rules, trusted folders, environment variables. */
+/** Decisions of people for more than one session: rules, trusted folders, environment variables. */
 export type DecisionStore = Pick<
   SessionStore,
   | 'rules'

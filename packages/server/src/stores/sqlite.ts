@@ -10,7 +10,7 @@ import { createSqliteSessions } from './sqlite-sessions.ts'
 
 export type SqliteStore = SessionStore &
   DeviceStore & {
-    /** What another Parley on the same file is told about this one, besides its pid and start time. */
+    /** Describes this process to another one that finds the file locked, besides its pid and start time. */
     describeOwner(info: OwnerInfo): void
   }
 

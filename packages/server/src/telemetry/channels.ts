@@ -23,11 +23,11 @@ export type EventMessage = {
 
 export type CommandMessage = {
   readonly sessionId: string
-  /** As it was sent. A refused one may not be a valid command. */
+  /** The command as it was sent. A refused command may be invalid. */
   readonly command: CommandInput
-  /** When it was received, in milliseconds since 1970. */
+  /** When the command was received, in milliseconds since 1970. */
   readonly at: number
-  /** Until it was in the log, or refused. */
+  /** The time until the command was in the log, or refused. */
   readonly durationMs: number
   /** Set if the command is in the log. */
   readonly receipt?: Receipt

@@ -70,7 +70,7 @@ export function adapterContract(name: string, setup: ContractSetup): void {
 
 export type Verdict = 'shown' | 'not-supported' | 'no-scenario' | 'no-case'
 
-/** What the suite does about a capability. The last two are failures. */
+/** The verdict of the suite on a capability. The last two are failures. */
 export function verdictOn(
   capability: CapabilityName,
   declared: Capabilities,

@@ -73,7 +73,7 @@ export class AgentHome implements AsyncDisposable {
     return this.#folder.folder(name)
   }
 
-  /** The environment of an agent in this home, with placeholder keys and nothing of this machine. */
+  /** The environment of an agent in this home, with placeholder keys, isolated from this machine. */
   env(agent: keyof typeof environments, changes: Partial<CodexSetup> = {}): Record<string, string> {
     return environments[agent]({ url: this.model.url, home: this.path, ...changes })
   }

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 
 /**
- * The environment for the real Claude Code against a model server on loopback: nothing of this machine, one retry, no
- * traffic of its own.
+ * The environment for the real Claude Code against a model server on loopback, isolated from this machine, with one
+ * retry and no other network traffic.
  */
 export function claudeEnvironment({ url, home }: { url: string; home: string }): Record<string, string> {
   return {

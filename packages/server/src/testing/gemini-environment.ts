@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** One attempt for each call, no traffic of its own, and the key of the environment. */
+/** One attempt for each call, no other network traffic, and the key of the environment. */
 const settings = {
   security: { auth: { selectedType: 'gemini-api-key' } },
   general: { enableAutoUpdate: false, maxAttempts: 1 },
@@ -9,7 +9,7 @@ const settings = {
 }
 
 /**
- * The environment for the real Gemini CLI against a model server on loopback: nothing of this machine. The model is
+ * The environment for the real Gemini CLI against a model server on loopback, isolated from this machine. The model is
  * named, because otherwise every prompt is preceded by a call that asks which model to use.
  */
 export function geminiEnvironment({ url, home }: { url: string; home: string }): Record<string, string> {

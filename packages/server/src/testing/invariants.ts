@@ -50,7 +50,10 @@ class LogCheck {
     }
   }
 
-  /** What a background task has open ends with the task at the latest; its requests may wait while it is parked. */
+  /**
+   * Open blocks and calls of a background task end with the task at the latest; its requests may wait while it is
+   * parked.
+   */
   #takeTask(event: SessionEvent): void {
     if (event.type === 'task.updated' && event.status !== 'running') {
       const isOurs = (one: Open) => backgroundTaskOf(this.#state, one)?.taskId === event.taskId

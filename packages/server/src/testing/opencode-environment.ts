@@ -32,9 +32,9 @@ export function opencodeConfig(url: string): Record<string, unknown> {
 }
 
 /**
- * The environment for the real OpenCode against a model server on loopback: nothing of this machine. Downloads of its
- * own (packages, programs, lists of models) fail: they go through a proxy that does not exist. It does not read its
- * built-in list of all models either, which takes a second for each folder.
+ * The environment for the real OpenCode against a model server on loopback, isolated from this machine. Its own
+ * downloads (packages, programs, lists of models) fail: they go through a proxy that does not exist. It does not read
+ * its built-in list of all models either, which takes a second for each folder.
  */
 export function opencodeEnvironment({ url, home }: { url: string; home: string }): Record<string, string> {
   const quiet = quietEnvironment(home)
@@ -47,7 +47,7 @@ export function opencodeEnvironment({ url, home }: { url: string; home: string }
   }
 }
 
-/** The same without a provider, and with the built-in list of models. */
+/** Like `opencodeEnvironment`, but without a provider, and with the built-in list of models. */
 export function quietEnvironment(home: string): Record<string, string> {
   pretendInstalled(join(home, '.config', 'opencode'))
   return {

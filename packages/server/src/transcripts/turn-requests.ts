@@ -20,7 +20,7 @@ export type RequestsParts = {
   readonly emit: (chunk: UiChunk) => void
   readonly steps: TurnSteps
   readonly calls: () => TurnCalls
-  /** Called before a new step, because version 6 drops open texts there. */
+  /** Called before a new step, because readers of AI SDK 6 drop open texts there. */
   readonly closeTexts: () => void
   readonly knowsResponses: boolean
 }
@@ -177,7 +177,7 @@ export class TurnRequests {
   }
 }
 
-/** What an approval of the AI SDK has no field for. */
+/** The fields of a permission request that an approval of the AI SDK lacks. */
 export function permissionData(asked: EventOf<'permission.requested'>): UiChunk {
   const { requestId, toolCallId, parentToolCallId, tool, kind, title, reason, readOnly, options } = asked
   const about = { requestId, toolCallId, parentToolCallId, tool, kind, title, reason, readOnly, options }
@@ -186,7 +186,7 @@ export function permissionData(asked: EventOf<'permission.requested'>): UiChunk 
   return { type: 'data-permission', id: requestId, data }
 }
 
-/** The same for the decision. */
+/** The fields of a decision that an approval of the AI SDK lacks. */
 export function decisionData(resolved: EventOf<'permission.resolved'>): UiChunk {
   const { requestId, outcome, scope, by, message, input, endTurn } = resolved
   const data = { requestId, outcome, scope, by, message, input, endTurn }

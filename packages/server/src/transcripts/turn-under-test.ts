@@ -112,7 +112,7 @@ export function sendsAgain(message: UiMessage): boolean {
   )
 }
 
-/** What `addToolApprovalResponse` and `addToolOutput` do to the page's copy of a message. */
+/** Changes a message as `addToolApprovalResponse` and `addToolOutput` change the page's copy. */
 export function answered(message: UiMessage, answer: { approved: boolean; output?: unknown }): UiMessage {
   const parts = message.parts.map((part) => {
     if (part.state === 'approval-requested') {

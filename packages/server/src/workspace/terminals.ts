@@ -33,7 +33,7 @@ export type Terminals = {
   watch(terminalId: string, reader: TerminalReader): TerminalView
   /** Ends the terminal, if it has not ended, and forgets it. */
   remove(terminalId: string): void
-  /** The same for all terminals of a deleted session. */
+  /** Like `remove`, for all terminals of a deleted session. */
   removeOf(sessionId: string): void
   closeAll(): void
 }

@@ -41,7 +41,7 @@ export function firstLines(hunks: readonly Hunk[], limit: number): Hunk[] {
 
 export const lineSigns = { added: '+', removed: '−', same: ' ' }
 
-/** What happens to the file as a whole, if its lines alone do not show it. */
+/** A note on a file that is new, deleted or completely replaced, if its lines do not show that. */
 export function fileNote(
   { before, after, patch }: Diff,
   { status }: Pick<FileDiff, 'status'>,

@@ -36,7 +36,7 @@ const call = (fields: object) => ({
 })
 const command = { rawInput: { command: 'touch it' } }
 
-/** What it does with a prompt, by its first word. The turn ends when the function resolves. */
+/** The reactions to a prompt, by its first word. The turn ends when the function resolves. */
 const manners: Record<string, (rest: string) => unknown> = {
   update: () => update('hologram_update', { image: 'x' }),
   method: () => say({ method: '_odd/greeting', params: { words: 'hello' } }),

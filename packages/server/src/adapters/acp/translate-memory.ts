@@ -55,7 +55,7 @@ export class ReplayTranslator {
     for (const params of inSteps(update)) this.#tell('agent', { ...message, params })
   }
 
-  /** Ends the translator and returns it. No frames may follow. */
+  /** Ends the last turn and returns all turns. No frames may follow. */
   end(): readonly Remembered[] {
     if (this.#parts.length > 0) this.#begin()
     this.#endTurn()

@@ -253,7 +253,7 @@ class ClaudeConnection implements AgentConnection {
     return previewRewind(this.#query, promptId)
   }
 
-  /** The agent can keep a single open call of the main agent. In any other case the process just ends. */
+  /** Defers the open call, which Claude Code can do for a single call of the main agent, and ends the process. */
   async park(): Promise<void> {
     const [waiting] = this.#waits.waiting
     const { open } = this.#calls

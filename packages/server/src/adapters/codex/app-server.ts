@@ -28,7 +28,7 @@ export type LastWords = ReturnType<AgentProcess['lastWords']>
 const exitMs = 1_500
 const unloadMs = 5_000
 const maxKept = 1_000
-/** How many unclaimed conversations have their messages kept, and how many abandoned ones are remembered. */
+/** The limit of unclaimed conversations whose messages are kept, and of abandoned conversations. */
 const maxUnclaimed = 100
 const maxLeft = 1_000
 /** A program that was asked and sends nothing for this long is considered hung. */

@@ -116,7 +116,7 @@ function describeChanges(changes: readonly NativeFileChange[], cwd?: string): Ca
   }
 }
 
-/** The same for a patch in text form. */
+/** Describes a change of files that is given as the text of a patch. */
 export function describePatch(patch: string, cwd: string): CallDescription {
   const headers = [...patch.matchAll(/^\*\*\* (Add File|Update File|Delete File|Move to): (.+)$/gm)]
   const paths = headers.map(([, , path = '']) => resolve(cwd, path.trim()))

@@ -74,7 +74,7 @@ export type Call = {
   readonly title: string
   readonly input: unknown
   readonly turn: number | undefined
-  /** Its output so far. */
+  /** The streamed output so far. */
   readonly output: string
   readonly isCommand: boolean
   /** Set for a tool of an MCP server. */
@@ -89,7 +89,7 @@ export type UsageSoFar = {
   readonly window: number | undefined
 }
 
-/** What was reported already and is not repeated. */
+/** The values that were reported already and are not repeated. */
 export type Said = {
   readonly model: string | undefined
   readonly effort: string | undefined

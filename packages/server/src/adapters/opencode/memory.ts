@@ -8,8 +8,8 @@ import type { SharedServer } from './server.ts'
 import { type KeptMessage, type KeptSession, retell } from './translate-memory.ts'
 
 /**
- * OpenCode's memory, as its own server reports it. No folder is named in the requests, so the server loads nothing of
- * any.
+ * OpenCode's memory, as its own server reports it. The requests name no folder, so that the server loads no folder's
+ * settings.
  */
 export function opencodeMemory(acquire: (signal: AbortSignal) => Promise<SharedServer>): AgentMemory {
   return {

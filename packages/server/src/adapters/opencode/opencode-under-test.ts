@@ -84,7 +84,7 @@ export class OpenCodeUnderTest implements AsyncDisposable {
     return this.#shared?.adapter ?? this.adapter()
   }
 
-  /** A host with this agent, and the same again after a restart. */
+  /** Runs `work` on a host with this adapter, which is also used after a restart. */
   onBench(work: (bench: Bench) => Promise<void>, adapter: AgentAdapter = this.shared): Promise<void> {
     return onBench({ adapter: () => adapter, store: createMemoryStore }, adapter, work)
   }
@@ -115,7 +115,7 @@ export class OpenCodeUnderTest implements AsyncDisposable {
     return processesIn(this.home).map(({ pid }) => pid)
   }
 
-  /** Those with these words in their command line. */
+  /** The ids of the processes with this home and these words in their command line. */
   running(words: string): number[] {
     return processesIn(this.home).flatMap(({ pid, line }) => (line.includes(words) ? [pid] : []))
   }

@@ -70,7 +70,7 @@ export function endsWith(rules: readonly NativeRule[], last: readonly NativeRule
   return textOf(rules.slice(-last.length)) === textOf(last)
 }
 
-/** What OpenCode itself would decide, by the rules of the agent without ours. */
+/** The decision that OpenCode itself would make, by the rules of the agent without ours. */
 export function ownDecision(
   agent: NativeAgent | undefined,
   { permission, patterns }: { readonly permission: string; readonly patterns: readonly string[] },

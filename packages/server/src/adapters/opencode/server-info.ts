@@ -4,7 +4,7 @@ import type { AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
 import { errorText } from './native.ts'
 import { type NativeAgent, unaskedTools } from './rules.ts'
 
-/** What a server reports about itself for one folder. */
+/** The data that a server reports about itself for one folder. */
 export type ServerInfo = {
   readonly version: string
   readonly models: readonly AgentModel[]

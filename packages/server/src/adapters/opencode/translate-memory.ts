@@ -57,7 +57,7 @@ function shown({ revert }: KeptSession, messages: readonly KeptMessage[]): reado
 
 type Work = {
   readonly sessionID: string
-  /** Its call in the running state. */
+  /** The call that started the work, in the running state. */
   readonly begun: NativePart
   /** The time range of this work: one session may get work more than once. */
   readonly from: number

@@ -4,7 +4,7 @@ import { translate } from './translate.ts'
 import type { TranslateState, Translation } from './translate-state.ts'
 import { translateBlock } from './translate-stream.ts'
 
-/** What OpenCode has stored of a session. */
+/** The messages and the status of a session as OpenCode has stored them. */
 export type SessionSnapshot = {
   readonly sessionID: string
   readonly messages: readonly { readonly info: NativeMessage; readonly parts: readonly NativePart[] }[]

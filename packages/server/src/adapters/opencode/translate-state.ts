@@ -50,7 +50,7 @@ export type TranslateState = {
 export type Turn = {
   /** When its prompt was sent, in milliseconds since 1970. */
   readonly at: number
-  /** Whether the agent works on it. Before that, an end belongs to something else. */
+  /** Whether the agent has started the turn. Before that, an idle status belongs to other work. */
   readonly begun: boolean
   /**
    * Steered prompts that were sent and not seen yet (`sent`), and those that were seen, but not by a step of the model
@@ -77,7 +77,7 @@ export type Answer = {
 
 export type Message = {
   readonly role: 'user' | 'assistant'
-  /** Whether it is the summary of a compaction. */
+  /** Whether the message is the summary of a compaction. */
   readonly summary: boolean
 }
 
@@ -101,7 +101,7 @@ export type Call = {
   readonly title: string
   /** The output as streamed so far; undefined once it can no longer be streamed. */
   readonly output: string | undefined
-  /** The change for which it asked permission. */
+  /** The change that the call asked permission for. */
   readonly patch: string | undefined
 }
 

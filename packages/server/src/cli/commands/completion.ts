@@ -20,7 +20,7 @@ export function completion(shell: string, program: Command, context: Context): n
   return 0
 }
 
-/** What may follow each command: its subcommands and its options. */
+/** The completions of each command: its subcommands and its options. */
 function completionsOf(command: Command, path: string): Completions[] {
   const commands = command.commands.filter((one) => one.name() !== 'help')
   const options = command.options.flatMap(({ long }) => (long ? [long] : []))

@@ -3,7 +3,7 @@ import { Option } from 'commander'
 import { createCommandLine } from '../command-line.ts'
 import type { Context } from '../context.ts'
 
-/** What the definitions of commands are made with. */
+/** The functions that define commands. */
 export type Registry = {
   readonly context: Context
   /** Adds a command with the common options to the program; the lines are examples. */

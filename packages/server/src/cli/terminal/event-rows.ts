@@ -3,12 +3,12 @@ import { type AskedFacts, noticeRow, planRows, promptRow, resolutionRow, turnEnd
 import type { Style } from './style.ts'
 import { oneLine, visible } from './visible.ts'
 
-/** What the rows of an event need besides the event. */
+/** The facts, besides the event itself, from which its rows are made. */
 export type RowFacts = {
   readonly style: Style
   /** Show prompts too, those of this client and of others. */
   readonly prompts: boolean
-  /** What a request was about. */
+  /** The facts about a request. */
   readonly asked: (requestId: string) => AskedFacts
   /** How long people were asked during the ending turn, in milliseconds. */
   readonly waited: number

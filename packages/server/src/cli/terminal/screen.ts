@@ -33,7 +33,7 @@ export type ScreenOptions = {
   readonly typing?: { readonly prompt: string; onLine(line: string): void; onEnd(): void }
 }
 
-/** Where type-ahead cannot be taken, it arrives within this time. */
+/** On systems where type-ahead cannot be read without waiting, it arrives within this time. */
 const arrivesMs = 150
 const interruptKey = '\u0003'
 
@@ -47,7 +47,7 @@ class TerminalScreen implements Screen {
   #held: Piece[] | undefined
   #isPromptShown = false
   #isMidLine = false
-  /** The row above was written last, and nothing was typed since. */
+  /** True if a row was the last output, and nothing was typed since. */
   #isRowLast = false
   /** Held back because its line is not complete and a person is typing. */
   #unfinished: Piece[] = []

@@ -24,7 +24,7 @@ import { OpenSession } from './open-session.ts'
 
 export type EditorSessionsOptions = {
   readonly access: Access
-  /** Which agent the editor drives. */
+  /** The id of the agent that the editor uses. */
   readonly agent: string
   /** Settings of new sessions; an editor cannot set them when it creates one. */
   readonly defaults?: { readonly mode?: PermissionMode; readonly model?: string }
@@ -217,7 +217,7 @@ export class EditorSessions {
     throw new ParleyError('validation_error', message, { details: { cwd: state.cwd } })
   }
 
-  /** The same, after applying the MCP servers and folders that the editor names. */
+  /** Like `#found`, after applying the MCP servers and folders that the editor names. */
   async #prepared(sessionId: string, place: Place): Promise<[SessionState, AgentInfo]> {
     const { access } = this.#options
     const [state, agent] = await Promise.all([this.#found(sessionId, place), this.agent()])

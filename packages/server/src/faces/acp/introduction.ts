@@ -9,7 +9,7 @@ import type { AgentInfo } from '@parley/protocol'
 /** A person signs in with the agent's own program; Parley has no sign-in of its own. */
 const withTheProgram = 'program'
 
-/** What the editor can use: the agent's capabilities and what Parley adds to every agent. */
+/** The answer to `initialize`: the agent's capabilities, and those that Parley adds to every agent. */
 export function introduction(agent: AgentInfo, version: string): InitializeResponse {
   const { capabilities: can, name, hint } = agent
   return {

@@ -9,10 +9,10 @@ import { createOneTimeCodes, type OneTimeCodes } from './one-time-codes.ts'
 import { createRequestSource, type RequestSource, type SourceSettings } from './request-source.ts'
 import { shortestToken } from './token-length.ts'
 
-/** Who sends a request: a program with the server's token, or a signed-in browser. */
+/** The sender of a request: a program with the server's token, or a signed-in browser. */
 export type Caller = { readonly kind: 'token' } | DeviceCaller
 
-/** What a one-time download URL serves, and for whom. */
+/** The export behind a one-time download URL, and the caller that asked for it. */
 export type Download = { readonly sessionId: string; readonly as: ExportFormat; readonly caller: Caller }
 
 /** Authenticates callers by the server's token or a device's access token. Owns no routes and no status codes. */

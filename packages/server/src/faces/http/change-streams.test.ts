@@ -17,7 +17,7 @@ function repository(): string {
   return folder
 }
 
-/** The real workspace, joined only once the reader is behind; `told` is what it had reported by then. */
+/** The real workspace. A watch starts only once the buffer of the reader is full; `told` is what it has reported. */
 function workspaceFor(outgoing: () => ServerResponse | undefined) {
   const real = createWorkspace({ env: process.env })
   const told: string[] = []

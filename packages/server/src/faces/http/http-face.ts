@@ -36,7 +36,7 @@ export type FaceSettings = {
   readonly commandLine?: CommandLine
   /** The folder of the built console. Without it, or before it is built, a plain page is served. */
   readonly consoleFolder?: string
-  /** What can be seen of folders. If not given, uses git from the standard PATH. */
+  /** Reads the folders of sessions. If not given, uses git from the standard PATH. */
   readonly workspace?: Workspace
   /** Shells in the folders of sessions; without it there are none. */
   readonly terminals?: Terminals

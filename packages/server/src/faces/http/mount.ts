@@ -13,7 +13,7 @@ import type { CommandLine } from './command-line.ts'
 import { readJson } from './json-body.ts'
 import type { EventStreams } from './sse.ts'
 
-/** What routes are made with: the types of the app, and `mount`. */
+/** The types of the app, and `mount`, which adds a route to it. */
 
 type Env = {
   Bindings: HttpBindings

@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os'
 import { ParleyError } from '@parley/protocol'
 
 /**
- * Where a request may come from. A foreign Host means that a foreign name points here (DNS rebinding); a foreign Origin
+ * Checks the origin of requests. A foreign Host means that a foreign name points here (DNS rebinding); a foreign Origin
  * means that a foreign page sent it.
  */
 export type RequestSource = {

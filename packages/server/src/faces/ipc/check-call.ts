@@ -87,7 +87,7 @@ export function checkCall<Channel extends AgentChannel>(
 }
 
 /**
- * The program sets where the host is created how agents are started and paid for. A page must not hold these settings.
+ * How agents are started and billed is set by the program that creates the host. A page must not set it.
  */
 function refuseSetup(config: unknown): void {
   const payload = (config as { payload?: object } | undefined)?.payload ?? {}

@@ -234,7 +234,7 @@ export type RawClientOptions = {
   readonly headers?: Record<string, string>
   /** False: protocol pings are not answered, as if the network were cut. */
   readonly autoPong?: boolean
-  /** False: the shape of frames is not checked, for floods. */
+  /** False: the shape of frames is not checked, because a flood has too many of them. */
   readonly check?: boolean
 }
 

@@ -42,7 +42,7 @@ export type Scenario = {
 }
 /** The turn's text must contain `says`. */
 export type Saying = Scenario & { readonly says: string }
-/** What the first prompt tells the agent, the second one asks for. */
+/** The second prompt asks for what the first one told the agent. */
 export type Memory = { readonly first: Words; readonly second: Words; readonly says: string }
 /** A conversation that continues in the agent's own program. */
 export type Rejoining = {

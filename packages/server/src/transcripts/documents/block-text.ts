@@ -52,7 +52,7 @@ export function permissionText({ request, resolution }: BlockOf<'permission'>): 
   return `${resolution.outcome}${changed} ${resolverText(resolution)}${scope}`
 }
 
-/** Who or what resolved a request. For a carried answer it says so. */
+/** Who or what resolved a request, with a note on a carried answer. */
 export function resolverText({
   by,
   carriedFrom,

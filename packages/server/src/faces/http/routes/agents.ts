@@ -1,9 +1,7 @@
 import { capabilityInfos, ParleyError, routes } from '@parley/protocol'
 import { type App, type AppParts, mount, type RequestContext } from '../mount.ts'
 
-/**
- * Which programs run here and with which keys is for the console and for programs, not for pages of allowed origins.
- */
+/** Only the console and programs may configure agents and keys, not pages of other allowed origins. */
 function refuseOtherPages({ env }: RequestContext, { authentication }: AppParts): void {
   if (authentication.source.sharedOrigin(env.incoming) === undefined) return
   throw new ParleyError('forbidden', 'A page of another origin may not set up agents. Use the console.')

@@ -21,7 +21,7 @@ it('every entry of the import rules is used', () => {
   expect(unusedEntries(rules)).toEqual([])
 })
 
-describe('a forbidden import is reported:', () => {
+describe('a violation of the import rules is reported:', () => {
   it.each([
     [`${server}/core/decide.ts`, '../stores/sqlite.ts', 'Add a port'],
     [`${server}/core/decide.ts`, 'ws', 'Add a port'],

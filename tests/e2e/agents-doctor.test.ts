@@ -40,7 +40,7 @@ it.each(['codex', 'opencode', 'gemini', 'claude-acp'] as const)(
 type Place = { url: string; home: string }
 
 /** The environment of a machine on which nobody has signed in yet. */
-const strangers: Record<string, (place: Place) => Record<string, string>> = {
+const signedOutEnvironments: Record<string, (place: Place) => Record<string, string>> = {
   claude: (place) => without(claudeEnvironment(place), 'ANTHROPIC_API_KEY'),
   codex: (place) => ({
     ...without(codexEnvironment(place), 'OPENAI_API_KEY'),
@@ -60,7 +60,7 @@ it.each([
 ])('parley agents doctor %s reports a missing sign-in, and what to do', async (agent, hint) => {
   await using home = createHome()
   // Nothing listens there, so an agent cannot fetch anything unasked.
-  const env = strangers[agent]?.({ url: 'http://127.0.0.1:9', home: home.folder }) ?? {}
+  const env = signedOutEnvironments[agent]?.({ url: 'http://127.0.0.1:9', home: home.folder }) ?? {}
   const proxy = { HTTP_PROXY: 'http://127.0.0.1:9', HTTPS_PROXY: 'http://127.0.0.1:9' }
   const examine = ['agents', 'doctor', agent, '--into', testAgentsFolder()]
   const { exitCode, stdout } = await home.run(examine, { env: { ...env, ...proxy } })

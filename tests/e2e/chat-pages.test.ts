@@ -158,7 +158,7 @@ describe.each([
     await tab.close()
   })
 
-  it('is reloaded in mid-answer, and has all of it', async () => {
+  it('shows the whole answer after a reload in mid-answer', async () => {
     const tab = await pages.open(sdk, agent)
     await tab.say(modelPrompt('Hello.', { content: 'Good morning.' }))
     await tab.ended()

@@ -163,7 +163,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     await holdsTheSame(page)
   })
 
-  it('is reloaded in mid-answer, and has all of it', async () => {
+  it('shows the whole answer after a reload in mid-answer', async () => {
     const { page } = newPage(sdk)
     await page.say(modelPrompt('Hello.', done))
     const hold = claude.model.hold(6)

@@ -52,7 +52,7 @@ function disturb(proxy: CuttableProxy, how: number): void {
   else proxy.accept()
 }
 
-test('every mirror ends as the log says, and each prompt runs once, when connections are cut at random during turns', async () => {
+test('every mirror equals the log at the end, and each prompt runs once, when connections are cut at random during turns', async () => {
   const disturbances = fc.array(fc.tuple(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 0, max: 9 })), {
     minLength: 5,
     maxLength: 40,

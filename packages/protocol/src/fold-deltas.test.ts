@@ -29,7 +29,7 @@ describe('an open block', () => {
     text,
   })
 
-  it('grows with its pieces and closes when it is written', () => {
+  it('grows by its deltas and closes when it is written', () => {
     const open = streamed(running, piece(0, 'Hel'), piece(3, 'lo'))
     expect(open.openBlocks).toEqual([{ type: 'text', id: 'blk_1', turnId: 'trn_1', text: 'Hello' }])
     expect(then(open, sample('text.written', { text: 'Hello' })).openBlocks).toEqual([])

@@ -192,7 +192,7 @@ describe('notices', () => {
 })
 
 describe('an unknown message of an agent', () => {
-  it('is shown as it came', () => {
+  it('is shown unchanged', () => {
     expect(timelineOf(sample('agent.unrecognised'))).toMatchObject([
       { type: 'unrecognised', native: { type: 'new-thing' } },
     ])

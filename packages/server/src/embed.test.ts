@@ -11,7 +11,7 @@ const token = 'a-token-for-embedding'
 
 type World = { world: HostUnderTest; parley: Embedded; port: number }
 
-/** A server of somebody's with Parley in it. `before` is what that server does with a request first. */
+/** A server that embeds Parley. `before` handles each request first. */
 async function embedded(
   options: Partial<EmbedOptions> = {},
   before: (request: IncomingMessage) => Promise<void> = async () => {},
@@ -61,7 +61,7 @@ async function ask(port: number, path: string, asked?: Asked) {
   return { status: response.statusCode, text: await text(response) }
 }
 
-it('answers what lies under its path, and nothing else', async () => {
+it('embedded Parley answers paths under its base, and no others', async () => {
   const { port } = await embedded()
   expect((await ask(port, '/parley/api/health')).text).toContain('"ok":true')
   for (const path of ['/parley', '/parley?from=here', '/parley/']) {
@@ -72,13 +72,13 @@ it('answers what lies under its path, and nothing else', async () => {
   }
 })
 
-it('is the whole server without a path', async () => {
+it('embedded Parley answers every path if it has no base', async () => {
   const { port } = await embedded({ base: '' })
   expect((await ask(port, '/api/health')).text).toContain('"ok":true')
   expect((await ask(port, '/nowhere')).status).toBe(404)
 })
 
-it('asks for the token', async () => {
+it('embedded Parley requires the token', async () => {
   const { port } = await embedded()
   expect((await ask(port, '/parley/api/sessions', { headers: { authorization: 'Bearer no' } })).status).toBe(
     401,
@@ -86,7 +86,7 @@ it('asks for the token', async () => {
   expect((await ask(port, '/parley/api/sessions')).status).toBe(200)
 })
 
-it('is found under a name that a proxy answers to, by pages of that name and no others', async () => {
+it('embedded Parley accepts the host name and the origin of its public URL, and no others', async () => {
   const { port } = await embedded({ url: 'https://example.org' })
   const from = (host: string, origin: string) =>
     ask(port, '/parley/api/sessions', { headers: { host, origin } })
@@ -95,7 +95,7 @@ it('is found under a name that a proxy answers to, by pages of that name and no 
   expect((await from('elsewhere.org', 'https://example.org')).status).toBe(403)
 })
 
-it('takes a body that the server has read and left on the request; one that is lost is refused at once', async () => {
+it('embedded Parley uses a body that the server has already parsed, and refuses a request whose body is lost', async () => {
   const read = async (request: IncomingMessage) => {
     const body = await text(request)
     if (!request.headers['x-lost']) Object.assign(request, { body: body && JSON.parse(body) })
@@ -108,7 +108,7 @@ it('takes a body that the server has read and left on the request; one that is l
   expect(lost.text).toContain('before Parley')
 })
 
-it('takes over its WebSockets and leaves others to the server', async () => {
+it('embedded Parley accepts its own WebSockets and leaves others to the server', async () => {
   const { port } = await embedded()
   const headers = { authorization: `Bearer ${token}` }
   const socket = new WebSocket(`ws://127.0.0.1:${port}/parley/api/ws`, { headers })
@@ -123,7 +123,7 @@ it('takes over its WebSockets and leaves others to the server', async () => {
   await closed
 })
 
-it('ends its streams when it closes; the host goes on', async () => {
+it('embedded Parley ends its streams when it is closed, and the host continues', async () => {
   const { port, parley, world } = await embedded()
   const session = await world.create()
   const headers = { accept: 'text/event-stream' }

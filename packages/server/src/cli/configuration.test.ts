@@ -171,7 +171,7 @@ describe('config.json', () => {
     expect(agents('codex', { args: 'x' })).toContain('agents.codex.args')
   })
 
-  it('is refused with an invalid value, with its path, and if it is not JSON', () => {
+  it('is refused if a value is invalid, with the path of the value, and if it is not JSON', () => {
     expect(refusal(() => parse({ limits: { maxQueue: 'x' } })).message).toContain('limits.maxQueue')
     expect(refusal(() => parse([])).message).toContain('config.json')
     expect(refusal(() => parseConfigFile('{', '/d/config.json')).message).toContain('not JSON')

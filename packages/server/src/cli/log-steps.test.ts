@@ -74,7 +74,7 @@ it('logs a failed turn at info, with its session, agent and reason, without cont
   expect(JSON.stringify(lines)).not.toContain(secret)
 })
 
-it('logs a reason that is not a name as other', async () => {
+it('logs "other" for a reason that is not a plain name', async () => {
   const lines = await linesOf('info', [
     { type: 'end', outcome: 'failed', stopReason: `because of ${secret}`, error },
   ])

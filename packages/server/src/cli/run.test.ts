@@ -185,7 +185,7 @@ describe('parley run', () => {
     })
   })
 
-  it('uses the running server, and two commands at once share one of their own', async () => {
+  it('uses the running server; without one, two concurrent commands share an embedded server', async () => {
     await using home = createHome()
     const both = await Promise.all([events(home, ['think']), events(home, ['think'])])
     expect(both.map(({ exitCode }) => exitCode)).toEqual([0, 0])

@@ -75,7 +75,7 @@ describe('parley trust', () => {
   })
 })
 
-it('show says what was loaded and what pays, if the agent reported it', () => {
+it('show prints the loaded settings and the billing, if the agent reported them', () => {
   const state = { ...emptyState('ses_1', 'epo_1'), trusted: true, blocks: [], firstSeq: 1 }
   const connection = {
     connectionId: 'con_1',

@@ -79,7 +79,7 @@ async function world(maxConnections = 10) {
   return { host, begin, end, helper, waiting: () => first(host.waiting) }
 }
 
-it('returns the answer of another agent to the one that delegated, from a session of its own', async () => {
+it('a delegated task runs in a session of its own, and its answer is returned to the agent that delegated it', async () => {
   const { host, begin, end, helper } = await world()
   const { event, events } = await end(await begin(task({ type: 'text', text: 'Forty-two.' })))
   expect(event).toMatchObject({ outcome: 'completed' })
@@ -90,7 +90,7 @@ it('returns the answer of another agent to the one that delegated, from a sessio
   expect((await host.state((await helper()).id)).lastTurn).toMatchObject({ outcome: 'completed' })
 })
 
-it('shows the request of the other agent to a person, and waits for the answer', async () => {
+it('a delegated task waits for a person to answer its request', async () => {
   const { host, begin, end, waiting } = await world()
   const write = { type: 'permission', name: 'Write', kind: 'edit', title: 'a.txt', input: {} } as const
   const id = await begin(task(write, { type: 'text', text: 'Written.' }))
@@ -103,7 +103,7 @@ it('shows the request of the other agent to a person, and waits for the answer',
   expect((await end(id)).event).toMatchObject({ outcome: 'completed' })
 })
 
-it('reports the failure of the other agent to the model, and the turn continues', async () => {
+it('the failure of a delegated task is reported to the model, and the turn continues', async () => {
   const { begin, end } = await world()
   const error = new ParleyError('agent_failed', 'no model').toInfo()
   const failing = task({ type: 'end', outcome: 'failed', stopReason: 'x', error })

@@ -142,19 +142,19 @@ describe('the feed of a session as an async iterable', () => {
   })
 
   it('yields the open block to a loop that starts later, and continues from there', async () => {
-    const [reached, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const [reached, joined] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     let pauses = 0
     const sleep = async () => {
       if (++pauses !== 3) return
       reached.resolve()
-      await goOn.promise
+      await joined.promise
     }
     await using world = await hostUnderTest({ agent: { pieceDelayMs: 1, sleep } })
     const session = await world.create()
     await session.submit({ type: 'text', text: 'abcdefgh', pieces: 8 })
     await reached.promise
     const taken = await takeUntil(world.host.feed(session.id), (value) => {
-      if (value.type === 'caught-up') goOn.resolve()
+      if (value.type === 'caught-up') joined.resolve()
       return isEnd(value)
     })
     const pieces = taken.flatMap((value) =>

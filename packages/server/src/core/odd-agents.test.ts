@@ -462,7 +462,7 @@ describe('an output that cannot be serialised', () => {
     expect(await session.texts()).toEqual(['After.'])
   })
 
-  it('as a native message affects nobody, with or without a reader', async () => {
+  it('as a native message has no effect, with or without a reader', async () => {
     const agent = oddAgent((connection) => ({
       async send() {
         connection.say({ type: 'native', message: cyclic })

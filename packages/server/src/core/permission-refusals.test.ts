@@ -97,7 +97,7 @@ describe('a grant', () => {
   })
 })
 
-describe('the same pattern', () => {
+describe('a pattern', () => {
   const piece = fc.constantFrom(
     'rm',
     ' ',
@@ -125,7 +125,7 @@ describe('the same pattern', () => {
     maxKeys: 2,
   })
 
-  it('refuses, in a refusal, whatever it allows in a grant', () => {
+  it('in a rule that refuses matches every call that it covers in a grant', () => {
     let allowed = 0
     fc.assert(
       fc.property(pattern, command, fc.oneof(fc.constant({}), switches), (text, given, more) => {
@@ -142,7 +142,7 @@ describe('the same pattern', () => {
     expect(allowed).toBeGreaterThan(20)
   })
 
-  it('refuses, in a refusal, whatever text matches its star', () => {
+  it('in a rule that refuses matches any text with its star', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), switches, (rest, more) => {
         expect(verdict({ ...more, command: `rm ${rest}` }, about('deny', 'rm *'), 'bypass')).toBe('deny')

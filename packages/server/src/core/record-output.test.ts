@@ -122,12 +122,12 @@ describe('an output', () => {
     expect(speak(idle, outputs as unknown as AgentOutput[]).drafts).toEqual(outputs)
   })
 
-  it('of a wrong shape is kept as it came, with the error', () => {
+  it('of a wrong shape is recorded as unrecognised, with the error', () => {
     const wrong = { type: 'text.written', blockId: 'blk_1', text: 5 } as never
     expect(speak(running, [wrong]).drafts).toEqual([unrecognised(wrong, expect.stringContaining('at text'))])
   })
 
-  it('of a type that is not an event is kept as it came', () => {
+  it('of a type that is not an event is recorded as unrecognised', () => {
     const wrong = { type: 'weather.changed', wind: 3 } as never
     expect(speak(running, [wrong]).drafts).toEqual([
       unrecognised(wrong, expect.stringContaining('weather.changed')),

@@ -109,15 +109,15 @@ describe('transact', () => {
     expect(heard).toHaveLength(1)
   })
 
-  it('runs one plan at a time, each with the state that the one before left', async () => {
+  it('runs one change at a time, each with the state after the previous one', async () => {
     const { log, hold, letGo } = await aLog()
     const seen: number[] = []
-    const plan = (state: SessionState) => {
+    const change = (state: SessionState) => {
       seen.push(state.seq)
       return { drafts: [noticed] }
     }
     hold()
-    const all = [log.transact(plan), log.transact(plan), log.transact(plan)]
+    const all = [log.transact(change), log.transact(change), log.transact(change)]
     await settled()
     expect(seen).toEqual([4])
     letGo()
@@ -140,7 +140,7 @@ describe('transact', () => {
     expect((await disk.load('ses_1'))?.head).toBe(5)
   })
 
-  it('changes nothing when the plan refuses, and works the next time', async () => {
+  it('changes nothing when the change is refused, and works the next time', async () => {
     const { log, appended } = await aLog()
     const refused = log.transact(() => {
       throw new ParleyError('conflict', 'No.')
@@ -150,7 +150,7 @@ describe('transact', () => {
     expect(await record(log, pinned)).toHaveLength(1)
   })
 
-  it('writes nothing for an empty plan', async () => {
+  it('writes nothing for a change without drafts', async () => {
     const { log, appended, announced } = await aLog()
     expect(await record(log)).toEqual([])
     expect([appended, announced]).toEqual([[], []])

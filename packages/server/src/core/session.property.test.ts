@@ -305,7 +305,7 @@ class Run {
   /** Sends the same command again: it has one effect and the same receipt, also on another host. */
   async #repeat(): Promise<void> {
     for (const { command, receipt } of [...this.#receipts.values()].slice(-3)) {
-      const before = this.#ofPeople(await this.#log())
+      const before = this.#countPromptsAndAnswers(await this.#log())
       const refused = this.#refused
       const again = await this.#try(command)
       const log = await this.#log()
@@ -313,7 +313,7 @@ class Run {
       if (!again && this.#refused > refused) continue
       if (JSON.stringify(again) !== JSON.stringify(receipt))
         this.problems.push(`another receipt: ${JSON.stringify(again)}`)
-      const after = this.#ofPeople(log)
+      const after = this.#countPromptsAndAnswers(log)
       if (after !== before) this.problems.push(`${JSON.stringify(command)} again: ${before} became ${after}`)
       if (effectsOf(command, receipt, log) !== 1)
         this.problems.push(`${JSON.stringify(command)} has ${effectsOf(command, receipt, log)} effects`)
@@ -321,7 +321,7 @@ class Run {
   }
 
   /** The number of prompts and answers; only commands create them. */
-  #ofPeople(log: readonly SessionEvent[]): string {
+  #countPromptsAndAnswers(log: readonly SessionEvent[]): string {
     const prompts = log.filter(({ type }) => type === 'prompt.submitted').length
     const answers = log.filter((event) => isAnswer(event)).length
     return `${prompts} prompts and ${answers} answers`
@@ -389,7 +389,7 @@ class Run {
     await this.#untilQuiet()
   }
 
-  /** Nothing waits to be recorded, and nothing was recorded for a while. */
+  /** Waits until no write is pending and nothing was recorded for a while. */
   async #untilQuiet(): Promise<void> {
     for (let quiet = 0, head = 0; quiet < 4; ) {
       await breathe()

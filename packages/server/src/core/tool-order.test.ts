@@ -85,7 +85,7 @@ describe('a repeated draft', () => {
     })
   })
 
-  it('of a result is kept as it came, with the reason', () => {
+  it('of a result is recorded as unrecognised, with the reason', () => {
     const again = { ...ended, outcome: 'failed' as const }
     expect(record(emptyOrder(), called, ended, again)[2]).toEqual({
       type: 'agent.unrecognised',

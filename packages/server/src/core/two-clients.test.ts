@@ -122,7 +122,7 @@ describe('two clients', async () => {
     await one.event('turn.ended')
   })
 
-  it('get a conflict that says cancelled for an answer to what the other has cancelled', async () => {
+  it('get a conflict with the outcome cancelled for an answer to a request that the other has cancelled', async () => {
     const session = await server.create()
     const [one, other] = await bothOn(session)
     await server.submit(session, colour)
@@ -138,7 +138,7 @@ describe('two clients', async () => {
     expect((await other.event('turn.ended')).outcome).toBe('cancelled')
   })
 
-  it('keep a question open for the other when an answer is invalid', async () => {
+  it('can still answer a question after an invalid answer of the other', async () => {
     const session = await server.create()
     const [one, other] = await bothOn(session)
     await server.submit(session, colour)

@@ -68,7 +68,7 @@ export class AcpWorld {
   }
 
   /** The same environment without a sign-in. */
-  strangersEnv(name: AgentName): Record<string, string> {
+  signedOutEnv(name: AgentName): Record<string, string> {
     const { [agents[name].key]: _, ...env } = this.#home.env(name, { home: this.#home.folder('nobody') })
     return env
   }

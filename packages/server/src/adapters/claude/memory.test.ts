@@ -83,7 +83,7 @@ it('files that are not transcripts are ignored, and a missing transcript is refu
   await host.close()
 })
 
-it('of a conversation in which the person went back, the last branch is read, with all parallel calls', async () => {
+it('reads the last branch, with all parallel calls, of a conversation in which the person went back', async () => {
   const host = await createHost({ adapters: [createClaudeAdapter({ env })], store: createMemoryStore() })
   const agentSessionId = '4f2b8a1e-0000-4000-8000-000000000009'
   let minute = 0

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { createClaudeAdapter } from './index.ts'
 
 /**
- * What a faulty program does in the middle of the chosen answer: code that runs in it before the line is passed on.
+ * The faults in the middle of the chosen answer, as code that the program runs before it passes the line on.
  */
-export const illnesses = {
+export const faults = {
   dies: "process.stderr.write('words '.repeat(10_000) + 'The disk is on fire.\\n'); return leave(3)",
   leaves: 'return leave(0)',
   babbles: `process.stdout.write(${JSON.stringify(
@@ -18,11 +18,11 @@ export const illnesses = {
   )})`,
   'floods stderr': "process.stderr.write('words '.repeat(400_000) + 'The very last words.\\n')",
 } as const
-export type Illness = keyof typeof illnesses
+export type Fault = keyof typeof faults
 
 /** Wraps the real program. The wrapper fails once, when `words` are streamed, and works before and after that. */
-export function sickProgram(folder: string, illness: Illness, words: string): string {
-  const been = JSON.stringify(join(folder, `${illness} was here`))
+export function faultyProgram(folder: string, fault: Fault, words: string): string {
+  const been = JSON.stringify(join(folder, `${fault} was here`))
   const code = `
 const { spawn } = require('node:child_process')
 const { existsSync, writeFileSync } = require('node:fs')
@@ -40,7 +40,7 @@ const passOn = (line) => {
   if (leaving) return
   if (line.includes('_delta') && line.includes(${JSON.stringify(words)}) && !existsSync(${been})) {
     writeFileSync(${been}, '')
-    ${illnesses[illness]}
+    ${faults[fault]}
   }
   process.stdout.write(line + '\\n')
 }
@@ -51,7 +51,7 @@ real.stdout.setEncoding('utf8').on('data', (text) => {
   for (const line of lines) passOn(line)
 })
 `
-  return script(join(folder, `sick-${illness.replaceAll(' ', '-')}`), `#!${process.execPath}\n${code}`)
+  return script(join(folder, `faulty-${fault.replaceAll(' ', '-')}`), `#!${process.execPath}\n${code}`)
 }
 
 /** Wraps the real program. The wrapper repeats all earlier output when it resumes a conversation. */

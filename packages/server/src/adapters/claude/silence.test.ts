@@ -12,12 +12,12 @@ import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { TestReader } from '../../testing/reader.ts'
 import { createClaudeAdapter } from './index.ts'
 import {
+  type Fault,
+  faultyProgram,
   findRealProgram,
-  type Illness,
   knownProgram,
   repeatingProgram,
   shellProgram,
-  sickProgram,
 } from './programs-under-test.ts'
 
 /**
@@ -107,8 +107,8 @@ class Scene implements AsyncDisposable {
 }
 
 /** Runs one good turn, and a second one in which the program fails in the middle of the answer. */
-async function fallIll(illness: Illness): Promise<{ scene: Scene; end: EventOf<'turn.ended'> }> {
-  const scene = await Scene.open(sickProgram(home, illness, words.slice(0, 8)))
+async function playFault(fault: Fault): Promise<{ scene: Scene; end: EventOf<'turn.ended'> }> {
+  const scene = await Scene.open(faultyProgram(home, fault, words.slice(0, 8)))
   await scene.turn(told)
   return { scene, end: await scene.turn(talk) }
 }
@@ -125,9 +125,9 @@ describe('a fault in the middle of an answer', () => {
     ['dies', 3, 'exited with code 3. The next prompt starts it again.', /words The disk is on fire.$/],
     ['leaves', 0, 'ended without a result. The next prompt starts it again.', /^$/],
   ] as const)(
-    'it %s: the turn fails with the last output of the program, and the conversation can be resumed',
+    'the program %s: the turn fails with the last output of the program, and the conversation can be resumed',
     async (how, exitCode, why, last) => {
-      const { scene, end } = await fallIll(how)
+      const { scene, end } = await playFault(how)
       await using _ = scene
       expect(end).toMatchObject({ outcome: 'failed', stopReason: 'agent_lost' })
       expect(end.error).toMatchObject({ code: 'agent_failed', message: expect.stringContaining(why) })
@@ -139,8 +139,8 @@ describe('a fault in the middle of an answer', () => {
     },
   )
 
-  it('it writes null, which the SDK cannot read: the turn fails, and the conversation can be resumed', async () => {
-    const { scene, end } = await fallIll('says null')
+  it('the program writes null, which the SDK cannot read: the turn fails, and the conversation can be resumed', async () => {
+    const { scene, end } = await playFault('says null')
     await using _ = scene
     expect(end).toMatchObject({
       outcome: 'failed',
@@ -151,8 +151,8 @@ describe('a fault in the middle of an answer', () => {
     expect(await scene.all('agent.disconnected')).toMatchObject([{ reason: 'crashed' }])
   })
 
-  it('it ends with a result without errors: the turn fails with a readable message', async () => {
-    const { scene, end } = await fallIll('ends without errors')
+  it('the program ends with a result without errors: the turn fails with a readable message', async () => {
+    const { scene, end } = await playFault('ends without errors')
     await using _ = scene
     expect(end).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
     expect(end.error?.message).toContain('Claude Code failed and did not say why')
@@ -160,8 +160,8 @@ describe('a fault in the middle of an answer', () => {
     await remembers(scene)
   })
 
-  it.each(['babbles', 'floods stderr'] as const)('it %s: the answer is complete', async (how) => {
-    const { scene, end } = await fallIll(how)
+  it.each(['babbles', 'floods stderr'] as const)('the program %s: the answer is complete', async (how) => {
+    const { scene, end } = await playFault(how)
     await using _ = scene
     expect(end.outcome).toBe('completed')
     expect(await scene.said()).toEqual(['I see.', words])
@@ -169,14 +169,14 @@ describe('a fault in the middle of an answer', () => {
     expect(await scene.all('agent.disconnected')).toEqual([])
   })
 
-  it('it writes values that are not messages: they are recorded unchanged', async () => {
-    const { scene } = await fallIll('babbles')
+  it('the program writes values that are not messages: they are recorded unchanged', async () => {
+    const { scene } = await playFault('babbles')
     await using _ = scene
     expect((await scene.all('agent.unrecognised')).map(({ native }) => native)).toEqual([42, 'words'])
   })
 
-  it('it sends a message of an unknown type: the message is recorded unchanged, and the answer is complete', async () => {
-    const { scene, end } = await fallIll('speaks of news')
+  it('the program sends a message of an unknown type: the message is recorded unchanged, and the answer is complete', async () => {
+    const { scene, end } = await playFault('speaks of news')
     await using _ = scene
     expect(end.outcome).toBe('completed')
     expect(await scene.all('agent.unrecognised')).toMatchObject([
@@ -184,7 +184,7 @@ describe('a fault in the middle of an answer', () => {
     ])
   })
 
-  it('it hangs: a cancel kills it, and the next prompt resumes the conversation', async () => {
+  it('the program hangs: a cancel kills it, and the next prompt resumes the conversation', async () => {
     const { path, pid } = knownProgram(home)
     await using scene = await Scene.open(path)
     await scene.turn(told)
@@ -211,7 +211,7 @@ it('a message that a resumed program repeats is recorded once', async () => {
   expect(await scene.said()).toEqual(['I see.', words])
 })
 
-it('reports the steps of each turn and the time of its calls to the model', async () => {
+it('the end of a turn reports the steps of the turn and the time of its calls to the model', async () => {
   await using scene = await Scene.open()
   await scene.turn(told)
   await scene.turn(talk)
@@ -223,7 +223,7 @@ it('reports the steps of each turn and the time of its calls to the model', asyn
   }
 })
 
-it('dies while it is idle: that is recorded, and the next prompt resumes the conversation', async () => {
+it('the program dies while it is idle: its end is recorded, and the next prompt resumes the conversation', async () => {
   const { path, pid } = knownProgram(home)
   await using scene = await Scene.open(path)
   await scene.turn(told)
@@ -233,7 +233,7 @@ it('dies while it is idle: that is recorded, and the next prompt resumes the con
   await remembers(scene)
 })
 
-it('dies while it runs a command: the command does not survive', async () => {
+it('the program dies while it runs a command: the command does not survive', async () => {
   const { path, pid } = knownProgram(home)
   await using scene = await Scene.open(path)
   const input = { command: 'echo begun > begun; tail -f /dev/null', description: 'Wait' }
@@ -255,7 +255,7 @@ it('dies while it runs a command: the command does not survive', async () => {
 const goneIn = { timeout: 10_000 }
 
 describe('a fault at the start', () => {
-  it('it dies: its stderr is reported, and no process is left', async () => {
+  it('the program dies: its stderr is reported, and no process is left', async () => {
     const program = shellProgram(home, 'dying', 'echo "No libc for you." >&2; exit 3')
     await using scene = await Scene.open(program)
     const end = await scene.turn(told)
@@ -264,7 +264,7 @@ describe('a fault at the start', () => {
     expect(processesIn(home)).toEqual([])
   })
 
-  it('it writes nothing: the start times out, and the process is killed', async () => {
+  it('the program writes nothing: the start times out, and the process is killed', async () => {
     const program = shellProgram(home, 'silent', 'exec tail -f /dev/null')
     await using scene = await Scene.open(program, { connectMs: 500 })
     const end = await scene.turn(told)
@@ -273,7 +273,7 @@ describe('a fault at the start', () => {
     await expect.poll(() => processesIn(home), goneIn).toEqual([])
   })
 
-  it('it writes only garbage: the start times out, and the process is killed', async () => {
+  it('the program writes only garbage: the start times out, and the process is killed', async () => {
     const program = shellProgram(home, 'babbling', 'while :; do echo "la la la"; sleep 0.05; done')
     await using scene = await Scene.open(program, { connectMs: 500 })
     const end = await scene.turn(told)
@@ -281,7 +281,7 @@ describe('a fault at the start', () => {
     await expect.poll(() => processesIn(home), goneIn).toEqual([])
   })
 
-  it('it is not executable: the error says so', async () => {
+  it('the program is not executable: the error says so', async () => {
     const program = shellProgram(home, 'forbidden', 'exit 0')
     chmodSync(program, 0o644)
     await using scene = await Scene.open(program)
@@ -291,7 +291,7 @@ describe('a fault at the start', () => {
   })
 })
 
-it('does not silently start a new conversation when its own is lost', async () => {
+it('a lost conversation is not silently replaced by a new one', async () => {
   const { path, pid } = knownProgram(home)
   await using scene = await Scene.open(path)
   await scene.turn(told)

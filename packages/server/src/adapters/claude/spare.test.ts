@@ -77,7 +77,7 @@ async function world(options: Partial<CreateHostOptions> = {}) {
 /** What the model received since `calls`. */
 const told = (calls: number) => JSON.stringify(root.model.calls.slice(calls).map(({ body }) => body))
 
-it('serves a session like a process that is started for it', async () => {
+it('a spare serves a session like a process that is started for it', async () => {
   const { folder, keepOne, run, end, host, cold } = await world()
   const cwd = folder('work')
   await keepOne(cwd, { mode: 'ask', model: 'claude-opus-4-5' })
@@ -104,7 +104,7 @@ it('serves a session like a process that is started for it', async () => {
   expect(cold()).toBe(0)
 })
 
-it('sees the folder as it is when the session is created, and no other folder', async () => {
+it('a spare reads the folder when the session is created, and no other folder', async () => {
   const { folder, host, kept, run, end, cold } = await world()
   const [first, second] = [folder('first'), folder('second')]
   for (const cwd of [first, second]) git(cwd, 'init', '-q', '-b', 'before')
@@ -122,7 +122,7 @@ it('sees the folder as it is when the session is created, and no other folder', 
   expect(words.map((one) => told(calls).includes(one))).toEqual([true, true, false, false, false, false])
 })
 
-it('runs the session-start hooks with the session, not before', async () => {
+it('a spare runs the session-start hooks with the session, not before', async () => {
   const { folder, config, keepOne, run, end, home, cold } = await world()
   const marker = join(home, 'hooked')
   const hook = { hooks: [{ type: 'command', command: `echo once >> '${marker}'` }] }
@@ -139,7 +139,7 @@ it.each([
   ['a hook that is told which instructions were loaded', 'hook'],
   ['an MCP server of the folder', 'server'],
   ['an MCP server of a parent folder', 'outer server'],
-])('starts %s with the session, not before', async (_what, kind) => {
+])('a spare starts %s with the session, not before', async (_what, kind) => {
   const { folder, host, keepOne, run, end, home, cold } = await world()
   const marker = join(home, 'ran')
   const command = `echo ran >> '${marker}'`
@@ -160,7 +160,7 @@ it.each([
   expect(cold()).toBe(1)
 })
 
-it('gives host tools to the session that uses the process', async () => {
+it('a spare offers host tools to the session that uses it', async () => {
   const seen: string[] = []
   const tool = defineTool({
     name: 'note',
@@ -189,7 +189,7 @@ const changeSettings = (config: string) => writeFileSync(join(config, 'settings.
 it.each([
   ['its process was killed', killParked],
   ['the settings of the person have changed', changeSettings],
-])('is not used after %s', async (_why, change) => {
+])('a spare is not used after %s', async (_why, change) => {
   const { folder, keepOne, run, end, config, kept, cold } = await world()
   const cwd = folder('work')
   await keepOne(cwd)
@@ -201,7 +201,7 @@ it.each([
   expect(cold()).toBe(1)
 })
 
-it('ends when the session that took it gives up its start', async () => {
+it('a spare ends when the session that took it gives up its start', async () => {
   const { folder, host, run, end, kept, taken } = await world()
   await end(await run(folder('first'), modelPrompt('Begin.', fine)))
   await expect.poll(() => kept.length, { timeout: 30_000 }).toBe(1)
@@ -215,14 +215,14 @@ it('ends when the session that took it gives up its start', async () => {
   await expect.poll(() => childrenWith('--await-claim')).toEqual([])
 })
 
-it('is not started if the start was aborted before', async () => {
+it('a spare is not started if its start was aborted before', async () => {
   const { claude } = await world()
   const signal = AbortSignal.abort(new Error('another is kept'))
   await expect(claude.prepare?.({ settings: {}, trusted: false, signal })).rejects.toThrow('another is kept')
   expect(childrenWith(program)).toEqual([])
 })
 
-it('leaves a folder that it cannot serve to a newly started process', async () => {
+it('a newly started process serves a folder that the spare cannot serve', async () => {
   const { folder, host, run, end, kept, cold } = await world()
   const [first, second] = [folder('first'), folder('second')]
   await host.trust(root.path)

@@ -59,7 +59,7 @@ describe('a session is not started if Codex does not run the hook', () => {
     expect(programs()).toEqual([])
   })
 
-  it('because of the settings of the folder, and the program serves the other sessions', async () => {
+  it('because the settings of the folder switch it off, while other sessions continue', async () => {
     const folder = join(home.path, 'project')
     mkdirSync(join(folder, '.codex'), { recursive: true })
     writeFileSync(join(folder, '.codex', 'config.toml'), '[features]\nhooks = false\n')

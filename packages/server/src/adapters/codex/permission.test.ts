@@ -77,11 +77,11 @@ function openRequests(first: TranslateState) {
     answers[index]?.({ requestId: 'req', ...given } as never)
     await new Promise((resolve) => setImmediate(resolve))
   }
-  const goOn = (next: TranslateState) => {
+  const setState = (next: TranslateState) => {
     state = next
     requests.callsOpen(state.calls)
   }
-  return { requests, asked, signals, said, outputs, denied, answer, goOn }
+  return { requests, asked, signals, said, outputs, denied, answer, setState }
 }
 
 const answers: [PermissionAnswer['outcome'], object, string][] = [
@@ -198,10 +198,10 @@ describe('a request for a tool of an MCP server', () => {
 
   it('is never matched to another call that was allowed and still runs with the same arguments', async () => {
     const listing = began(mcpCall('one', 'sage', 'list'))
-    const { requests, asked, answer, goOn } = openRequests(listing)
+    const { requests, asked, answer, setState } = openRequests(listing)
     requests.take({ id: 1, ...toolAsk('sage') })
     await answer(0, { outcome: 'allowed' })
-    goOn(began(mcpCall('two', 'sage', 'delete_all'), listing))
+    setState(began(mcpCall('two', 'sage', 'delete_all'), listing))
     requests.take({ id: 2, ...toolAsk('sage') })
     expect(asked).toMatchObject([
       { toolCallId: 'one', tool: 'mcp__echo__list' },
@@ -219,11 +219,11 @@ describe('a request for a tool of an MCP server', () => {
 
   it('is matched to a new call with an id that was used before', async () => {
     const state = began(mcpCall('one', 'sage'))
-    const { requests, asked, answer, goOn } = openRequests(state)
+    const { requests, asked, answer, setState } = openRequests(state)
     requests.take({ id: 1, ...toolAsk('sage') })
     await answer(0, { outcome: 'allowed' })
-    goOn(initialState({ threadId: 'root', cwd }))
-    goOn(state)
+    setState(initialState({ threadId: 'root', cwd }))
+    setState(state)
     requests.take({ id: 2, ...toolAsk('sage') })
     expect(asked.map(({ toolCallId }) => toolCallId)).toEqual(['one', 'one'])
   })

@@ -27,7 +27,7 @@ describe('the demo agent', () => {
     expect((await readTurn(connection)).at(-1)).toMatchObject({ outcome: 'completed' })
   })
 
-  it('answers any other prompt with what it can show', async () => {
+  it('answers any other prompt with a list of its scenes', async () => {
     const [answer] = demoScript('good morning')
     const text = answer?.type === 'text' ? answer.text : ''
     expect(text).toContain('good morning')

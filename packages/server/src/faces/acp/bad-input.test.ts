@@ -58,12 +58,12 @@ describe('an editor that sends invalid input', () => {
 
 describe('an editor that does not read', () => {
   it('does not block the session, and gets all updates when it reads again', async () => {
-    const { line, world, letGo } = await heldBack()
+    const { line, world, delivery } = await heldBack()
     const editor = editorUnderTest(line)
     await editor.introduce(everything)
     const { sessionId } = await editor.agent.request('session/new', { cwd: world.cwd, mcpServers: [] })
     await editor.until(() => editor.updates('available_commands_update')[0])
-    letGo.hold()
+    delivery.hold()
     const script = [{ type: 'flood', deltas: 20_000, size: 12 }]
     const turn = editor.agent.request('session/prompt', {
       sessionId,
@@ -71,7 +71,7 @@ describe('an editor that does not read', () => {
     })
     await vi.waitFor(async () => expect((await world.host.state(sessionId)).turns).toBe(1), 60_000)
     expect(editor.text().length).toBeLessThan(120_000)
-    letGo.release()
+    delivery.release()
     expect(await turn).toMatchObject({ stopReason: 'end_turn' })
     expect(editor.text()).toHaveLength(240_000)
     editor.leave()

@@ -45,13 +45,13 @@ export async function heldBack() {
   gate.resolve()
   const line = wires(() => gate.promise)
   createAcpFace(line.face, { access: hostAccess(world.host), agent: 'scripted', version: '1' })
-  const letGo = {
+  const delivery = {
     hold() {
       gate = Promise.withResolvers()
     },
     release: () => gate.resolve(),
   }
-  return { world, line: line.editor, letGo }
+  return { world, line: line.editor, delivery }
 }
 
 export async function anEditor(given: Given = {}) {

@@ -48,7 +48,7 @@ async function fill(served: Served): Promise<void> {
 }
 
 /** Plays one more turn to its end. */
-async function goOn({ host }: Served): Promise<void> {
+async function playTurn({ host }: Served): Promise<void> {
   const text = JSON.stringify([{ type: 'text', text: 'it goes on' }])
   const { seq } = await host.command(session, { type: 'prompt.submit', commandId: 'go on', text })
   for await (const event of host.events(session, { after: seq })) if (event.type === 'turn.ended') return
@@ -125,7 +125,7 @@ it.each(Object.entries(damages))('a session with an event that is %s can go on',
   const at = `id % ${2 ** 32} = ${seq} AND id / ${2 ** 32} = 1`
   await withDamage(`UPDATE events SET body = ${body} WHERE ${at}`, async (served) => {
     await lookAtAll(served, seq)
-    await goOn(served)
+    await playTurn(served)
     expect((await served.log(session)).at(-1)).toMatchObject({ type: 'turn.ended' })
   })
 })
@@ -134,7 +134,7 @@ it('the damaged state of a session is rebuilt from its events', async () => {
   await withDamage(`UPDATE sessions SET state = '{"broken' WHERE id = '${session}'`, async (served) => {
     const { sessions } = JSON.parse(await ask(served, '')) as { sessions: { id: string; title: string }[] }
     expect(sessions.map(({ title }) => title).sort()).toEqual(['another', 'one'])
-    await goOn(served)
+    await playTurn(served)
     expect((await served.log(session)).length).toBeGreaterThan(types.length)
   })
 })

@@ -176,20 +176,20 @@ const asText = (text: string) =>
 
 const around = 3
 /** Texts with more changes are not compared line by line: the time grows with the square of this number. */
-const mostChanges = 500
+const maxChanges = 500
 
 /** The changes from one text to the other, with a few lines of context around each. */
 export function compareTexts(before: string, after: string): readonly DiffHunk[] {
   const found = structuredPatch('', '', before, after, '', '', {
     context: around,
-    maxEditLength: mostChanges,
+    maxEditLength: maxChanges,
   })
-  if (!found) return oneStretch(before, after)
+  if (!found) return singleHunk(before, after)
   return found.hunks.map(({ lines, oldStart, newStart }) => ({ lines: numbered(lines, oldStart, newStart) }))
 }
 
 /** One hunk from the first to the last line that differs. */
-function oneStretch(before: string, after: string): readonly DiffHunk[] {
+function singleHunk(before: string, after: string): readonly DiffHunk[] {
   const [old, now] = [linesOf(before), linesOf(after)]
   const shorter = Math.min(old.length, now.length)
   let head = 0

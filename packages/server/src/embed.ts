@@ -13,30 +13,30 @@ export type EmbedOptions = Pick<
   'allowedHosts' | 'allowedOrigins' | 'limits' | 'workspace' | 'devices'
 > & {
   readonly host: Host
-  /** Every request must bring it. A server with users of its own puts it in where it has let somebody in. */
+  /** Required on every request. A server with its own sign-in adds it to the requests of signed-in users. */
   readonly token: string
-  /** Where pages and programs find the server, e.g. https://example.org; a function if that is known only later. */
+  /** The public URL of the server, e.g. https://example.org; a function if the URL is known only later. */
   readonly url: string | (() => string)
-  /** Where in it Parley lies, e.g. /parley; without it, everything is Parley's. */
+  /** The path under which Parley is mounted, e.g. /parley. Without it, Parley answers every path. */
   readonly base?: string
   readonly logger?: FaceSettings['logger']
-  /** What a new chat is made with where its page says nothing. */
+  /** Settings of a new chat that its page does not send. */
   readonly chat?: ChatDefaults
-  /** The one that the host was made with; for /metrics. */
+  /** The telemetry that was passed to the host, for /metrics. */
   readonly telemetry?: Telemetry
 }
 
 /** Parley inside another server: HTTP, server-sent events, WebSocket and chat. */
 export type Embedded = {
-  /** False, with nothing done, for what does not lie under `base`. */
+  /** Answers a request. Returns false, without an effect, if its path is not under `base`. */
   answer(incoming: IncomingMessage, outgoing: ServerResponse): boolean
-  /** The same for a socket that asks to become a WebSocket. */
+  /** Like `answer`, for a request to upgrade to a WebSocket. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean
-  /** Ends what is open. The host is the caller's to close, after this. */
+  /** Ends all streams and WebSockets. The caller closes the host afterwards. */
   close(): void
 }
 
-/** For a server that exists already; it listens, this answers. */
+/** Embeds Parley in an existing server, which listens and passes its requests on. */
 export function createEmbedded(options: EmbedOptions): Embedded {
   const { host, url, logger = pino({ level: 'silent' }), chat: defaults, telemetry, ...rest } = options
   const base = options.base?.replace(/\/+$/, '') ?? ''
@@ -58,10 +58,10 @@ export function createEmbedded(options: EmbedOptions): Embedded {
   })
 
   /**
-   * True if it is Parley's; its address is then as if Parley were alone. Express takes the path of `app.use` off `url`
-   * and keeps the whole address in `originalUrl`.
+   * Removes `base` from the URL of a request; false if the URL is not under `base`. Express removes the path of
+   * `app.use` from `url` and keeps the whole URL in `originalUrl`.
    */
-  function enters(request: IncomingMessage & { originalUrl?: string }): boolean {
+  function stripBase(request: IncomingMessage & { originalUrl?: string }): boolean {
     const paths = base === '' ? [request.url] : [request.originalUrl, request.url]
     const rest = paths.map(under).find((path) => path !== undefined)
     if (rest === undefined) return false
@@ -76,12 +76,12 @@ export function createEmbedded(options: EmbedOptions): Embedded {
 
   return {
     answer(incoming, outgoing) {
-      if (!enters(incoming)) return false
+      if (!stripBase(incoming)) return false
       face.answer(incoming, outgoing)
       return true
     },
     upgrade(request, socket, head) {
-      if (!enters(request)) return false
+      if (!stripBase(request)) return false
       face.upgrade(request, socket, head)
       return true
     },
@@ -93,7 +93,7 @@ export function createEmbedded(options: EmbedOptions): Embedded {
   }
 }
 
-/** A name that a proxy answers to, and an origin that is not plain http, count as this server's own. */
+/** Allows the host name of the public URL and, unless the URL is plain http, its origin: a proxy may serve them. */
 function reachedAt(url: string, { allowedHosts = [], allowedOrigins = [] }: Partial<EmbedOptions>) {
   const { host, origin, protocol } = new URL(url)
   return {

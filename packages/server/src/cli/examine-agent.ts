@@ -8,7 +8,7 @@ import { type Check, ok } from './checks.ts'
 import { durationText } from './durations.ts'
 
 /** The input of a check of one agent. */
-export type Patient = {
+export type ExaminationInput = {
   readonly adapter: AgentAdapter
   /** How people run the program here, for hints. */
   readonly commandLine: CommandLine
@@ -29,12 +29,12 @@ const introductionMs = 5_000
 const tailLines = 8
 
 /** Looks for an agent, starts it in an empty folder, talks to it, and ends it. */
-export async function examineAgent(patient: Patient): Promise<void> {
-  if (await look(patient)) await start(patient)
+export async function examineAgent(examination: ExaminationInput): Promise<void> {
+  if (await look(examination)) await start(examination)
 }
 
 /** Returns false if the check cannot continue. */
-async function look({ adapter, commandLine, stop, add }: Patient): Promise<boolean> {
+async function look({ adapter, commandLine, stop, add }: ExaminationInput): Promise<boolean> {
   const { id, install } = adapter
   const probe = await withTimeout(
     probeMs + probeGraceMs,
@@ -68,8 +68,8 @@ function versionCheck(version: string, { id, install }: AgentAdapter, commandLin
   return { name: 'version', result: 'warn', text }
 }
 
-async function start(patient: Patient): Promise<void> {
-  const { adapter, timeoutMs, stop, add } = patient
+async function start(examination: ExaminationInput): Promise<void> {
+  const { adapter, timeoutMs, stop, add } = examination
   const cwd = mkdtempSync(join(tmpdir(), 'parley-doctor-'))
   const began = performance.now()
   try {
@@ -80,16 +80,16 @@ async function start(patient: Patient): Promise<void> {
       cwd,
       settings: { mode: adapter.modes.includes('ask') ? 'ask' : (adapter.modes[0] ?? 'ask') },
       trusted: false,
-      person: nobody,
+      person: denyingPerson,
       signal: AbortSignal.any([timeout, stop]),
     })
     const connection = await withTimeout(timeoutMs + graceMs, connecting).catch((thrown: unknown) => {
-      if (!stop.aborted) add(startFailure(thrown, timeout.aborted, patient))
+      if (!stop.aborted) add(startFailure(thrown, timeout.aborted, examination))
       void connecting.then((late) => late.close()).catch(() => undefined)
     })
     if (!connection) return
     add(ok('start', `answers after ${durationText(performance.now() - began)}`))
-    await converse(connection, patient)
+    await converse(connection, examination)
     await end(connection, add)
   } finally {
     rmSync(cwd, { recursive: true, force: true, maxRetries: 3 })
@@ -100,13 +100,13 @@ async function start(patient: Patient): Promise<void> {
 const graceMs = 1_000
 
 /** A check must not run anything, so every request is denied. */
-const nobody: Person = {
+const denyingPerson: Person = {
   forbids: () => true,
   permit: async () => ({ outcome: 'denied', requestId: 'doctor', message: 'This is only a check.' }),
   answer: async () => ({ outcome: 'cancelled', requestId: 'doctor' }),
 }
 
-function startFailure(thrown: unknown, isLate: boolean, { adapter, timeoutMs }: Patient): Check {
+function startFailure(thrown: unknown, isLate: boolean, { adapter, timeoutMs }: ExaminationInput): Check {
   const name = 'start'
   const { code, message, details } = asParleyError(thrown)
   const lines = tailOf(details?.stderrTail)
@@ -122,8 +122,8 @@ function asParleyError(thrown: unknown): ParleyError {
   return new ParleyError('internal_error', messageOf(thrown))
 }
 
-async function converse(connection: AgentConnection, patient: Patient): Promise<void> {
-  const { adapter, prompt: words, timeoutMs, stop, add } = patient
+async function converse(connection: AgentConnection, examination: ExaminationInput): Promise<void> {
+  const { adapter, prompt: words, timeoutMs, stop, add } = examination
   const heard = listen(connection)
   const stopped = new Promise<undefined>((resolve) =>
     stop.addEventListener('abort', () => resolve(undefined), { once: true }),

@@ -3,11 +3,11 @@ import { type ErrorCode, messageOf, ParleyError } from '@parley/protocol'
 /** The exit codes of every command. docs/cli.md and the help of `run` have the table. */
 export const exitCodes = { completed: 0, failed: 1, usage: 2, unknown: 3, cancelled: 130 } as const
 
-const mistakes: ReadonlySet<ErrorCode> = new Set(['validation_error', 'not_supported'])
+const usageErrors: ReadonlySet<ErrorCode> = new Set(['validation_error', 'not_supported'])
 
-/** Whether it is a usage error. An agent that exists but is not installed is none. */
-function isMistake({ code, details }: ParleyError): boolean {
-  return mistakes.has(code) || (code === 'agent_not_found' && details?.agents !== undefined)
+/** Whether the error is a usage error, such as an unknown agent, but not a known agent that is not installed. */
+function isUsageError({ code, details }: ParleyError): boolean {
+  return usageErrors.has(code) || (code === 'agent_not_found' && details?.agents !== undefined)
 }
 
 /** The one-line message and the exit code for an error. A defect shows its stack only with --verbose. */
@@ -15,7 +15,7 @@ export function failureOf(thrown: unknown, verbose: boolean): { line: string; ex
   const { cancelled, failed, usage } = exitCodes
   if (thrown instanceof ParleyError) {
     const cause = verbose && thrown.cause ? `\n${describe(thrown.cause)}` : ''
-    const exitCode = thrown.code === 'cancelled' ? cancelled : isMistake(thrown) ? usage : failed
+    const exitCode = thrown.code === 'cancelled' ? cancelled : isUsageError(thrown) ? usage : failed
     return { line: `parley: ${thrown.message}${cause}`, exitCode }
   }
   if (verbose) return { line: `parley: ${describe(thrown)}`, exitCode: failed }

@@ -13,7 +13,7 @@ type Loop<Value> = AsyncIterableIterator<Value, undefined>
 export type FeedLoops = {
   /** Every event after the cursor, each once and in order, then live events. */
   events(sessionId: string, options?: EventsOptions): Loop<SessionEvent | UnknownEvent>
-  /** The same with deltas, and native messages if asked for. */
+  /** Like `events`, with deltas, and with native messages if asked for. */
   feed(sessionId: string, options?: FeedOptions): Loop<FeedValue>
 }
 
@@ -142,7 +142,7 @@ class FeedLoop<Value> implements Loop<Value> {
         if (attempt.signal.aborted) return
         this.#take(batch)
         if (!live) return this.#untilEmpty()
-        if (this.#waiting.length - this.#taken > maxWaiting) this.#letGo()
+        if (this.#waiting.length - this.#taken > maxWaiting) this.#stopFollowing()
       },
       caughtUp: (seq) => {
         live = true
@@ -176,7 +176,7 @@ class FeedLoop<Value> implements Loop<Value> {
     return this.#emptied.promise
   }
 
-  #letGo(): void {
+  #stopFollowing(): void {
     this.#attempt?.abort()
     this.#attempt = undefined
     this.#emptied?.resolve()
@@ -192,7 +192,7 @@ class FeedLoop<Value> implements Loop<Value> {
   #end(how: { readonly error?: unknown }): void {
     if (this.#over) return
     this.#over = how
-    this.#letGo()
+    this.#stopFollowing()
     this.#options.signal?.removeEventListener('abort', this.#abort)
     this.#wake()
   }

@@ -43,7 +43,7 @@ export function differenceOf(
   const ids = new Set(record.map(({ prompt }) => prompt.id))
   const first = record.findIndex(({ prompt }) => prompt.id !== undefined && known.has(prompt.id))
   const isNew = ({ prompt }: RecordedTurn) =>
-    !prompt.own && !(prompt.id !== undefined && known.has(prompt.id)) && !isWordless(prompt.parts)
+    !prompt.own && !(prompt.id !== undefined && known.has(prompt.id)) && !isCompactCommand(prompt.parts)
   const turns = record.filter(
     (turn, index) => isNew(turn) && (first < 0 ? turn.prompt.at > since : index > first),
   )
@@ -52,8 +52,8 @@ export function differenceOf(
   return { turns, forgotten }
 }
 
-/** Agents keep no id for the compact command, whoever gave it. */
-function isWordless(parts: readonly PromptPart[]): boolean {
+/** True for the compact command: agents store no id for it, so it cannot be compared. */
+function isCompactCommand(parts: readonly PromptPart[]): boolean {
   return parts.every((part) => part.type === 'command' && part.name === 'compact')
 }
 

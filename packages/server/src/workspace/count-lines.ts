@@ -5,7 +5,7 @@ import { join } from 'node:path'
 export type LineCount = { readonly lines: number; readonly binary: boolean }
 
 /** As in git: a null byte within this many bytes makes a file binary. */
-const lookedAtForBinary = 8_000
+const binaryCheckBytes = 8_000
 const chunkBytes = 64 * 1024
 const atOnce = 8
 
@@ -47,7 +47,7 @@ async function countIn(file: string, size: number): Promise<LineCount> {
     const { bytesRead } = await handle.read(chunk, 0, Math.min(chunk.length, size - at), at)
     if (bytesRead === 0) break
     const read = chunk.subarray(0, bytesRead)
-    if (at === 0 && read.subarray(0, lookedAtForBinary).includes(0)) return { lines: 0, binary: true }
+    if (at === 0 && read.subarray(0, binaryCheckBytes).includes(0)) return { lines: 0, binary: true }
     for (let end = read.indexOf(10); end >= 0; end = read.indexOf(10, end + 1)) lines++
     last = read[bytesRead - 1] ?? last
     at += bytesRead

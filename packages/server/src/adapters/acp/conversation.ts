@@ -199,7 +199,7 @@ export type ListedSession = {
 }
 
 /** More pages than any agent has: the limit ends a listing that never does. */
-const mostPages = 200
+const maxPages = 200
 
 /** All conversations that the agent lists, or those of one folder. */
 export async function* sessionPages(
@@ -207,7 +207,7 @@ export async function* sessionPages(
   query: { readonly cwd?: string },
 ): AsyncGenerator<ListedSession> {
   let cursor: string | null | undefined
-  for (let page = 0; page < mostPages; page++) {
+  for (let page = 0; page < maxPages; page++) {
     const { sessions, nextCursor } = await wire.request('session/list', {
       ...query,
       ...(cursor && { cursor }),

@@ -218,7 +218,7 @@ type ProbeOptions = AcpConnectionOptions & {
 type Connected = Extract<AgentOutput, { type: 'agent.connected' }>
 
 /** Denies everything: a probe must not run anything. */
-const nobody: Person = {
+const denyingPerson: Person = {
   forbids: () => true,
   permit: async () => ({ outcome: 'denied', requestId: 'probe' }),
   answer: async () => ({ outcome: 'cancelled', requestId: 'probe' }),
@@ -252,7 +252,7 @@ async function introductionOf({ folder, ...options }: ProbeOptions, signal: Abor
     cwd: folder,
     settings: { mode },
     trusted: false,
-    person: nobody,
+    person: denyingPerson,
     signal,
   })
   const closed = connection.close()

@@ -5,8 +5,8 @@ import { ParleyError, type PromptPart, promptText } from '@parley/protocol'
 import { askAgain } from '../../core/agent-adapter.ts'
 import type { TranslateState } from './translate-state.ts'
 
-/** For an agent that remembers only what came before that call. The call itself is lost with the process. */
-const goOn =
+/** Sent to an agent that remembers only what came before the open call: the call is lost with the process. */
+const continueWithoutCall =
   'There was a restart while you waited for an answer: the last call you asked for has not run. Go on from what is done; do not do it again.'
 
 /**
@@ -18,12 +18,12 @@ export function continuation(
   parts: readonly PromptPart[],
 ): readonly PromptPart[] {
   const { replaying, lastHeard, openCall, dialect } = state
-  if (!replaying) return [{ type: 'text', text: `${goOn} What you were asked:` }, ...parts]
+  if (!replaying) return [{ type: 'text', text: `${continueWithoutCall} What you were asked:` }, ...parts]
   const asked = parts.find((part) => part.type === 'text')?.text.trim() ?? promptText(parts)
-  const remembers = [asked, askAgain, goOn].some((words) => lastHeard.includes(words))
+  const remembers = [asked, askAgain, continueWithoutCall].some((words) => lastHeard.includes(words))
   if (!remembers) return parts
   const knowsCall = openCall !== undefined && !dialect.forgetsOpenCall
-  return [{ type: 'text', text: knowsCall ? askAgain : goOn }]
+  return [{ type: 'text', text: knowsCall ? askAgain : continueWithoutCall }]
 }
 
 export type PromptAbilities = { readonly image?: boolean; readonly embeddedContext?: boolean }

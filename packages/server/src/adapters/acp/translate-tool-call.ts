@@ -25,7 +25,7 @@ export function takeCall(state: TranslateState, native: NativeCall, mention: Men
   }
   if (!known) return begin(state, native, mention)
   const merged = mergedCall(state, known, native, mention)
-  return goOn(withCall(state, native.toolCallId, merged), native, { before: known, mention })
+  return recordProgress(withCall(state, native.toolCallId, merged), native, { before: known, mention })
 }
 
 function begin(before: TranslateState, native: NativeCall, mention: Mention): Translation {
@@ -56,7 +56,7 @@ function begin(before: TranslateState, native: NativeCall, mention: Mention): Tr
       const call = mergedCall(now, empty, native, mention)
       const state = withCall(now, nativeId, call)
       const isDraft = mention === 'announced' && !startedStatus.has(native.status ?? '')
-      if (!isDraft) return goOn(state, native, { before: undefined, mention })
+      if (!isDraft) return recordProgress(state, native, { before: undefined, mention })
       const { id: toolCallId, name, kind } = call
       const drafted: AgentOutput = {
         type: 'tool-call.drafted',
@@ -70,7 +70,7 @@ function begin(before: TranslateState, native: NativeCall, mention: Mention): Tr
   )
 }
 
-function goOn(
+function recordProgress(
   state: TranslateState,
   native: NativeCall,
   { before, mention }: { before: Call | undefined; mention: Mention },
@@ -256,7 +256,7 @@ export function endRefused(state: TranslateState, except?: string): Translation 
   )
 }
 
-/** The permission request for a call, as the host takes it. */
+/** The permission request for a call, in the form that the host expects. */
 export function askFor(state: TranslateState, nativeId: string): PermissionAsk | undefined {
   const call = state.calls.get(nativeId)
   if (!call) return undefined

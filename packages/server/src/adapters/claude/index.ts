@@ -29,8 +29,8 @@ const ofAnotherSession = [
   'CLAUDE_CODE_SESSION_ID',
 ]
 
-/** Keeps a conversation usable whose deferred call has lost its tool: it continues without that call. */
-const keptUsable = { CLAUDE_CODE_DROP_UNAVAILABLE_DEFERRED_TOOL: '1' }
+/** With this variable, a conversation whose deferred call has lost its tool continues without that call. */
+const dropLostTools = { CLAUDE_CODE_DROP_UNAVAILABLE_DEFERRED_TOOL: '1' }
 
 /**
  * Sessions may set variables for billing and for the model, but not for where Claude Code keeps its files or what it
@@ -53,7 +53,7 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
     from: options.env,
     vendor: ['ANTHROPIC_', 'CLAUDE_', 'AWS_', 'IS_SANDBOX', 'API_TIMEOUT_MS'],
     without: ofAnotherSession,
-    add: { ...keptUsable, ...options.add },
+    add: { ...dropLostTools, ...options.add },
   })
   const { executable } = options
   const program = createAgentProgram({

@@ -12,7 +12,7 @@ import { costOfTurn, effortOfTurn, measureResult, usageOf } from './translate-us
  */
 export function translateResult(state: TranslateState, result: NativeResult): Translation {
   const measured = withSessionId(measureResult(state, result), result)
-  if (!state.turn) return endOfNothing(state, measured, result)
+  if (!state.turn) return endOfSilentWork(state, measured, result)
   if (isForeign(state, result)) return { state: withoutStreams(measured.state), outputs: measured.outputs }
   const done = withoutStreams(withoutTurn(measured.state))
   if (result.terminal_reason === 'tool_deferred') return { state: done, outputs: measured.outputs }
@@ -25,7 +25,7 @@ function withSessionId({ state, outputs }: Translation, { session_id }: NativeRe
 }
 
 /** The agent worked by itself and wrote nothing: only a failure gives an own turn. */
-function endOfNothing(state: TranslateState, measured: Translation, result: NativeResult): Translation {
+function endOfSilentWork(state: TranslateState, measured: Translation, result: NativeResult): Translation {
   const failed = outcomeOf(result) === 'failed' && result.terminal_reason !== 'tool_deferred'
   const own: AgentOutput[] = failed ? [beginningOf(state), endOf(state, result)] : []
   return { state: withoutStreams(measured.state), outputs: [...measured.outputs, ...own] }

@@ -158,7 +158,7 @@ function callsOf(command: string): string[][] | undefined {
 }
 
 /** Programs whose arguments are texts, not files. */
-const filesNothing = new Set(['basename', 'dirname', 'echo', 'pwd', 'tr', 'which'])
+const takesNoFiles = new Set(['basename', 'dirname', 'echo', 'pwd', 'tr', 'which'])
 /** Arguments that make a program follow links, wherever these lead. */
 const followsLinks = /^(-[^-]*[RLH]|--(dereference|follow|files-from|file).*)/
 
@@ -180,7 +180,7 @@ export function readsOutside(command: string, at: string | undefined, folder: st
       places.push(...places.map((place) => resolve(place, target)))
       return leadsOut(target)
     }
-    if (filesNothing.has(program)) return false
+    if (takesNoFiles.has(program)) return false
     return args.some((word) =>
       word.startsWith('-') ? followsLinks.test(word) || /[/\\]|\.\./.test(word) : leadsOut(word),
     )

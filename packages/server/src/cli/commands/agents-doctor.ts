@@ -32,8 +32,8 @@ export async function agentDoctor(
   using _ = onInterrupt(() => stop.abort())
   const { commandLine } = context
   const { prompt } = options
-  const patient = { adapter, commandLine, timeoutMs, stop: stop.signal, add }
-  await examineAgent({ ...patient, ...(prompt !== undefined && { prompt }) })
+  const examination = { adapter, commandLine, timeoutMs, stop: stop.signal, add }
+  await examineAgent({ ...examination, ...(prompt !== undefined && { prompt }) })
   if (stop.signal.aborted) return exitCodes.cancelled
   return checks.some(({ result }) => result === 'fail') ? exitCodes.failed : exitCodes.completed
 }

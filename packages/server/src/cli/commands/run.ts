@@ -85,7 +85,7 @@ export async function run(
     const decided = new Set<string>()
     const run = { client, session, context, options, screen, decided }
     const { end, isStarted } = await promptAndWatch(run, prompt, stopping)
-    if (!isStarted && options.session === undefined) sayWhatIsKept(session, context)
+    if (!isStarted && options.session === undefined) printKeptSession(session, context)
     else if (!options.json) sayWhatNext(session, context)
     return end === undefined ? exitCodes.cancelled : exitCodes[end.outcome]
   } catch (thrown) {
@@ -378,7 +378,7 @@ function sayWhatNext(session: SessionState, { output, commandLine }: Context): v
 }
 
 /** Used when the agent did not start. The log has the prompt and the reason, often in more detail. */
-function sayWhatIsKept({ id, agent }: SessionState, { output, commandLine }: Context): void {
+function printKeptSession({ id, agent }: SessionState, { output, commandLine }: Context): void {
   const lines = [
     `parley: the prompt is kept in the session ${id}`,
     `  try again: ${commandLine(`run ${agent} "…" --session ${id}`)}`,

@@ -36,7 +36,7 @@ export async function trust(
   try {
     return await (options.remove ? remove : add)(client, folder, options, context)
   } catch (thrown) {
-    throw inWordsOfTrust(thrown, folder, context)
+    throw rewordedForTrust(thrown, folder, context)
   }
 }
 
@@ -85,7 +85,7 @@ function isInside(folder: string, parent: TrustedFolder): boolean {
 }
 
 /** Rewords the server's error for a person who typed `trust`. */
-function inWordsOfTrust(thrown: unknown, folder: string, { commandLine }: Context): unknown {
+function rewordedForTrust(thrown: unknown, folder: string, { commandLine }: Context): unknown {
   if (!(thrown instanceof ParleyError)) return thrown
   if (thrown.code !== 'not_found') return thrown
   const words = `${folder} is not trusted. ${commandLine('trust --list')} lists what is.`

@@ -19,7 +19,7 @@ export type GeneralCase = {
   shows(bench: Bench, setup: ContractSetup): Promise<void>
 }
 
-/** What is true of every agent, whatever it declares. */
+/** The cases for every agent, whatever it declares. */
 export const generalCases: readonly GeneralCase[] = [
   {
     title: 'declares the capabilities of the setup, and is found',
@@ -172,7 +172,7 @@ export const generalCases: readonly GeneralCase[] = [
     },
   },
   {
-    title: 'an unknown native message is kept as it came',
+    title: 'an unknown native message is recorded unchanged',
     notPossible: ({ scenarios }) => reason(scenarios.unrecognised),
     async shows(bench, { scenarios: { unrecognised } }) {
       const { session } = await play(bench, possible(unrecognised))

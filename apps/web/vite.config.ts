@@ -27,7 +27,7 @@ function withoutUnused(): Plugin {
         return { code: withoutUnusedChecks(code), map: null }
       if (!/[\\/]packages[\\/]protocol[\\/]src[\\/][\w-]+\.ts$/.test(id)) return undefined
       const plain = code.replace(description, '').replace(summary, "$1'',")
-      return { code: /[\\/](api|access-routes)\.ts$/.test(id) ? withoutShapes(plain) : plain, map: null }
+      return { code: /[\\/](api|[\w-]+-routes)\.ts$/.test(id) ? withoutShapes(plain) : plain, map: null }
     },
   }
 }

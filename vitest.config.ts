@@ -51,7 +51,10 @@ export default defineConfig({
         test: { name: 'programs', include: programFiles, exclude: mainFiles, ...slow, retry: 0 },
       },
       { extends: true, test: { name: 'agents', include: agentFiles, exclude: mainFiles, ...slow } },
-      { extends: true, test: { name: 'architecture', include: ['tests/architecture/*.test.ts'] } },
+      {
+        extends: true,
+        test: { name: 'architecture', include: ['tests/architecture/*.test.ts'], testTimeout: 60_000 },
+      },
       {
         extends: true,
         test: { name: 'e2e', include: ['tests/e2e/*.test.ts'], exclude: mainFiles, ...endToEnd },

@@ -65,7 +65,7 @@ it.each([
   const examine = ['agents', 'doctor', agent, '--into', testAgentsFolder()]
   const { exitCode, stdout } = await home.run(examine, { env: { ...env, ...proxy } })
   const failures = stdout.split('\n').filter((line) => line.startsWith('fail'))
-  expect(failures).toEqual([expect.stringMatching(/not signed in|no provider/)])
+  expect(failures).toEqual([expect.stringMatching(/not signed in|no model provider/)])
   expect(failures[0]).toContain(hint)
   expect(exitCode).toBe(1)
   expect(processesIn(home.folder)).toEqual([])

@@ -28,7 +28,7 @@ it('a custom agent is added, tested and removed', async () => {
   await form.getByRole('button', { name: 'Add' }).click()
   const card = page.getByRole('article', { name: 'My agent' })
   await card.getByRole('button', { name: 'Test' }).click()
-  await card.getByText('ended when it was told to').waitFor()
+  await card.getByText('ended when asked to').waitFor()
   expect(await seriousFindings(page)).toEqual([])
   await card.getByRole('button', { name: 'Forget' }).click()
   await card.waitFor({ state: 'detached' })

@@ -30,7 +30,7 @@ describe('a background task', () => {
     await allowOnce(page).click()
     await conversation(page).getByText(says, { exact: true }).waitFor()
     await conversation(page)
-      .getByText('The agent went on by itself after the background task “write late”.')
+      .getByText('The agent continued by itself after the background task “write late”.')
       .waitFor()
     await page.getByTestId('background').waitFor({ state: 'detached' })
     expect(complaints).toEqual([])

@@ -217,7 +217,7 @@ it('a steered prompt is withdrawn or edited before Claude Code reads it, and onl
   const heard = JSON.stringify(model.calls.at(-1)?.body)
   expect(heard).toContain('thyme')
   expect(heard).not.toMatch(/parsley|rosemary/)
-  expect(await page.getByText(/went wrong|does not give it back/).count()).toBe(0)
+  expect(await page.getByText(/went wrong|cannot be withdrawn/).count()).toBe(0)
   expect(complaints).toEqual([])
 })
 

@@ -139,7 +139,7 @@ describe('with any zod 4', () => {
     expect(schema).toMatchObject({ type: 'object', required: ['id'], properties: { id: { minLength: 1 } } })
     expect(right).toEqual({ input: { id: 'a', times: 1 } })
     expect(wrong).toEqual({
-      problem: expect.stringMatching(/^The input of read_ticket does not fit:\n- id: /),
+      problem: expect.stringMatching(/^The input of read_ticket is not valid:\n- id: /),
     })
   })
 })

@@ -120,7 +120,7 @@ async function probe(http: Http, credential: Credential): Promise<ParleyError | 
     const before = await credential.token()
     await http.call('listSessions', { query: { limit: 1 }, timeoutMs })
     if ((await credential.token()) !== before) return undefined
-    const message = `The server at ${http.url} answers, but no WebSocket gets through to it. Is there a proxy between?`
+    const message = `The server at ${http.url} answers, but a WebSocket connection to it fails. Check whether a proxy blocks WebSockets.`
     return new ParleyError('busy', message)
   } catch (thrown) {
     return asParleyError(thrown)

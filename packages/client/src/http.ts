@@ -151,7 +151,7 @@ export function unreachable(url: string, cause?: unknown): ParleyError {
   const other = isForeign ? ` If it runs, allow pages of ${origin} with --allow-origin.` : ''
   return new ParleyError(
     'busy',
-    `No Parley server answers at ${url}. Start Parley, or give the address it printed.${other}`,
+    `No Parley server answers at ${url}. Start Parley, or use the address that it printed.${other}`,
     {
       details: { reason: 'unreachable', url },
       cause,
@@ -220,7 +220,7 @@ function replyOf(route: Route, response: Response, text: string): unknown {
   if (json !== undefined) return json
   throw new ParleyError(
     'internal_error',
-    `The answer of ${response.url} is not JSON. Is it a Parley server?`,
+    `The response of ${response.url} is not JSON. Check that it is a Parley server.`,
     { details: { status: response.status } },
   )
 }
@@ -232,7 +232,7 @@ function refuse(response: Response, text: string): never {
   if (status >= 502 && status <= 504) throw unreachable(new URL(response.url).origin)
   throw new ParleyError(
     codes[status] ?? 'internal_error',
-    `${response.url} refused with status ${status} and no reason. Is it a Parley server?`,
+    `${response.url} responded with status ${status} and no reason. Check that it is a Parley server.`,
     { details: { status } },
   )
 }

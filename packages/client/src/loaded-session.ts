@@ -113,7 +113,10 @@ export async function loadTail(input: {
     const timeline = applyToTimeline(before.view.timeline, shown)
     return { view: { state, timeline }, kept: [...before.kept, ...shown], firstSeq: before.firstSeq }
   }
-  throw new ParleyError('internal_error', `The log of session ${sessionId} changes while it is read.`)
+  throw new ParleyError(
+    'internal_error',
+    `The log of session ${sessionId} changed while it was read. Try again.`,
+  )
 }
 
 /** True if the start is of the same log, and not so far behind that loading the end again is faster. */

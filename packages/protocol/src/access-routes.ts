@@ -64,7 +64,8 @@ export const accessRoutes = {
   createDownload: {
     method: 'POST',
     path: '/api/sessions/:id/downloads',
-    summary: 'Create an address that returns the exported session once, within a minute, without a token',
+    summary:
+      'Create an address from which the exported session can be downloaded once, within a minute, without a token',
     params: z.object({ id: SessionId }),
     body: z.strictObject({ as: ExportFormat }),
     reply: z.object({ path: z.string(), expiresInMs: z.number() }),
@@ -73,7 +74,7 @@ export const accessRoutes = {
   download: {
     method: 'GET',
     path: '/api/downloads/:code',
-    summary: 'Download the file of such an address',
+    summary: 'Download an exported session from an address created for it',
     open: true,
     params: z.object({ code: z.string() }),
     reply: z.string(),

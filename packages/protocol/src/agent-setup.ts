@@ -8,7 +8,10 @@ import { VariableName } from './environment.ts'
 
 const newAgentId = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'small letters, digits and dashes, beginning with a letter or digit')
+  .regex(
+    /^[a-z0-9][a-z0-9-]{0,63}$/,
+    'lowercase letters, digits and dashes, beginning with a letter or digit',
+  )
 
 /** A program that speaks the Agent Client Protocol over stdio. It runs as the user of the server. */
 export const NewAgent = z.strictObject({
@@ -17,7 +20,7 @@ export const NewAgent = z.strictObject({
   command: z
     .string()
     .max(1000)
-    .regex(/^(\/[^\0]+|[^/\s~\0][^/\0]*)$/, 'a whole path, or a name on the PATH'),
+    .regex(/^(\/[^\0]+|[^/\s~\0][^/\0]*)$/, 'must be an absolute path, or a name on the PATH'),
   args: z
     .array(
       z

@@ -88,7 +88,7 @@ export type WaitingRequest = z.infer<typeof WaitingRequest>
 /** zod leaves the field `__proto__` out of a record: a rule that names it would apply to more than it says. */
 const withoutProto = z.custom<Record<string, unknown>>(
   (match) => typeof match !== 'object' || match === null || !Object.hasOwn(match, '__proto__'),
-  'a rule cannot look at a field of this name',
+  'a rule cannot match a field with this name',
 )
 const fieldNames = z.string().min(1).max(200)
 

@@ -24,7 +24,7 @@ export type EnvironmentVariables = z.infer<typeof EnvironmentVariables>
 const place = { sessionId: SessionId.optional(), folder: z.string().min(1).optional() }
 const onePlace = (given: { sessionId?: unknown; folder?: unknown }) =>
   (given.sessionId === undefined) !== (given.folder === undefined)
-const whichPlace = 'give sessionId or folder, one of them'
+const whichPlace = 'give either sessionId or folder'
 
 /** Sets variables; variables that are not named keep their values. */
 export const NewEnvironment = z

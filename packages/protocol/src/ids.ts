@@ -17,7 +17,9 @@ export const ToolCallId = id('A tool call; also the id of its block')
 export type ToolCallId = z.infer<typeof ToolCallId>
 export const RequestId = id('A permission or a question: something that waits for a person')
 export type RequestId = z.infer<typeof RequestId>
-export const CommandId = id('Chosen by the client; the same id twice is one effect and one receipt')
+export const CommandId = id(
+  'Chosen by the client; a command that is sent twice with the same id takes effect once, with one receipt',
+)
 export type CommandId = z.infer<typeof CommandId>
 export const AgentId = id('An agent, e.g. demo')
 export type AgentId = z.infer<typeof AgentId>

@@ -8,15 +8,15 @@ export function parkText({ reason }: EventOf<'turn.parked'>): string {
 const parkTexts: Readonly<Record<EventOf<'turn.parked'>['reason'], string>> = {
   'server-stopped': 'The server was stopped; the turn still waits for an answer.',
   'server-killed': 'The server was restarted; the turn still waits for an answer.',
-  'agent-lost': "The agent's process is gone; it is started again once there is an answer.",
+  'agent-lost': "The agent's process has ended; it is restarted when the request is answered.",
   'waited-long':
-    "Nobody answered for long, so the agent's process was ended; it is started again once there is an answer.",
+    "Nobody answered for a long time, so the agent's process was ended; it is restarted when the request is answered.",
 }
 
 /** The sentence shown for a turn that no prompt started. */
 export function causeText({ cause }: EventOf<'turn.started'>): string {
-  if (cause?.title === undefined) return 'The agent went on by itself.'
-  return `The agent went on by itself after the background task “${cause.title}”.`
+  if (cause?.title === undefined) return 'The agent continued by itself.'
+  return `The agent continued by itself after the background task “${cause.title}”.`
 }
 
 export const releaseText =
@@ -29,7 +29,7 @@ export function lossText({ reason, error }: EventOf<'agent.disconnected'>): stri
 }
 
 const lossTexts: Readonly<Partial<Record<EventOf<'agent.disconnected'>['reason'], string>>> = {
-  crashed: "The agent's process has ended by itself.",
+  crashed: "The agent's process exited unexpectedly.",
   'failed-to-start': 'The agent could not be started.',
-  'server-killed': "The server ended by itself, and the agent's process with it.",
+  'server-killed': "The server exited unexpectedly, and the agent's process with it.",
 }

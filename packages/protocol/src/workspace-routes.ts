@@ -25,7 +25,7 @@ export const workspaceRoutes = {
   findFilesIn: {
     method: 'GET',
     path: '/api/files',
-    summary: 'The same for any folder, for the prompt of a session that does not exist yet',
+    summary: 'Files of any folder that match the query, for the prompt of a session that does not exist yet',
     query: z.object({
       cwd: z.string().min(1),
       q: z.string().max(500).default(''),

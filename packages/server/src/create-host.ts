@@ -15,7 +15,7 @@ export type CreateHostOptions = Omit<HostOptions, Defaults> &
 
 /** Creates a host on the given adapters and store. */
 export async function createHost({ telemetry: given, ...options }: CreateHostOptions): Promise<Host> {
-  const problem = (error: unknown) => options.problem?.({ error, doing: 'tell a subscriber of telemetry' })
+  const problem = (error: unknown) => options.problem?.({ error, doing: 'notify a subscriber of telemetry' })
   const telemetry = given ?? createTelemetry({ problem })
   await telemetry.begin({ agents: options.adapters, version })
   const observer = options.observer ? bothObservers(telemetry.observer, options.observer) : telemetry.observer

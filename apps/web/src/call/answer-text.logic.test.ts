@@ -92,7 +92,7 @@ it('describes the outcome of a permission', () => {
   }
   expect(words('cancelled', { by: 'turn-end' })).toBe('Not answered: the turn stopped')
   expect(words('allowed', { scope: 'session' })).toBe('Allowed for this session by you')
-  expect(words('allowed', { carriedFrom: 'req_0' })).toBe('Allowed once by you, as answered before')
+  expect(words('allowed', { carriedFrom: 'req_0' })).toBe('Allowed once by you, with an earlier answer')
   expect(words('allowed', { input: { command: 'ls' } })).toBe('Allowed once by you, with changes: ls')
   for (const input of [{ path: 'a' }, { command: 'rm', timeout: 5 }])
     expect(words('allowed', { input })).toBe('Allowed once by you, with changes')

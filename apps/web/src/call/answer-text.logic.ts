@@ -54,7 +54,7 @@ export function outcomeText(block: BlockOf<'permission'>, resolution: Permission
   if (outcome === 'cancelled') return 'Not answered: the turn stopped'
   if (outcome === 'expired') return 'Expired without an answer'
   const whose = {
-    person: carriedFrom === undefined ? 'by you' : 'by you, as answered before',
+    person: carriedFrom === undefined ? 'by you' : 'by you, with an earlier answer',
     rule: 'by a rule',
     mode: 'by the mode',
     timeout: 'by timeout',

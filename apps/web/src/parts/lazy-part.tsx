@@ -68,7 +68,7 @@ export function Lazy<Shown>({
     return client.socket.onStatus(({ state }) => state === 'open' && fetch())
   }, [fetch])
   if (error) {
-    const text = 'The server does not answer, or was updated. What you wrote is kept.'
+    const text = 'The server does not answer, or was updated. Your text is kept.'
     return frame(<PartProblem title="This part could not be loaded" text={text} onRetry={fetch} />)
   }
   if (!shown) return waiting

@@ -87,7 +87,7 @@ describe('an edited input', () => {
     const problem = (others: string) => editedInput(input, { others }).problem
     expect(problem('{"a": 1,}')).toMatch(/^This is not JSON: .+/)
     for (const others of ['[1]', '7', 'null']) expect(problem(others)).toContain('must be an object')
-    expect(problem('{"command": "rm b"}')).toContain('“command” has a field of its own')
+    expect(problem('{"command": "rm b"}')).toContain('“command” in its own field')
     expect(problem('{"timeout": 6}')).toBeUndefined()
   })
 

@@ -49,7 +49,7 @@ export function editedInput(input: unknown, edits: Edits): Edited {
   const others = read ? read.value : othersOf(input)
   if (!isFields(others)) return { input, problem: 'This must be an object: names and values in { }.' }
   const taken = form.texts.find(({ name }) => Object.hasOwn(others, name))
-  if (taken) return { input, problem: `“${taken.name}” has a field of its own above.` }
+  if (taken) return { input, problem: `Edit “${taken.name}” in its own field above.` }
   const texts = form.texts.map(
     (field) => [field.name, withLineEnds(field.text, textIn(edits, field))] as const,
   )

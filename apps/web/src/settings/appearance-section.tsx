@@ -38,7 +38,7 @@ export function AppearanceSection() {
           name="expandAll"
           state={state}
           label="Expand every step"
-          note="Otherwise steps and thoughts are one line until you open them. Failed steps are open at once."
+          note="When off, steps and thoughts are collapsed to one line. Failed steps are always expanded."
         />
       </div>
     </Section>

@@ -28,7 +28,7 @@ export function RulesSection() {
     >
       {!rules && <p className="text-sm text-faint">Loading…</p>}
       {rules?.length === 0 && (
-        <p className="text-sm">No rules. Agents ask as the mode of their session says.</p>
+        <p className="text-sm">No rules. The mode of a session decides when its agent asks.</p>
       )}
       <ul className="flex flex-col gap-2">
         {rules?.map((rule) => (

@@ -22,7 +22,8 @@ export function pathSettings(
   { env: add, executable, args }: AgentSettings = {},
   env: Environment,
 ): { add?: Readonly<Record<string, string>>; executable?: string } {
-  if (args) throw refusal(`agents.${agent}.args is set, but ${agent} takes no arguments. Remove it.`)
+  if (args)
+    throw refusal(`agents.${agent}.args is set, but ${agent} does not accept arguments. Remove the setting.`)
   return {
     ...(add && { add }),
     ...(executable !== undefined && { executable: findProgram({ name: executable, env }) ?? executable }),
@@ -56,7 +57,8 @@ export function configured(
   const wrong = Object.entries(settings).find(
     ([id, one]) => id !== 'claude' && one.userSettings !== undefined,
   )
-  if (wrong) throw refusal(`agents.${wrong[0]}.userSettings is set, but only claude has that. Remove it.`)
+  if (wrong)
+    throw refusal(`agents.${wrong[0]}.userSettings is set, but only claude supports it. Remove the setting.`)
   return adapters.filter(({ id }) => !settings[id]?.disabled)
 }
 

@@ -327,7 +327,7 @@ describe('an installation under faults', () => {
     publish('1.0.0', { files: { 'large.txt': 'x'.repeat(4_000_000) } })
     const said = await installElsewhere('1.0.0', 'ulimit -f 1024').ended
     expect(JSON.parse(said)).toMatchObject({ code: 'agent_failed', details: { reason: 'space' } })
-    expect(said).toContain(`There is no room for ${name}`)
+    expect(said).toContain(`There is no space left for ${name}`)
     expect(inFolder()).toEqual([])
   })
 

@@ -62,7 +62,7 @@ export async function installAgent(request: InstallRequest): Promise<Installed> 
   if (!/^[0-9a-z][0-9a-z.+-]*$/i.test(version)) {
     throw new ParleyError(
       'validation_error',
-      `"${version}" is no version. Give one such as 1.2.3, or latest.`,
+      `"${version}" is not a version. Give one such as 1.2.3, or latest.`,
     )
   }
   const there = alreadyThere(request)
@@ -151,7 +151,7 @@ async function prepare(work: Work, staging: string): Promise<string> {
   const run = { cwd: staging, package: name, version, onLine: say, signal }
   await runNpm(npm, [...npmInstall, `${name}@${version}`], run)
   const found = manifestIn(staging, name).version
-  if (found === undefined) throw broken(work, 'npm left no such package behind')
+  if (found === undefined) throw broken(work, 'npm did not install the package')
   if (/^\d/.test(version) && found !== version) throw broken(work, `npm installed ${found} instead`)
   await check(work, npm, staging)
   return found

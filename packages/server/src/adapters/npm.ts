@@ -127,12 +127,16 @@ function explain(
   if (/^(ENOSPC|EDQUOT|EFBIG|SIGXFSZ)$/.test(code)) {
     return [
       'space',
-      `There is no room for ${name} in ${dirname(cwd)}, or in npm's cache. Make room, then try again.`,
+      `There is no space left for ${name} in ${dirname(cwd)} or in npm's cache. Free some space, then try again.`,
     ]
   }
-  if (/^(EACCES|EPERM|EROFS)$/.test(code)) return ['forbidden', `npm may not write what it must: ${words}`]
+  if (/^(EACCES|EPERM|EROFS)$/.test(code))
+    return ['forbidden', `npm lacks permission to write its files: ${words}`]
   if (/^(E401|E403|ENEEDAUTH)$/.test(code)) {
-    return ['sign-in', `npm's registry refuses ${name} (${code}). Sign in with npm login, or check .npmrc.`]
+    return [
+      'sign-in',
+      `npm's registry denies access to ${name} (${code}). Sign in with npm login, or check .npmrc.`,
+    ]
   }
   if (/CERT|SELF_SIGNED|ISSUER/.test(code)) {
     return ['certificate', `npm does not trust its registry (${code}). Set cafile in .npmrc.`]
@@ -152,7 +156,7 @@ function explain(
 }
 
 export function cancelled(): ParleyError {
-  return new ParleyError('cancelled', 'Cancelled; what was installed before is untouched.')
+  return new ParleyError('cancelled', 'Cancelled; the previous installation is unchanged.')
 }
 
 function firstLine(text: string): string {

@@ -82,7 +82,7 @@ export function lazyMemory(load: () => Promise<AgentMemory>, idOf?: AgentMemory[
 /** Throws if the session's folder does not exist: it may have been removed since the session was created. */
 export function expectFolder(cwd: string): void {
   if (isFolder(cwd)) return
-  const message = `The folder ${cwd} does not exist. Put it back, or begin a session in another.`
+  const message = `The folder ${cwd} does not exist. Restore it, or start a session in another folder.`
   throw new ParleyError('validation_error', message, { details: { cwd } })
 }
 

@@ -53,7 +53,7 @@ export function createRewindKeeper() {
   /** Writes the kept files back. Rejects without a change if a file differs from what the rewind left. */
   async function undo(sessionId: string, promptId: string): Promise<string[]> {
     const kept = rewinds.get(sessionId)
-    if (kept?.promptId !== promptId) throw conflict('what the files were before is no longer known.')
+    if (kept?.promptId !== promptId) throw conflict('the earlier contents of the files are no longer known.')
     const { files, session } = kept
     for (const { path, place, after } of files) {
       const now = placeIn(session, path)
@@ -98,7 +98,8 @@ async function contentOf(place: string): Promise<Content> {
   try {
     await using file = await open(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     const stat = await file.stat()
-    if (!stat.isFile() || stat.size > mostKept) throw new Error(`${place} is not a file that can be kept`)
+    if (!stat.isFile() || stat.size > mostKept)
+      throw new Error(`${place} is not a regular file, so it cannot be restored`)
     return { bytes: await file.readFile(), mode: stat.mode & 0o777 }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null

@@ -29,7 +29,8 @@ export function createAgentKeeper({ file, given, commandLine }: AgentKeeperOptio
 
   function adapterOf(id: string, agents: Agents): AgentAdapter {
     const adapter = builtInAdapters({ ...given, agents: agentSettings(agents) }).find((one) => one.id === id)
-    if (!adapter) throw new ParleyError('conflict', `config.json disables "${id}". Change that first.`)
+    if (!adapter)
+      throw new ParleyError('conflict', `"${id}" is disabled in config.json. Enable it there first.`)
     revision++
     return { ...adapter, revision: String(revision) }
   }
@@ -57,7 +58,7 @@ export function createAgentKeeper({ file, given, commandLine }: AgentKeeperOptio
     },
     async add({ id, name, command, args }) {
       if (findProgram({ name: command, env: given.env ?? {} }) === undefined) {
-        const message = `There is no program "${command}" on the server's machine. Give its whole path.`
+        const message = `There is no program "${command}" on the server's machine. Give its absolute path.`
         throw new ParleyError('validation_error', message, { details: { command } })
       }
       const agent = { command, ...(name !== undefined && { name }), ...(args && { args }) }
@@ -97,8 +98,9 @@ export function createAgentKeeper({ file, given, commandLine }: AgentKeeperOptio
 }
 
 function notAKey(name: string, keys: readonly string[], variable: string): ParleyError {
-  const known = keys.length > 0 ? `Its keys: ${keys.join(', ')}.` : 'A key ends in _KEY or _TOKEN.'
-  const message = `${variable} is not a key of ${name}. ${known} Other variables go into config.json by hand.`
+  const known =
+    keys.length > 0 ? `Its key variables: ${keys.join(', ')}.` : 'The name of a key ends in _KEY or _TOKEN.'
+  const message = `${variable} is not a key of ${name}. ${known} Set other variables in config.json.`
   return new ParleyError('validation_error', message, { details: { variable, keys } })
 }
 

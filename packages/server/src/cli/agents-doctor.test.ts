@@ -63,7 +63,7 @@ describe('parley agents doctor', () => {
     const connect = () => Promise.reject(new Error('it was started'))
     const { exitCode, out } = await examine({ probe, connect })
     expect(exitCode).toBe(1)
-    expect(out).toMatch(/^ok +found +\/bin\/tiny\nfail usable +cannot be used as it is\. It is too old\.\n$/)
+    expect(out).toMatch(/^ok +found +\/bin\/tiny\nfail usable +cannot be used\. It is too old\.\n$/)
   })
 
   it('warns of an untested version, and goes on', async () => {

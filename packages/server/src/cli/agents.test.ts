@@ -66,7 +66,7 @@ describe('parley agents install', () => {
     expect(said.err).toContain('installing tiny (tiny-agent 1.0.0)\n')
     const again = contextUnderTest({ env: registry.env, cwd: root })
     expect(await installAgents(['tiny'], { dataDir }, again.context, twoAgents)).toBe(0)
-    expect(again.said).toEqual({ out: 'tiny 1.0.0 is there already\n', err: '' })
+    expect(again.said).toEqual({ out: 'tiny 1.0.0 is already installed\n', err: '' })
   })
 
   it('installs into another folder, and prints JSON', async () => {
@@ -81,7 +81,7 @@ describe('parley agents install', () => {
     const { said, context } = contextUnderTest({ env: registry.env, cwd: root })
     expect(await installAgents(['tiny'], { dataDir, version: '1.1.0' }, context, twoAgents)).toBe(0)
     expect(said.err).toContain(
-      'tiny 1.1.0 is not tested with this Parley; 1.0.0 is. To get that: parley agents update tiny\n',
+      'tiny 1.1.0 is not tested with this version of Parley; 1.0.0 is. To install that: parley agents update tiny\n',
     )
     expect(await installAgents(['tiny'], { dataDir, latest: true }, context, twoAgents)).toBe(0)
     expect(installed('tiny')).toBe('2.0.0')
@@ -100,16 +100,13 @@ describe('parley agents install', () => {
   it('refuses agents that it cannot install, and unknown ones', async () => {
     const { said, context } = contextUnderTest({ env: registry.env, cwd: root })
     expect(await installAgents(['own'], { dataDir }, context, twoAgents)).toBe(0)
-    expect(said.err).toBe('own is there already: it is not one that Parley installs.\n')
+    expect(said.err).toBe('own is already installed, and not by Parley: left unchanged.\n')
     const probe = async () => ({ found: false, hint: 'Get it from its makers.' })
     const absent: ListAgents = () => [{ ...createScriptedAdapter({ id: 'own', name: 'Own' }), probe }]
     const { code, message } = await refusal(installAgents(['own'], { dataDir }, context, absent))
-    expect([code, message]).toEqual([
-      'not_supported',
-      'Own is not one that Parley installs. Get it from its makers.',
-    ])
+    expect([code, message]).toEqual(['not_supported', 'Parley does not install Own. Get it from its makers.'])
     const unknown = await refusal(installAgents(['tiny', 'nope'], { dataDir }, context, twoAgents))
-    expect(unknown.message).toBe('There is no agent "nope". There are: tiny, small, own.')
+    expect(unknown.message).toBe('There is no agent "nope". Known agents: tiny, small, own.')
     expect(installed('tiny')).toBeUndefined()
   })
 
@@ -127,7 +124,7 @@ describe('parley agents install', () => {
     held.release()
     expect([await first, await waiting]).toEqual([0, 0])
     expect(said.out).toContain('tiny 1.1.0 installed')
-    expect(second.said.out).toBe('tiny 1.1.0 is there already\n')
+    expect(second.said.out).toBe('tiny 1.1.0 is already installed\n')
   })
 
   it('stops at a signal with exit code 130, and leaves nothing behind', async () => {
@@ -138,7 +135,7 @@ describe('parley agents install', () => {
     process.emit('SIGTERM')
     expect(await installing).toBe(130)
     held.release()
-    expect(said.err).toContain('parley: Cancelled; what was installed before is untouched.\n')
+    expect(said.err).toContain('parley: Cancelled; the previous installation is unchanged.\n')
     expect(readdirSync(join(dataDir, 'agents'))).toEqual([])
   })
 })
@@ -171,7 +168,7 @@ describe('parley agents update and remove', () => {
 describe('the program', () => {
   it.each([
     [['agents', 'install'], 2, "missing required argument 'agents'"],
-    [['agents', 'instal', 'demo'], 2, 'it can install, update'],
+    [['agents', 'instal', 'demo'], 2, 'use install, update'],
     [['agents', 'update', 'demo'], 1, 'Parley has not installed demo'],
     [['agents', 'remove', 'demo'], 1, 'Parley has not installed demo'],
     [['agents', 'doctor', 'demo', '--timeout', 'soon'], 2, '--timeout takes a time'],
@@ -235,7 +232,7 @@ describe('the program', () => {
     configure({ claude: { command: 'npm' } })
     expect((await home.run(['agents'])).stdout).toMatch(/^claude +yes +\S+ +no +\/\S+\/npm /m)
     configure({ claude: { args: ['--fast'] } })
-    expect((await home.run(['agents'])).stderr).toContain('claude takes no arguments')
+    expect((await home.run(['agents'])).stderr).toContain('claude does not accept arguments')
     configure({ cluade: { env: {} } })
     const refused = await home.run(['agents'])
     expect(refused.exitCode).toBe(2)

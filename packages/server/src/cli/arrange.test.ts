@@ -114,7 +114,7 @@ it('help of an unknown command is an error that names similar commands', async (
 })
 
 it('agents on a narrow terminal shows the whole hint on its own line', () => {
-  const todo = 'Install what Parley needs again, with the packages for this platform: npm install'
+  const todo = 'Reinstall the dependencies of Parley for this platform: npm install'
   const rows = [['claude', 'no', '-', '-', '/a/long/path/of/a/program/that/is/installed', todo]]
   const lines = agentLines(rows, 80)
   expect(lines[0]).not.toContain('WHAT TO DO')

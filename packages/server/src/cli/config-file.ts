@@ -34,18 +34,18 @@ const agent = {
   env: z.record(z.string().regex(/^[a-z_]\w*$/i, 'not the name of a variable'), z.string()).optional(),
   command: z
     .string()
-    .regex(/^(\/.+|[^/\s~][^/]*)$/, 'a whole path, or a name on the PATH')
+    .regex(/^(\/.+|[^/\s~][^/]*)$/, 'must be an absolute path, or a name on the PATH')
     .optional(),
   args: z.array(z.string()).optional(),
   disabled: z.boolean().optional(),
   userSettings: z.boolean().optional(),
 }
-const agentId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'small letters, digits and dashes')
+const agentId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'lowercase letters, digits and dashes')
 
 /** Settings of a new chat that its AI SDK page does not send. */
 const chat = {
   agent: agentId.optional(),
-  cwd: z.string().regex(/^[/~]/, 'a whole path').optional(),
+  cwd: z.string().regex(/^[/~]/, 'must be an absolute path, or start with ~').optional(),
   mode: PermissionMode.optional(),
   model: z.string().min(1).optional(),
 }
@@ -102,10 +102,7 @@ export function parseConfigFile(text: string, file: string): ConfigFile {
     const names = issue.keys.map((key) => `"${path ? `${path}.` : ''}${key}"`).join(', ')
     const [part] = issue.path
     const known = Object.keys(knownIn[String(part)] ?? ConfigFile.shape)
-    throw refusal(
-      `${file} has ${names}, which Parley does not know. Known here: ${known.join(', ')}.`,
-      parsed.error,
-    )
+    throw refusal(`${file} has ${names}, which is unknown. Known names: ${known.join(', ')}.`, parsed.error)
   }
   const message = issue?.code === 'invalid_key' ? issue.issues[0]?.message : issue?.message
   throw refusal(`${file} is not valid${path ? ` at ${path}` : ''}: ${message}.`, parsed.error)

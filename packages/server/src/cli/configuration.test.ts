@@ -157,14 +157,18 @@ describe('config.json', () => {
     expect(refusal(() => parse({ chat: { folder: '/' } })).message).toMatch(
       /"chat\.folder".*agent, cwd, mode/,
     )
-    expect(refusal(() => parse({ chat: { cwd: 'here' } })).message).toContain('chat.cwd: a whole path')
+    expect(refusal(() => parse({ chat: { cwd: 'here' } })).message).toContain(
+      'chat.cwd: must be an absolute path',
+    )
   })
 
   it('is refused with an invalid agent, with the reason', () => {
     const agents = (id: string, entry: unknown) => refusal(() => parse({ agents: { [id]: entry } })).message
     expect(agents('codex', { comand: 'x' })).toMatch(/"agents\.codex\.comand".*command, args, disabled/)
-    expect(agents('../codex', {})).toMatch(/agents\.\.\.\/codex: small letters/)
-    expect(agents('codex', { command: './codex' })).toMatch(/agents\.codex\.command: a whole path/)
+    expect(agents('../codex', {})).toMatch(/agents\.\.\.\/codex: lowercase letters/)
+    expect(agents('codex', { command: './codex' })).toMatch(
+      /agents\.codex\.command: must be an absolute path/,
+    )
     expect(agents('codex', { command: '~/bin/codex' })).toContain('agents.codex.command')
     expect(agents('codex', { env: { 'A B': 'x' } })).toMatch(/A B: not the name of a variable/)
     expect(agents('codex', { env: { A: 1 } })).toContain('agents.codex.env.A')

@@ -143,7 +143,7 @@ function portOf(value: string | number, from: string): number {
 
 function checkedToken(token: Given<string>): Given<string> {
   if (!/^[\x21-\x7e]+$/.test(token.value)) {
-    throw refusal(`The token of ${token.from} must be letters, digits and signs, without spaces.`)
+    throw refusal(`The token of ${token.from} must consist of printable ASCII characters without spaces.`)
   }
   if (token.value.length >= shortestToken) return token
   throw refusal(

@@ -171,7 +171,9 @@ async function othersDone(
     if (!told) {
       const ids = busy.map(({ id }) => id).join(', ')
       const hint = `Ctrl-C stops it. To keep a server running: ${commandLine('serve')}`
-      output.err(`parley: another command works through this one (${ids}); waiting for it. ${hint}\n`)
+      output.err(
+        `parley: another command uses the temporary server of this one (${ids}); waiting for it. ${hint}\n`,
+      )
       told = true
     }
     await new Promise((resolve) => setTimeout(resolve, retryMs))
@@ -182,7 +184,7 @@ function copied({ dataDir }: Configuration, { pid, url }: Owner): ParleyError {
   const record = `${databaseFile(dataDir)}.owner.json`
   return new ParleyError(
     'conflict',
-    `${dataDir} is a copy of a data folder that a server was using: its record names that server (pid ${pid}, ${url}), which works on the original. Nothing was done. To use the copy, delete ${record}; to use the server, give its folder with --data-dir.`,
+    `${dataDir} is a copy of a data folder that a server was using: its record names that server (pid ${pid}, ${url}), which uses the original. Nothing was changed. To use the copy, delete ${record}; to use the server, give its folder with --data-dir.`,
     { details: { dataDir } },
   )
 }

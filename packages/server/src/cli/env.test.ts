@@ -59,6 +59,6 @@ it("gives a new session the named variables of run's environment", async () => {
   const taken = await home.run(['run', 'demo', 'hello', '--env', 'API_KEY'], { env: { API_KEY: secret } })
   expect(taken).toMatchObject({
     exitCode: expect.any(Number),
-    stderr: expect.stringContaining('takes no variables of a session'),
+    stderr: expect.stringContaining('does not support environment variables for a session'),
   })
 })

@@ -48,7 +48,7 @@ async function look({ adapter, commandLine, stop, add }: ExaminationInput): Prom
   }
   add(ok('found', path ?? 'it is part of Parley'))
   if (usable === false) {
-    add({ name: 'usable', result: 'fail', text: `cannot be used as it is. ${hint}` })
+    add({ name: 'usable', result: 'fail', text: `cannot be used. ${hint}` })
     return false
   }
   if (version !== undefined) add(versionCheck(version, adapter, commandLine))
@@ -64,7 +64,7 @@ async function look({ adapter, commandLine, stop, add }: ExaminationInput): Prom
 function versionCheck(version: string, { id, install }: AgentAdapter, commandLine: CommandLine): Check {
   if (!install || install.version === version) return ok('version', version)
   const command = commandLine(`agents install ${id}`)
-  const text = `${version} is not tested with this Parley; ${install.version} is. To get that: ${command}`
+  const text = `${version} is not tested with this version of Parley; ${install.version} is. To install that: ${command}`
   return { name: 'version', result: 'warn', text }
 }
 
@@ -182,7 +182,7 @@ function goneCheck(output: Said<'agent.disconnected'>, { name }: AgentAdapter): 
 
 function turnCheck(output: Said<'turn.ended'> | undefined, timeoutMs: number): Check {
   const name = 'prompt'
-  if (!output) return { name, result: 'fail', text: `no end within ${durationText(timeoutMs)}` }
+  if (!output) return { name, result: 'fail', text: `the turn did not end within ${durationText(timeoutMs)}` }
   const { outcome, error } = output
   if (outcome === 'completed') return ok(name, 'completed')
   return { name, result: 'fail', text: `${outcome}${error ? `: ${error.message}` : ''}` }
@@ -191,7 +191,7 @@ function turnCheck(output: Said<'turn.ended'> | undefined, timeoutMs: number): C
 async function end(connection: AgentConnection, add: (check: Check) => void): Promise<void> {
   try {
     await withTimeout(closeMs, connection.close())
-    add(ok('end', 'ended when it was told to'))
+    add(ok('end', 'ended when asked to'))
   } catch {
     const text = `does not exit within ${durationText(closeMs)}: check for a leftover process`
     add({ name: 'end', result: 'warn', text })

@@ -20,7 +20,7 @@ export function failureOf(thrown: unknown, verbose: boolean): { line: string; ex
   }
   if (verbose) return { line: `parley: ${describe(thrown)}`, exitCode: failed }
   const message = messageOf(thrown)
-  return { line: `parley: something broke: ${message} (--verbose shows where)`, exitCode: failed }
+  return { line: `parley: internal error: ${message} (--verbose shows the stack)`, exitCode: failed }
 }
 
 function describe(thrown: unknown): string {

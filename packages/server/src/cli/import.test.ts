@@ -29,7 +29,7 @@ it('release prints the command that continues a session in the program of its ag
   const { exitCode, stdout, stderr } = await home.run(['release', session])
   expect(exitCode).toBe(0)
   expect(stdout).toMatch(new RegExp(`^(/.*/)?claude --resume ${id}\\n$`))
-  expect(stderr).toContain(`Go on in ${home.folder} with:`)
+  expect(stderr).toContain(`To continue, run in ${home.folder}:`)
   expect(stderr).toContain(`Released ${session}.`)
 })
 
@@ -49,17 +49,19 @@ it('import lists the conversations of an agent, and imports one as a session', a
   const shown = await home.run(['show', session])
   expect(shown.stdout).toContain('Watered.')
   // The path is shown if the program is not on the person's PATH.
-  expect(shown.stdout).toMatch(new RegExp(`In its own program: (/.*/)?claude --resume ${id}\\n`))
+  expect(shown.stdout).toMatch(
+    new RegExp(`Continue in the agent's own program: (/.*/)?claude --resume ${id}\\n`),
+  )
 })
 
 it('import says what cannot be imported', async () => {
   await using home = createHome()
   expect(await home.run(['import', 'demo'])).toMatchObject({
     exitCode: 2,
-    stderr: expect.stringContaining('does not tell of its own conversations'),
+    stderr: expect.stringContaining('does not list its conversations'),
   })
   expect(await home.run(['import', 'claude', 'nothing'])).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringContaining('knows no conversation nothing'),
+    stderr: expect.stringContaining('has no conversation nothing'),
   })
 })

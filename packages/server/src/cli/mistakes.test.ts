@@ -24,7 +24,7 @@ describe('an unknown agent', () => {
     await using home = createHome()
     const { exitCode, stdout, stderr } = await home.run(line.split(' '))
     expect(stderr).toMatch(oneLine)
-    expect(stderr).toMatch(/^parley: There is no agent "nope"\. There are: claude, codex, .*, demo\.\n$/)
+    expect(stderr).toMatch(/^parley: There is no agent "nope"\. Known agents: claude, codex, .*, demo\.\n$/)
     expect([exitCode, stdout]).toEqual([2, ''])
   })
 
@@ -202,7 +202,7 @@ describe('doctor', () => {
     const asked = await home.run(['doctor', '--port', '0'], { env })
     expect(asked.stdout.match(/^(warn|fail) .*$/gm)).toEqual([
       expect.stringMatching(/^warn agent codex +not found\. Install it: npm start -- agents install codex$/),
-      expect.stringMatching(/^warn agent mine +cannot be used as it is\. .*ended with code 3/),
+      expect.stringMatching(/^warn agent mine +cannot be used\. .*ended with code 3/),
     ])
     expect(asked.exitCode).toBe(0)
     const listed = await home.run(['agents'], { env })

@@ -93,7 +93,7 @@ function usageLine(
     return `parley: ${words} Put options after the command, as in: ${invocation} sessions --data-dir <folder>`
   }
   if (code === 'commander.excessArguments' && whole === 'agents') {
-    return `parley: agents cannot "${word}"; it can ${agentVerbs.slice(0, -1).join(', ')} and ${agentVerbs.at(-1)}. See: ${invocation} agents --help`
+    return `parley: unknown command "agents ${word}"; use ${agentVerbs.slice(0, -1).join(', ')} and ${agentVerbs.at(-1)}. See: ${invocation} agents --help`
   }
   const isCommand = code !== 'commander.unknownCommand' && code !== 'commander.help'
   return `parley: ${words.replace(/([^.)?])$/, '$1.')} See: ${invocation} ${isCommand ? `${whole} ` : ''}--help`

@@ -242,7 +242,7 @@ describe('the commands that read sessions', () => {
 
   it('list open requests', async () => {
     await using home = createHome()
-    expect((await home.run(['sessions', '--waiting'])).stderr).toBe('Nothing waits for you.\n')
+    expect((await home.run(['sessions', '--waiting'])).stderr).toBe('No open requests.\n')
     const server = home.start(['serve', '--port', '0', '--json'])
     await server.until('"pid"')
     const asking = home.start(['run', 'demo', 'show a permission', '--on-permission', 'ask'])

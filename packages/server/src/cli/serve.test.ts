@@ -71,7 +71,7 @@ describe('parley serve', () => {
     const { running } = await served(home, ['--data-dir', shared])
     expect(statSync(shared).mode & 0o777).toBe(0o755)
     expect(statSync(join(shared, 'token')).mode & 0o777).toBe(0o600)
-    expect((await stopped(running)).stderr).toContain(`others can read ${shared}`)
+    expect((await stopped(running)).stderr).toContain(`other users can read ${shared}`)
   })
 
   it('takes the token from a file, and warns of one that others can see', async () => {
@@ -209,7 +209,7 @@ describe('parley token', () => {
     await using home = createHome()
     const none = await home.run(['token', '--link'])
     expect(none.exitCode).toBe(1)
-    expect(none.stderr).toContain('No server runs')
+    expect(none.stderr).toContain('No server uses')
     const { url } = await served(home)
     const { stdout } = await home.run(['token', '--link'])
     expect(stdout).toMatch(new RegExp(`^${url}/open#[\\w-]{43}\n$`))

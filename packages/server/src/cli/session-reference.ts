@@ -28,7 +28,7 @@ export async function findSession(
   const more = found.length > shown ? ' and more' : ''
   throw new ParleyError(
     'validation_error',
-    `"${reference}" fits ${found.length} sessions: ${names.join(', ')}${more}. Write more of the id.`,
+    `"${reference}" matches ${found.length} sessions: ${names.join(', ')}${more}. Give more of the id.`,
   )
 }
 

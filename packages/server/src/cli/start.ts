@@ -74,7 +74,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   const workspace = createWorkspace({ env: process.env })
   const telemetry = createTelemetry({
     ...options.telemetry,
-    problem: (error) => logger.error({ err: error }, 'could not tell a subscriber of telemetry'),
+    problem: (error) => logger.error({ err: error }, 'could not notify a subscriber of telemetry'),
   })
   const host = await hostOn(store, { options, workspace, telemetry })
   undo.defer(() => host.close())

@@ -57,7 +57,7 @@ function readToken(dataDir: string): string | undefined {
   if (/^[\x21-\x7e]+$/.test(text)) return text
   throw new ParleyError(
     'validation_error',
-    `${file} holds no token. The command "token --rotate" makes a new one.`,
+    `${file} contains no token. The command "token --rotate" creates one.`,
   )
 }
 

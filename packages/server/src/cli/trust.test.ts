@@ -42,7 +42,7 @@ describe('parley trust', () => {
 
     const still = await home.run(['trust', '--remove', 'an app'])
     expect(still.stderr).toContain(`No longer trusted: ${app}.`)
-    expect(still.stderr).toContain(`but it lies in ${home.folder}, which still is trusted.`)
+    expect(still.stderr).toContain(`it is inside ${home.folder}, which is still trusted.`)
     const last = await home.run(['trust', '--remove', '.'])
     expect([last.exitCode, last.stderr]).toEqual([0, expect.not.stringContaining('still')])
     expect(await listed(home)).toEqual([])

@@ -38,7 +38,7 @@ export function createAgentKeeping(parts: {
     if (parts.keeper) return parts.keeper
     throw new ParleyError(
       'not_supported',
-      'The agents of this server are set up by the program that runs it.',
+      'Agents cannot be added here: the program that embeds this server configures them.',
     )
   }
   const replace = (adapter: AgentAdapter) => {
@@ -51,7 +51,7 @@ export function createAgentKeeping(parts: {
     async addAgent(given) {
       const agent = checked(NewAgent, given, 'The agent')
       if (adapters.has(agent.id)) {
-        throw new ParleyError('conflict', `There is an agent "${agent.id}" already. Choose another id.`)
+        throw new ParleyError('conflict', `The agent "${agent.id}" already exists. Choose another id.`)
       }
       return described(replace(await keeper().add(agent)))
     },

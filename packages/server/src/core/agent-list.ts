@@ -61,8 +61,11 @@ export function createAgentList({ adapters, installer, keeper, changed, clock }:
   function installerFor(agent: string): AgentInstaller {
     const { name, install } = adapterFor(agent)
     if (install && installer) return installer
-    const why = install ? 'this server does not install agents' : 'it is not one that Parley installs'
-    throw new ParleyError('not_supported', `${name} cannot be installed here: ${why}. Install it yourself.`)
+    const why = install ? 'this server does not install agents' : 'Parley does not install this agent'
+    throw new ParleyError(
+      'not_supported',
+      `${name} cannot be installed here: ${why}. Install it by its own instructions.`,
+    )
   }
 
   function start(agent: string, by: AgentInstaller): Running {
@@ -131,7 +134,7 @@ export function createAgentList({ adapters, installer, keeper, changed, clock }:
 export function unknownAgent(
   agent: string,
   known: readonly string[],
-  why = `There are: ${known.join(', ')}.`,
+  why = `Known agents: ${known.join(', ')}.`,
 ): ParleyError {
   const message = `There is no agent "${agent}". ${why}`
   return new ParleyError('agent_not_found', message, { details: { agents: known } })
@@ -155,7 +158,7 @@ function optionsOf(adapter: AgentAdapter, { models = [] }: AgentProbe): AgentOpt
 
 async function infoOf(adapter: AgentAdapter, clock: Clock): Promise<AgentInfo> {
   const { id, name, description, capabilities, modes } = adapter
-  const hint = `The probe failed; "parley agents doctor ${id}" says more.`
+  const hint = `The probe failed; for details, run "parley agents doctor ${id}".`
   const probe: AgentProbe = await withTimeLimit(clock, probeMs, (signal) => adapter.probe(signal)).catch(
     () => ({
       found: false,

@@ -26,7 +26,7 @@ it('an unknown agent is distinguished from one that is not installed, and the kn
   await using world = await hostUnderTest()
   await expect(world.create({ agent: 'nope' })).rejects.toMatchObject({
     code: 'agent_not_found',
-    message: 'There is no agent "nope". There are: scripted.',
+    message: 'There is no agent "nope". Known agents: scripted.',
     details: { agents: ['scripted'] },
   })
 })

@@ -43,10 +43,10 @@ export function unusedAnswers(carried: readonly CarriedAnswer[]): EventDraft[] {
     code: 'answer_unused',
     text:
       type === 'question'
-        ? 'Your answer was not used: the agent did not ask the question again after it was restarted.'
+        ? 'Your answer was not used: the agent did not ask the question again after its restart.'
         : outcome === 'allowed'
-          ? 'What you allowed did not run: the agent did not ask for it again after it was restarted.'
-          : 'The agent did not ask again for what you denied.',
+          ? 'The call that you allowed did not run: the agent did not request it again after its restart.'
+          : 'The agent did not request the call that you denied again.',
     data: { requestId, outcome },
   }))
 }

@@ -104,7 +104,7 @@ function rejecting(connection: AgentConnection): AgentConnection {
 async function discard(connection: AgentConnection, { problem }: SessionContext): Promise<void> {
   await rejecting(connection)
     .close()
-    .catch((error) => problem(error, 'close an agent that is not wanted any more'))
+    .catch((error) => problem(error, 'close an agent that is no longer needed'))
 }
 
 function resumption(
@@ -124,7 +124,7 @@ function resumption(
 /** A new process that cannot resume does not know the turns before it. */
 function forgetting(adapter: AgentAdapter, state: SessionState): EventDraft[] {
   if (state.turns === 0 || !state.connection || resumption(adapter, state).resume) return []
-  const text = `${adapter.name} was started again and cannot resume: it does not remember what was said before. Repeat what it needs to know.`
+  const text = `${adapter.name} was restarted and cannot resume its conversation: it does not remember the messages above. Repeat what it needs to know.`
   return [{ type: 'agent.noticed', level: 'warning', code: 'memory_lost', text }]
 }
 
@@ -146,6 +146,6 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal, discard: (late:
 function tooSlow(adapter: AgentAdapter, ms: number): ParleyError {
   return new ParleyError(
     'agent_failed',
-    `${adapter.name} did not start within ${ms / 1000} s. See "parley doctor".`,
+    `${adapter.name} did not start within ${ms / 1000} s. To find the cause, run "parley doctor".`,
   )
 }

@@ -42,13 +42,17 @@ export function decidePermission(
   const { decision, scope, message, input, endTurn: end } = command
   if (input !== undefined) {
     need(context, 'editInput')
-    refuseIf(decision === 'deny', 'validation_error', 'An edited input goes with allow, not with deny.')
+    refuseIf(
+      decision === 'deny',
+      'validation_error',
+      'An edited input is valid only with allow, not with deny.',
+    )
     refuseIf(scope !== 'once', 'validation_error', 'An edited input can only be allowed once.')
   }
   refuseIf(
     end === true && decision === 'allow',
     'validation_error',
-    'Only a denial can end the turn: endTurn goes with deny, not with allow.',
+    'Only a denial can end the turn: endTurn is valid only with deny.',
   )
   if (decision === 'allow') {
     const asked = input === undefined ? request : { ...request, input }
@@ -106,7 +110,7 @@ export function answerQuestion(
 ): Decision {
   const request = openRequest(state, requestId, 'question')
   const problem = answersProblem(request.questions, answers)
-  refuseIf(problem !== undefined, 'validation_error', `The answers do not fit: ${problem}.`)
+  refuseIf(problem !== undefined, 'validation_error', `The answers are not valid: ${problem}.`)
   return {
     drafts: [
       {
@@ -130,18 +134,18 @@ function openRequest<Type extends OpenRequest['type']>(
   if (request?.type === type) return request as Extract<OpenRequest, { type: Type }>
   if (request) {
     const answer = request.type === 'permission' ? 'permission.decide' : 'question.answer'
-    const message = `That request is a ${request.type}, and is answered as one (${answer}).`
+    const message = `That request is a ${request.type}; answer it with ${answer}.`
     throw new ParleyError('validation_error', message)
   }
   const settled = state.settled.find((one) => one.requestId === requestId)
   if (settled) {
-    throw new ParleyError('conflict', `That request is settled already: ${settled.outcome}.`, {
+    throw new ParleyError('conflict', `That request is already resolved: ${settled.outcome}.`, {
       details: { requestId, outcome: settled.outcome },
     })
   }
   throw new ParleyError(
     'not_found',
-    'There is no such request in this session. List what waits to see which there are.',
+    'There is no such request in this session. List the open requests to see their ids.',
     {
       details: { requestId },
     },

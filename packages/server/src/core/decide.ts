@@ -47,15 +47,15 @@ export function decide(state: SessionState, command: Command, context: DecideCon
       return { drafts: [] }
     case 'session.release':
       need(context, 'resume')
-      expectNoTurn(state, 'Wait for its end or cancel it (turn.cancel), then release the conversation.')
+      expectNoTurn(state, 'Wait until it ends or cancel it (turn.cancel), then release the conversation.')
       return { drafts: state.released === undefined ? [{ type: 'session.released' }] : [] }
     case 'session.compact':
       need(context, 'compaction')
-      expectNoTurn(state, 'Wait for its end, then compact.')
+      expectNoTurn(state, 'Wait until it ends, then compact.')
       return submit(state, { parts: [{ type: 'command', name: 'compact' }], delivery: 'queue' }, context)
     case 'session.rewind':
       need(context, 'rewind')
-      expectNoTurn(state, 'Wait for its end, then rewind.')
+      expectNoTurn(state, 'Wait until it ends, then rewind.')
       return submit(state, { parts: [rewindPart(command)], delivery: 'queue' }, context)
     case 'session.fork':
       return fork(state, command, context)
@@ -158,7 +158,7 @@ function placeInQueue({ queue }: SessionState, promptId: string): number {
   if (place >= 0) return place
   throw new ParleyError(
     'conflict',
-    'That prompt is not queued: it is unknown here, already runs, or was withdrawn.',
+    'That prompt is not queued: it is unknown, already running, or withdrawn.',
     { details: { promptId, queued: queue.map((prompt) => prompt.promptId) } },
   )
 }
@@ -213,8 +213,8 @@ function stopTask(state: SessionState, { taskId }: CommandOf<'task.stop'>, conte
 /** Of the ended turns, only the last one is known by its id. */
 function notRunning({ turn, lastTurn }: SessionState, turnId: string): ParleyError {
   const details = { turnId, ...(turn && { running: turn.turnId }) }
-  if (lastTurn?.turnId === turnId) return new ParleyError('conflict', 'That turn is over.', { details })
-  const message = 'No turn with that id runs in this session: it is unknown here, or was over long ago.'
+  if (lastTurn?.turnId === turnId) return new ParleyError('conflict', 'That turn has ended.', { details })
+  const message = 'No turn with that id is running in this session: it is unknown, or ended long ago.'
   return new ParleyError('not_found', message, { details })
 }
 
@@ -249,7 +249,7 @@ function fork(
   context: DecideContext,
 ): Decision {
   need(context, 'fork')
-  expectNoTurn(state, 'Wait for its end, then fork.')
+  expectNoTurn(state, 'Wait until it ends, then fork.')
   const into = sessionIdFrom([state.id, commandId])
   return { drafts: [{ type: 'session.forked', into, atSeq: state.seq }], reply: { sessionId: into } }
 }
@@ -260,6 +260,6 @@ function refuseFixed(state: SessionState, options: SessionOptions, { agent }: De
     option in options && hashOf(options[option] ?? null) !== hashOf(before[option] ?? null)
   const fixed = state.turns > 0 || state.turn ? agent.fixedOptions?.find(changed) : undefined
   if (fixed === undefined) return
-  const message = `${agent.name} takes "${fixed}" only at the start of a conversation. Give it to a new session.`
+  const message = `${agent.name} accepts "${fixed}" only at the start of a conversation. Set it when you create a session.`
   throw new ParleyError('not_supported', message, { details: { option: fixed } })
 }

@@ -40,9 +40,13 @@ export function checkSettings(settings: SessionSettings, context: Pick<DecideCon
   const honoured: readonly string[] = ['tools', ...(context.agent.options ?? [])]
   const refused = Object.keys(settings.options ?? {}).find((option) => !honoured.includes(option))
   if (refused !== undefined) {
-    throw new ParleyError('not_supported', `${context.agent.name} does not take the option "${refused}".`, {
-      details: { option: refused, options: honoured },
-    })
+    throw new ParleyError(
+      'not_supported',
+      `${context.agent.name} does not support the option "${refused}".`,
+      {
+        details: { option: refused, options: honoured },
+      },
+    )
   }
   const { mode } = settings
   if (mode !== undefined && !context.agent.modes.includes(mode)) {
@@ -55,18 +59,17 @@ export function checkSettings(settings: SessionSettings, context: Pick<DecideCon
 /** The message for a command that needs a capability which the agent does not have. */
 const inabilities = {
   compaction: 'cannot compact its conversation',
-  environment: 'takes no variables of a session',
-  editInput:
-    'cannot run a call with an edited input. Allow it as it is, or deny it and say what to do instead',
-  files: 'takes no files',
-  background: 'has no tasks in the background',
-  fork: 'cannot fork a session. Begin a new one',
-  hostTools: 'takes no tools of the host',
-  images: 'takes no images',
-  mcp: 'takes no MCP servers',
-  models: 'cannot be given a model. Leave it out',
-  resume: 'cannot go on with a conversation in another process',
-  rewind: 'cannot bring files back to how they were',
+  environment: 'does not support environment variables for a session',
+  editInput: 'cannot run a call with an edited input. Allow the call unchanged, or deny it with a reason',
+  files: 'does not accept files',
+  background: 'does not support background tasks',
+  fork: 'cannot fork a session. Create a new one',
+  hostTools: 'does not support host tools',
+  images: 'does not accept images',
+  mcp: 'does not support MCP servers for a session',
+  models: 'does not support choosing a model. Omit the model',
+  resume: 'cannot resume a conversation in another process',
+  rewind: 'cannot restore files',
   steer: 'cannot be steered while a turn runs. Queue the prompt instead',
 } as const satisfies Partial<Record<CapabilityName, string>>
 

@@ -44,7 +44,7 @@ describe('endTurn', () => {
   })
 
   it.each<[TurnEnd['outcome'], string, RegExp]>([
-    ['completed', 'failed', /without a result/],
+    ['completed', 'failed', /ended before this call had a result/],
     ['cancelled', 'cancelled', /cancelled/],
     ['failed', 'failed', /failed/],
     ['unknown', 'failed', /unknown/],

@@ -46,7 +46,7 @@ export const badEnd = {
 } as const
 
 const callText: Record<TurnEnd['outcome'], string> = {
-  completed: 'The turn ended without a result of this call.',
+  completed: 'The turn ended before this call had a result.',
   cancelled: 'The turn was cancelled.',
   failed: 'The turn failed before this call had a result.',
   unknown: 'The connection to the agent was lost; whether this call had an effect is unknown.',

@@ -153,7 +153,7 @@ function expectFree(variables: EnvironmentVariables, adapters: Iterable<AgentAda
       (!open.includes(name) && reserved.some((pattern) => fits(name, pattern))),
   )
   if (taken === undefined) return
-  const message = `${taken} cannot be set for a session or a folder: Parley itself depends on it. What holds for every session of an agent goes into agents.<id>.env of config.json.`
+  const message = `${taken} cannot be set for a session or a folder: Parley itself depends on it. To set it for every session of an agent, use agents.<id>.env in config.json.`
   throw new ParleyError('validation_error', message, { details: { variable: taken } })
 }
 

@@ -60,8 +60,8 @@ function notListed(folder: string, list: readonly TrustedFolder[]): ParleyError 
   if (!parent)
     return new ParleyError(
       'not_found',
-      `${folder} is not trusted. List the trusted folders to see which are.`,
+      `${folder} is not trusted. List the trusted folders to see which ones are.`,
     )
-  const why = `${folder} is trusted because it lies in ${parent.folder}. Revoke that.`
+  const why = `${folder} is trusted because it is inside ${parent.folder}. Revoke the trust of that folder.`
   return new ParleyError('conflict', why, { details: { folder: parent.folder } })
 }

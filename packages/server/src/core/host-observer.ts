@@ -45,7 +45,7 @@ export function guardedObserver(
     try {
       words(observer)
     } catch (error) {
-      problem({ error, doing: 'tell an observer', sessionId })
+      problem({ error, doing: 'notify an observer', sessionId })
     }
   }
   return {

@@ -140,7 +140,7 @@ async function detailOf(
 }
 
 function badCursor({ seq: head, epoch }: SessionState): ParleyError {
-  const message = 'This cursor is not of this log. Read again from the start (after=0).'
+  const message = 'This cursor belongs to another log. Read from the start (after=0).'
   return new ParleyError('conflict', message, { details: { head, epoch } })
 }
 

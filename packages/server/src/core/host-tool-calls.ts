@@ -144,7 +144,7 @@ class ToolCalls implements HostToolCalls {
   async #refused(answer: PermissionAnswer): Promise<HostToolAnswer> {
     if (answer.outcome !== 'denied') return cancelled
     if (answer.endTurn) await this.#context.persist(interruptByHost)
-    return { ...failed(answer.message ?? 'The person said no.'), denied: true }
+    return { ...failed(answer.message ?? 'The person denied this.'), denied: true }
   }
 }
 

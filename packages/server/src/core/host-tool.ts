@@ -63,7 +63,7 @@ export function hostToolSet(tools: readonly HostTool[] = []): HostToolSet {
     const problem = nameProblem(tool.name)
     if (problem) throw new ParleyError('validation_error', problem, { details: { tool: tool.name } })
     if (set.has(hostToolName(tool.name))) {
-      throw new ParleyError('validation_error', `Two host tools are called "${tool.name}". Rename one.`, {
+      throw new ParleyError('validation_error', `Two host tools have the name "${tool.name}". Rename one.`, {
         details: { tool: tool.name },
       })
     }
@@ -75,17 +75,17 @@ export function hostToolSet(tools: readonly HostTool[] = []): HostToolSet {
 /** Why a host tool cannot have this name. */
 export function nameProblem(name: string): string | undefined {
   if (namePattern.test(name) && !name.includes('__') && name.length <= longestName) return undefined
-  return `A host tool cannot be called "${name}": a name has letters, digits, - and single _, begins with a letter, and is at most ${longestName} long.`
+  return `"${name}" is not a valid name of a host tool: a name has letters, digits, - and single _, begins with a letter, and is at most ${longestName} long.`
 }
 
 /** Refuses MCP servers that conflict with the host tools. */
 export function checkMcpServers(servers: McpServers = {}, options: SessionOptions = {}): void {
   if (options.hostToolsOnly && Object.keys(servers).length > 0) {
-    const message = 'A session with hostToolsOnly has no MCP servers. Leave out one of the two.'
+    const message = 'hostToolsOnly and mcpServers cannot be combined. Omit one of them.'
     throw new ParleyError('validation_error', message)
   }
   if (Object.hasOwn(servers, hostToolServer)) {
-    const message = `The MCP server "${hostToolServer}" is the host's own. Give yours another name.`
+    const message = `The MCP server "${hostToolServer}" is reserved for the host. Use another name.`
     throw new ParleyError('validation_error', message)
   }
 }

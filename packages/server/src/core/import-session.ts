@@ -42,7 +42,10 @@ export function createImporting(options: {
   function memoryOf(agent: string): NonNullable<AgentAdapter['conversations']> {
     const { name, conversations } = adapterFor(agent)
     if (conversations) return conversations
-    throw new ParleyError('not_supported', `${name} does not tell of its own conversations.`)
+    throw new ParleyError(
+      'not_supported',
+      `${name} does not list its conversations, so none can be imported.`,
+    )
   }
 
   function inTime<T>(agent: string, ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -112,7 +115,7 @@ function unread({ name }: AgentAdapter, error: unknown, isLate: boolean): Parley
 }
 
 function unknownConversation({ name }: AgentAdapter, agentSessionId: string): ParleyError {
-  const message = `${name} knows no conversation ${agentSessionId} on this machine.`
+  const message = `${name} has no conversation ${agentSessionId} on this machine.`
   return new ParleyError('not_found', message, { details: { agentSessionId } })
 }
 

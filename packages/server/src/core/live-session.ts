@@ -97,7 +97,8 @@ export class LiveSession {
 
   async #withdrawSteer(promptId: string): Promise<void> {
     if (!isPendingSteer(this.state, promptId) || (await this.#agent.withdrawSteer(promptId))) return
-    const message = 'The agent has this prompt already, or does not give it back.'
+    const message =
+      'The prompt cannot be withdrawn: the agent has already taken it up, or does not support withdrawing.'
     throw new ParleyError('conflict', message, { details: { promptId } })
   }
 
@@ -127,7 +128,7 @@ export class LiveSession {
   /** The changes that `session.rewind` to this prompt would make. Nothing is recorded. */
   async previewRewind(promptId: string): Promise<RewindPreview> {
     await this.recover()
-    if (this.state.turn) throw new ParleyError('conflict', 'A turn is open. Wait for its end, then rewind.')
+    if (this.state.turn) throw new ParleyError('conflict', 'A turn is open. Wait until it ends, then rewind.')
     try {
       return await this.#agent.previewRewind(promptId)
     } finally {

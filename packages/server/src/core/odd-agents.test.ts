@@ -536,7 +536,7 @@ const waysOfControls = ways
 describe('an error', () => {
   it('of a listener for changes affects neither the other listeners nor the command nor the turn', async () => {
     const { host, session } = await world(oddAgent(obliging), {
-      expected: /^tell of a change: .*a bad listener/,
+      expected: /^announce a change: .*a bad listener/,
     })
     const heard: string[] = []
     host.onSessionChanged(() => {
@@ -636,7 +636,7 @@ describe('an error', () => {
         return { close }
       })
       const made = await world(agent, {
-        expected: /close an agent that is not wanted any more: .*out of order/,
+        expected: /close an agent that is no longer needed: .*out of order/,
       })
       await prompt(made.session, 'one')
       await gates.reached('connect')

@@ -46,7 +46,7 @@ export function evaluate(subject: Subject, state: SessionState, rules: readonly 
     return { decision: 'deny', by: 'rule', ruleId: rule.ruleId, message: refusalText(rule, subject) }
   }
   if (subject.host?.safe) {
-    return { decision: 'allow', by: 'rule', message: `The host says that ${subject.tool} is safe.` }
+    return { decision: 'allow', by: 'rule', message: `The host marks ${subject.tool} as safe.` }
   }
   const mode = modeInForce(state)
   if (mode === 'read-only' && !isReadOnly(subject) && subject.kind !== 'subagent') {
@@ -68,7 +68,7 @@ function isRefusal({ decision }: PermissionRule): boolean {
 
 function notListed({ tool, host }: Subject, state: SessionState): string | undefined {
   const { tools, hostToolsOnly } = state.requested.options ?? {}
-  if (hostToolsOnly && !host) return `This session may use only host tools, and ${tool} is none.`
+  if (hostToolsOnly && !host) return `This session may use only host tools; ${tool} is not one.`
   return tools && !tools.includes(tool) ? `${tool} is not in this session's list of tools.` : undefined
 }
 

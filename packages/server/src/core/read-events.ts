@@ -34,7 +34,7 @@ function gap(sessionId: string, { seq, json }: StoredEvent): StoredEvent {
     type: 'agent.noticed',
     level: 'error',
     code: 'event-unreadable',
-    text: `Event ${seq} cannot be read from the database: its row is damaged. The other events are whole.`,
+    text: `Event ${seq} cannot be read from the database: its row is damaged. The other events are intact.`,
   }
   return { seq, json: JSON.stringify(event) }
 }

@@ -124,7 +124,7 @@ export function draftsOf(
       return { drafts: [...ended, ...next], commit: nothing }
     }
     case 'task.updated': {
-      const text = 'The task ended without a result of this call.'
+      const text = 'The task ended before this call had a result.'
       const known = state.tasks.find(({ taskId }) => taskId === draft.taskId)
       // A resumed agent may report that the process of a parked task has ended. The log has that already, and the
       // task stays parked.

@@ -65,7 +65,7 @@ export class Rejoin {
     const link = this.#link
     if (!link || link.closing || log.state.turn || this.#isBehind) return
     const said = await link.connection.saidElsewhere?.().catch((error: unknown) => {
-      problem(error, 'ask the agent what was said elsewhere')
+      problem(error, 'ask the agent for messages from its own program')
       return undefined
     })
     if ((said ?? 'nothing') === 'nothing' || this.#link !== link || log.state.turn) return
@@ -98,7 +98,7 @@ export class Rejoin {
 
   async #difference(adapter: AgentAdapter, agentSessionId: string): Promise<Difference> {
     const { conversations: memory } = adapter
-    if (!memory) throw new Error('it does not tell of its conversations')
+    if (!memory) throw new Error('it does not list its conversations')
     const record = await withTimeLimit(this.#context.services.clock, readMs, (signal) =>
       recordedTurns(memory.read(agentSessionId, signal)),
     )
@@ -129,20 +129,20 @@ export class Rejoin {
 function notices({ name }: AgentAdapter, { turns, forgotten }: Difference): EventDraft[] {
   if (turns.length === 0) return []
   const count = turns.length === 1 ? 'A turn was' : `${turns.length} turns were`
-  const text = `${count} held in ${name} itself, outside of Parley.`
+  const text = `${count} added from ${name}'s own program.`
   const held: EventDraft = { type: 'agent.noticed', level: 'info', code: 'outside-turns', text }
   if (forgotten === 0) return [held]
   const lost = forgotten === 1 ? 'the last prompt' : `the last ${forgotten} prompts`
-  const warning = `The conversation went on there from an earlier point: ${name} does not remember ${lost} above.`
+  const warning = `The conversation continued there from an earlier point: ${name} does not remember ${lost} above.`
   return [{ type: 'agent.noticed', level: 'warning', code: 'outside-branch', text: warning }, held]
 }
 
 function unknown({ name }: AgentAdapter): EventDraft {
-  const text = `${name} does not tell Parley what was said in its own program since the conversation was released: it is not shown here.`
+  const text = `${name} does not report messages from its own program: those since the conversation was released are not shown here.`
   return { type: 'agent.noticed', level: 'warning', code: 'outside-unknown', text }
 }
 
 function unread({ name }: AgentAdapter, error: unknown, released: boolean): EventDraft {
-  const text = `What was said in ${name} itself since the last turn, if anything, is not shown here: its record could not be read (${messageOf(error)}).`
+  const text = `Messages from ${name}'s own program since the last turn are not shown here: its history could not be read (${messageOf(error)}).`
   return { type: 'agent.noticed', level: released ? 'warning' : 'info', code: 'outside-unknown', text }
 }

@@ -47,10 +47,7 @@ export async function createRuleBook(options: {
     },
     async removeRule(ruleId) {
       if (!(await store.removeRule(ruleId))) {
-        throw new ParleyError(
-          'not_found',
-          `There is no rule ${ruleId}. List the rules to see which there are.`,
-        )
+        throw new ParleyError('not_found', `There is no rule ${ruleId}. List the rules to see their ids.`)
       }
       current = current.filter((rule) => rule.ruleId !== ruleId)
     },

@@ -109,7 +109,7 @@ export class SessionAgent implements SlotHolder {
     if (!this.#link) this.#parts.rejoin.postpone()
     const { connection } = this.#link ?? (await this.#connectAhead())
     if (connection.previewRewind) return connection.previewRewind(promptId).catch(notRewindable)
-    throw new ParleyError('not_supported', `${this.#adapter().name} cannot say what a rewind would change.`)
+    throw new ParleyError('not_supported', `${this.#adapter().name} cannot preview a rewind.`)
   }
 
   /**
@@ -363,11 +363,11 @@ function notRewindable(error: unknown): never {
 }
 
 function cannotResume(adapter: AgentAdapter): ParleyError {
-  const message = `${adapter.name} cannot go on with an interrupted turn. Send the prompt again.`
+  const message = `${adapter.name} cannot continue an interrupted turn. Send the prompt again.`
   return new ParleyError('not_supported', message)
 }
 
 function lostAtOnce(adapter: AgentAdapter): ParleyError {
-  const message = `${adapter.name} ended as soon as it was started. Send the prompt again.`
+  const message = `${adapter.name} exited right after it was started. Send the prompt again.`
   return new ParleyError('agent_failed', message)
 }

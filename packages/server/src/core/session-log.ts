@@ -265,7 +265,7 @@ export async function loadState(store: SessionStore, sessionId: string): Promise
   if (!record) {
     throw new ParleyError(
       'not_found',
-      `There is no session ${sessionId}. List the sessions to see which there are.`,
+      `There is no session ${sessionId}. List the sessions to see their ids.`,
     )
   }
   let state: SessionState = { ...record.state, epoch: record.epoch }

@@ -26,7 +26,7 @@ export function createSessionNews(
       try {
         listener(change)
       } catch (error) {
-        problem({ error, doing: 'tell of a change', sessionId: change.session })
+        problem({ error, doing: 'announce a change', sessionId: change.session })
       }
     }
   }

@@ -49,7 +49,7 @@ export type SessionContext = {
 }
 
 export function unknownAgentOf({ agent }: SessionState): ParleyError {
-  const message = `The agent "${agent}" of this session is not known here.`
+  const message = `The agent "${agent}" of this session is not available on this server.`
   return new ParleyError('agent_not_found', message)
 }
 

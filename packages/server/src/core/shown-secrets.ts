@@ -50,7 +50,7 @@ export function meantServers(given: McpServers, current: McpServers = {}): McpSe
       if (!hasHidden(server)) return [name, server]
       throw new ParleyError(
         'validation_error',
-        `The values of the MCP server ${name} are hidden. Leave it as it is, or give all of them anew.`,
+        `The values of the MCP server ${name} are hidden. Leave the server unchanged, or send all of its values again.`,
         { details: { server: name } },
       )
     }),

@@ -135,7 +135,7 @@ const parkReasons: Readonly<Partial<Record<CloseReason, ParkReason>>> = {
 
 /** The agent has tools that this session must not have: the session ends at once. */
 export function endForTools(state: SessionState, tools: readonly string[], now: number): Transaction {
-  const message = `The agent has tools that are none of the host's (${tools.join(', ')}), and this session may use only host tools. It was ended; unarchive it once the agent has no others, or allow them with hostToolsOnly: false.`
+  const message = `The agent has tools other than the host's (${tools.join(', ')}), but this session may use only host tools. The session was ended; unarchive it once the agent has no other tools, or allow them with hostToolsOnly: false.`
   const error = { code: 'forbidden' as const, message, details: { tools } }
   const { turn, archived } = state
   return {

@@ -136,7 +136,7 @@ function refuseUnknownSchema(
   if (version > known) {
     throw new ParleyError(
       'conflict',
-      `${file} has schema version ${version}; this Parley knows versions up to ${known}. Update Parley to open it. The file was not changed.`,
+      `${file} has schema version ${version}; this version of Parley supports versions up to ${known}. Update Parley to open it. The file was not changed.`,
       { details: { file, version, known } },
     )
   }

@@ -46,10 +46,10 @@ export function sqliteFailure(thrown: unknown, file: string): unknown {
     case primary.notADatabase:
       return fail(
         'internal_error',
-        `${file} is damaged or not a database. It was left as it is: restore a backup, or move the file away to start afresh.`,
+        `${file} is damaged or not a database. It was left as it is: restore a backup, or move the file away to start with an empty database.`,
       )
     case primary.tooBig:
-      return fail('too_large', `That is more than ${file} can hold in one piece.`)
+      return fail('too_large', `The data is too large for one row of ${file}.`)
     default:
       return fail(
         'internal_error',

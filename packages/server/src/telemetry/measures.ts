@@ -70,10 +70,13 @@ function instruments({ metrics }: typeof Api, version: string) {
     })
   return {
     agentSeconds: histogram('agentSeconds', 's', 'How long turns took.'),
-    toolSeconds: histogram('toolSeconds', 's', 'How long tool calls took, waits for people included.'),
+    toolSeconds: histogram('toolSeconds', 's', 'How long tool calls took, including waits for people.'),
     waitSeconds: histogram('waitSeconds', 's', 'How long permissions and questions waited.'),
-    tokens: histogram('tokens', '{token}', 'Tokens of turns, as agents tell.'),
-    cost: meter.createCounter(metric.cost, { unit: '{USD}', description: 'Cost of turns, as agents tell.' }),
+    tokens: histogram('tokens', '{token}', 'Tokens of turns, as reported by agents.'),
+    cost: meter.createCounter(metric.cost, {
+      unit: '{USD}',
+      description: 'Cost of turns, as reported by agents.',
+    }),
   }
 }
 

@@ -99,7 +99,7 @@ function createInstruments() {
     }),
     turnSeconds: createHistogram({
       name: 'parley_turn_duration_seconds',
-      help: 'How long turns took, waits for people included.',
+      help: 'How long turns took, including waits for people.',
       labels: ['agent', 'outcome'],
       buckets: turnSeconds,
     }),
@@ -110,7 +110,7 @@ function createInstruments() {
     }),
     callSeconds: createHistogram({
       name: 'parley_tool_call_duration_seconds',
-      help: 'How long tool calls took, waits for people included.',
+      help: 'How long tool calls took, including waits for people.',
       labels: ['agent', 'kind'],
       buckets: callSeconds,
     }),
@@ -138,12 +138,12 @@ function createInstruments() {
     }),
     tokens: createCounter({
       name: 'parley_tokens_total',
-      help: 'Tokens of ended turns, as agents tell; input does not include what was read from or written to a cache.',
+      help: 'Tokens of ended turns, as reported by agents; input does not include what was read from or written to a cache.',
       labels: ['agent', 'type'],
     }),
     cost: createCounter({
       name: 'parley_cost_usd_total',
-      help: 'Cost of ended turns in US dollars, as agents tell.',
+      help: 'Cost of ended turns in US dollars, as reported by agents.',
       labels: ['agent'],
     }),
     events: createCounter({
@@ -193,13 +193,13 @@ function sessionLines(facts: {
     ...gaugeLines(
       {
         name: 'parley_background_tasks',
-        help: 'Tasks of agents that run in the background now.',
+        help: 'Background tasks that are running.',
         labels: ['agent'],
       },
       taskCounts(tasks),
     ),
     ...gaugeLines(
-      { name: 'parley_requests_waiting', help: 'Requests that wait for a person now.', labels: ['type'] },
+      { name: 'parley_requests_waiting', help: 'Requests that are waiting for a person.', labels: ['type'] },
       rows(now.waiting),
     ),
     ...gaugeLines(

@@ -42,18 +42,18 @@ describe('a tool definition', () => {
   })
 
   it.each<[string, Partial<ToolDefinition<ToolInput>>, RegExp]>([
-    ['a name with a space', { name: 'look up' }, /cannot be called/],
-    ['a name with a dot', { name: 'look.up' }, /cannot be called/],
-    ['a name with two underscores', { name: 'look__up' }, /cannot be called/],
-    ['a name that begins with a digit', { name: '2nd' }, /cannot be called/],
+    ['a name with a space', { name: 'look up' }, /not a valid name/],
+    ['a name with a dot', { name: 'look.up' }, /not a valid name/],
+    ['a name with two underscores', { name: 'look__up' }, /not a valid name/],
+    ['a name that begins with a digit', { name: '2nd' }, /not a valid name/],
     ['a name that is too long', { name: 'x'.repeat(49) }, /at most 48/],
-    ['no name', { name: '' }, /cannot be called/],
+    ['no name', { name: '' }, /not a valid name/],
     ['no description', { description: ' ' }, /description/],
-    ['an input that has no JSON Schema', { input: z.object({ at: z.date() }) }, /described to a model/],
+    ['an input that has no JSON Schema', { input: z.object({ at: z.date() }) }, /converted to JSON Schema/],
     [
       'an input that is no object',
       { input: z.array(z.string()) as unknown as ToolInput },
-      /must be an object/,
+      /must describe an object/,
     ],
     ['a read-only edit', { annotations: { readOnly: true, kind: 'edit' } }, /read-only/],
   ])('is refused with %s', (_, change, message) => {
@@ -70,7 +70,7 @@ describe('an input', () => {
 
   it('that does not fit is refused with all its problems', async () => {
     const { problem } = await lookup.prepare({ word: 'x', times: 'often' })
-    expect(problem).toMatch(/^The input of lookup does not fit:\n- word: .+\n- times: .+$/)
+    expect(problem).toMatch(/^The input of lookup is not valid:\n- word: .+\n- times: .+$/)
   })
 
   it('that is not an object is refused', async () => {

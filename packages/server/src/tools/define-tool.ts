@@ -33,7 +33,7 @@ export function defineTool<Input extends ToolInput>(definition: ToolDefinition<I
       try {
         const checked = await schema['~standard'].validate(input ?? {})
         if (!checked.issues) return { input: checked.value }
-        return { problem: `The input of ${name} does not fit:\n${issuesOf(checked.issues)}` }
+        return { problem: `The input of ${name} is not valid:\n${issuesOf(checked.issues)}` }
       } catch (thrown) {
         return { problem: `The input of ${name} could not be checked: ${messageOf(thrown)}` }
       }
@@ -55,7 +55,7 @@ function annotationsOf(
   const { name, annotations = {} } = definition
   const { title = name, readOnly = false, safe = false, kind = readOnly ? 'read' : 'other' } = annotations
   if (readOnly && !readOnlyKinds.has(kind)) {
-    throw invalid(name, `It is said to be read-only, but the kind ${kind} changes things.`)
+    throw invalid(name, `It is declared read-only, but tools of the kind ${kind} make changes.`)
   }
   return { title, kind, readOnly, safe }
 }
@@ -65,9 +65,9 @@ function jsonSchema(name: string, schema: ToolInput): Record<string, unknown> {
     const { $schema, ...json } = jsonSchemaOf(schema)
     if (json.type === 'object') return json
   } catch (thrown) {
-    throw invalid(name, `Its input cannot be described to a model: ${messageOf(thrown)}`)
+    throw invalid(name, `Its input schema cannot be converted to JSON Schema: ${messageOf(thrown)}`)
   }
-  throw invalid(name, 'Its input must be an object: use z.object().')
+  throw invalid(name, 'Its input schema must describe an object: use z.object().')
 }
 
 function invalid(name: string, why: string): ParleyError {

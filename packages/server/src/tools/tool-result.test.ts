@@ -33,13 +33,13 @@ describe('a return value of a handler', () => {
   })
 
   it.each<[string, unknown, RegExp]>([
-    ['content of an unknown type', { content: [{ type: 'sound' }] }, /no result/],
+    ['content of an unknown type', { content: [{ type: 'sound' }] }, /invalid result/],
     ['content that only an agent can give', { content: [{ type: 'terminal', output: 'x' }] }, /only text/],
     ['an image without data', { content: [{ type: 'image', mimeType: 'image/png' }] }, /content\.0\.data/],
     ['fields that are unknown', { content: [], failed: true }, /failed/],
-    ['a circular object', circle, /no JSON/],
-    ['a bigint', 7n, /no JSON/],
-    ['a function', () => 'sage', /no JSON/],
+    ['a circular object', circle, /not JSON/],
+    ['a bigint', 7n, /not JSON/],
+    ['a function', () => 'sage', /not JSON/],
   ])('(%s) is a failure of the tool', (_, value, problem) => {
     const { content, isError } = resultOf('lookup', value)
     expect(isError).toBe(true)

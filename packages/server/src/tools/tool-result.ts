@@ -10,7 +10,7 @@ type JsonLike = number | boolean | null | readonly unknown[] | Readonly<Record<s
 const types: ReadonlySet<string> = new Set<HostToolContent['type']>(['text', 'image', 'resource'])
 const WholeResult = z.strictObject({
   content: z.array(
-    ToolContent.refine(({ type }) => types.has(type), 'only text, image and resource can be given back'),
+    ToolContent.refine(({ type }) => types.has(type), 'a result can contain only text, image and resource'),
   ),
   isError: z.boolean().optional(),
 })
@@ -22,10 +22,10 @@ export function resultOf(tool: string, value: unknown): HostToolResult {
   if (isWhole(value)) {
     const { data, error } = WholeResult.safeParse(value)
     if (data) return data as HostToolResult
-    return failure(`The tool ${tool} gave back what is no result:\n${issuesOf(error.issues)}`)
+    return failure(`The tool ${tool} returned an invalid result:\n${issuesOf(error.issues)}`)
   }
   const text = asJson(value)
-  if (text === undefined) return failure(`The tool ${tool} gave back a value that is no JSON.`)
+  if (text === undefined) return failure(`The tool ${tool} returned a value that is not JSON.`)
   return { content: [{ type: 'text', text }] }
 }
 

@@ -162,7 +162,7 @@ export class TurnCalls {
   dropped(id: string): void {
     const call = this.#calls.get(id)
     if (!call || call.called || call.settled || call.step === undefined) return
-    const errorText = 'The call was not made.'
+    const errorText = 'The call did not run.'
     this.settle(call, { type: 'tool-input-error', ...namesOf(call), input: null, errorText })
   }
 

@@ -103,7 +103,7 @@ export async function headOf(git: Git): Promise<string | undefined> {
 /** The hash of the commit; empty in a repository without commits. */
 export async function commitOf(git: Git, base: string): Promise<string> {
   if (!/^(HEAD|[0-9a-f]{7,64})$/.test(base)) {
-    throw new ParleyError('validation_error', 'The base is HEAD or the hash of a commit.')
+    throw new ParleyError('validation_error', 'The base must be HEAD or the hash of a commit.')
   }
   const inside = await git(['rev-parse', '--is-inside-work-tree'])
   if (inside.code !== 0) {
@@ -165,7 +165,7 @@ function countsIn(text: string): Map<string, { added: number; removed: number; b
 }
 
 function failed(stderr: string): ParleyError {
-  return new ParleyError('internal_error', `git could not tell what changed: ${stderr || 'no reason given'}`)
+  return new ParleyError('internal_error', `git could not list the changes: ${stderr || 'no reason given'}`)
 }
 
 async function emptyTree(git: Git): Promise<string> {

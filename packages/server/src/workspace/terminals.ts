@@ -82,7 +82,7 @@ export function createTerminals(options: {
         throw error
       }
       if (!opening.delete(start)) {
-        throw new ParleyError('cancelled', 'The terminal was closed before it was open.')
+        throw new ParleyError('cancelled', 'The terminal was closed before it had opened.')
       }
       const terminal = new LiveTerminal(start, { parts, env, limits, terminalId: newId(), startedAt: now() })
       all.set(terminal.about.terminalId, terminal)

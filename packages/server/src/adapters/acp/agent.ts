@@ -18,52 +18,61 @@ export const Dialect = z.strictObject({
   toolName: z
     .strictObject({
       meta: MetaPath.optional(),
-      callId: z.array(Pattern).optional().describe('The first group of the first that fits the id of a call'),
+      callId: z
+        .array(Pattern)
+        .optional()
+        .describe('Patterns for the id of a call; the first group of the first match is the name'),
     })
     .optional()
-    .describe('Where the name of a tool is found, unless the call has one'),
-  parentCall: MetaPath.optional().describe('Where the call is found that started a subagent'),
+    .describe('Where to find the name of a tool if the call has none'),
+  parentCall: MetaPath.optional().describe('Where to find the call that started a subagent'),
   kinds: z
     .record(z.string(), ToolKind)
     .optional()
-    .describe('What tools are, where the agent does not say it'),
+    .describe('The kinds of tools, where the agent does not report them'),
   commandInTitle: z.boolean().optional().describe('A command has no input: its title is the command'),
   inputInContent: z.boolean().optional().describe('A call has no input: its content is the input as JSON'),
   cancelledOutput: Pattern.optional().describe(
-    'What a call says that was stopped and calls itself completed',
+    'The output of a call that was stopped but is reported as completed',
   ),
-  exitCode: Pattern.optional().describe('The first group, in front of what a command printed'),
-  planFile: Pattern.optional().describe('The first group, in the title of a plan: the file that holds it'),
+  exitCode: Pattern.optional().describe(
+    'The first group is the exit code; it precedes the output of a command',
+  ),
+  planFile: Pattern.optional().describe('Matches the title of a plan; the first group is its file'),
 
   // the conversation
-  wholeThoughts: z.boolean().optional().describe('Each chunk of a thought is a whole one'),
-  thoughtHead: Pattern.optional().describe('Left out of thoughts'),
-  notThePerson: Pattern.optional().describe('In a replay, what comes as said by the person and is not'),
-  notTheAgent: Pattern.optional().describe('In a replay, what comes as said by the agent and is not'),
-  modeInText: z.string().optional().describe('A text that begins so says that the mode has changed'),
+  wholeThoughts: z.boolean().optional().describe('Each chunk is a complete thought'),
+  thoughtHead: Pattern.optional().describe('Removed from thoughts'),
+  notThePerson: Pattern.optional().describe(
+    'Text in a replay that is attributed to the person but is not theirs',
+  ),
+  notTheAgent: Pattern.optional().describe(
+    'Text in a replay that is attributed to the agent but is not its own',
+  ),
+  modeInText: z.string().optional().describe('A text that starts with this reports a change of the mode'),
   customAnswer: z
     .string()
     .optional()
-    .describe('The end of the name of a field that takes free words for another'),
+    .describe('The suffix of a field that takes a free-text answer for another field'),
 
   // sessions
   meta: z
     .strictObject({ always: Json.optional(), untrusted: Json.optional() })
     .optional()
-    .describe('Given as `_meta` when a session is made or gone on with'),
+    .describe('Sent as `_meta` when a session is created or resumed'),
   resumeBy: z.enum(['load', 'resume']).optional(),
-  replayAfterLoad: z.boolean().optional().describe('History still comes after the answer to session/load'),
+  replayAfterLoad: z.boolean().optional().describe('The replay continues after the response to session/load'),
   forgetsOpenCall: z
     .boolean()
     .optional()
-    .describe('A call that waited when the process ended is not in its memory'),
+    .describe('A call that waited when the process ended is not in the conversation of the agent'),
   minuteInSessionFile: z
     .strictObject({ home: z.string(), folder: z.string() })
     .optional()
     .describe(
-      'The file of a session is named by minute and id: one that was begun in this minute must be renamed first',
+      'The file of a session is named by minute and id: a session that was started in the current minute must be renamed first',
     ),
-  steering: z.string().optional().describe('The method that takes words into a running turn'),
+  steering: z.string().optional().describe('The method that sends a prompt into a running turn'),
 })
 export type Dialect = z.infer<typeof Dialect>
 
@@ -75,35 +84,39 @@ export const AcpAgent = z.strictObject({
   id: z.string().min(1).max(200),
   name: z.string().min(1),
   description: z.string().optional(),
-  command: z.string().min(1).describe('A program on the PATH, or the whole path of one'),
+  command: z.string().min(1).describe('A program on the PATH, or an absolute path'),
   args: z.array(z.string()).default([]),
-  env: z.record(z.string(), z.string()).default({}).describe('Set for its process, unless it is set already'),
-  vendor: z.array(z.string()).default([]).describe('Names, or beginnings of names, of its own variables'),
-  without: z.array(z.string()).default([]).describe('Of these, what belongs to another running session'),
+  env: z.record(z.string(), z.string()).default({}).describe('Set for its process, unless already set'),
+  vendor: z.array(z.string()).default([]).describe('Names, or prefixes of names, of its own variables'),
+  without: z
+    .array(z.string())
+    .default([])
+    .describe('Those of its variables that belong to another running session'),
   install: z
     .strictObject({ package: z.string(), version: z.string() })
     .optional()
-    .describe('The npm package that brings it'),
+    .describe('The npm package that contains it'),
   signIn: z
     .strictObject({
-      hint: z
-        .string()
-        .describe('What a person does to sign in; {program} stands for the program as it is typed'),
-      command: z.string().optional().describe('What to type for that, if one command does it'),
-      variables: z.array(z.string()).default([]).describe('One of them set: signed in'),
-      files: z.array(z.string()).default([]).describe('In the home folder; one of them there: signed in'),
+      hint: z.string().describe('How to sign in; {program} stands for the command that starts the program'),
+      command: z.string().optional().describe('The command that signs in, if there is one'),
+      variables: z.array(z.string()).default([]).describe('If one of them is set, the agent is signed in'),
+      files: z
+        .array(z.string())
+        .default([])
+        .describe('Paths in the home folder; if one of them exists, the agent is signed in'),
       required: z
         .boolean()
         .default(false)
-        .describe('It makes no session for whoever is not signed in: one that is made says yes'),
+        .describe('It creates sessions only when it is signed in, so a created session shows that it is'),
       methods: z
         .record(z.string(), z.string())
         .default({})
-        .describe('The method of `authenticate` that a variable stands for'),
+        .describe('The method of `authenticate` for each variable'),
       chosen: z
         .strictObject({ file: z.string(), holds: z.string() })
         .optional()
-        .describe('The person chose a method already: none is chosen for them'),
+        .describe('If the file contains this text, the person has chosen a method, and Parley chooses none'),
     })
     .optional(),
   trust: z
@@ -111,36 +124,39 @@ export const AcpAgent = z.strictObject({
       variable: z.string(),
       yes: z.string(),
       no: z.string(),
-      forServers: z.boolean().optional().describe('Without trust it starts no MCP server'),
+      forServers: z.boolean().optional().describe('It starts no MCP servers in an untrusted folder'),
     })
     .optional()
-    .describe('How its process learns whether the person trusts the folder'),
+    .describe('The variable that tells its process whether the folder is trusted'),
   variables: z
     .strictObject({ reserved: z.array(z.string()), open: z.array(z.string()).default([]) })
     .optional()
-    .describe('Variables that no session may set, and those of them that it may set all the same'),
+    .describe('Variables that no session may set, and the exceptions'),
   capabilities: z
     .array(z.enum(capabilityNames))
     .default(['streaming', 'permissions', 'interrupt', 'environment']),
   modes: z
     .partialRecord(PermissionMode, z.string().nullable())
     .default(hostModes)
-    .describe('Our modes in its words; null: a mode of the host alone'),
+    .describe('Its names for the modes of Parley; null: the host alone implements the mode'),
   options: z.array(z.enum(keysOf(SessionOptions))).default([]),
-  directories: z.string().optional().describe('The argument that names one more folder, given once for each'),
+  directories: z
+    .string()
+    .optional()
+    .describe('The argument that names an additional folder; repeated for each'),
   files: z
     .array(z.enum(['read', 'write']))
     .default(['read', 'write'])
-    .describe('What the host does with files for it'),
+    .describe('The file operations that the host performs for it'),
   conversations: z
     .union([z.literal('listed'), z.strictObject({ home: z.string(), folder: z.string() })])
     .optional()
-    .describe('Its conversations can be imported: it lists them, or they lie in files as those of Gemini do'),
+    .describe('Its conversations can be imported: it lists them, or they are files in the format of Gemini'),
   terminal: z
     .array(z.string())
     .optional()
     .describe(
-      'What goes on with a conversation in its own program: these words and the id of the conversation',
+      'The arguments that continue a conversation in its own program; the id of the conversation follows',
     ),
   startsAhead: z.boolean().default(false),
   dialect: Dialect.default({}),

@@ -202,7 +202,7 @@ class AcpConnection implements AgentConnection {
       await applyModel(agent, () => this.#state, settings)
     } catch (error) {
       if (this.#closing || this.#process.ended) return
-      const text = `${this.#options.agent.name} did not take a setting: ${errorMessage(error)}`
+      const text = `${this.#options.agent.name} did not accept a setting: ${errorMessage(error)}`
       await this.#put({ type: 'agent.noticed', level: 'warning', code: 'no_configure', text })
     }
   }
@@ -275,11 +275,11 @@ class AcpConnection implements AgentConnection {
   async #takeInvalidLine(line: string): Promise<void> {
     this.#invalidLines++
     if (this.#invalidLines <= maxRecordedLines) {
-      const reason = 'a line on stdout that is no message'
+      const reason = 'a line on stdout that is not a message'
       return this.#put({ type: 'agent.unrecognised', native: line, reason })
     }
     if (this.#invalidLines > maxRecordedLines + 1) return
-    const text = `${this.#options.agent.name} writes more lines that are no messages; they are left out.`
+    const text = `${this.#options.agent.name} writes more lines that are not messages; they are omitted.`
     await this.#put({ type: 'agent.noticed', level: 'warning', code: 'garbage', text })
   }
 

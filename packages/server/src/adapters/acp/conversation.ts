@@ -57,8 +57,8 @@ export async function initialize(wire: ClientContext, agent: KnownAgent): Promis
     clientInfo: { name: 'parley', title: 'Parley', version: '1' },
   })
   if (about.protocolVersion === PROTOCOL_VERSION) return about
-  const spoken = `${agent.name} speaks version ${about.protocolVersion} of the Agent Client Protocol`
-  const message = `${spoken}, Parley speaks ${PROTOCOL_VERSION}. Install another version.`
+  const spoken = `${agent.name} uses version ${about.protocolVersion} of the Agent Client Protocol`
+  const message = `${spoken}, Parley uses ${PROTOCOL_VERSION}. Install another version of the agent.`
   throw new ParleyError('agent_failed', message)
 }
 
@@ -115,7 +115,7 @@ async function openSession(context: StartContext, about: NativeInitialized): Pro
     if (sessionCapabilities?.fork == null) throw cannot(agent, 'copy a conversation')
     return void (await wire.request('session/fork', known))
   }
-  if (!loadSession && !canResume) throw cannot(agent, 'go on with a conversation')
+  if (!loadSession && !canResume) throw cannot(agent, 'resume a conversation')
   const byResume = canResume && (!loadSession || agent.dialect.resumeBy === 'resume')
   try {
     if (byResume) await wire.request('session/resume', known)
@@ -181,13 +181,13 @@ function lost({ name }: KnownAgent, { message, data }: RequestError): ParleyErro
   const details = (data as { details?: string } | undefined)?.details ?? message
   return new ParleyError(
     'agent_failed',
-    `${name} could not go on with this conversation: ${details} Begin a new session.`,
+    `${name} could not resume this conversation: ${details} Start a new session.`,
   )
 }
 
 function refusedSetting({ name }: KnownAgent, { message, data }: RequestError): ParleyError {
   const details = (data as { details?: string } | undefined)?.details ?? message
-  return new ParleyError('validation_error', `${name} refuses a setting of this session: ${details}`)
+  return new ParleyError('validation_error', `${name} rejected a setting of this session: ${details}`)
 }
 
 /** A conversation as an agent lists it. */

@@ -61,7 +61,7 @@ describe.each(agentNames)('%s', { timeout: 90_000 }, (name) => {
       name,
       async (bench) => {
         const session = await bench.session()
-        const message = expect.stringMatching(/speaks version 9 .*Install another version/)
+        const message = expect.stringMatching(/uses version 9 .*Install another version/)
         for (let round = 0; round < 2; round++) {
           const turn = await session.prompt(hello)
           const error = { code: 'agent_failed', message }

@@ -98,7 +98,7 @@ export function createFileMethods(options: {
       const place = await placeOf(path, folders)
       await permitWriting(place, content, signal)
       if ((await placeOf(path, folders)) !== place)
-        throw RequestError.invalidParams(undefined, `${path} leads elsewhere than when it was allowed`)
+        throw RequestError.invalidParams(undefined, `${path} resolves to another file now`)
       await writeText(place, content)
       return {}
     },
@@ -150,7 +150,7 @@ const changing: ReadonlySet<string> = new Set(['edit', 'delete', 'move'])
 /** Resolves every link of a path, whose file need not exist. Throws if the result is outside the folders. */
 async function placeOf(path: unknown, [cwd = '', ...directories]: readonly string[]): Promise<string> {
   if (typeof path !== 'string' || !isAbsolute(path))
-    throw RequestError.invalidParams(undefined, 'path must be a whole path')
+    throw RequestError.invalidParams(undefined, 'path must be absolute')
   if (!isInsideFolders(path, cwd, directories))
     throw RequestError.invalidParams(undefined, `${path} is outside the folders of this session`)
   return realPlace(resolve(path))

@@ -113,7 +113,7 @@ function environment(
   }
   const hasServers = Object.keys(input?.mcpServers ?? {}).length > 0
   if (trust?.forServers && hasServers && env[trust.variable] !== trust.yes) {
-    const message = `${agent.name} starts MCP servers only in a folder that is trusted. Trust the folder first.`
+    const message = `${agent.name} starts MCP servers only in trusted folders. Trust the folder first.`
     throw new ParleyError('not_supported', message)
   }
   return env
@@ -238,7 +238,7 @@ async function probeProgram(options: ProbeOptions, signal: AbortSignal): Promise
       return { ...found, signedIn: false, hint: 'Sign in with the program itself.', ...howToSignIn(agent) }
     }
     if (!signal.aborted) return { ...found, usable: false, hint: message }
-    const hint = `${agent.name} did not answer in time: "parley agents doctor ${agent.id}" says more.`
+    const hint = `${agent.name} did not answer in time. For details, run "parley agents doctor ${agent.id}".`
     return { ...found, hint }
   }
 }

@@ -88,7 +88,7 @@ export async function withMemoryProgram<T>(
   const program = new MemoryProgram(options)
   try {
     const told = program.introduce().then(() => work(program))
-    return await unlessAborted(told, signal, `Cancelled while ${name} told of its conversations.`)
+    return await unlessAborted(told, signal, `Cancelled while ${name} listed its conversations.`)
   } catch (error) {
     throw await program.failure(error, signal)
   } finally {
@@ -146,10 +146,7 @@ export class MemoryProgram {
     await this.#process.gone(exitWaitMs)
     const { name } = this.agent
     if (error instanceof RequestError)
-      return new ParleyError(
-        'agent_failed',
-        `${name} cannot tell of its conversations: ${errorMessage(error)}`,
-      )
+      return new ParleyError('agent_failed', `${name} cannot list its conversations: ${errorMessage(error)}`)
     return cannotStart(error, { name, process: this.#process, failure: this.#failure, signal })
   }
 

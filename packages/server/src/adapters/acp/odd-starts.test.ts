@@ -23,7 +23,7 @@ describe('an agent that cannot be started', () => {
       .catch((error: unknown) => error)
 
   it.each([
-    ['version', 'agent_failed', /speaks version 9/],
+    ['version', 'agent_failed', /uses version 9/],
     ['short', 'agent_failed', /ended with code 3/],
     ['unsigned', 'agent_not_signed_in', /not signed in/],
     ['nobody', 'agent_not_signed_in', /not signed in/],
@@ -80,7 +80,7 @@ describe('a probe', () => {
       'speaks another version of the protocol',
       'version',
       {},
-      { usable: false, hint: expect.stringContaining('speaks version 9') },
+      { usable: false, hint: expect.stringContaining('uses version 9') },
     ],
   ])('reports the state of an agent that %s', async (_, manner, env, told) => {
     expect(await look(manner, { signIn }, env)).toEqual({ found: true, path: process.execPath, ...told })

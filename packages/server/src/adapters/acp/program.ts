@@ -48,10 +48,14 @@ export function cannotStart(
   const { exitCode, stderrTail } = process.lastWords()
   const ended = failure?.message ?? `It ended${exitCode ? ` with code ${exitCode}` : ''}.`
   const why = error instanceof RequestError ? ` It says: ${errorMessage(error)}` : ` ${ended}`
-  return new ParleyError('agent_failed', `${name} could not be started.${why} See "parley doctor".`, {
-    details: { ...(stderrTail !== undefined && { stderrTail }) },
-    cause: error,
-  })
+  return new ParleyError(
+    'agent_failed',
+    `${name} could not be started.${why} To find the cause, run "parley doctor".`,
+    {
+      details: { ...(stderrTail !== undefined && { stderrTail }) },
+      cause: error,
+    },
+  )
 }
 
 /** The agent's own words for an error of a request. */

@@ -43,7 +43,7 @@ function contentBlock(part: PromptPart, cwd: string, abilities: PromptAbilities)
     case 'command':
       return { type: 'text', text: `/${part.name}${part.arguments ? ` ${part.arguments}` : ''}` }
     case 'image':
-      if (!abilities.image) throw new ParleyError('not_supported', 'This agent takes no images.')
+      if (!abilities.image) throw new ParleyError('not_supported', 'This agent does not accept images.')
       return { type: 'image', data: part.data, mimeType: part.mimeType }
     case 'file':
       return fileBlock(part, cwd, abilities)

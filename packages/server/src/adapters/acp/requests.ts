@@ -114,7 +114,7 @@ export class AcpRequests {
     if (!person.forbids(ask.kind === 'plan' ? { ...ask, kind: 'think' } : ask)) return
     const answer = await person.permit(ask)
     if (answer.outcome === 'allowed') return
-    const text = `${agent.name} began without asking what Parley refuses: ${ask.title}. The turn was stopped.`
+    const text = `${agent.name} started a denied call without asking: ${ask.title}. The turn was stopped.`
     await put({ type: 'agent.noticed', level: 'error', code: 'unasked', text })
     await interrupt()
   }

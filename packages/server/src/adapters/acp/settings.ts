@@ -56,7 +56,7 @@ function nativeServers(agent: KnownAgent, input: ConnectInput, about: NativeInit
     if (!(server.type === 'http' ? http : sse)) {
       throw new ParleyError(
         'not_supported',
-        `${agent.name} takes no MCP server over ${server.type} (${name}).`,
+        `${agent.name} does not support MCP servers over ${server.type} (${name}).`,
       )
     }
     return { type: server.type, name, url: server.url, headers: pairs(server.headers) }
@@ -114,7 +114,7 @@ export async function applyModel(
   }
   if (options?.effort === undefined) return
   const option = optionOf(state(), 'thought_level')
-  if (!option) throw new ParleyError('not_supported', 'This model of the agent has no effort to choose.')
+  if (!option) throw new ParleyError('not_supported', 'This model does not support choosing an effort.')
   if (option.currentValue !== options.effort) await choose(agent, sessionId, option, options.effort)
 }
 

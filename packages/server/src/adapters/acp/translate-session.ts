@@ -63,7 +63,7 @@ export function sayConfig(state: TranslateState): Translation {
 export function changeMode(state: TranslateState, native: string): Translation {
   const next = { ...state, config: { ...state.config, mode: native } }
   if (ourMode(state, native) !== undefined) return sayConfig(next)
-  const text = `The agent has changed its mode to ${native}, which Parley does not know.`
+  const text = `The agent changed its mode to ${native}, which is unknown to Parley.`
   return sayOnce(next, 'mode', native, [
     { type: 'agent.noticed', level: 'warning', code: 'unknown-mode', text },
   ])

@@ -92,8 +92,8 @@ const outcomes: Readonly<Record<string, TurnOutcome>> = {
 }
 
 const limits: Readonly<Record<string, string>> = {
-  max_tokens: 'The answer of the model reached the limit of its length. Ask it to go on.',
-  max_turn_requests: 'The limit of steps for one turn was reached, or the agent went in circles.',
+  max_tokens: 'The model reached its output limit. Send a prompt to continue.',
+  max_turn_requests: 'The agent reached its limit of steps for one turn, or repeated itself.',
   refusal: 'The model refused to answer.',
 }
 

@@ -75,7 +75,7 @@ function hearAgent(state: TranslateState, message: NativeMessage): Translation {
   if (method !== undefined) return hearMethod(state, message, method, params)
   const sent = id === undefined || id === null ? undefined : state.sent.get(id)
   if (id === undefined || id === null || !sent)
-    return unrecognised(state, message, 'an answer to nothing we asked')
+    return unrecognised(state, message, 'a response without a request')
   const open = new Map(state.sent)
   open.delete(id)
   return hearAnswer({ ...state, sent: open }, sent, message)

@@ -217,7 +217,7 @@ class ClaudeConnection implements AgentConnection {
   /** Settings that the agent acknowledges take effect now; the others take effect at its next start. */
   async configure(settings: SessionSettings): Promise<void> {
     if (this.#closing) return
-    await this.#configure(settings).catch((error: unknown) => this.#notice('take the new settings', error))
+    await this.#configure(settings).catch((error: unknown) => this.#notice('accept the new settings', error))
   }
 
   async #configure({ model, mode, options }: SessionSettings): Promise<void> {
@@ -356,7 +356,7 @@ class ClaudeConnection implements AgentConnection {
   }
 
   #turnResult(): void {
-    void this.#widen().catch((error: unknown) => this.#notice('take its mode', error))
+    void this.#widen().catch((error: unknown) => this.#notice('accept the mode', error))
     this.#result.resolve()
     this.#result = Promise.withResolvers()
     this.#calls.open.clear()
@@ -372,7 +372,7 @@ class ClaudeConnection implements AgentConnection {
       const effective = { mode: this.#mode, ...(options && { options }) }
       await this.#queue.put({ type: 'session.configured', effective })
     } catch (error) {
-      const text = `Claude Code did not say what it can do: ${messageOf(error)}`
+      const text = `Claude Code did not report its capabilities: ${messageOf(error)}`
       void this.#queue.put({ type: 'agent.noticed', level: 'warning', code: 'no_introduction', text })
     }
   }

@@ -61,7 +61,7 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
     find: () => findClaude(executable),
     hint:
       executable === undefined
-        ? 'Install what Parley needs again, with the packages for this platform: npm install'
+        ? 'Reinstall the dependencies of Parley for this platform: npm install'
         : `There is no program "${executable}". ${correctIt('claude')}`,
   })
   const keeper = createRewindKeeper()

@@ -59,7 +59,7 @@ export async function permitCall(
   }
   context.denied(toolCallId)
   if (answer.outcome === 'cancelled') return dismissal
-  const message = answer.message ?? 'The person said no.'
+  const message = answer.message ?? 'The person denied this.'
   return { behavior: 'deny', message, ...(answer.endTurn && { interrupt: true }) }
 }
 

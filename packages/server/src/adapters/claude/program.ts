@@ -195,7 +195,7 @@ export function disconnection(
 /** A TypeError comes from the SDK itself, which failed on a message such as a result without `errors`. */
 function reasonOf(failure: unknown): string {
   if (failure instanceof TypeError)
-    return 'Claude Code failed and did not say why: its last message could not be read'
+    return 'Claude Code failed without a reason: its last message could not be read'
   return failure instanceof Error ? failure.message : 'Claude Code ended without a result'
 }
 
@@ -206,7 +206,7 @@ export function cannotStart(
   { stderrTail }: ReturnType<AgentProcess['lastWords']>,
 ): ParleyError {
   const message = isLost
-    ? 'Claude Code no longer has this conversation: its transcript is gone. Go on in a new session.'
+    ? 'Claude Code no longer has this conversation: its transcript is missing. Start a new session.'
     : `Claude Code could not be started: ${messageOf(error)}`
   return new ParleyError('agent_failed', message, {
     details: { ...(stderrTail !== undefined && { stderrTail }) },

@@ -109,7 +109,7 @@ async function refuseForbidden(
     return decided('allow', answer.input as Record<string, unknown> | undefined)
   context.denied(toolCallId)
   if (answer.outcome === 'denied' && answer.endTurn) context.interrupt()
-  const reason = (answer.outcome === 'denied' && answer.message) || 'Parley refuses this.'
+  const reason = (answer.outcome === 'denied' && answer.message) || 'Parley denied this call.'
   return decided('deny', undefined, reason)
 }
 

@@ -13,9 +13,9 @@ export async function previewRewind(query: Query | undefined, promptId: string):
 
 /** Only a dry run returns the names of the files. */
 async function changedFiles(query: Query | undefined, promptId: string): Promise<string[]> {
-  if (!query) throw new Error('Claude Code does not run.')
+  if (!query) throw new Error('Claude Code is not running.')
   const { canRewind, error, filesChanged } = await query.rewindFiles(promptUuid(promptId), { dryRun: true })
-  if (!canRewind) throw new Error(error ?? 'Claude Code kept no state of the files.')
+  if (!canRewind) throw new Error(error ?? 'Claude Code has no checkpoint of the files.')
   return filesChanged ?? []
 }
 
@@ -31,7 +31,7 @@ export function rewind(
     if (files.length === 0) return files
     await keeper.rewind(session, { promptId, files }, async () => {
       const done = await query?.rewindFiles(promptUuid(promptId))
-      if (!done?.canRewind) throw new Error(done?.error ?? 'Claude Code does not run.')
+      if (!done?.canRewind) throw new Error(done?.error ?? 'Claude Code is not running.')
     })
     return files
   })

@@ -50,7 +50,7 @@ function abandonStream(state: TranslateState, { message, parent_tool_use_id }: N
   if (!stream || stream.messageId === message.id) return noOutput(state)
   return {
     state: withoutStream(state, line),
-    outputs: retractUnwritten(state, stream, 'the answer broke off; the agent asked again'),
+    outputs: retractUnwritten(state, stream, 'the response was interrupted; the agent requested it again'),
   }
 }
 

@@ -28,12 +28,14 @@ export const notices = {
   'system/api_retry': (state: TranslateState, message: NativeApiRetry): Translation => {
     const { attempt, max_retries, retry_delay_ms, error_status, error } = message
     const what =
-      error_status === null ? 'could not be reached, or broke off' : `answered ${error_status} (${error})`
+      error_status === null
+        ? 'could not be reached, or the connection was interrupted'
+        : `answered ${error_status} (${error})`
     const seconds = Math.ceil(retry_delay_ms / 1000)
     return {
       state: withoutStream(state, ''),
       outputs: [
-        ...retractUnwritten(state, state.streams[''], 'the answer broke off; the agent tries again'),
+        ...retractUnwritten(state, state.streams[''], 'the response was interrupted; the agent tries again'),
         notice(error_status === 429 ? 'rate-limited' : 'api-retry', {
           level: 'warning',
           text: `The model ${what}; trying again in ${seconds} s (${attempt} of ${max_retries}).`,
@@ -62,7 +64,7 @@ export const notices = {
         ...taken.outputs,
         notice('model-fallback', {
           level: 'warning',
-          text: content || `The model ${original_model} refused; ${fallback_model} goes on.`,
+          text: content || `The model ${original_model} refused; ${fallback_model} continues.`,
           data: { from: original_model, to: fallback_model, category: api_refusal_category },
         }),
         ...(swapped ? [{ type: 'session.configured' as const, effective: { model: fallback_model } }] : []),
@@ -73,7 +75,7 @@ export const notices = {
   'system/model_refusal_no_fallback': (state: TranslateState, message: NativeRefusal): Translation =>
     say(state, 'model-refusal', {
       level: 'error',
-      text: message.content || 'The model refused to answer. Ask in other words, or choose another model.',
+      text: message.content || 'The model refused to answer. Rephrase the prompt, or choose another model.',
       data: { model: message.original_model, category: message.api_refusal_category },
     }),
 
@@ -148,7 +150,7 @@ export const notices = {
   'system/session_writes_lost': (state: TranslateState, message: NativeWritesLost): Translation =>
     say(state, 'transcript-lost', {
       level: 'error',
-      text: `Claude Code could not save its transcript (${message.error_code}): resuming may miss a part.`,
+      text: `Claude Code could not save its transcript (${message.error_code}): a resumed conversation may be incomplete.`,
       data: { lost: message.lost, sessions: message.transcript_session_ids },
     }),
 
@@ -188,7 +190,7 @@ type Notice = Extract<AgentOutput, { type: 'agent.noticed' }>
 type Words = Pick<Notice, 'level' | 'text' | 'data'>
 
 const limits = {
-  allowed: { level: 'info', text: 'The usage limit no longer stands in the way.' },
+  allowed: { level: 'info', text: 'The usage limit no longer applies.' },
   allowed_warning: { level: 'warning', text: 'The usage limit is near.' },
   rejected: { level: 'error', text: 'The usage limit is reached.' },
 } as const

@@ -52,7 +52,7 @@ function silence(result: NativeResult): AgentOutput[] {
     !result.result &&
     result.structured_output === undefined
   if (!empty) return []
-  const text = 'The model ended the turn without an answer. Send the prompt again, or in other words.'
+  const text = 'The model ended the turn without an answer. Send the prompt again, or rephrase it.'
   return [{ type: 'agent.noticed', level: 'warning', code: 'empty-answer', text }]
 }
 
@@ -88,12 +88,12 @@ function stopReasonOf(outcome: TurnOutcome, result: NativeResult): string {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  error_max_turns: 'The limit of steps for one turn was reached.',
+  error_max_turns: 'The agent reached its limit of steps for one turn.',
   error_max_budget_usd: 'The budget of this session is used up.',
-  error_max_structured_output_retries: 'The model did not give a result of the wanted shape.',
-  error_during_execution: 'Claude Code failed while it worked.',
+  error_max_structured_output_retries: 'The model did not return a result that matches the requested schema.',
+  error_during_execution: 'Claude Code failed during the turn.',
   tool_deferred_unavailable:
-    'The call that waited for an answer cannot be made any more: its tool is gone. Send the prompt again.',
+    'The call that waited for an answer can no longer run: its tool is not available. Send the prompt again.',
 }
 
 function errorOf(result: NativeResult): ErrorInfo {
@@ -124,8 +124,8 @@ function errorOf(result: NativeResult): ErrorInfo {
 
 /** Advice where the agent's own message has none, by the status of the model's response or by the terminal reason. */
 const advice: Readonly<Record<string, string>> = {
-  401: 'Check ANTHROPIC_API_KEY, or sign in again with the program itself: claude auth login (parley agents shows where it is)',
-  403: 'Check ANTHROPIC_API_KEY, or sign in again with the program itself: claude auth login (parley agents shows where it is)',
+  401: 'Check ANTHROPIC_API_KEY, or sign in again with the program itself: claude auth login ("parley agents" shows its path)',
+  403: 'Check ANTHROPIC_API_KEY, or sign in again with the program itself: claude auth login ("parley agents" shows its path)',
   404: 'Choose another model.',
   429: 'Send the prompt again later.',
   api_error: 'Send the prompt again.',

@@ -96,7 +96,7 @@ export function beginConversationAnew(
         type: 'agent.noticed',
         level: 'warning',
         code: 'conversation-reset',
-        text: 'The agent began a new conversation; it does not remember what came before.',
+        text: 'The agent started a new conversation; it does not remember the messages above.',
         ...(trigger && { data: { trigger } }),
       },
     ],
@@ -183,7 +183,7 @@ function inForce(state: TranslateState, nativeMode: string, model = state.saidMo
       type: 'agent.noticed',
       level: 'warning',
       code: 'unknown-mode',
-      text: `The agent works in its own permission mode ${nativeMode}.`,
+      text: `The agent uses its own permission mode ${nativeMode}.`,
       data: { mode: nativeMode },
     })
   }

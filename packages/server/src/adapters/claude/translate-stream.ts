@@ -42,7 +42,7 @@ export function translateStreamEvent(before: TranslateState, message: NativeStre
             type: 'agent.noticed',
             level: 'error',
             code: event.error?.type ?? 'stream-error',
-            text: event.error?.message ?? 'The answer of the model broke off.',
+            text: event.error?.message ?? 'The response of the model was interrupted.',
             ...parentOf(state, parent),
           },
         ],
@@ -89,7 +89,7 @@ function startMessage(state: TranslateState, event: EventOf<'message_start'>, pa
   const stream: Stream = { messageId: id, blocks: [], usage }
   return {
     state: { ...state, streams: { ...state.streams, [parent]: stream } },
-    outputs: retractUnwritten(state, state.streams[parent], 'the model began its answer anew'),
+    outputs: retractUnwritten(state, state.streams[parent], 'the model restarted its response'),
   }
 }
 

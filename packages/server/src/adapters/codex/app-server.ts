@@ -194,7 +194,7 @@ export class AppServer {
   }
 
   #refuseRequest(message: NativeMessage): void {
-    if ('id' in message) this.refuse(message.id, 'Nobody waits for this any more.')
+    if ('id' in message) this.refuse(message.id, 'The session of this request is closed.')
   }
 
   /** A listener that cannot take more pauses the program, and with it all listeners, since they share its output. */
@@ -268,7 +268,7 @@ export class AppServer {
   }
 
   #broadcast(message: NativeMessage): void {
-    if ('id' in message) this.refuse(message.id, 'Nobody here can answer this.')
+    if ('id' in message) this.refuse(message.id, 'Parley cannot answer this request.')
     if (message.method === 'configWarning' && this.#standing.length < maxKept) this.#standing.push(message)
     if (message.method === unintelligible && this.#listeners.size === 0) this.#unheard.push(message)
     for (const listener of new Set(this.#listeners.values())) listener.hear(message)

@@ -229,7 +229,7 @@ class CodexConnection implements AgentConnection {
       type: 'turn.ended',
       outcome: 'failed',
       stopReason: 'error',
-      error: { code: 'agent_failed', message: `Codex did not take the prompt: ${messageOf(error)}` },
+      error: { code: 'agent_failed', message: `Codex did not accept the prompt: ${messageOf(error)}` },
     })
   }
 
@@ -261,7 +261,7 @@ class CodexConnection implements AgentConnection {
       this.#state = withSettings(this.#state, { options, model, effort })
       this.#reportConfigured()
     } catch (error) {
-      this.#notice('Codex did not take the new settings', error)
+      this.#notice('Codex did not accept the new settings', error)
     }
   }
 
@@ -336,14 +336,14 @@ class CodexConnection implements AgentConnection {
   }
 
   #endAfterHookFailure({ why }: HookFailure): void {
-    const message = `Codex could not ask Parley whether a call is refused, and was stopped: ${why}.`
+    const message = `Codex was stopped, because its hook could not ask Parley about a call: ${why}.`
     this.#closed ??= this.#shut({ reason: 'crashed', error: { code: 'agent_failed', message } })
   }
 
   #reportLost(words: LastWords): void {
     this.#requests.close()
     this.#lease.server.hookServer.leave(this.#check)
-    const how = this.#lease.server.stalled ? 'did not answer any more, and was ended' : 'ended'
+    const how = this.#lease.server.stalled ? 'stopped answering and was ended' : 'ended'
     const message = `Codex ${how} while the session was open. The next prompt starts it again.`
     const error = { code: 'agent_failed' as const, message }
     void this.#queue.put({ type: 'agent.disconnected', reason: 'crashed', error, ...words })

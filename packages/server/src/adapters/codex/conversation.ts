@@ -30,7 +30,7 @@ async function expectAsking(server: AppServer, { thread, ...opened }: NativeThre
   try {
     if (opened.approvalPolicy !== approvalPolicy) {
       const message =
-        'The settings of your organisation do not let Codex ask before each call, and Parley needs it to.'
+        'The settings of your organisation do not allow Codex to ask before each call, which Parley requires.'
       throw new ParleyError('agent_failed', message)
     }
     if (!(await server.runsHook(thread.id))) throw hookNotRun()
@@ -42,7 +42,7 @@ async function expectAsking(server: AppServer, { thread, ...opened }: NativeThre
 
 function hookNotRun(): ParleyError {
   const message =
-    'Codex does not run the hook by which Parley refuses calls, so no session is started: hooks are switched off or not allowed. Remove "hooks = false" under [features] in the config.toml of Codex, or ask whoever manages its settings.'
+    'Codex does not run the hook that Parley uses to deny calls, so no session is started: hooks are switched off or not allowed. Remove "hooks = false" under [features] in the config.toml of Codex, or ask the administrator of its settings.'
   return new ParleyError('agent_failed', message)
 }
 

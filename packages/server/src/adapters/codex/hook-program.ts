@@ -16,9 +16,9 @@ async function ask(socketPath: string, timeoutMs: number): Promise<{ deny?: stri
 
 const [, , socketPath = '', timeoutMs = ''] = process.argv
 const { deny } = await ask(socketPath, Number(timeoutMs)).catch(() => ({
-  deny: 'Parley cannot be asked.',
+  deny: 'Parley cannot be reached.',
 }))
 if (deny !== undefined) {
-  process.stderr.write(deny.trim() || 'Parley refuses this.')
+  process.stderr.write(deny.trim() || 'Parley denied this call.')
   process.exitCode = 2
 }

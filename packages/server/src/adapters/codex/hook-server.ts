@@ -20,7 +20,7 @@ const hookFile = `./hook-program.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'
 /** Codex lets a call run if its hook times out, so the hook gives up and refuses earlier. */
 const hookTimeoutS = 60
 const hookGiveUpMs = 45_000
-const unknownConversation = 'No session of Parley knows this conversation.'
+const unknownConversation = 'No Parley session uses this conversation.'
 
 /**
  * The server that Codex's hook asks about each call before it runs. Codex approves some calls by itself: those that

@@ -18,7 +18,7 @@ export function codexMemory(acquire: (signal: AbortSignal) => Promise<Lease>): A
           found.push(...conversationOf(thread))
         return found
       } catch (error) {
-        throw cannotTell('of its conversations', error)
+        throw cannotTell('its conversations', error)
       } finally {
         await release()
       }
@@ -30,7 +30,7 @@ export function codexMemory(acquire: (signal: AbortSignal) => Promise<Lease>): A
         const { thread } = await asked(about, signal)
         yield* retell(server, thread, signal)
       } catch (error) {
-        throw cannotTell(`of the conversation ${agentSessionId}`, error)
+        throw cannotTell(`the conversation ${agentSessionId}`, error)
       } finally {
         await release()
       }
@@ -43,7 +43,7 @@ function cannotTell(what: string, error: unknown): ParleyError {
   if (error instanceof ParleyError) return error
   const why = messageOf(error)
   const code = error instanceof JsonRpcError ? 'not_found' : 'agent_failed'
-  return new ParleyError(code, `Codex cannot tell ${what}: ${why}`, { cause: error })
+  return new ParleyError(code, `Codex cannot return ${what}: ${why}`, { cause: error })
 }
 
 /**
@@ -111,5 +111,5 @@ async function* pages<Entry>(
 }
 
 function asked<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return unlessAborted(work, signal, 'Cancelled while Codex told of its conversations.')
+  return unlessAborted(work, signal, 'Cancelled while Codex listed its conversations.')
 }

@@ -31,7 +31,7 @@ it('hangs under two sessions: a cancel ends both turns, and another program resu
     const next = await sessions[0]?.prompt(modelPrompt('Again.', { say: 'history' }))
     expect(await turns[1]?.ended()).toMatchObject({
       outcome: 'failed',
-      error: { code: 'agent_failed', message: expect.stringContaining('did not answer any more') },
+      error: { code: 'agent_failed', message: expect.stringContaining('stopped answering') },
     })
     await next?.completed()
     expect(next?.said).toContain('Wait.')
@@ -94,7 +94,7 @@ exec '${codexProgram}' "$@"
           session.all('agent.unrecognised').map(({ native }) => (native as { params: string }).params),
         )
         expect(first.slice(0, 2)).toEqual([expect.stringMatching(/^.{1000}$/), 'garbage 0'])
-        expect(first.slice(-2)).toEqual(['garbage 18', '(and more, which is not kept)'])
+        expect(first.slice(-2)).toEqual(['garbage 18', '(further output was discarded)'])
         expect([first.length, second]).toEqual([21, []])
         expect(programs()).toHaveLength(1)
       },
@@ -178,7 +178,7 @@ exec '${codexProgram}' "$@"
     [
       'has no app-server',
       `#!/bin/sh\necho "error: unrecognized subcommand 'app-server'" >&2\nexit 2\n`,
-      'ended at once',
+      'exited at once',
     ],
     [
       'is too old',
@@ -188,7 +188,7 @@ exec '${codexProgram}' "$@"
     [
       'does not report its version',
       `#!/bin/sh\nread line\necho '{"id":1,"result":{}}'\nread line\n`,
-      'which version',
+      'does not report its version',
     ],
     [
       'refuses the handshake',

@@ -256,6 +256,6 @@ export function createCallCheck(context: {
     const answer = await person.permit(ask)
     if (answer.outcome === 'allowed') return undefined
     await report({ type: 'tool-call.ended', ...about, outcome: 'denied', content: [] })
-    return (answer.outcome === 'denied' && answer.message) || 'Parley refuses this.'
+    return (answer.outcome === 'denied' && answer.message) || 'Parley denied this call.'
   }
 }

@@ -121,15 +121,15 @@ async function greet(
   const failure = Promise.withResolvers<never>()
   const fail = (why: string) => failure.reject(new Error(why))
   const timer = setTimeout(fail, startMs, `it did not answer within ${startMs / 1000} s`)
-  const giveUp = () => fail('nobody waits for it any more')
+  const giveUp = () => fail('the start was cancelled')
   signal?.addEventListener('abort', giveUp, { once: true })
   if (signal?.aborted) giveUp()
-  void ended.then(() => fail('it ended at once'))
+  void ended.then(() => fail('it exited at once'))
   try {
     const answer = await Promise.race([rpc.call('initialize', client), failure.promise])
     const { userAgent } = (answer ?? {}) as { userAgent?: unknown }
     const version = /\/(\d+\.\d+\.\d+)/.exec(String(userAgent))?.[1]
-    if (version === undefined) throw new Error('it does not say which version it is')
+    if (version === undefined) throw new Error('it does not report its version')
     if (isOlder(version, oldestVersion)) throw new Error(`it is version ${version}`)
     rpc.notify('initialized')
     return version
@@ -194,7 +194,7 @@ function garbageTo(put: (message: NativeMessage) => void): (value: unknown) => v
     count++
     if (count <= maxGarbage) put({ method: unintelligible, params: shortened(value) })
     else if (count === maxGarbage + 1)
-      put({ method: unintelligible, params: '(and more, which is not kept)' })
+      put({ method: unintelligible, params: '(further output was discarded)' })
   }
 }
 

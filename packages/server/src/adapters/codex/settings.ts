@@ -164,7 +164,7 @@ function nativeServer(name: string, server: McpServer): NativeConfig {
     return { ...asks, command, args, ...(env && { env }) }
   }
   if (server.type === 'sse') {
-    const message = `Codex cannot speak to the MCP server ${name}: it knows stdio and http, not sse.`
+    const message = `Codex cannot use the MCP server ${name}: it supports stdio and http, not sse.`
     throw new ParleyError('not_supported', message)
   }
   return { ...asks, url: server.url, ...(server.headers && { http_headers: server.headers }) }

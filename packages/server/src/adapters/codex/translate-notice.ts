@@ -32,7 +32,7 @@ export const notices = {
   'thread/unarchived': (state: TranslateState) =>
     notify(state, 'unarchived', {
       level: 'info',
-      text: 'Another program has taken this conversation from its archive.',
+      text: 'Another program has unarchived this conversation.',
     }),
   'thread/deleted': (state: TranslateState) =>
     notify(state, 'deleted', {
@@ -42,7 +42,7 @@ export const notices = {
   'thread/reverted': (state: TranslateState) =>
     notify(state, 'reverted', {
       level: 'warning',
-      text: 'Another program has taken back a part of this conversation.',
+      text: 'Another program has removed a part of this conversation.',
     }),
 
   'model/rerouted': (
@@ -57,7 +57,7 @@ export const notices = {
   'model/verification': (state: TranslateState, { verifications }: { verifications: unknown }) =>
     notify(state, 'model-verification', {
       level: 'info',
-      text: 'The model service wants to verify who you are.',
+      text: 'The model service requires you to verify your identity.',
       data: verifications,
     }),
   'model/safetyBuffering/updated': (
@@ -67,7 +67,7 @@ export const notices = {
     params.showBufferingUi
       ? notify(state, 'safety-buffering', {
           level: 'info',
-          text: `The answer is being looked at before it is shown (${params.reasons.join(', ')}).`,
+          text: `The answer is being reviewed before it is shown (${params.reasons.join(', ')}).`,
           data: params,
         })
       : noOutput(state),
@@ -81,7 +81,7 @@ export const notices = {
   ) =>
     notify(state, 'gateway-sign-in', {
       level: params.error ? 'error' : 'info',
-      text: params.error ?? params.authUrl ?? `The gateway's sign-in: ${params.status}`,
+      text: params.error ?? params.authUrl ?? `Sign-in at the gateway: ${params.status}`,
       data: params,
     }),
   'account/rateLimits/updated': (
@@ -115,13 +115,13 @@ export const notices = {
   ) =>
     notifyFrom(state, params.threadId, 'auto-review', {
       level: 'warning',
-      text: `Codex let another model judge a call: ${params.review.rationale ?? params.review.status}`,
+      text: `Codex had another model review a call: ${params.review.rationale ?? params.review.status}`,
       data: { review: params.review, action: params.action },
     }),
   'autoApprovalReview/strictReviewRequired': (state: TranslateState, { threadId }: OfThread) =>
     notifyFrom(state, threadId, 'auto-review', {
       level: 'info',
-      text: 'Codex looks at every call of this turn closely.',
+      text: 'Codex reviews every call of this turn.',
     }),
 
   /**
@@ -162,7 +162,7 @@ function levelOf({ primary, secondary, rateLimitReachedType }: NativeRateLimits)
 }
 
 const limits = {
-  free: { level: 'info', text: 'The usage limit no longer stands in the way.' },
+  free: { level: 'info', text: 'The usage limit no longer applies.' },
   near: { level: 'warning', text: 'The usage limit is near.' },
   reached: { level: 'error', text: 'The usage limit is reached.' },
 } as const

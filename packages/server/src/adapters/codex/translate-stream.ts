@@ -79,7 +79,11 @@ export function retractOpen(state: TranslateState, threadId: string): Translatio
   const outputs = open
     .filter(([, { turn }]) => turn === state.turn?.number)
     .map(([blockId]): AgentOutput => {
-      return { type: 'block.retracted', blockId, reason: 'the answer broke off; the agent tries again' }
+      return {
+        type: 'block.retracted',
+        blockId,
+        reason: 'the response was interrupted; the agent tries again',
+      }
     })
   return { state: withoutBlocks(state, threadId), outputs }
 }

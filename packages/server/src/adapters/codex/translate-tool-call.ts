@@ -117,7 +117,7 @@ export function leaveRunning(state: TranslateState): Translation {
         outcome: 'completed',
         content: [
           { type: 'terminal', output: call.output },
-          { type: 'text', text: 'It runs on in the background.' },
+          { type: 'text', text: 'It continues in the background.' },
         ],
         ...parentOf(state, call.threadId),
       },

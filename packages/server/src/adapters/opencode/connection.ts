@@ -153,7 +153,7 @@ class OpenCodeConnection implements AgentConnection {
     this.#settings.reportConnected(this.#session.id, this.#input)
     const ended = this.#pump()
     await Promise.race([this.#ready.promise, ended])
-    if (!this.#isReady) throw new Error('it ended as soon as it was started')
+    if (!this.#isReady) throw new Error('it exited right after it was started')
   }
 
   async send(message: AgentMessage): Promise<'pending' | undefined> {
@@ -269,7 +269,7 @@ class OpenCodeConnection implements AgentConnection {
     const failure =
       error instanceof ParleyError
         ? error
-        : new ParleyError('agent_failed', `OpenCode did not take the prompt: ${errorText(error)}`)
+        : new ParleyError('agent_failed', `OpenCode did not accept the prompt: ${errorText(error)}`)
     const output = { outcome: 'failed', stopReason: 'not_taken', error: failure.toInfo() } as const
     void this.#give({ state: withoutTurn(this.#state), outputs: [{ type: 'turn.ended', ...output }] })
   }

@@ -69,7 +69,7 @@ export async function applyRules(
   throw new ParleyError('agent_failed', rulesNotTaken, { details: { version: updated.version } })
 }
 
-const rulesNotTaken = `OpenCode did not take the rules by which it asks before it acts, so nothing is sent to it. Install another version: ${oldestVersion} is known to take them.`
+const rulesNotTaken = `OpenCode did not accept the rules that make it ask for permission, so no prompt is sent to it. Install another version: ${oldestVersion} is known to accept them.`
 
 async function usageOf(client: OpencodeClient, session: Session): Promise<Conversation['used']> {
   const { data: children } = await client.session.children({ sessionID: session.id }, thrown)
@@ -90,6 +90,6 @@ async function find(client: OpencodeClient, sessionID: string): Promise<Session 
 }
 
 function forgotten(agentSessionId: string): ParleyError {
-  const message = `OpenCode no longer has the conversation ${agentSessionId}. Begin a new session.`
+  const message = `OpenCode no longer has the conversation ${agentSessionId}. Start a new session.`
   return new ParleyError('agent_failed', message)
 }

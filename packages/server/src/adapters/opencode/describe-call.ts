@@ -17,7 +17,7 @@ const tools: Readonly<Record<string, readonly [ToolKind, Describe]>> = {
   read: ['read', (_, path) => `Read ${path('filePath')}`],
   list: ['read', (_, path) => `List ${path('path')}`],
   list_mcp_resources: ['read', () => 'List resources'],
-  list_mcp_resource_templates: ['read', () => 'List templates of resources'],
+  list_mcp_resource_templates: ['read', () => 'List resource templates'],
   read_mcp_resource: ['read', (input) => `Read ${text(input, 'uri') || 'a resource'}`],
   skill: ['read', (input) => `Read the skill ${text(input, 'name')}`],
   edit: ['edit', (_, path) => `Edit ${path('filePath')}`],
@@ -33,9 +33,9 @@ const tools: Readonly<Record<string, readonly [ToolKind, Describe]>> = {
   task: ['subagent', (input) => text(input, 'description') || 'Start a subagent'],
   todowrite: ['think', () => 'Update the plan'],
   plan_enter: ['plan', () => 'Make a plan first'],
-  plan_exit: ['plan', () => 'Leave the plan for the work'],
+  plan_exit: ['plan', () => 'Leave plan mode'],
   question: ['other', (input) => `Ask: ${firstQuestion(input) || 'a question'}`],
-  invalid: ['other', (input) => `A call that cannot be made: ${text(input, 'tool')}`],
+  invalid: ['other', (input) => `Invalid call: ${text(input, 'tool')}`],
   StructuredOutput: ['other', () => 'Give the result'],
 }
 

@@ -197,7 +197,7 @@ describe('a failed start is refused with advice', { timeout: 60_000 }, () => {
     [
       'a program that serves something else',
       'echo "opencode server listening on http://127.0.0.1:1"; exec sleep 1000',
-      { code: 'agent_failed', words: 'no server of OpenCode' },
+      { code: 'agent_failed', words: 'not an OpenCode server' },
     ],
   ])('for %s', async (name, lines, { code, words }) => {
     const executable = world.script(name.replaceAll(' ', '-'), lines)
@@ -227,7 +227,7 @@ describe('a failed start is refused with advice', { timeout: 60_000 }, () => {
     const input = connectInput({ cwd: world.home, resume })
     await expect(world.adapter().connect(input)).rejects.toMatchObject({
       code: 'agent_failed',
-      message: expect.stringContaining('Begin a new session'),
+      message: expect.stringContaining('Start a new session'),
     })
     await nothingLeft()
   })

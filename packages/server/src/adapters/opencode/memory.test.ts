@@ -223,7 +223,7 @@ describe('a conversation of the terminal program', () => {
     const refused = host.importConversation({ agent: 'opencode', agentSessionId: sessionID })
     await expect(refused).rejects.toMatchObject({
       code: 'agent_failed',
-      message: expect.stringContaining('of a given shape'),
+      message: expect.stringContaining('structured output'),
     })
   })
 })

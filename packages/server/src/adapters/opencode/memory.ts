@@ -18,7 +18,7 @@ export function opencodeMemory(acquire: (signal: AbortSignal) => Promise<SharedS
       try {
         return await asked(conversations(server.client(), cwd, signal), signal)
       } catch (error) {
-        throw cannotTell('of its conversations', error)
+        throw cannotTell('its conversations', error)
       } finally {
         await release()
       }
@@ -30,7 +30,7 @@ export function opencodeMemory(acquire: (signal: AbortSignal) => Promise<SharedS
         const session = await asked(sessionBy(client, agentSessionId, signal), signal)
         yield* retell(session, (id) => asked(messagesOf(client, id, signal), signal))
       } catch (error) {
-        throw cannotTell(`of the conversation ${agentSessionId}`, error)
+        throw cannotTell(`the conversation ${agentSessionId}`, error)
       } finally {
         await release()
       }
@@ -41,7 +41,7 @@ export function opencodeMemory(acquire: (signal: AbortSignal) => Promise<SharedS
 
 function cannotTell(what: string, error: unknown): ParleyError {
   if (error instanceof ParleyError) return error
-  return new ParleyError('agent_failed', `OpenCode cannot tell ${what}: ${errorText(error)}`, {
+  return new ParleyError('agent_failed', `OpenCode cannot return ${what}: ${errorText(error)}`, {
     cause: error,
   })
 }
@@ -97,7 +97,7 @@ async function sessionBy(
   const { data, error, response } = await client.session.get({ sessionID }, { signal })
   if (data) return data
   if (response?.status !== 404) throw error
-  throw new ParleyError('not_found', `OpenCode knows no conversation ${sessionID} on this machine.`)
+  throw new ParleyError('not_found', `OpenCode has no conversation ${sessionID} on this machine.`)
 }
 
 const pageSize = 50
@@ -120,10 +120,10 @@ async function messagesOf(
 }
 
 function notShown(sessionID: string): ParleyError {
-  const message = `OpenCode cannot show the conversation ${sessionID}: a prompt in it asked for a result of a given shape. Go on with it in the session it was begun in.`
+  const message = `OpenCode cannot show the conversation ${sessionID}: one of its prompts requested structured output. Continue it in the session where it was started.`
   return new ParleyError('agent_failed', message)
 }
 
 function asked<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return unlessAborted(work, signal, 'Cancelled while OpenCode told of its conversations.')
+  return unlessAborted(work, signal, 'Cancelled while OpenCode listed its conversations.')
 }

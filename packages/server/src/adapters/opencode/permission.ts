@@ -40,7 +40,7 @@ type Request = {
 
 type Answer = { readonly reply: 'once' | 'reject'; readonly message?: string }
 
-const notAsked = 'Nobody can be asked: the turn is over.'
+const notAsked = 'Nobody can be asked: the turn has ended.'
 
 /**
  * Passes OpenCode's permission requests to the host and the answers back. Answers hold once: the host keeps wider
@@ -82,7 +82,7 @@ export class PermissionRequests {
     }
     if (call) this.#context.denied(call.toolCallId)
     if (answer.endTurn && this.#context.hasTurn()) return this.#context.endTurn()
-    this.#refuse(request, answer.message ?? 'The person said no.')
+    this.#refuse(request, answer.message ?? 'The person denied this.')
   }
 
   /** A request was answered, by us or another client: nobody needs to be asked any more. */
@@ -193,9 +193,9 @@ export class PermissionRequests {
     this.#answers.set(requestID, answer)
     try {
       const { error, response } = await client.permission.reply({ requestID, ...answer })
-      if (error && response?.status !== 404) problem('take an answer', error)
+      if (error && response?.status !== 404) problem('accept an answer', error)
     } catch (error) {
-      problem('take an answer', error)
+      problem('accept an answer', error)
     }
   }
 }
@@ -210,7 +210,7 @@ function askWithoutCall(
   return {
     tool: permission,
     kind: repeats ? 'think' : 'other',
-    title: repeats ? `Go on, although the same call is repeated: ${patterns.join(', ')}` : permission,
+    title: repeats ? `Continue, although the same call is repeated: ${patterns.join(', ')}` : permission,
     input,
   }
 }

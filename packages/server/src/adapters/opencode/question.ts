@@ -80,9 +80,9 @@ export class QuestionRequests {
   async #answered(reply: PromiseLike<{ error?: unknown; response?: { status: number } }>): Promise<void> {
     try {
       const { error, response } = await reply
-      if (error && response?.status !== 404) this.#context.problem('take an answer', error)
+      if (error && response?.status !== 404) this.#context.problem('accept an answer', error)
     } catch (error) {
-      this.#context.problem('take an answer', error)
+      this.#context.problem('accept an answer', error)
     }
   }
 }

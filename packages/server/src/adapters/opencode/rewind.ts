@@ -49,7 +49,7 @@ async function changesSince(
   const index = messages.findIndex(({ info }) => info.id === messageIdOf(sessionID, promptId))
   if (index === -1) throw new Error('OpenCode does not know that prompt.')
   const kept = messages.some(({ parts }) => parts.some((part) => part.type === 'step-start' && part.snapshot))
-  if (!kept) throw new Error('OpenCode keeps states of a folder only if it is a git repository.')
+  if (!kept) throw new Error('OpenCode keeps checkpoints of a folder only if it is a git repository.')
   const patches = messages.slice(index).flatMap(({ parts }) => parts.filter((part) => part.type === 'patch'))
   return { index, files: [...new Set(patches.flatMap(({ files }) => files))] }
 }

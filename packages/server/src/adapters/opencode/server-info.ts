@@ -26,7 +26,7 @@ export type ServerInfo = {
 export const planAgent = 'plan'
 const maxModels = 200
 const descriptionLength = 200
-const compact: AgentCommand = { name: 'compact', description: 'Sum up the conversation so far' }
+const compact: AgentCommand = { name: 'compact', description: 'Summarise the conversation so far' }
 
 /** Queries a server. Rejects with a ParleyError if it is not OpenCode, is too old, or has no usable model. */
 export async function readServerInfo(
@@ -107,9 +107,9 @@ async function versionOf(client: OpencodeClient, { getIt }: Advice): Promise<str
   try {
     const { data } = await client.global.health({ throwOnError: true })
     if (typeof data.version === 'string') return data.version
-    throw new Error('it does not say its version')
+    throw new Error('it does not report its version')
   } catch (error) {
-    const message = `What answers is no server of OpenCode, or of an old one: ${errorText(error)}. Parley needs ${oldestVersion} or later. ${getIt}`
+    const message = `The program that answers is not an OpenCode server, or is too old: ${errorText(error)}. Parley needs ${oldestVersion} or later. ${getIt}`
     throw new ParleyError('agent_failed', message, { cause: error })
   }
 }
@@ -124,7 +124,7 @@ function notSignedIn(providers: readonly Provider[], { signIn }: Advice): Parley
   const hint = free[0] === undefined ? '' : ` Or choose one of its free models by name, such as ${free[0]}.`
   return new ParleyError(
     'agent_not_signed_in',
-    `OpenCode has no provider of models. Sign in once with the program itself (${signIn}), or set the key of a provider, such as ANTHROPIC_API_KEY, in the environment of the server.${hint}`,
+    `OpenCode has no model provider. Sign in once with the program itself (${signIn}), or set the key of a provider, such as ANTHROPIC_API_KEY, in the environment of the server.${hint}`,
   )
 }
 

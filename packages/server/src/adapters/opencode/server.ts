@@ -136,7 +136,7 @@ export class OpenCodeServer {
   #cannotStart(program: string, error: unknown): ParleyError {
     const { exitCode, stderrTail } = this.lastWords()
     const code = exitCode === undefined || exitCode === null ? '' : ` (exit code ${exitCode})`
-    const message = `${program} did not start as a server of OpenCode: ${errorText(error)}${code}. Is it OpenCode ${oldestVersion} or later? See "parley doctor".`
+    const message = `${program} did not start as an OpenCode server: ${errorText(error)}${code}. Parley needs OpenCode ${oldestVersion} or later; to check it, run "parley doctor".`
     return new ParleyError('agent_failed', message, {
       details: { ...(stderrTail !== undefined && { stderrTail }) },
       cause: error,

@@ -68,7 +68,10 @@ function parsed(env: Readonly<Record<string, string>>, name: string): Record<str
     const value: unknown = JSON.parse(text)
     if (isRecord(value)) return { ...value }
   } catch {}
-  throw new ParleyError('validation_error', `${name} is set, but is no JSON object. Correct it, or unset it.`)
+  throw new ParleyError(
+    'validation_error',
+    `${name} is set, but is not a JSON object. Correct it, or unset it.`,
+  )
 }
 
 function merged(
@@ -156,7 +159,7 @@ export class EffectiveSettings {
     const native = nativeModel(model)
     if (native) return native
     const example = this.#info.models[0]?.id ?? 'provider/model'
-    const message = `OpenCode names its models with their providers, such as ${example}; "${model}" is not such a name.`
+    const message = `OpenCode names models as provider/model, such as ${example}; "${model}" is not such a name.`
     throw new ParleyError('validation_error', message)
   }
 
@@ -202,7 +205,7 @@ export class EffectiveSettings {
     this.#put({ type: 'session.configured', effective })
     const effort = this.#missingEffort
     if (effort === undefined) return
-    const text = `The model has no effort "${effort}": it is left out.`
+    const text = `The model has no effort "${effort}"; the setting is ignored.`
     this.#put({ type: 'agent.noticed', level: 'warning', code: 'no-effort', text })
   }
 

@@ -72,7 +72,7 @@ export function removePart(
   state: TranslateState,
   { partID }: NativeProperties<'message.part.removed'>,
 ): Translation {
-  return retractOpen(state, (id) => id === partID, 'OpenCode took it back')
+  return retractOpen(state, (id) => id === partID, 'retracted by OpenCode')
 }
 
 export function forgetMessage(

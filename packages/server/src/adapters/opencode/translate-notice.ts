@@ -122,7 +122,7 @@ export const notices = {
   'mcp.browser.open.failed': noticeOf(({ mcpName, url }: NativeProperties<'mcp.browser.open.failed'>) => ({
     level: 'warning',
     code: 'mcp-sign-in',
-    text: `The MCP server ${mcpName} wants to be signed in to: open ${url}`,
+    text: `The MCP server ${mcpName} requires sign-in: open ${url}`,
     data: { server: mcpName, url },
   })),
   'workspace.failed': noticeOf(({ message }: NativeProperties<'workspace.failed'>) => ({
@@ -138,12 +138,12 @@ export const notices = {
   'server.instance.disposed': noticeOf(() => ({
     level: 'warning',
     code: 'disposed',
-    text: 'OpenCode let go of this folder, because its settings changed: what ran here was stopped.',
+    text: 'OpenCode closed this folder because its settings changed: running work was stopped.',
   })),
   'global.disposed': noticeOf(() => ({
     level: 'warning',
     code: 'disposed',
-    text: 'OpenCode let go of all folders, because its settings changed: what ran was stopped.',
+    text: 'OpenCode closed all folders because its settings changed: running work was stopped.',
   })),
 }
 
@@ -152,6 +152,6 @@ export function tellOfDeletion(
   { info }: { readonly info: NativeSession },
 ): Translation {
   if (info.id !== state.root) return noOutput(state)
-  const text = 'The conversation was deleted in OpenCode. Begin a new session.'
+  const text = 'The conversation was deleted in OpenCode. Start a new session.'
   return { state, outputs: [{ type: 'agent.noticed', level: 'error', code: 'session-deleted', text }] }
 }

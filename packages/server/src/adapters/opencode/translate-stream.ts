@@ -62,7 +62,7 @@ export function beginAttempt(
   { id, messageID }: { readonly id: string; readonly messageID: string },
 ): Translation {
   const isMeant = (open: string, message: string) => message === messageID && open < id
-  return retractOpen(state, isMeant, 'the answer broke off; the agent tries again')
+  return retractOpen(state, isMeant, 'the response was interrupted; the agent tries again')
 }
 
 /** Retracts open blocks, which will not be completed. */

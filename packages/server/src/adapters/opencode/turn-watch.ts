@@ -81,7 +81,7 @@ export class TurnWatch {
       try {
         return await catchUp(this.#context, certain)
       } catch (error) {
-        if (count === maxAttempts) return problem('say what was missed', error)
+        if (count === maxAttempts) return problem('report missed events', error)
         await new Promise((resolve) => setTimeout(resolve, retryMs))
       }
     }

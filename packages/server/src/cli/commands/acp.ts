@@ -25,7 +25,10 @@ export async function acp(options: AcpOptions, context: Context): Promise<number
   const defaults = defaultsOf(options)
   // Anything that a library prints on stdout would be read as a message.
   globalThis.console = new Console(process.stderr)
-  if (stdin.isTTY) output.err('parley: this speaks the Agent Client Protocol: start it from an editor.\n')
+  if (stdin.isTTY)
+    output.err(
+      'parley: this command speaks the Agent Client Protocol on stdin and stdout. Start it from an editor.\n',
+    )
   const connected = () => connect(configuration, context)
   const first = await connected()
   await using server = createReconnectingAccess(first, connected)

@@ -48,8 +48,8 @@ export async function installAgents(
       continue
     }
     const { found, hint = 'See its documentation.' } = await probe(AbortSignal.timeout(probeMs))
-    if (!found) throw new ParleyError('not_supported', `${name} is not one that Parley installs. ${hint}`)
-    context.output.err(`${id} is there already: it is not one that Parley installs.\n`)
+    if (!found) throw new ParleyError('not_supported', `Parley does not install ${name}. ${hint}`)
+    context.output.err(`${id} is already installed, and not by Parley: left unchanged.\n`)
   }
   return installEach(wanted, folder, options, context)
 }
@@ -178,9 +178,11 @@ function tell(
   const tested = version === install.version
   if (options.json) return output.out(`${JSON.stringify({ id, tested, ...done })}\n`)
   const instead = replaced === undefined ? '' : ` in place of ${replaced}`
-  const words = changed ? `installed${instead} in ${durationText(ms)}: ${path}` : 'is there already'
+  const words = changed ? `installed${instead} in ${durationText(ms)}: ${path}` : 'is already installed'
   output.out(`${id} ${version} ${words}\n`)
   if (tested) return
   const back = commandLine(`agents update ${id}`)
-  output.err(`${id} ${version} is not tested with this Parley; ${install.version} is. To get that: ${back}\n`)
+  output.err(
+    `${id} ${version} is not tested with this version of Parley; ${install.version} is. To install that: ${back}\n`,
+  )
 }

@@ -39,7 +39,7 @@ export async function addAgent(
   if (options.json) context.output.out(`${JSON.stringify(agent)}\n`)
   else {
     const check = context.commandLine(`agents doctor ${id}`)
-    context.output.err(`Added ${oneLine(agent.name)}. To see whether it works: ${check}\n`)
+    context.output.err(`Added ${oneLine(agent.name)}. To test it: ${check}\n`)
   }
   return 0
 }
@@ -52,7 +52,7 @@ export async function forgetAgent(
   await using server = await connect(configurationOf(context, options), context)
   await server.client.call('forgetAgent', { params: { id } })
   if (options.json) context.output.out(`${JSON.stringify({ id, forgotten: true })}\n`)
-  else context.output.err(`${id} is taken away. Its sessions can still be read.\n`)
+  else context.output.err(`Removed ${id}. Its sessions can still be read.\n`)
   return 0
 }
 
@@ -79,6 +79,8 @@ async function usualKey(client: Awaited<ReturnType<typeof connect>>['client'], i
   const agent = agents.find((one) => one.id === id)
   const [usual] = agent?.keys ?? []
   if (usual !== undefined) return usual
-  const why = agent ? `It is not known which variable holds the key of ${id}.` : `There is no agent "${id}".`
+  const why = agent
+    ? `Parley does not know which variable holds the key of ${id}.`
+    : `There is no agent "${id}".`
   throw new ParleyError('validation_error', agent ? `${why} Give it with --variable.` : why)
 }

@@ -57,7 +57,8 @@ function folderCheck(dataDir: string): Check {
   const found = statSync(dataDir, { throwIfNoEntry: false })
   if (!found) {
     const problem = makingProblem(dataDir)
-    if (problem === undefined) return ok(name, `${dataDir} does not exist yet; it is made at the first start`)
+    if (problem === undefined)
+      return ok(name, `${dataDir} does not exist yet; it is created at the first start`)
     return {
       name,
       result: 'fail',
@@ -76,7 +77,7 @@ function folderCheck(dataDir: string): Check {
     }
   }
   if (process.platform !== 'win32' && (found.mode & 0o077) !== 0) {
-    return { name, result: 'warn', text: `others can look into ${dataDir}: chmod 700 it` }
+    return { name, result: 'warn', text: `other users can read ${dataDir}; run: chmod 700 ${dataDir}` }
   }
   return ok(name, dataDir)
 }
@@ -84,12 +85,12 @@ function folderCheck(dataDir: string): Check {
 function tokenCheck({ token, dataDir }: Configuration, { commandLine }: Context): Check {
   const name = 'token'
   if (token) return ok(name, `given by ${token.from}`)
-  if (!existsSync(tokenFile(dataDir))) return ok(name, 'none yet; it is made at the first start')
+  if (!existsSync(tokenFile(dataDir))) return ok(name, 'none yet; it is created at the first start')
   if (isTokenExposed(dataDir)) {
     return {
       name,
       result: 'warn',
-      text: `others can read ${tokenFile(dataDir)}: chmod 600 it, then ${commandLine('token --rotate')}`,
+      text: `other users can read ${tokenFile(dataDir)}; run chmod 600 on it, then ${commandLine('token --rotate')}`,
     }
   }
   return ok(name, tokenFile(dataDir))
@@ -134,7 +135,7 @@ async function databaseCheck({ dataDir }: Configuration, isHeld: boolean): Promi
   const known = migrations.at(-1)?.version ?? 0
   if (isHeld) return ok(name, 'open in the running server')
   const size = statSync(file, { throwIfNoEntry: false })?.size
-  if (size === undefined) return ok(name, 'none yet; it is made at the first start')
+  if (size === undefined) return ok(name, 'none yet; it is created at the first start')
   try {
     const { DatabaseSync } = await import('node:sqlite')
     using database = new DatabaseSync(file)
@@ -143,14 +144,14 @@ async function databaseCheck({ dataDir }: Configuration, isHeld: boolean): Promi
       return {
         name,
         result: 'fail',
-        text: `${file} has schema ${version}, this Parley knows ${known}: update Parley`,
+        text: `${file} has schema version ${version}, but this version of Parley supports ${known}: update Parley`,
       }
     }
     const damage =
       size <= largestChecked ? database.prepare('PRAGMA quick_check(1)').get()?.quick_check : 'ok'
     if (damage !== 'ok')
       return { name, result: 'fail', text: `${file} is damaged (${damage}): restore a backup` }
-    return ok(name, `${file}, schema ${version}${version < known ? `, will be brought to ${known}` : ''}`)
+    return ok(name, `${file}, schema ${version}${version < known ? `, will be migrated to ${known}` : ''}`)
   } catch (thrown) {
     return { name, result: 'fail', text: `${file} cannot be opened: ${(thrown as Error).message}` }
   }
@@ -203,7 +204,7 @@ function isNotSetUp({ found, usable, signedIn }: Probed): boolean {
 function agentCheck({ id, found, version, usable, signedIn, hint = '' }: Probed): Check {
   const name = `agent ${id}`
   if (!found) return { name, result: 'warn', text: `not found. ${hint}` }
-  if (usable === false) return { name, result: 'warn', text: `cannot be used as it is. ${hint}` }
+  if (usable === false) return { name, result: 'warn', text: `cannot be used. ${hint}` }
   if (signedIn === false) return { name, result: 'warn', text: `not signed in. ${hint}` }
   return ok(name, [version, hint].filter(Boolean).join(', ') || 'found')
 }

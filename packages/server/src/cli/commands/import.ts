@@ -30,7 +30,7 @@ export async function importConversation(
     const session = await server.client.call('importConversation', { body })
     if (options.json) output.out(`${JSON.stringify(session)}\n`)
     else output.out(`${session.id}\n`)
-    output.err(`Imported. Go on with it: ${commandLine(`run --session ${session.id} "…"`)}\n`)
+    output.err(`Imported. To continue it: ${commandLine(`run --session ${session.id} "…"`)}\n`)
     return 0
   }
   const { conversations } = await server.client.call('listConversations', {
@@ -50,7 +50,7 @@ export async function importConversation(
   const width = output.isOutTerminal ? output.columns() : undefined
   const [head = '', ...lines] = tableLines(columns, conversations.map(rowOf), width)
   output.out([output.outStyle.dim(head), ...lines, ''].join('\n'))
-  output.err(`Read one into a session: ${commandLine(`import ${agent} <id>`)}\n`)
+  output.err(`To import one as a session: ${commandLine(`import ${agent} <id>`)}\n`)
   return 0
 }
 

@@ -12,10 +12,10 @@ export async function release(reference: string, options: Flags, context: Contex
   const { terminal, cwd } = await server.client.call('getSession', { params: { id }, query: { tail: 0 } })
   const { output } = context
   if (!terminal) {
-    output.err(`Released ${id}. Its agent has no program of its own that could go on with it.\n`)
+    output.err(`Released ${id}. Its agent has no program of its own that can continue it.\n`)
     return 0
   }
-  output.err(`Go on in ${oneLine(cwd)} with:\n`)
+  output.err(`To continue, run in ${oneLine(cwd)}:\n`)
   output.out(`${terminal.map((one) => oneLine(one)).join(' ')}\n`)
   output.err(`Released ${id}. What you say there is added to the session before its next turn.\n`)
   return 0

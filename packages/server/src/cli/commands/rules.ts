@@ -52,7 +52,7 @@ export async function addRule(
   const decision = RuleDecision.safeParse(given)
   if (!decision.success) {
     const known = RuleDecision.options.join(', ')
-    throw new ParleyError('validation_error', `A rule says one of ${known}, not "${given}".`)
+    throw new ParleyError('validation_error', `The decision of a rule is one of ${known}, not "${given}".`)
   }
   const match = matchOf(options.match)
   const { folder, agent } = options

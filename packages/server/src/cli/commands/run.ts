@@ -267,7 +267,7 @@ async function openSession(
   const id = await findSession(client, options.session, context)
   const state = await client.call('getSession', { params: { id }, query: { tail: 0 } })
   if (state.agent !== agent) {
-    throw new ParleyError('validation_error', `Session ${id} is one of ${state.agent}, not of ${agent}.`)
+    throw new ParleyError('validation_error', `Session ${id} uses the agent ${state.agent}, not ${agent}.`)
   }
   if (Object.keys(settings).length > 0) await client.configure(id, settings)
   if (options.trust) await client.call('trustFolder', { body: { folder: state.cwd } })
@@ -374,7 +374,7 @@ function checkedPrompt(prompt: string): string {
 function sayWhatNext(session: SessionState, { output, commandLine }: Context): void {
   if (!output.isErrTerminal) return
   const go = commandLine(`run ${session.agent} "…" --session ${session.id}`)
-  output.err(`${output.errStyle.dim(`go on: ${go}`)}\n`)
+  output.err(`${output.errStyle.dim(`to continue: ${go}`)}\n`)
 }
 
 /** Used when the agent did not start. The log has the prompt and the reason, often in more detail. */

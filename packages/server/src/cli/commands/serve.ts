@@ -44,9 +44,9 @@ export async function serve(options: ServeOptions, context: Context): Promise<nu
     publicCommandLine: createCommandLine({ invocation: context.invocation }),
   })
   if (options.token !== undefined) logger.warn(tokenInSight)
-  if (isDataFolderOpen(dataDir)) logger.warn(`others can read ${dataDir}: chmod 700 it`)
+  if (isDataFolderOpen(dataDir)) logger.warn(`other users can read ${dataDir}; run: chmod 700 ${dataDir}`)
   if (!configuration.token && isTokenExposed(dataDir)) {
-    logger.warn(`others can read ${tokenFile(dataDir)}: chmod 600 it`)
+    logger.warn(`other users can read ${tokenFile(dataDir)}; run chmod 600 on it`)
   }
   if (options.json) output.out(`${JSON.stringify({ url: parley.http.url, token, pid: process.pid })}\n`)
   else output.out(greeting(parley, configuration, context))

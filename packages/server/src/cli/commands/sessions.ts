@@ -54,7 +54,7 @@ export async function sessions(options: SessionsOptions, context: Context): Prom
   }
   if (found.length === 0) {
     output.err(
-      `No sessions${isNarrowed(options) ? ' fit' : ' yet'}. Begin one: ${commandLine('run demo "help"')}\n`,
+      `No ${isNarrowed(options) ? 'matching sessions' : 'sessions yet'}. Start one: ${commandLine('run demo "help"')}\n`,
     )
     return 0
   }
@@ -81,7 +81,7 @@ async function listWaiting(client: Client, options: SessionsOptions, context: Co
     return 0
   }
   if (found.length === 0) {
-    output.err('Nothing waits for you.\n')
+    output.err('No open requests.\n')
     return 0
   }
   const name = await namesOf(client, context)

@@ -26,7 +26,7 @@ export async function show(reference: string, options: ShowOptions, context: Con
   output.out(`${detailLines(detail, context).join('\n')}\n`)
   if (detail.firstSeq > 1 && tail > 0) {
     const all = commandLine(`export ${id} --as markdown`)
-    output.err(`Only the last ${detail.blocks.length} blocks. All of it: ${all}\n`)
+    output.err(`Only the last ${detail.blocks.length} blocks are shown. To print all: ${all}\n`)
   }
   return 0
 }
@@ -55,7 +55,9 @@ export function stateLines(state: SessionDetail): string[] {
       ? [`Loaded: settings of ${connection.loaded.map((one) => oneLine(one)).join(', ')}`]
       : []),
     ...(connection?.credential ? [`Paid with: ${oneLine(connection.credential)}`] : []),
-    ...(state.terminal ? [`In its own program: ${state.terminal.map((one) => oneLine(one)).join(' ')}`] : []),
+    ...(state.terminal
+      ? [`Continue in the agent's own program: ${state.terminal.map((one) => oneLine(one)).join(' ')}`]
+      : []),
     ...requests.map((request) =>
       request.type === 'permission'
         ? `Waiting for you: permission, ${callLabel(request).kind}${oneLine(callLabel(request).title)}`

@@ -22,7 +22,7 @@ export async function token(options: TokenOptions, context: Context): Promise<nu
     if (!server) {
       throw new ParleyError(
         'not_found',
-        `No server runs on ${configuration.dataDir}. Start one, it prints a link: ${commandLine('serve')}`,
+        `No server uses ${configuration.dataDir}. Start one, which prints a link: ${commandLine('serve')}`,
       )
     }
     const { url } = await server.client.call('createLink')

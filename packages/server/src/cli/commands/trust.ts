@@ -74,7 +74,7 @@ const remove: Change = async (client, folder, { json }, { output }) => {
   if (json) output.out(`${JSON.stringify(gone ?? { folder })}\n`)
   else output.err(`No longer trusted: ${oneLine(gone?.folder ?? folder)}. ${fromWhen}\n`)
   const parent = folders.find((one) => isInside(gone?.folder ?? folder, one))
-  if (parent) output.err(`parley: but it lies in ${oneLine(parent.folder)}, which still is trusted.\n`)
+  if (parent) output.err(`parley: it is inside ${oneLine(parent.folder)}, which is still trusted.\n`)
   return 0
 }
 

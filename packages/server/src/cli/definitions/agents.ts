@@ -3,7 +3,7 @@ import type { Registry } from './registry.ts'
 /** The commands about agents, and their options. */
 
 export const agentVerbs = ['install', 'update', 'remove', 'add', 'forget', 'key', 'doctor']
-const into = ['--into <folder>', 'another folder than "agents" in the data folder'] as const
+const into = ['--into <folder>', 'the folder to use instead of "agents" in the data folder'] as const
 
 export function addAgentCommands({ add: addToProgram, under, context, finish }: Registry): void {
   const agents = addToProgram(
@@ -28,8 +28,8 @@ export function addAgentCommands({ add: addToProgram, under, context, finish }: 
     'parley agents install codex',
   )
     .argument('<agents...>', 'the agents')
-    .option('--latest', 'the latest version instead; not tested with this Parley')
-    .option('--version <version>', 'this version instead; not tested with this Parley')
+    .option('--latest', 'the latest version, which may not be tested with this version of Parley')
+    .option('--version <version>', 'this version, which may not be tested with this version of Parley')
     .option('--wait', 'wait if another command is installing it')
     .option(...into)
     .option('--json', 'one agent per line, as JSON')
@@ -49,8 +49,8 @@ installation that fails or is stopped with Ctrl-C changes nothing. npm's own set
     'parley agents update codex --latest',
   )
     .argument('[agents...]', 'the agents (default: all that Parley has installed)')
-    .option('--latest', 'to the latest version instead; not tested with this Parley')
-    .option('--version <version>', 'to this version instead; not tested with this Parley')
+    .option('--latest', 'to the latest version, which may not be tested with this version of Parley')
+    .option('--version <version>', 'to this version, which may not be tested with this version of Parley')
     .option(...into)
     .option('--json', 'one agent per line, as JSON')
     .action((ids, options) => finish(load().then(({ updateAgents }) => updateAgents(ids, options, context))))
@@ -114,7 +114,7 @@ function addAgentDoctor({ add, context, finish }: Omit<Registry, 'under'>): void
   )
     .argument('<agent>', 'the agent')
     .option('--timeout <time>', 'how long it may take to start, and to answer (default: 60s)')
-    .option('--prompt <text>', 'send it this too, which its model answers; it may do nothing')
+    .option('--prompt <text>', 'also send this prompt to its model; permission requests are denied')
     .option(...into)
     .option('--json', 'one check per line, as JSON')
     .action((id, options) =>

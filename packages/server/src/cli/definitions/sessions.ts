@@ -145,7 +145,7 @@ function addStopping({ add, context, finish }: Registry): void {
 function addArranging({ add, context, finish }: Registry): void {
   const load = () => import('../commands/arrange.ts')
   const json = ['--json', 'print the session as JSON'] as const
-  add('rename', 'change the title of a session', 'parley rename last "Fix the door"')
+  add('rename', 'change the title of a session', 'parley rename last "Fix the login"')
     .argument(...sessionArgument)
     .argument('<title>', 'the new title')
     .option(...json)

@@ -25,7 +25,7 @@ export function eventRows(event: SessionEvent, facts: RowFacts): string[] {
     case 'prompt.queued':
       return [
         event.paused
-          ? style.yellow('paused: the agent was lost before it took this prompt up')
+          ? style.yellow('paused: the agent was lost before it took up this prompt')
           : style.dim('queued: another turn runs first'),
       ]
     case 'prompt.withdrawn':
@@ -40,7 +40,9 @@ export function eventRows(event: SessionEvent, facts: RowFacts): string[] {
       return event.carriedFrom ? [] : [resolutionRow(event, facts.asked(event.requestId), style)]
     case 'block.retracted':
       return [
-        style.yellow(`the agent took its last words back${event.reason ? `: ${oneLine(event.reason)}` : ''}`),
+        style.yellow(
+          `the agent retracted its last message${event.reason ? `: ${oneLine(event.reason)}` : ''}`,
+        ),
       ]
     case 'plan.updated':
       return planRows(event.entries, style)
@@ -53,7 +55,7 @@ export function eventRows(event: SessionEvent, facts: RowFacts): string[] {
     case 'turn.parked':
       return [style.yellow(parkText(event))]
     case 'turn.resumed':
-      return [style.dim('the agent was started again and goes on')]
+      return [style.dim('the agent was restarted and continues')]
     case 'turn.ended':
       return [turnEndRow(event, { style, waited: facts.waited, saysWhy: !wasErrorSaid(event, facts) })]
     case 'session.renamed':

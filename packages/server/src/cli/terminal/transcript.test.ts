@@ -219,7 +219,7 @@ describe('rows', () => {
     })
     expect(rows(notice)).toBe('warning: Trying again.\n')
     expect(rows(event({ type: 'agent.disconnected', reason: 'crashed' }))).toBe(
-      "error: The agent's process has ended by itself.\n",
+      "error: The agent's process exited unexpectedly.\n",
     )
     expect(rows(event({ type: 'turn.ended', outcome: 'unknown', durationMs: 5 }))).toBe(
       'outcome unknown · 5 ms\n',
@@ -305,5 +305,5 @@ it('a steered prompt that a lost agent had not taken up is shown as paused, not 
   const rows = (more = {}) =>
     textTo('err', transcript().event(event({ type: 'prompt.queued', promptId: 'p', ...more })))
   expect(rows()).toContain('queued: another turn runs first')
-  expect(rows({ paused: true })).toContain('paused: the agent was lost before it took this prompt up')
+  expect(rows({ paused: true })).toContain('paused: the agent was lost before it took up this prompt')
 })

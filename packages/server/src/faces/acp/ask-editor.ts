@@ -50,7 +50,7 @@ export async function askEditor(
     // A rule forbids what the person allowed.
     if (thrown instanceof ParleyError && thrown.code === 'forbidden') return context.cannotAsk(thrown.message)
     if (!(thrown instanceof RequestError)) throw thrown
-    await context.cannotAsk(`This editor did not take the question (${thrown.message}).`)
+    await context.cannotAsk(`This editor rejected the question (${thrown.message}).`)
   }
 }
 
@@ -158,7 +158,7 @@ async function askForm(
     if ('answers' in given) return given.answers
     message = `${agentName} asks (${given.problem}):`
   }
-  await context.cannotAsk('The form came back without an answer.')
+  await context.cannotAsk('The form was returned without an answer.')
   return 'not-possible'
 }
 
@@ -171,7 +171,9 @@ async function askOneByOne(
   const { questions } = request
   if (questions.some(({ multiple, options }) => multiple || options.length === 0)) {
     const words = questions.map(({ text }) => text).join(' ')
-    await context.cannotAsk(`${context.agentName} asks: ${words} This editor has no forms to answer it with.`)
+    await context.cannotAsk(
+      `${context.agentName} asks: ${words} This editor does not support forms, so it cannot be answered here.`,
+    )
     return 'not-possible'
   }
   const answers: Answers = {}

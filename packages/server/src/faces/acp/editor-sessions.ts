@@ -75,8 +75,7 @@ export class EditorSessions {
     const agent = isReady(known) ? known : await this.agent({ again: true })
     if (isReady(agent)) return agent
     const { found, usable, name, hint = '' } = agent
-    if (found && usable === false)
-      throw new ParleyError('agent_failed', `${name} cannot be used as it is. ${hint}`)
+    if (found && usable === false) throw new ParleyError('agent_failed', `${name} cannot be used. ${hint}`)
     if (found) throw new ParleyError('agent_not_signed_in', `${name} is not signed in. ${hint}`)
     throw new ParleyError('agent_not_found', `${name} was not found. ${hint}`)
   }
@@ -125,7 +124,7 @@ export class EditorSessions {
     const command = { type: 'session.fork', commandId: newId('cmd') } as const
     const { sessionId: copy } = await access.command(sessionId, command)
     if (copy === undefined)
-      throw new ParleyError('internal_error', 'The server did not say which session the copy is.')
+      throw new ParleyError('internal_error', 'The server did not return the id of the fork.')
     return this.resume(copy, place, editor)
   }
 
@@ -188,7 +187,7 @@ export class EditorSessions {
     const { access, opened, problem = () => undefined, elsewhere } = this.#options
     const before = this.#open.get(state.id)
     if (before?.busy) {
-      const message = 'A prompt of this session is being worked on. Open it again when that has ended.'
+      const message = 'A prompt is running in this session. Open the session again when the prompt has ended.'
       throw new ParleyError('conflict', message)
     }
     if (before) this.#forget(before)
@@ -213,7 +212,7 @@ export class EditorSessions {
   async #found(sessionId: string, { cwd }: Place): Promise<SessionState> {
     const state = await this.#own(sessionId)
     if ((await realFolder(cwd)) === state.cwd) return state
-    const message = `Session ${sessionId} works in ${state.cwd}, not in ${cwd}. Open that folder.`
+    const message = `Session ${sessionId} belongs to the folder ${state.cwd}, not ${cwd}. Open ${state.cwd}.`
     throw new ParleyError('validation_error', message, { details: { cwd: state.cwd } })
   }
 
@@ -238,7 +237,7 @@ export class EditorSessions {
     const { access, agent } = this.#options
     const state = await access.state(sessionId)
     if (state.agent === agent) return state
-    const message = `Session ${sessionId} is one of ${state.agent}. Open it with: parley acp --agent ${state.agent}`
+    const message = `Session ${sessionId} uses the agent ${state.agent}. Open it with: parley acp --agent ${state.agent}`
     throw new ParleyError('validation_error', message, { details: { agent: state.agent } })
   }
 }

@@ -10,7 +10,7 @@ export function mcpServersOf(native: readonly NativeServer[] | null | undefined)
   const servers: McpServers = {}
   for (const server of native) {
     if (Object.hasOwn(servers, server.name)) {
-      const message = `Two MCP servers are called "${server.name}". Give each a name of its own.`
+      const message = `Two MCP servers have the name "${server.name}". Rename one.`
       throw new ParleyError('validation_error', message)
     }
     servers[server.name] = serverOf(server)
@@ -23,7 +23,7 @@ function serverOf(server: NativeServer): McpServer {
     return { command: server.command, args: server.args, env: record(server.env) }
   }
   if (server.type !== 'acp') return { type: server.type, url: server.url, headers: record(server.headers) }
-  const message = `The MCP server "${server.name}" would be reached through the editor. Give its command or its address.`
+  const message = `The MCP server "${server.name}" is connected through the editor, which Parley does not support. Give its command or its URL.`
   throw new ParleyError('not_supported', message)
 }
 

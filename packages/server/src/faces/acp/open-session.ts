@@ -113,7 +113,7 @@ export class OpenSession {
 
   async prompt(parts: PromptPart[], signal: AbortSignal): Promise<PromptResponse> {
     if (this.#pending) {
-      const message = 'A prompt of this session is being worked on. Wait for its end, or cancel it.'
+      const message = 'A prompt is running in this session. Wait until it ends, or cancel it.'
       throw new ParleyError('conflict', message)
     }
     const pending = createPending()
@@ -208,7 +208,7 @@ export class OpenSession {
         await this.#take(item)
       }
       if (signal.aborted) return
-      throw new ParleyError('not_found', 'The session is gone, or its server was stopped.')
+      throw new ParleyError('not_found', 'The session was deleted, or its server was stopped.')
     } catch (thrown) {
       if (signal.aborted) return
       this.#pending?.response.reject(thrown)

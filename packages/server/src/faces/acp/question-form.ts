@@ -8,7 +8,7 @@ const freeTextSuffix = '_custom'
 export function formOf(questions: readonly Question[]): ElicitationSchema {
   const fields = questions.flatMap((question): [string, ElicitationPropertySchema][] => {
     const { id, header, text } = question
-    const own: ElicitationPropertySchema = { type: 'string', title: `${header}: in your own words` }
+    const own: ElicitationPropertySchema = { type: 'string', title: `${header}: your own answer` }
     return [
       [id, { ...choices(question), title: header, description: text }],
       ...(hasOwnField(question) ? [[id + freeTextSuffix, own] as [string, ElicitationPropertySchema]] : []),

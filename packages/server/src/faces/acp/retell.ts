@@ -181,7 +181,7 @@ export class Retelling {
         return this.#rest(event)
       case 'block.retracted':
         this.#told.delete(event.blockId)
-        return this.aside('info', 'The agent took back what it said last.', event.reason)
+        return this.aside('info', 'The agent retracted its last message.', event.reason)
       case 'tool-call.called':
       case 'tool-call.updated':
       case 'tool-call.ended':

@@ -189,7 +189,7 @@ describe('sessions', () => {
     const request = { cwd, mcpServers: [] }
     await expect(editor.agent.request('session/load', { sessionId, ...request })).rejects.toMatchObject({
       code: -32_602,
-      message: expect.stringContaining('works in'),
+      message: expect.stringContaining('belongs to the folder'),
     })
     await expect(
       editor.agent.request('session/load', { sessionId: 'ses_none', ...request }),

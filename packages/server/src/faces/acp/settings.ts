@@ -15,11 +15,11 @@ export type Chosen = Readonly<SessionSettings>
 const agentsOwn = 'default'
 
 const modeLabels: Record<PermissionMode, { name: string; description: string }> = {
-  ask: { name: 'Ask', description: 'Asks before anything that changes something' },
+  ask: { name: 'Ask', description: 'Asks before any change' },
   'accept-edits': { name: 'Accept edits', description: 'Edits files in the folder without asking' },
-  'read-only': { name: 'Read only', description: 'Whatever is not read-only is refused' },
+  'read-only': { name: 'Read only', description: 'Denies everything that is not read-only' },
   plan: { name: 'Plan', description: 'Makes a plan first and asks before it begins' },
-  bypass: { name: 'Allow everything', description: 'Asks for nothing' },
+  bypass: { name: 'Allow everything', description: 'Never asks' },
 }
 
 export type SettingsContext = { readonly agent: AgentInfo; readonly state: SessionState }
@@ -53,7 +53,7 @@ export function configOptions(context: SettingsContext, chosen: Chosen): Session
 /** The settings for a choice made in the editor; undefined if it changes nothing. */
 export function settingFrom(configId: string, value: unknown): SessionSettings | undefined {
   if (typeof value !== 'string')
-    throw new ParleyError('validation_error', `The option "${configId}" takes a text.`)
+    throw new ParleyError('validation_error', `The value of the option "${configId}" must be a string.`)
   switch (configId) {
     case 'mode':
       return { mode: modeFrom(value) }
@@ -64,7 +64,7 @@ export function settingFrom(configId: string, value: unknown): SessionSettings |
     default:
       throw new ParleyError(
         'validation_error',
-        `There is no option "${configId}". There are: mode, model, effort.`,
+        `There is no option "${configId}". The options are mode, model and effort.`,
       )
   }
 }
@@ -73,7 +73,7 @@ export function modeFrom(modeId: string): PermissionMode {
   const { data } = PermissionMode.safeParse(modeId)
   if (data) return data
   const known = PermissionMode.options.join(', ')
-  throw new ParleyError('validation_error', `There is no mode "${modeId}". There are: ${known}.`)
+  throw new ParleyError('validation_error', `There is no mode "${modeId}". The modes are: ${known}.`)
 }
 
 /** `next` on top of `chosen`; `options` are merged key by key. */
@@ -123,7 +123,7 @@ function select(
 ): SessionConfigOption {
   const options =
     current === undefined
-      ? [{ value: agentsOwn, name: 'As the agent is set' }, ...known]
+      ? [{ value: agentsOwn, name: 'The default of the agent' }, ...known]
       : known.some(({ value }) => value === current)
         ? known
         : [{ value: current, name: current }, ...known]

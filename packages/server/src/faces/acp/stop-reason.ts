@@ -20,7 +20,7 @@ export function promptResponse({ outcome, stopReason, error, usage }: EventOf<'t
   if (error) throw ParleyError.from(error)
   const words =
     outcome === 'unknown'
-      ? 'It is unknown how this turn ended: look at what it has done.'
+      ? 'The outcome of this turn is unknown: check what it has done.'
       : 'The turn failed.'
   throw new ParleyError('agent_failed', words, { details: { outcome, stopReason } })
 }

@@ -27,7 +27,7 @@ export function commandsFor(
   if (commands.every((command) => command === undefined) && !given.some((one) => isKnown(one, requests))) {
     throw new ParleyError(
       'validation_error',
-      'The request has nothing new: its last message is not from a user and answers no request.',
+      'The request contains no new message: its last message is not from a user and answers no request.',
     )
   }
   const fresh = commands.filter((command) => command !== undefined)

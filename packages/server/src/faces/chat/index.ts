@@ -68,7 +68,7 @@ export function createChatFace({ host, logger, defaults = {}, ...given }: ChatFa
         stream.finish()
         throw error
       }
-      logger.error({ err: error, session: sessionId }, 'a response broke off')
+      logger.error({ err: error, session: sessionId }, 'a response was interrupted')
       stream.break()
     }
   }

@@ -191,7 +191,7 @@ export class ResponseStream implements FeedReader {
     if (flowing) return
     if (!this.#live) return drained(outgoing)
     if (outgoing.writableLength <= limits.bufferBytes) return
-    logger.info({ buffered: outgoing.writableLength }, 'a page was too slow for its response')
+    logger.info({ buffered: outgoing.writableLength }, 'a client read its response too slowly')
     this.break()
   }
 }

@@ -71,10 +71,7 @@ export function createAuthentication(settings: AuthenticationSettings): Authenti
         if (caller) return caller
       }
       if (given !== undefined || authorization !== undefined) {
-        throw unauthorized(
-          `That token is not valid here; \`${commandLine('token')}\` prints the one that is.`,
-          link,
-        )
+        throw unauthorized(`That token is not valid; \`${commandLine('token')}\` prints the valid one.`, link)
       }
       throw unauthorized(
         `Send the token as "Authorization: Bearer <token>" (\`${commandLine('token')}\` prints it), or open a link from \`${link}\` in a browser.`,
@@ -116,7 +113,7 @@ export function assertBindable(wish: {
   if (missing.length === 0) return
   throw new ParleyError(
     'validation_error',
-    `${wish.hostname || 'Every address'} can be reached from other machines. Add ${missing.join(' and ')} if that is meant, or listen on 127.0.0.1.`,
+    `${wish.hostname || 'Every address'} can be reached from other machines. Add ${missing.join(' and ')} if that is intended, or listen on 127.0.0.1.`,
     { details: { hostname: wish.hostname, missing } },
   )
 }

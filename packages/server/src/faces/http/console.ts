@@ -35,7 +35,8 @@ export function mountConsole(app: App, parts: AppParts): () => Promise<Response>
     app.get(path, async (context) => {
       const found = await files.file(context.req.path.slice(1), context.req.header('Accept-Encoding'))
       return (
-        found ?? problemResponse(problem({ code: 'not_found', message: 'The console has no such file.' }))
+        found ??
+        problemResponse(problem({ code: 'not_found', message: 'The console does not have this file.' }))
       )
     })
   }

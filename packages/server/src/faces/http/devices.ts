@@ -104,7 +104,7 @@ export class Devices {
     if (!known || !isSigned(known.key, signedText({ origin, deviceId, nonce }), signature)) {
       throw refused('This browser is not signed in here.', 'unknown')
     }
-    if (!this.#nonces.isFresh(nonce)) throw refused('That nonce was used, or is too old.', 'nonce')
+    if (!this.#nonces.isFresh(nonce)) throw refused('That nonce was already used, or has expired.', 'nonce')
     this.#nonces.use(nonce)
     if (known.device.revokedAt !== undefined) throw refused('This browser was signed out.', 'revoked')
     this.#renewals.check(deviceId)

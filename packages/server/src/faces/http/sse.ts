@@ -52,7 +52,7 @@ export function createEventStreams(parts: EventStreamParts): EventStreams {
       } catch (error) {
         stream.finish()
         if (!outgoing.headersSent) throw error
-        parts.logger.error({ err: error, session: sessionId }, 'a follow broke off')
+        parts.logger.error({ err: error, session: sessionId }, 'a stream of events was interrupted')
         outgoing.destroy()
       }
     },

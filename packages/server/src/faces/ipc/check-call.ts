@@ -93,6 +93,6 @@ function refuseSetup(config: unknown): void {
   const payload = (config as { payload?: object } | undefined)?.payload ?? {}
   const field = ['apiKey', 'command', 'env'].find((name) => Object.hasOwn(payload, name))
   if (field === undefined) return
-  const message = `A page cannot set "${field}" of an agent. Set agents up where the host is made, and leave it out here.`
+  const message = `A page cannot set "${field}" of an agent. Configure agents where the host is created, and omit the field here.`
   throw new ParleyError('not_supported', message, { details: { field } })
 }

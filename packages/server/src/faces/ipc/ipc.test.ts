@@ -469,7 +469,7 @@ describe('capabilities, models and status', () => {
     const refused = {
       success: false,
       code: 'not_supported',
-      error: expect.stringContaining('cannot be given a model'),
+      error: expect.stringContaining('does not support choosing a model'),
     }
     expect(await page.setModel('t', 'big')).toEqual(refused)
   })
@@ -550,7 +550,7 @@ describe('an invalid call', () => {
     const { sessionId } = (await page.connect('t', page.config)) as { sessionId: string }
     await page.send('t', 'hello')
     for await (const event of world.host.events(sessionId)) if (event.type === 'turn.ended') break
-    await expect.poll(() => new Set(problems)).toEqual(new Set(['tell the page']))
+    await expect.poll(() => new Set(problems)).toEqual(new Set(['notify the page']))
   })
 })
 

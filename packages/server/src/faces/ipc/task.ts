@@ -84,7 +84,7 @@ export class Task {
   async activate(sessionId: string): Promise<string> {
     const heard = this.#sessions.get(sessionId)
     if (!heard) {
-      const message = `This task has not had the session ${sessionId}. Load or resume it first.`
+      const message = `This task does not know the session ${sessionId}. Load or resume it first.`
       throw new ParleyError('not_found', message, { details: { sessions: [...this.#sessions.keys()] } })
     }
     if (sessionId !== this.#active) await this.#hear(sessionId, heard)
@@ -259,7 +259,7 @@ export class Task {
 
   #session(): string {
     if (this.#active !== undefined) return this.#active
-    throw new ParleyError('conflict', 'This task has no session. Ask for one with agent:new-session.')
+    throw new ParleyError('conflict', 'This task has no session. Create one with agent:new-session.')
   }
 }
 
@@ -298,6 +298,6 @@ function answersFrom({ questions }: Extract<OpenRequest, { type: 'question' }>, 
   const [question, ...others] = questions
   if (label !== undefined && question && others.length === 0) return { [question.id]: label }
   const message =
-    'Answer with { answers }, by the id of each question; a single one also with the words alone.'
+    'Answer with { answers }, keyed by question id. A single question can also be answered with a string.'
   throw new ParleyError('validation_error', message)
 }

@@ -100,7 +100,7 @@ export class Tasks {
         try {
           send(messageChannel, { taskId, sessionId, message } satisfies TaskMessage)
         } catch (error) {
-          problem({ error, doing: 'tell the page' })
+          problem({ error, doing: 'notify the page' })
         }
       },
     }

@@ -37,10 +37,10 @@ export function callSettings(options: CallOptions): CallSettings {
   }
   for (const name of Object.keys(providerOptions?.parley ?? {})) {
     if (name === 'person') continue
-    warn(`providerOptions.parley.${name}`, 'Give settings of the session to createParley or to the model.')
+    warn(`providerOptions.parley.${name}`, 'Pass session settings to createParley or to the model.')
   }
   for (const tool of options.tools ?? []) {
-    if (tool.type === 'provider') warn(`tool ${tool.id}`, "Tools of another provider's cannot be offered.")
+    if (tool.type === 'provider') warn(`tool ${tool.id}`, 'Tools of another provider are not supported.')
   }
   const choice = toolChoice?.type ?? 'auto'
   if (choice !== 'auto' && choice !== 'none') warn('toolChoice', 'The agent decides which tools it calls.')
@@ -70,7 +70,7 @@ export function inWords(
   }
   if (!json || (wanted.outputSchema && !refused.includes('outputSchema')))
     return { words: undefined, warnings }
-  const details = 'The agent is asked for JSON in words; nothing makes sure of it.'
+  const details = 'The prompt asks the agent for JSON; the reply is not validated.'
   warnings.push({ type: 'compatibility', feature: 'responseFormat', details })
   const fits = wanted.outputSchema ? ` that fits this schema: ${JSON.stringify(wanted.outputSchema)}` : ''
   return { words: `[Answer with nothing but JSON${fits}.]`, warnings }

@@ -34,7 +34,7 @@ export function hostResultOf(output: ToolOutput): HostToolResult {
     case 'content':
       return { content: output.value.map(contentOf) }
     case 'execution-denied':
-      return { content: [text(output.reason ?? 'The person said no.')], isError: true }
+      return { content: [text(output.reason ?? 'The person denied this.')], isError: true }
     default: {
       const { value } = output
       return { content: [text(typeof value === 'string' ? value : JSON.stringify(value))], isError: true }

@@ -28,14 +28,14 @@ export function replayParts({ history, asked }: Given, words?: string): PromptPa
 
 /** For agents that take no instructions when they start. */
 export function instructions(system: string): PromptPart {
-  return { type: 'text', text: `[Instructions of the program that you work for]\n${system}` }
+  return { type: 'text', text: `[Instructions from the calling program]\n${system}` }
 }
 
 const begins =
-  '[Earlier in this conversation, as the program that you work for gives it. It is over: read it, do none of it again. One JSON line a message.]'
-const ends = '[End of what was earlier. What follows is asked now.]'
+  '[Earlier in this conversation, as reported by the calling program. It has already happened: read it, do not repeat it. One message per line, as JSON.]'
+const ends = '[End of the earlier conversation. The new prompt follows.]'
 const continuation =
-  '[End of what was earlier. Its last lines are the results of tools that were called for you. Go on from there.]'
+  '[End of the earlier conversation. Its last lines are the results of tools that were called for you. Continue from there.]'
 
 function resultsIn(asked: Given['asked']): Message[] {
   return asked.type === 'results' ? [{ role: 'tool', content: [...asked.results] }] : []

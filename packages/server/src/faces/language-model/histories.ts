@@ -245,7 +245,7 @@ export class Histories {
       const id = typeof sessionId === 'string' ? sessionId : sessionId()
       const turn = id === undefined ? undefined : await this.#turns.get(id)
       if (turn) return turn.handOver(name, input, context)
-      const text = 'The program that has this tool does not wait for it now.'
+      const text = 'The program that provides this tool is not waiting for a call.'
       return { content: [{ type: 'text', text }], isError: true }
     }
     return hostToolsOf(settings.tools, handOver)
@@ -299,7 +299,7 @@ export class Histories {
 const replayed: Warning = {
   type: 'other',
   message:
-    'No session that is known here has this history: a new one was made, and its first prompt tells the history.',
+    'No known session has this history: a new session was created, and its first prompt contains the history.',
 }
 
 /** An invalid `person` is refused: ignoring it would let people reach each other's sessions. */
@@ -308,7 +308,7 @@ function personOf(wishes: SessionWishes, { providerOptions }: CallOptions): stri
   const person = 'person' in ofCall ? ofCall.person : wishes.person
   if (typeof person === 'string' && person !== '') return person
   if (person === undefined && !('person' in ofCall)) return undefined
-  throw new ParleyError('validation_error', 'The person must be a non-empty text, e.g. an id.')
+  throw new ParleyError('validation_error', 'person must be a non-empty string, such as an id.')
 }
 
 function messagesOf({ asked }: Given) {

@@ -117,7 +117,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     ]) {
       expect(told).toContain(word)
     }
-    expect(told.endsWith(`What follows is asked now.]\n${say('Two.').content}`)).toBe(true)
+    expect(told.endsWith(`The new prompt follows.]\n${say('Two.').content}`)).toBe(true)
     const third = [asked, ...edited, say('Two.'), ...second.response.messages, say('Three.')]
     expect((await sdk.generateText({ model: door.model, messages: third })).warnings ?? []).toEqual([])
     expect(await door.sessions()).toHaveLength(2)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { modelUnderTest, prompted, sdks } from './model-under-test.ts'
 
-const error = { code: 'agent_failed', message: 'The limit of steps for one turn was reached.' } as const
+const error = { code: 'agent_failed', message: 'The agent reached its limit of steps for one turn.' } as const
 
 describe.each(sdks)('with AI SDK %s', (_generation, sdk) => {
   it.each([

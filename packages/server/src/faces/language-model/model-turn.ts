@@ -139,7 +139,7 @@ export class ModelTurn {
     for (const id of this.#told.splice(0)) {
       const call = this.#calls.get(id)
       this.#calls.delete(id)
-      call?.answer(results.get(id) ?? failure('The program gave no result for this call.'))
+      call?.answer(results.get(id) ?? failure('The program returned no result for this call.'))
     }
   }
 
@@ -394,6 +394,6 @@ function goneInMidTurn(): ParleyError {
 
 function unexplained(outcome: 'failed' | 'unknown'): ParleyError {
   const words =
-    outcome === 'failed' ? 'The turn failed.' : 'The agent was lost in mid-turn; what it did is unknown.'
+    outcome === 'failed' ? 'The turn failed.' : 'The agent was lost during the turn; what it did is unknown.'
   return new ParleyError('agent_failed', words)
 }

@@ -22,14 +22,14 @@ export function readPrompt(prompt: readonly Message[]): Given {
   const messages = prompt.slice(start)
   const last = messages.at(-1)
   if (last?.role !== 'user' && last?.role !== 'tool') {
-    const message = `The last message is of the ${last?.role}. It must be of the user, or the results of tools.`
+    const message = `The last message has the role ${last?.role}. It must be a user message or tool results.`
     throw invalidPrompt(message, prompt)
   }
   const end = messages.findLastIndex(({ role }) => role !== last.role) + 1
   const tail = messages.slice(end)
   const history = messages.slice(0, end)
   const asked = last.role === 'user' ? promptOf(tail) : resultsOf(tail)
-  if (!asked) throw invalidPrompt('The last message is empty. Say something in it.', prompt)
+  if (!asked) throw invalidPrompt('The last message is empty. Add text or a file.', prompt)
   return { system: system.join('\n\n'), history, asked }
 }
 

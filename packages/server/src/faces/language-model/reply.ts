@@ -57,7 +57,7 @@ export class Reply {
   /** The finished reply. Throws the error of a failed turn. */
   result(modelId: string, warnings: Warning[]): GenerateResult {
     if (this.#error) throw this.#error.error
-    if (!this.#finish) throw new Error('a response has no end')
+    if (!this.#finish) throw new Error('a response did not end')
     const response = this.#response ?? { id: '', timestamp: new Date(), modelId }
     return { ...this.#finish, content: this.content, response, warnings }
   }

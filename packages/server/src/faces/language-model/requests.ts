@@ -111,11 +111,12 @@ async function answered(
   const { questions } = asked
   const closed = questions.find(({ freeText }) => !freeText)
   if (closed) {
-    const message = `The agent asks "${closed.text}", and takes only its own options. Give onQuestion to createParley.`
+    const message = `The agent asks "${closed.text}" and accepts only the options that it offers. Pass onQuestion to createParley to answer it.`
     throw new ParleyError('not_supported', message, { details: { capability: 'questions', questions } })
   }
   return { type, answers: Object.fromEntries(questions.map(({ id }) => [id, declined])) }
 }
 
-const nobody = 'Nobody can be asked here, so it was denied. Go on without it, or say what it is needed for.'
-const declined = 'Nobody can be asked here. Decide yourself, and say what you decided.'
+const nobody =
+  'Nobody is available to give permission, so this was denied. Continue without it, or say why you need it.'
+const declined = 'Nobody is available to answer. Decide yourself, and say what you decided.'

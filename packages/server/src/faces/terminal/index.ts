@@ -76,7 +76,7 @@ function attend(
       return socket.writableLength
     },
     drop() {
-      logger.info({ terminalId }, 'slow reader of a terminal dropped')
+      logger.info({ terminalId }, 'slow reader of a terminal evicted')
       websocket.close(terminalClosed.tooSlow, 'read too slowly; connect again to get the screen')
       const linger = setTimeout(() => socket.destroy(), lingerMs).unref()
       socket.once('close', () => clearTimeout(linger))
@@ -88,7 +88,7 @@ function attend(
     const frame = frameOf(String(data))
     if (frame?.type === 'input') view.input(frame.data)
     else if (frame?.type === 'resize') view.resize(frame.cols, frame.rows)
-    else websocket.close(terminalClosed.badFrame, 'not a frame of a terminal')
+    else websocket.close(terminalClosed.badFrame, 'not a valid terminal frame')
   })
   return view
 }

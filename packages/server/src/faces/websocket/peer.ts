@@ -89,9 +89,9 @@ export class Peer {
   #hear(data: Buffer, isBinary: boolean): void {
     let session: string | undefined
     try {
-      if (isBinary) throw new ParleyError('validation_error', 'Frames are JSON texts, not binary.')
+      if (isBinary) throw new ParleyError('validation_error', 'Frames must be JSON text, not binary.')
       if (data.length > this.#options.maxFrameBytes) {
-        throw new ParleyError('too_large', `A frame may have ${this.#options.maxFrameBytes} bytes.`)
+        throw new ParleyError('too_large', `A frame can have at most ${this.#options.maxFrameBytes} bytes.`)
       }
       const value = parseJson(data)
       session = sessionOf(value)

@@ -64,7 +64,7 @@ export function resolverText({
 }
 
 function carriedText(carriedFrom: string | undefined): string {
-  return carriedFrom === undefined ? '' : ', as answered before'
+  return carriedFrom === undefined ? '' : ', with an earlier answer'
 }
 
 const resolvers: Readonly<Record<ResolvedBy, string>> = {

@@ -107,11 +107,11 @@ describe('a transcript', () => {
         carriedFrom: 'p',
       },
     )
-    for (const text of both(view)) expect(text).toContain('red, blue, as answered before')
+    for (const text of both(view)) expect(text).toContain('red, blue, with an earlier answer')
     for (const text of both(view))
       expect(text.match(/allowed by a person[^*<]*/g)).toEqual([
         'allowed by a person',
-        'allowed by a person, as answered before',
+        'allowed by a person, with an earlier answer',
       ])
   })
 

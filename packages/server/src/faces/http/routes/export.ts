@@ -43,7 +43,7 @@ async function send(
   try {
     await pipeline(Readable.from(file.chunks), outgoing)
   } catch (error) {
-    if (!isGone(error)) parts.logger.error({ err: error, session: sessionId }, 'an export broke off')
+    if (!isGone(error)) parts.logger.error({ err: error, session: sessionId }, 'an export was interrupted')
   }
   return RESPONSE_ALREADY_SENT
 }

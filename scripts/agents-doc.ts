@@ -44,7 +44,7 @@ export function agentsDoc(): string {
     '',
     '## Who is billed',
     '',
-    "`billing` of `agent.connected` says what pays, if the agent's program reports it.",
+    "`billing` of `agent.connected` says what is billed (a key, a subscription or a cloud account), if the agent's program reports it.",
     '',
     '- Claude and Codex report the kind of account.',
     '- OpenCode reports where it found the credential for the provider of the model. Its models that need no account have no `billing`.',

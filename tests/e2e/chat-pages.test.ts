@@ -209,7 +209,9 @@ describe.each([
     await eventually(async () => (await pages.messages(tab.place.id)).at(-1)?.metadata).toMatchObject({
       outcome: 'completed',
     })
-    const late = [tab, other].map(({ page }) => page.getByRole('alert').filter({ hasText: 'already resolved' }))
+    const late = [tab, other].map(({ page }) =>
+      page.getByRole('alert').filter({ hasText: 'already resolved' }),
+    )
     await eventually(async () => (await Promise.all(late.map((one) => one.count()))).sort()).toEqual([0, 1])
     const tool = (await pages.messages(tab.place.id)).at(-1)?.parts.find(isTool)
     const file = join(tab.place.cwd, 'a')

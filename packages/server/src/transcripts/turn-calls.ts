@@ -5,11 +5,11 @@ import type { ToolNames, UiChunk } from './ui-chunk.ts'
 
 /** A tool part and the call behind it. */
 export type Call = {
-  /** The id of the part: that of the call itself, except for a stand-in. */
+  /** The id of the part: that of the call itself, except for a placeholder. */
   readonly id: string
   readonly parent: string | undefined
   /** The part shows a request in the last step when the call's own part cannot. */
-  readonly standIn: boolean
+  readonly placeholder: boolean
   name: string
   title: string | undefined
   input: unknown
@@ -69,7 +69,7 @@ export class TurnCalls {
   add(call: Pick<Call, 'id' | 'name' | 'title' | 'input'> & Partial<Call>): Call {
     const whole: Call = {
       parent: undefined,
-      standIn: false,
+      placeholder: false,
       called: false,
       step: undefined,
       settled: false,

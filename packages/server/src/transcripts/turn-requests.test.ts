@@ -124,7 +124,7 @@ describe('a permission', () => {
     await messageOf(...asks, ended('c1'), resolved('r2'), ended('c2'), done)
   })
 
-  it('of a call in an earlier step is asked by a stand-in', async () => {
+  it('of a call in an earlier step is asked by a placeholder', async () => {
     const asks = [
       called('c1'),
       called('c2'),

@@ -27,7 +27,7 @@ export type RequestsParts = {
 
 /**
  * The requests of a turn, as approvals and as the tool `question`. A page sends its answers only if all open requests
- * are in the last step, so a new step repeats the open requests as stand-ins.
+ * are in the last step, so a new step repeats the open requests as placeholders.
  */
 export class TurnRequests {
   readonly #parts: RequestsParts
@@ -81,7 +81,7 @@ export class TurnRequests {
     for (const call of this.#callsOf(request)) {
       call.asking = false
       call.allowed = allowed
-      if (call.standIn) this.#parts.calls().settle(call, decisionChunk(call.id, allowed))
+      if (call.placeholder) this.#parts.calls().settle(call, decisionChunk(call.id, allowed))
     }
   }
 
@@ -126,7 +126,7 @@ export class TurnRequests {
 
   #put(request: TurnRequest): void {
     const { asked } = request
-    const call = this.#standingFor(request)
+    const call = this.#partFor(request)
     call.asking = true
     request.parts.push(call.id)
     if (asked.type === 'question.asked') return
@@ -136,8 +136,8 @@ export class TurnRequests {
     this.#parts.emit({ type: 'tool-approval-request', approvalId, toolCallId: call.id })
   }
 
-  /** A part in the last step without running calls beside it: that of the call if possible, else a stand-in. */
-  #standingFor(request: TurnRequest): Call {
+  /** A part in the last step without running calls beside it: that of the call if possible, else a placeholder. */
+  #partFor(request: TurnRequest): Call {
     const { asked } = request
     const calls = this.#parts.calls()
     const { toolCallId, parentToolCallId } = asked
@@ -159,7 +159,7 @@ export class TurnRequests {
     const isUnknown = toolCallId !== undefined && !known
     const id = isUnknown ? toolCallId : this.#freeId(asked.requestId)
     const parent = isUnknown ? parentToolCallId : (toolCallId ?? parentToolCallId)
-    const call = calls.add({ ...asPart(asked), ...shape, id, parent, standIn: !isUnknown })
+    const call = calls.add({ ...asPart(asked), ...shape, id, parent, placeholder: !isUnknown })
     calls.show(call)
     return call
   }

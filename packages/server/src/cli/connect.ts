@@ -172,7 +172,7 @@ async function othersDone(
       const ids = busy.map(({ id }) => id).join(', ')
       const hint = `Ctrl-C stops it. To keep a server running: ${commandLine('serve')}`
       output.err(
-        `parley: another command uses the temporary server of this one (${ids}); waiting for it. ${hint}\n`,
+        `parley: another command uses this command's temporary server (${ids}); waiting for it. ${hint}\n`,
       )
       told = true
     }

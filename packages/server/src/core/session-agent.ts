@@ -170,7 +170,7 @@ export class SessionAgent implements SlotHolder {
     if (this.#link === link) this.#link = undefined
     this.#accepted.forget()
     rejoin.detach()
-    if (error !== undefined) problem(error, 'read the agent')
+    if (error !== undefined) problem(error, 'read the output of the agent')
     const now = services.clock.now()
     const lost = { closing: link.closing, last, hadTurn, canResume: canResume(context), now }
     await persist((state) => turns.loseAgent(state, lost))

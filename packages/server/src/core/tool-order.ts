@@ -65,7 +65,7 @@ export function flushHeld(order: ToolOrder): EventDraft[] {
       toolCallId,
       name: 'unknown',
       kind: 'other',
-      title: 'A call that was never seen',
+      title: 'Unknown call',
       input: null,
       inferred: true,
       ...parentOf(drafts),

@@ -64,7 +64,7 @@ async function choose(
   const question = {
     id: '1',
     header: 'Permission',
-    text: `${title}\nThe agent offers no answer that allows this once, so no rule or mode decides it.`,
+    text: `${title}\nThe agent offers no answer that allows this once, so rules and modes are not applied. Choose one of its options.`,
     options: options.map(({ name, kind = '' }) => {
       const description = meanings[kind] ?? kind
       return { label: name, ...(description && { description }) }

@@ -95,7 +95,7 @@ export class HookServer {
       const deny = await this.#refusal(call)
       socket.end(JSON.stringify(deny === undefined ? {} : { deny }))
     } catch {
-      socket.end(JSON.stringify({ deny: 'Parley does not understand this call.' }))
+      socket.end(JSON.stringify({ deny: 'Parley cannot read this call.' }))
     }
   }
 

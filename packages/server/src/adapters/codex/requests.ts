@@ -84,13 +84,13 @@ export class Requests {
     const { server, put } = this.#context
     const { id, method } = request
     const refusal = Object.hasOwn(refusedRequests, method) ? refusedRequests[method] : undefined
-    if (refusal !== undefined) return server.refuse(id, `Parley does not answer this: ${refusal}.`)
+    if (refusal !== undefined) return server.refuse(id, `Parley does not answer this request: ${refusal}.`)
     try {
       this.#serve(id, this.#prepare(request))
     } catch (error) {
       const reason = messageOf(error)
       put({ type: 'agent.unrecognised', native: request, reason })
-      server.refuse(id, `Parley does not understand this: ${reason}`)
+      server.refuse(id, `Parley cannot read this request: ${reason}`)
     }
   }
 

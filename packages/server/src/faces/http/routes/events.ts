@@ -8,7 +8,7 @@ export function mountEvents(app: App, parts: AppParts): void {
     const { before, limit, epoch } = query
     const after = lastEventId(context) ?? query.after
     if (after !== undefined && before !== undefined) {
-      throw new ParleyError('validation_error', 'Give either after or before, not both.')
+      throw new ParleyError('validation_error', 'Give either "after" or "before", not both.')
     }
     const from = { ...(after !== undefined && { after }), ...(epoch !== undefined && { epoch }) }
     if (!wantsStream(context)) {
@@ -17,7 +17,7 @@ export function mountEvents(app: App, parts: AppParts): void {
       return json(pageText(await parts.host.read(params.id, range)))
     }
     if (before !== undefined) {
-      throw new ParleyError('validation_error', 'A stream of events takes after, not before.')
+      throw new ParleyError('validation_error', 'A stream of events accepts "after", not "before".')
     }
     const { outgoing } = context.env
     await parts.streams.follow({ sessionId: params.id, ...from, native: query.native === 'true', outgoing })

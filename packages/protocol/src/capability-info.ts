@@ -50,7 +50,7 @@ const capabilityDetails: Readonly<Record<CapabilityName, readonly [CapabilityTyp
   structuredOutput: ['sampling', 'The result of a turn can follow a JSON Schema'],
   retraction: ['sampling', 'It can retract a block, which is recorded'],
   environment: ['resource', "A session can set variables for the agent's process"],
-  rejoin: ['session', 'What was said in its own program is added to the session before the next turn'],
+  rejoin: ['session', 'Messages from its own program are added to the session before the next turn'],
 }
 
 /** All capabilities, in the order of their names in `AgentInfo.capabilities`. */

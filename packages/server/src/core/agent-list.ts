@@ -62,10 +62,7 @@ export function createAgentList({ adapters, installer, keeper, changed, clock }:
     const { name, install } = adapterFor(agent)
     if (install && installer) return installer
     const why = install ? 'this server does not install agents' : 'Parley does not install this agent'
-    throw new ParleyError(
-      'not_supported',
-      `${name} cannot be installed here: ${why}. Install it by its own instructions.`,
-    )
+    throw new ParleyError('not_supported', `${name} cannot be installed here: ${why}. See its install guide.`)
   }
 
   function start(agent: string, by: AgentInstaller): Running {

@@ -38,7 +38,8 @@ export function createSessionTools(tools: readonly HostTool[] = []): SessionTool
     offer,
     replace(sessionId, given) {
       if (own.has(sessionId)) return offer(sessionId, given)
-      const message = 'The tools of this session are no longer available. Create a new session with them.'
+      const message =
+        'The tools of this session are no longer available. Create a new session and pass its tools again.'
       throw new ParleyError('conflict', message)
     },
     forget: (sessionId) => void own.delete(sessionId),

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { compileCache } from './compile-cache.ts'
 
 /**
  * The environment for the real Claude Code against a model server on loopback, isolated from this machine, with one
@@ -16,5 +17,6 @@ export function claudeEnvironment({ url, home }: { url: string; home: string }):
     CLAUDE_CODE_MAX_RETRIES: '1',
     CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK: '1',
     IS_SANDBOX: '1',
+    ...compileCache(),
   }
 }

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { compileCache } from './compile-cache.ts'
 
 /** One attempt for each call, no other network traffic, and the key of the environment. */
 const settings = {
@@ -23,5 +24,6 @@ export function geminiEnvironment({ url, home }: { url: string; home: string }):
     GEMINI_MODEL: 'gemini-2.5-flash',
     GOOGLE_GEMINI_BASE_URL: url,
     GEMINI_CLI_NO_RELAUNCH: 'true',
+    ...compileCache(),
   }
 }

@@ -144,7 +144,7 @@ it('the code of a link stays neither in the URL nor in the history, and works on
   const { page: late } = await openTab()
   await late.evaluate(() => localStorage.clear())
   await late.goto(link)
-  await late.getByText('This link does not work any more').waitFor()
+  await late.getByText('This link was used or has expired').waitFor()
   expect(late.url()).toBe(`${server.url}/open`)
 })
 

@@ -41,7 +41,7 @@ it('reads a value on a terminal without echo', async () => {
 it.each([
   [['env', 'PATH'], 'x', 'Parley itself depends on it'],
   [['env', 'A-B'], 'x', 'not the name of a variable'],
-  [['env', 'A'], '', 'Nothing was given'],
+  [['env', 'A'], '', 'No value was given'],
   [['env', 'A', '--inherit'], '', 'A is not set in this environment'],
   [['env', 'A', '--folder', '.', '--session', 'last'], 'x', 'not both'],
 ])('refuses %j', async (args, input, words) => {

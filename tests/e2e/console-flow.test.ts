@@ -81,6 +81,9 @@ describe('the palette', () => {
     await eventually(() => options(page).allTextContents()).toEqual([
       expect.stringContaining('Errand number 002'),
     ])
+    const { sessions } = await host().list({ limit: 1, q: 'errand 002' })
+    await field(page).fill(sessions[0]?.id ?? '')
+    await page.getByRole('dialog').getByText('No results').waitFor()
     await field(page).fill('scripted errand')
     await page.getByRole('status').getByText('More sessions match.').waitFor()
     await field(page).fill('no such errand')
@@ -107,6 +110,7 @@ describe('the palette', () => {
 
   it('says when the server cannot be reached', async () => {
     const { page } = await openTab()
+    await page.getByRole('link', { name: /^New session/ }).waitFor()
     await page.keyboard.press('Control+k')
     await field(page).waitFor()
     await page.route(/api\/sessions\?.*q=/, (route) => route.abort())

@@ -60,7 +60,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
         label="Command palette"
         loop
         onKeyDown={onKeyDown}
-        filter={(value, typed, keywords = []) => matchOf([...keywords, value].join(' '), typed)}
+        filter={(value, typed, keywords = []) => matchOf(keywords.join(' ') || value, typed)}
       >
         <div className="flex items-center border-b border-line">
           {inside && (
@@ -178,7 +178,9 @@ function CommandGroup({
           key={command.label}
           icon={command.icon}
           value={command.label + note}
-          {...(command.entries && { keywords: command.entries.map(({ label }) => label) })}
+          {...(command.entries && {
+            keywords: [command.label, ...command.entries.map(({ label }) => label)],
+          })}
           onSelect={() => onChoose(command)}
         >
           <span className="min-w-0 flex-1 truncate">{command.label}</span>
@@ -264,7 +266,7 @@ function Entry({
 }: {
   icon: ReactNode
   value: string
-  /** The names to match, if `value` is not a name. */
+  /** The names to match; by default `value`. */
   keywords?: string[]
   onSelect: () => void
   children: ReactNode

@@ -16,6 +16,23 @@ export function unrecognised<State>(state: State, native: unknown, reason: strin
   return { state, outputs: [{ type: 'agent.unrecognised', native, reason }] }
 }
 
+type Notice = Extract<AgentOutput, { type: 'agent.noticed' }>
+
+/** A message of the agent beside the conversation. */
+export function notice(
+  level: Notice['level'],
+  code: string,
+  text: string,
+  more: Pick<Notice, 'data' | 'parentToolCallId'> = {},
+): Notice {
+  return { type: 'agent.noticed', level, code, text, ...more }
+}
+
+/** The agent works; `detail` says on what. */
+export function working(detail?: string): AgentOutput {
+  return { type: 'activity.changed', activity: 'active', ...(detail && { detail }) }
+}
+
 /** Translates one native message. If `step` throws, the state stays and the message becomes `agent.unrecognised`. */
 export function attempt<State>(
   state: State,

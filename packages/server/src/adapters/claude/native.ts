@@ -1,52 +1,31 @@
 import type {
-  SDKAPIRetryMessage,
-  SDKAssistantMessage,
-  SDKAuthStatusMessage,
-  SDKCommandsChangedMessage,
-  SDKCompactBoundaryMessage,
-  SDKConversationResetMessage,
-  SDKFilesPersistedEvent,
-  SDKHookResponseMessage,
-  SDKInformationalMessage,
-  SDKLocalCommandOutputMessage,
-  SDKMemoryRecallMessage,
   SDKMessage,
-  SDKMirrorErrorMessage,
-  SDKModelRefusalFallbackMessage,
-  SDKModelRefusalNoFallbackMessage,
-  SDKNotificationMessage,
   SDKPartialAssistantMessage,
-  SDKPermissionDeniedMessage,
-  SDKPluginInstallMessage,
-  SDKRateLimitEvent,
-  SDKResultError,
+  SDKResultMessage,
   SDKResultSuccess,
-  SDKSessionWritesLostMessage,
-  SDKStatusMessage,
-  SDKSystemMessage,
-  SDKTaskNotificationMessage,
-  SDKTaskProgressMessage,
-  SDKTaskStartedMessage,
-  SDKTaskUpdatedMessage,
-  SDKThinkingTokensMessage,
-  SDKToolProgressMessage,
   SDKUserMessage,
   SDKUserMessageReplay,
-  SDKWorkerShuttingDownMessage,
 } from '@anthropic-ai/claude-agent-sdk'
 
 /**
- * The parts of the Claude Agent SDK that we rely on, and those that we leave out, with the reason. Types only: the
- * messages of the program may have more fields, fewer, or unknown types.
+ * The messages of the Claude Agent SDK, and those that we ignore, with the reason. Types only: the messages of the
+ * program may have more fields, fewer, or unknown types.
  */
 
-type Common = 'uuid' | 'session_id'
+/** The key of a message: its type, and for `system` also its subtype. */
+type KeyOf<Message> = Message extends { type: 'system'; subtype: infer Subtype extends string }
+  ? `system/${Subtype}`
+  : Message extends { type: infer Type extends string }
+    ? Type
+    : never
+export type NativeKey = KeyOf<SDKMessage>
 
-// conversation
-export type NativeAssistant = Pick<
-  SDKAssistantMessage,
-  Common | 'parent_tool_use_id' | 'error' | 'supersedes' | 'aborted' | 'user_message_uuids'
-> & {
+/** The SDK's own type of the message with this key. */
+export type NativeMessage<Key extends NativeKey> = Key extends `system/${infer Subtype}`
+  ? Extract<SDKMessage, { type: 'system'; subtype: Subtype }>
+  : Extract<SDKMessage, { type: Key }>
+
+export type NativeAssistant = Omit<NativeMessage<'assistant'>, 'message'> & {
   readonly message: {
     readonly id: string
     readonly model: string
@@ -54,10 +33,7 @@ export type NativeAssistant = Pick<
     readonly usage?: NativeUsage
   }
 }
-export type NativeUser = Pick<
-  SDKUserMessage,
-  Common | 'parent_tool_use_id' | 'isSynthetic' | 'tool_use_result' | 'origin'
-> &
+export type NativeUser = Omit<SDKUserMessage, 'message'> &
   Partial<Pick<SDKUserMessageReplay, 'isReplay'>> & {
     readonly message: { readonly content: string | readonly NativeBlock[] }
     /** Undeclared in the SDK: why a result is not the tool's own. */
@@ -69,32 +45,16 @@ export type NativeResultMeta = {
   readonly non_execution_kind?: string
   readonly permission_decision?: { readonly decision?: 'accept' | 'reject' }
 }
-export type NativeStreamEvent = Pick<
-  SDKPartialAssistantMessage,
-  Common | 'parent_tool_use_id' | 'user_message_uuids'
-> & { readonly event: StreamEvent }
-type ResultFields =
-  | Common
-  | 'is_error'
-  | 'num_turns'
-  | 'duration_api_ms'
-  | 'subtype'
-  | 'stop_reason'
-  | 'terminal_reason'
-  | 'total_cost_usd'
-  | 'usage'
-  | 'modelUsage'
-  | 'origin'
-  | 'user_message_uuids'
-export type NativeResult = (
-  | Pick<SDKResultSuccess, ResultFields | 'result' | 'structured_output' | 'api_error_status'>
-  | Pick<SDKResultError, ResultFields | 'errors' | 'startup_failure_reason'>
-) & {
+export type NativeStreamEvent = Omit<SDKPartialAssistantMessage, 'event'> & { readonly event: StreamEvent }
+export type NativeResult = SDKResultMessage & {
   /** Undeclared in the SDK: the growth of `modelUsage`, subagents included, also right after a resume. */
   readonly model_usage_since_last_result?: SDKResultSuccess['modelUsage']
 }
-/** `new_conversation_id` is not the id to resume: that id comes with the next `init`. */
-export type NativeConversationReset = Pick<SDKConversationResetMessage, 'trigger'>
+/** Not in the SDK's union at 0.3.325, but sent for every prompt with a `uuid`. */
+export type NativeCommandLifecycle = {
+  readonly command_uuid: string
+  readonly state: 'queued' | 'started' | 'completed' | 'cancelled'
+}
 
 /** A block of a message: from a model or a person, or the result of a tool. */
 export type NativeBlock = {
@@ -139,105 +99,6 @@ export type StreamDelta = {
   readonly partial_json?: string
 }
 
-// session
-export type NativeInit = Pick<
-  SDKSystemMessage,
-  | Common
-  | 'cwd'
-  | 'model'
-  | 'permissionMode'
-  | 'tools'
-  | 'mcp_servers'
-  | 'slash_commands'
-  | 'claude_code_version'
-  | 'apiKeySource'
->
-export type NativeStatus = Pick<
-  SDKStatusMessage,
-  'status' | 'permissionMode' | 'compact_result' | 'compact_error'
->
-export type NativeCompactBoundary = Pick<SDKCompactBoundaryMessage, 'compact_metadata'>
-export type NativeCommandsChanged = {
-  readonly commands: readonly Pick<
-    SDKCommandsChangedMessage['commands'][number],
-    'name' | 'description' | 'argumentHint'
-  >[]
-}
-/** Not in the SDK's union at 0.3.325, but sent for every prompt with a `uuid`. */
-export type NativeCommandLifecycle = {
-  readonly command_uuid: string
-  readonly state: 'queued' | 'started' | 'completed' | 'cancelled'
-}
-
-// tasks and tools
-export type NativeTaskStarted = Pick<
-  SDKTaskStartedMessage,
-  'task_id' | 'tool_use_id' | 'description' | 'is_backgrounded' | 'parent_task_id' | 'skip_transcript'
->
-export type NativeBackgroundTasks = { readonly tasks: readonly { readonly task_id: string }[] }
-export type NativeTaskUpdated = Pick<SDKTaskUpdatedMessage, 'task_id' | 'patch'>
-export type NativeTaskProgress = Pick<SDKTaskProgressMessage, 'task_id' | 'summary'>
-export type NativeTaskNotification = Pick<
-  SDKTaskNotificationMessage,
-  'task_id' | 'tool_use_id' | 'status' | 'summary' | 'skip_transcript'
->
-export type NativeToolProgress = Pick<
-  SDKToolProgressMessage,
-  'tool_use_id' | 'tool_name' | 'elapsed_time_seconds' | 'subagent_retry' | 'parent_tool_use_id'
->
-export type NativePermissionDenied = Pick<SDKPermissionDeniedMessage, 'tool_use_id'>
-
-// notices beside the conversation
-export type NativeApiRetry = Pick<
-  SDKAPIRetryMessage,
-  'attempt' | 'max_retries' | 'retry_delay_ms' | 'error_status' | 'error'
->
-export type NativeRateLimit = Pick<SDKRateLimitEvent, 'rate_limit_info'>
-export type NativeRefusalFallback = Pick<
-  SDKModelRefusalFallbackMessage,
-  | 'scope'
-  | 'original_model'
-  | 'fallback_model'
-  | 'api_refusal_category'
-  | 'retracted_message_uuids'
-  | 'content'
->
-export type NativeRefusal = Pick<
-  SDKModelRefusalNoFallbackMessage,
-  'original_model' | 'api_refusal_category' | 'content'
->
-export type NativeHookResponse = Pick<
-  SDKHookResponseMessage,
-  'hook_name' | 'hook_event' | 'output' | 'stderr' | 'exit_code' | 'outcome'
->
-export type NativeInformational = Pick<
-  SDKInformationalMessage,
-  'content' | 'level' | 'tool_use_id' | 'prevent_continuation'
->
-export type NativeNotification = Pick<SDKNotificationMessage, 'key' | 'text' | 'priority'>
-export type NativeAuthStatus = Pick<SDKAuthStatusMessage, 'isAuthenticating' | 'output' | 'error'>
-export type NativeThinkingTokens = Pick<
-  SDKThinkingTokensMessage,
-  'estimated_tokens' | 'estimated_tokens_delta'
->
-export type NativeLocalCommandOutput = Pick<SDKLocalCommandOutputMessage, 'content' | 'uuid'>
-export type NativeMemoryRecall = Pick<SDKMemoryRecallMessage, 'mode' | 'memories'>
-export type NativePluginInstall = Pick<SDKPluginInstallMessage, 'status' | 'name' | 'error'>
-export type NativeFilesPersisted = Pick<SDKFilesPersistedEvent, 'failed'>
-export type NativeMirrorError = Pick<SDKMirrorErrorMessage, 'error'>
-export type NativeWritesLost = Pick<
-  SDKSessionWritesLostMessage,
-  'error_code' | 'lost' | 'transcript_session_ids'
->
-export type NativeShuttingDown = Pick<SDKWorkerShuttingDownMessage, 'reason'>
-
-/** The key of a message: its type, and for `system` also its subtype. */
-type KeyOf<Message> = Message extends { type: 'system'; subtype: infer Subtype extends string }
-  ? `system/${Subtype}`
-  : Message extends { type: infer Type extends string }
-    ? Type
-    : never
-export type NativeKey = KeyOf<SDKMessage>
 export type NativeStreamEventType = SDKPartialAssistantMessage['event']['type']
 
 /** Messages that deliberately give no output. */

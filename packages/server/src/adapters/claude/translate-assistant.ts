@@ -1,5 +1,5 @@
 import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput } from '../translation.ts'
+import { noOutput, notice, unrecognised } from '../translation.ts'
 import { describeCall } from './describe-call.ts'
 import { ignoredBlocks, type NativeAssistant, type NativeBlock } from './native.ts'
 import {
@@ -17,6 +17,7 @@ import { endCall } from './translate-user.ts'
 
 /** The model name on messages that Claude Code itself writes, such as errors. */
 const synthetic = '<synthetic>'
+const redacted = "A part of the model's thinking is encrypted and cannot be shown."
 
 /** An assistant message contains one finished block, or several if nothing was streamed. */
 export function translateAssistant(before: TranslateState, message: NativeAssistant): Translation {
@@ -32,7 +33,7 @@ export function translateAssistant(before: TranslateState, message: NativeAssist
   const error = message.error
   const isError = error !== undefined && model === synthetic
   content.forEach((block, position) => {
-    take(isError ? notice(state, message, block, error) : takeBlock(state, message, block, position))
+    take(isError ? errorNotice(state, message, block, error) : takeBlock(state, message, block, position))
   })
   const line = message.parent_tool_use_id ?? ''
   const streamed = state.streams[line]?.messageId === message.message.id
@@ -87,18 +88,7 @@ function takeBlock(
         outputs: [{ type: 'thinking.written', blockId, text: block.thinking, ...cut, ...parent }],
       }
     case 'redacted_thinking':
-      return {
-        state,
-        outputs: [
-          {
-            type: 'agent.noticed',
-            level: 'info',
-            code: 'thinking-redacted',
-            text: "A part of the model's thinking is encrypted and cannot be shown.",
-            ...parent,
-          },
-        ],
-      }
+      return { state, outputs: [notice('info', 'thinking-redacted', redacted, parent)] }
     case 'tool_use':
     case 'server_tool_use':
     case 'mcp_tool_use':
@@ -106,10 +96,7 @@ function takeBlock(
     default:
       if (block.tool_use_id) return endCall(state, block, { parent })
       if (Object.hasOwn(ignoredBlocks, block.type)) return noOutput(state)
-      return {
-        state,
-        outputs: [{ type: 'agent.unrecognised', native: block, reason: `a block of type ${block.type}` }],
-      }
+      return unrecognised(state, block, `a block of type ${block.type}`)
   }
 }
 
@@ -155,16 +142,12 @@ function call(state: TranslateState, message: NativeAssistant, block: NativeBloc
   }
 }
 
-function notice(
+function errorNotice(
   state: TranslateState,
   message: NativeAssistant,
-  block: NativeBlock,
+  { text }: NativeBlock,
   code: string,
 ): Translation {
-  if (!block.text) return noOutput(state)
-  const parent = parentOf(state, message.parent_tool_use_id)
-  return {
-    state,
-    outputs: [{ type: 'agent.noticed', level: 'error', code, text: block.text, ...parent }],
-  }
+  if (!text) return noOutput(state)
+  return { state, outputs: [notice('error', code, text, parentOf(state, message.parent_tool_use_id))] }
 }

@@ -1,208 +1,147 @@
-import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput } from '../translation.ts'
-import type {
-  NativeApiRetry,
-  NativeAuthStatus,
-  NativeFilesPersisted,
-  NativeHookResponse,
-  NativeInformational,
-  NativeLocalCommandOutput,
-  NativeMemoryRecall,
-  NativeMirrorError,
-  NativeNotification,
-  NativePluginInstall,
-  NativeRateLimit,
-  NativeRefusal,
-  NativeRefusalFallback,
-  NativeShuttingDown,
-  NativeThinkingTokens,
-  NativeToolProgress,
-  NativeWritesLost,
-} from './native.ts'
+import { noOutput, notice, working } from '../translation.ts'
+import type { NativeKey, NativeMessage } from './native.ts'
 import { retract } from './translate-assistant.ts'
 import { parentOf, type TranslateState, type Translation } from './translate-state.ts'
 import { retractUnwritten, withoutStream } from './translate-stream.ts'
 
+type Handlers = {
+  readonly [Key in NativeKey]?: (state: TranslateState, message: NativeMessage<Key>) => Translation
+}
+
 /** Messages beside the conversation: retries, limits, refusals, hooks, progress. */
 export const notices = {
-  'system/api_retry': (state: TranslateState, message: NativeApiRetry): Translation => {
+  'system/api_retry': (state, message) => {
     const { attempt, max_retries, retry_delay_ms, error_status, error } = message
     const what =
       error_status === null
         ? 'could not be reached, or the connection was interrupted'
         : `answered ${error_status} (${error})`
     const seconds = Math.ceil(retry_delay_ms / 1000)
+    const code = error_status === 429 ? 'rate-limited' : 'api-retry'
+    const text = `The model ${what}; trying again in ${seconds} s (${attempt} of ${max_retries}).`
+    const data = { attempt, maxRetries: max_retries, delayMs: retry_delay_ms, status: error_status, error }
+    const reason = 'the response was interrupted; the agent tries again'
     return {
       state: withoutStream(state, ''),
       outputs: [
-        ...retractUnwritten(state, state.streams[''], 'the response was interrupted; the agent tries again'),
-        notice(error_status === 429 ? 'rate-limited' : 'api-retry', {
-          level: 'warning',
-          text: `The model ${what}; trying again in ${seconds} s (${attempt} of ${max_retries}).`,
-          data: { attempt, maxRetries: max_retries, delayMs: retry_delay_ms, status: error_status, error },
-        }),
+        ...retractUnwritten(state, state.streams[''], reason),
+        notice('warning', code, text, { data }),
       ],
     }
   },
 
-  rate_limit_event: (state: TranslateState, { rate_limit_info: info }: NativeRateLimit): Translation => {
+  rate_limit_event: (state, { rate_limit_info: info }) => {
     if (info.status === 'allowed' && state.saidRateLimit === 'allowed') return noOutput(state)
-    const { level, text } = limits[info.status] ?? limits.allowed
+    const [level, text] = limits[info.status] ?? limits.allowed
     return {
       state: { ...state, saidRateLimit: info.status },
-      outputs: [notice('rate-limit', { level, text, data: info })],
+      outputs: [notice(level, 'rate-limit', text, { data: info })],
     }
   },
 
-  'system/model_refusal_fallback': (state: TranslateState, message: NativeRefusalFallback): Translation => {
-    const { scope, original_model, fallback_model, api_refusal_category, content } = message
+  'system/model_refusal_fallback': (state, message) => {
+    const { scope, original_model: from, fallback_model: to, api_refusal_category: category } = message
     const taken = retract(state, message.retracted_message_uuids ?? [], 'the model refused')
-    const swapped = scope !== 'local' && fallback_model !== state.saidModel
+    const swapped = scope !== 'local' && to !== state.saidModel
+    const text = message.content || `The model ${from} refused; ${to} continues.`
     return {
-      state: swapped ? { ...taken.state, saidModel: fallback_model } : taken.state,
+      state: swapped ? { ...taken.state, saidModel: to } : taken.state,
       outputs: [
         ...taken.outputs,
-        notice('model-fallback', {
-          level: 'warning',
-          text: content || `The model ${original_model} refused; ${fallback_model} continues.`,
-          data: { from: original_model, to: fallback_model, category: api_refusal_category },
-        }),
-        ...(swapped ? [{ type: 'session.configured' as const, effective: { model: fallback_model } }] : []),
+        notice('warning', 'model-fallback', text, { data: { from, to, category } }),
+        ...(swapped ? [{ type: 'session.configured' as const, effective: { model: to } }] : []),
       ],
     }
   },
 
-  'system/model_refusal_no_fallback': (state: TranslateState, message: NativeRefusal): Translation =>
-    say(state, 'model-refusal', {
-      level: 'error',
-      text: message.content || 'The model refused to answer. Rephrase the prompt, or choose another model.',
-      data: { model: message.original_model, category: message.api_refusal_category },
-    }),
-
-  'system/hook_response': (state: TranslateState, message: NativeHookResponse): Translation => {
-    const { hook_name, hook_event, output, stderr, exit_code, outcome } = message
-    const words = (output || stderr).trim()
-    if (outcome === 'success' && words === '') return noOutput(state)
-    return say(state, 'hook', {
-      level: outcome === 'success' ? 'info' : 'warning',
-      text: words || `The hook ${hook_name} ended: ${outcome}.`,
-      data: { hook: hook_name, event: hook_event, outcome, exitCode: exit_code },
-    })
+  'system/model_refusal_no_fallback': (state, { content, original_model, api_refusal_category }) => {
+    const text = content || 'The model refused to answer. Rephrase the prompt, or choose another model.'
+    const data = { model: original_model, category: api_refusal_category }
+    return { state, outputs: [notice('error', 'model-refusal', text, { data })] }
   },
 
-  'system/informational': (state: TranslateState, message: NativeInformational): Translation =>
-    say(state, 'informational', {
-      level: message.level === 'warning' ? 'warning' : 'info',
-      text: message.content,
-      ...(message.prevent_continuation && { data: { stops: true } }),
-    }),
+  'system/hook_response': (state, message) => {
+    const { hook_name, hook_event, output, stderr, exit_code, outcome } = message
+    const printed = (output || stderr).trim()
+    if (outcome === 'success' && printed === '') return noOutput(state)
+    const text = printed || `The hook ${hook_name} ended: ${outcome}.`
+    const data = { hook: hook_name, event: hook_event, outcome, exitCode: exit_code }
+    return { state, outputs: [notice(outcome === 'success' ? 'info' : 'warning', 'hook', text, { data })] }
+  },
 
-  'system/notification': (state: TranslateState, { key, text, priority }: NativeNotification): Translation =>
-    say(state, 'notification', {
-      level: priority === 'high' || priority === 'immediate' ? 'warning' : 'info',
-      text,
-      data: { key, priority },
-    }),
+  'system/informational': (state, { level, content, prevent_continuation }) => {
+    const more = prevent_continuation ? { data: { stops: true } } : {}
+    return {
+      state,
+      outputs: [notice(level === 'warning' ? 'warning' : 'info', 'informational', content, more)],
+    }
+  },
 
-  auth_status: (state: TranslateState, { isAuthenticating, output, error }: NativeAuthStatus): Translation =>
-    say(state, 'auth-status', {
-      level: error ? 'error' : 'info',
-      text: error ?? (output.join('\n') || (isAuthenticating ? 'Signing in.' : 'Signed in.')),
-    }),
+  'system/notification': (state, { key, text, priority }) => {
+    const level = priority === 'high' || priority === 'immediate' ? 'warning' : 'info'
+    return { state, outputs: [notice(level, 'notification', text, { data: { key, priority } })] }
+  },
 
-  'system/local_command_output': (state: TranslateState, message: NativeLocalCommandOutput): Translation => ({
+  auth_status: (state, { isAuthenticating, output, error }) => {
+    const text = error ?? (output.join('\n') || (isAuthenticating ? 'Signing in.' : 'Signed in.'))
+    return { state, outputs: [notice(error ? 'error' : 'info', 'auth-status', text)] }
+  },
+
+  'system/local_command_output': (state, { uuid, content: text }) => ({
     state,
-    outputs: message.content
-      ? [{ type: 'text.written', blockId: `${message.uuid}:0`, text: message.content }]
-      : [],
+    outputs: text ? [{ type: 'text.written', blockId: `${uuid}:0`, text }] : [],
   }),
 
-  'system/memory_recall': (state: TranslateState, { mode, memories }: NativeMemoryRecall): Translation =>
-    say(state, 'memory-recall', {
-      level: 'info',
-      text: `Recalled from memory: ${memories.map(({ path }) => path).join(', ')}`,
-      data: { mode, memories },
-    }),
-
-  'system/plugin_install': (
-    state: TranslateState,
-    { status, name, error }: NativePluginInstall,
-  ): Translation =>
-    status === 'failed'
-      ? say(state, 'plugin-failed', {
-          level: 'warning',
-          text: `The plugin ${name ?? ''} could not be installed: ${error ?? 'no reason given'}.`,
-        })
-      : noOutput(state),
-
-  'system/files_persisted': (state: TranslateState, { failed }: NativeFilesPersisted): Translation =>
-    failed.length > 0
-      ? say(state, 'files-not-persisted', {
-          level: 'warning',
-          text: `Not saved: ${failed.map(({ filename }) => filename).join(', ')}`,
-          data: failed,
-        })
-      : noOutput(state),
-
-  'system/mirror_error': (state: TranslateState, { error }: NativeMirrorError): Translation =>
-    say(state, 'transcript-not-mirrored', { level: 'error', text: error }),
-
-  'system/session_writes_lost': (state: TranslateState, message: NativeWritesLost): Translation =>
-    say(state, 'transcript-lost', {
-      level: 'error',
-      text: `Claude Code could not save its transcript (${message.error_code}): a resumed conversation may be incomplete.`,
-      data: { lost: message.lost, sessions: message.transcript_session_ids },
-    }),
-
-  'system/worker_shutting_down': (state: TranslateState, { reason }: NativeShuttingDown): Translation =>
-    say(state, 'shutting-down', { level: 'info', text: `Claude Code is shutting down: ${reason}.` }),
-
-  'system/thinking_tokens': (state: TranslateState, message: NativeThinkingTokens): Translation => {
-    const { estimated_tokens: now, estimated_tokens_delta: more } = message
-    const said = Math.floor(now / 100) * 100
-    return said > now - more && said > 0
-      ? { state, outputs: [working(`Thinking, about ${said} tokens`)] }
-      : noOutput(state)
+  'system/memory_recall': (state, { mode, memories }) => {
+    const text = `Recalled from memory: ${memories.map(({ path }) => path).join(', ')}`
+    return { state, outputs: [notice('info', 'memory-recall', text, { data: { mode, memories } })] }
   },
 
-  tool_progress: (state: TranslateState, message: NativeToolProgress): Translation => {
+  'system/plugin_install': (state, { status, name, error }) => {
+    if (status !== 'failed') return noOutput(state)
+    const text = `The plugin ${name ?? ''} could not be installed: ${error ?? 'no reason given'}.`
+    return { state, outputs: [notice('warning', 'plugin-failed', text)] }
+  },
+
+  'system/files_persisted': (state, { failed }) => {
+    if (failed.length === 0) return noOutput(state)
+    const text = `Not saved: ${failed.map(({ filename }) => filename).join(', ')}`
+    return { state, outputs: [notice('warning', 'files-not-persisted', text, { data: failed })] }
+  },
+
+  'system/mirror_error': (state, { error }) => ({
+    state,
+    outputs: [notice('error', 'transcript-not-mirrored', error)],
+  }),
+
+  'system/session_writes_lost': (state, { error_code, lost, transcript_session_ids: sessions }) => {
+    const text = `Claude Code could not save its transcript (${error_code}): a resumed conversation may be incomplete.`
+    return { state, outputs: [notice('error', 'transcript-lost', text, { data: { lost, sessions } })] }
+  },
+
+  'system/worker_shutting_down': (state, { reason }) => ({
+    state,
+    outputs: [notice('info', 'shutting-down', `Claude Code is shutting down: ${reason}.`)],
+  }),
+
+  'system/thinking_tokens': (state, { estimated_tokens: now, estimated_tokens_delta: more }) => {
+    const rounded = Math.floor(now / 100) * 100
+    const isNew = rounded > now - more && rounded > 0
+    return isNew ? { state, outputs: [working(`Thinking, about ${rounded} tokens`)] } : noOutput(state)
+  },
+
+  tool_progress: (state, message) => {
     const { tool_name, elapsed_time_seconds, subagent_retry: retry } = message
     if (!retry) return { state, outputs: [working(`${tool_name} for ${Math.round(elapsed_time_seconds)} s`)] }
     const seconds = Math.ceil(retry.retry_delay_ms / 1000)
+    const text = `A subagent's model call failed (${retry.error_category}); trying again in ${seconds} s (${retry.attempt} of ${retry.max_retries}).`
     const parent = parentOf(state, message.tool_use_id)
-    return {
-      state,
-      outputs: [
-        {
-          ...notice('api-retry', {
-            level: 'warning',
-            text: `A subagent's model call failed (${retry.error_category}); trying again in ${seconds} s (${retry.attempt} of ${retry.max_retries}).`,
-            data: retry,
-          }),
-          ...parent,
-        },
-      ],
-    }
+    return { state, outputs: [notice('warning', 'api-retry', text, { data: retry, ...parent })] }
   },
-} as const
-
-type Notice = Extract<AgentOutput, { type: 'agent.noticed' }>
-type Words = Pick<Notice, 'level' | 'text' | 'data'>
+} satisfies Handlers
 
 const limits = {
-  allowed: { level: 'info', text: 'The usage limit no longer applies.' },
-  allowed_warning: { level: 'warning', text: 'The usage limit is near.' },
-  rejected: { level: 'error', text: 'The usage limit is reached.' },
+  allowed: ['info', 'The usage limit no longer applies.'],
+  allowed_warning: ['warning', 'The usage limit is near.'],
+  rejected: ['error', 'The usage limit is reached.'],
 } as const
-
-function notice(code: string, words: Words): Notice {
-  return { type: 'agent.noticed', code, ...words }
-}
-
-function say(state: TranslateState, code: string, words: Words): Translation {
-  return { state, outputs: [notice(code, words)] }
-}
-
-function working(detail: string): AgentOutput {
-  return { type: 'activity.changed', activity: 'active', detail }
-}

@@ -1,6 +1,6 @@
 import type { ErrorInfo, TurnOutcome } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { withoutTurn } from '../translation.ts'
+import { notice, withoutTurn } from '../translation.ts'
 import type { NativeResult } from './native.ts'
 import { takeSessionId } from './translate-session.ts'
 import type { TranslateState, Translation } from './translate-state.ts'
@@ -53,7 +53,7 @@ function silence(result: NativeResult): AgentOutput[] {
     result.structured_output === undefined
   if (!empty) return []
   const text = 'The model ended the turn without an answer. Send the prompt again, or rephrase it.'
-  return [{ type: 'agent.noticed', level: 'warning', code: 'empty-answer', text }]
+  return [notice('warning', 'empty-answer', text)]
 }
 
 function endOf(state: TranslateState, result: NativeResult): AgentOutput {

@@ -1,16 +1,11 @@
 import type { PermissionMode, SessionSettings } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput } from '../translation.ts'
-import type {
-  NativeCommandLifecycle,
-  NativeCommandsChanged,
-  NativeCompactBoundary,
-  NativeConversationReset,
-  NativeInit,
-  NativeStatus,
-} from './native.ts'
+import { noOutput, notice, working } from '../translation.ts'
+import type { NativeCommandLifecycle, NativeMessage } from './native.ts'
 import { type TranslateState, type Translation, withTurn } from './translate-state.ts'
 import { withBegunTurn } from './translate-usage.ts'
+
+type NativeInit = NativeMessage<'system/init'>
 
 /** `init` comes with every turn; only changes are reported. */
 export function takeInit(state: TranslateState, init: NativeInit): Translation {
@@ -52,7 +47,7 @@ function toolsIn({ hostTools }: TranslateState, { tools }: NativeInit): string[]
   return tools.filter((name) => name !== 'StructuredOutput').map((name) => hostTools.get(name)?.name ?? name)
 }
 
-export function takeStatus(state: TranslateState, message: NativeStatus): Translation {
+export function takeStatus(state: TranslateState, message: NativeMessage<'system/status'>): Translation {
   const { status, permissionMode, compact_result, compact_error } = message
   const next = permissionMode ? inForce(state, permissionMode) : noOutput(state)
   return {
@@ -62,20 +57,16 @@ export function takeStatus(state: TranslateState, message: NativeStatus): Transl
       ...(status === 'compacting' ? [working('Compacting the conversation')] : []),
       ...(compact_result ? [working()] : []),
       ...(compact_result === 'failed'
-        ? [
-            {
-              type: 'agent.noticed' as const,
-              level: 'error' as const,
-              code: 'compaction-failed',
-              text: compact_error ?? 'The conversation could not be compacted.',
-            },
-          ]
+        ? [notice('error', 'compaction-failed', compact_error ?? 'The conversation could not be compacted.')]
         : []),
     ],
   }
 }
 
-export function changeCommands(state: TranslateState, { commands }: NativeCommandsChanged): Translation {
+export function changeCommands(
+  state: TranslateState,
+  { commands }: NativeMessage<'system/commands_changed'>,
+): Translation {
   const listed = commands.map(({ name, description, argumentHint }) => ({
     name,
     ...(description && { description }),
@@ -84,22 +75,18 @@ export function changeCommands(state: TranslateState, { commands }: NativeComman
   return { state: { ...state, commands: listed }, outputs: [{ type: 'agent.connected', commands: listed }] }
 }
 
-/** The agent cleared the conversation and continues under another id, which the next `init` reports. */
+/**
+ * The agent cleared the conversation and continues under another id, which the next `init` reports. It is not
+ * `new_conversation_id`.
+ */
 export function beginConversationAnew(
   state: TranslateState,
-  { trigger }: NativeConversationReset,
+  { trigger }: NativeMessage<'conversation_reset'>,
 ): Translation {
+  const text = 'The agent started a new conversation; it does not remember the messages above.'
   return {
     state: { ...state, plans: {}, usage: { ...state.usage, context: 0 } },
-    outputs: [
-      {
-        type: 'agent.noticed',
-        level: 'warning',
-        code: 'conversation-reset',
-        text: 'The agent started a new conversation; it does not remember the messages above.',
-        ...(trigger && { data: { trigger } }),
-      },
-    ],
+    outputs: [notice('warning', 'conversation-reset', text, trigger ? { data: { trigger } } : {})],
   }
 }
 
@@ -141,8 +128,8 @@ function withoutPending(state: TranslateState, uuid: string): TranslateState {
 
 /** The boundary comes first and its summary, if any, in the next message: they are reported together. */
 export const compact = {
-  hold(state: TranslateState, { compact_metadata }: NativeCompactBoundary): Translation {
-    const { trigger, pre_tokens, post_tokens } = compact_metadata
+  hold(state: TranslateState, message: NativeMessage<'system/compact_boundary'>): Translation {
+    const { trigger, pre_tokens, post_tokens } = message.compact_metadata
     const compaction = {
       trigger,
       ...(pre_tokens !== undefined && { before: pre_tokens }),
@@ -179,17 +166,8 @@ function inForce(state: TranslateState, nativeMode: string, model = state.saidMo
   const outputs: AgentOutput[] =
     Object.keys(effective).length > 0 ? [{ type: 'session.configured', effective }] : []
   if (!mode && said !== state.saidMode) {
-    outputs.push({
-      type: 'agent.noticed',
-      level: 'warning',
-      code: 'unknown-mode',
-      text: `The agent uses its own permission mode ${nativeMode}.`,
-      data: { mode: nativeMode },
-    })
+    const text = `The agent uses its own permission mode ${nativeMode}.`
+    outputs.push(notice('warning', 'unknown-mode', text, { data: { mode: nativeMode } }))
   }
   return { state: { ...state, saidMode: said, saidModel: model }, outputs }
-}
-
-function working(detail?: string): AgentOutput {
-  return { type: 'activity.changed', activity: 'active', ...(detail && { detail }) }
 }

@@ -1,5 +1,5 @@
 import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput } from '../translation.ts'
+import { noOutput, notice, unrecognised } from '../translation.ts'
 import { describeCall } from './describe-call.ts'
 import {
   ignoredStreamEvents,
@@ -34,29 +34,16 @@ export function translateStreamEvent(before: TranslateState, message: NativeStre
       return streamDelta(state, event, parent ?? '')
     case 'message_delta':
       return measureAnswer(state, parent ?? '', event.usage)
-    case 'error':
-      return {
-        state,
-        outputs: [
-          {
-            type: 'agent.noticed',
-            level: 'error',
-            code: event.error?.type ?? 'stream-error',
-            text: event.error?.message ?? 'The response of the model was interrupted.',
-            ...parentOf(state, parent),
-          },
-        ],
-      }
+    case 'error': {
+      const { type = 'stream-error', message: text = 'The response of the model was interrupted.' } =
+        event.error ?? {}
+      return { state, outputs: [notice('error', type, text, parentOf(state, parent))] }
+    }
     case 'ping':
       return noOutput(state)
     default:
       if (Object.hasOwn(ignoredStreamEvents, event.type)) return noOutput(state)
-      return {
-        state,
-        outputs: [
-          { type: 'agent.unrecognised', native: message, reason: 'a stream event of an unknown type' },
-        ],
-      }
+      return unrecognised(state, message, 'a stream event of an unknown type')
   }
 }
 

@@ -1,17 +1,10 @@
 import { isRecord, type PlanEntry, type Task } from '@parley/protocol'
 import { noOutput, sequence } from '../translation.ts'
-import type {
-  NativeBackgroundTasks,
-  NativeTaskNotification,
-  NativeTaskProgress,
-  NativeTaskStarted,
-  NativeTaskUpdated,
-  NativeToolOutput,
-} from './native.ts'
+import type { NativeMessage, NativeToolOutput } from './native.ts'
 import { type Call, callIdOf, type TranslateState, type Translation } from './translate-state.ts'
 
 /** Starts a subagent or command in the background. Internal tasks of the agent are not shown. */
-export function startTask(state: TranslateState, message: NativeTaskStarted): Translation {
+export function startTask(state: TranslateState, message: NativeMessage<'system/task_started'>): Translation {
   if (message.skip_transcript) return noOutput(state)
   const { task_id, tool_use_id, description, is_backgrounded, parent_task_id } = message
   const parent = parent_task_id ? state.tasks[parent_task_id]?.toolCallId : undefined
@@ -25,7 +18,10 @@ export function startTask(state: TranslateState, message: NativeTaskStarted): Tr
   })
 }
 
-export function updateTask(state: TranslateState, { task_id, patch }: NativeTaskUpdated): Translation {
+export function updateTask(
+  state: TranslateState,
+  { task_id, patch }: NativeMessage<'system/task_updated'>,
+): Translation {
   const task = state.tasks[task_id]
   if (!task) return noOutput(state)
   const status = patch.status ? taskStatus[patch.status] : task.status
@@ -39,12 +35,18 @@ export function updateTask(state: TranslateState, { task_id, patch }: NativeTask
 }
 
 /** Only a new summary gives an event; the counters of every step do not. */
-export function progressTask(state: TranslateState, { task_id, summary }: NativeTaskProgress): Translation {
+export function progressTask(
+  state: TranslateState,
+  { task_id, summary }: NativeMessage<'system/task_progress'>,
+): Translation {
   const task = state.tasks[task_id]
   return task && summary ? say(state, { ...task, summary }) : noOutput(state)
 }
 
-export function endTask(state: TranslateState, message: NativeTaskNotification): Translation {
+export function endTask(
+  state: TranslateState,
+  message: NativeMessage<'system/task_notification'>,
+): Translation {
   const { task_id, tool_use_id, status, summary, skip_transcript } = message
   if (skip_transcript) return noOutput(state)
   const task = state.tasks[task_id] ?? {
@@ -60,7 +62,10 @@ export function endTask(state: TranslateState, message: NativeTaskNotification):
  * Takes the list of all running background tasks. The messages of each task carry the same information; this list
  * finds tasks whose end was not reported.
  */
-export function settleTasks(state: TranslateState, { tasks }: NativeBackgroundTasks): Translation {
+export function settleTasks(
+  state: TranslateState,
+  { tasks }: NativeMessage<'system/background_tasks_changed'>,
+): Translation {
   const live = new Set(tasks.map(({ task_id }) => task_id))
   const lost = Object.values(state.tasks).filter(
     ({ taskId, status, background }) => background && status === 'running' && !live.has(taskId),

@@ -1,6 +1,6 @@
 import { isRecord, type ToolContent, type ToolOutcome } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { sequence } from '../translation.ts'
+import { notice, sequence } from '../translation.ts'
 import type { NativeBlock, NativeResultMeta, NativeToolOutput, NativeUser, PatchHunk } from './native.ts'
 import { compact } from './translate-session.ts'
 import { type Call, callIdOf, parentOf, type TranslateState, type Translation } from './translate-state.ts'
@@ -47,14 +47,7 @@ function commandOutput(message: NativeUser, blocks: readonly NativeBlock[]): Age
   return blocks.flatMap(({ text }): AgentOutput[] => {
     const [, channel, words] = commandPattern.exec(text?.trim() ?? '') ?? []
     if (!words?.trim()) return []
-    return [
-      {
-        type: 'agent.noticed',
-        level: channel === 'stderr' ? 'warning' : 'info',
-        code: 'command-output',
-        text: words.trim(),
-      },
-    ]
+    return [notice(channel === 'stderr' ? 'warning' : 'info', 'command-output', words.trim())]
   })
 }
 

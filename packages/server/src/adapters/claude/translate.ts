@@ -13,7 +13,6 @@ import {
   takeStatus,
 } from './translate-session.ts'
 import {
-  callIdOf,
   type TranslateState,
   type Translation,
   takenFrom,
@@ -142,11 +141,6 @@ export function callAgain(
       },
     ],
   }
-}
-
-/** Our id of a call of the agent. */
-export function toolCallIdOf(state: TranslateState, nativeId: string): string {
-  return callIdOf(state, nativeId)
 }
 
 function keyOf(message: unknown): string {

@@ -1,10 +1,34 @@
 import { statSync } from 'node:fs'
-import { type AgentProbe, ParleyError } from '@parley/protocol'
+import { type AgentProbe, type CapabilityName, ParleyError } from '@parley/protocol'
 import type { AgentAdapter, AgentMemory } from '../core/agent-adapter.ts'
 import type { ParleyCommand } from './advice.ts'
 import type { Environment } from './environment.ts'
 
 /** What the adapters of all agents that are programs share: finding the program, refusing and probing. */
+
+/** The capabilities that Claude Code, Codex and OpenCode share. Each adapter adds those of its own. */
+export const commonCapabilities = [
+  'streaming',
+  'thinking',
+  'permissions',
+  'questions',
+  'plan',
+  'subagents',
+  'images',
+  'files',
+  'resume',
+  'fork',
+  'interrupt',
+  'steer',
+  'models',
+  'effort',
+  'modes',
+  'mcp',
+  'commands',
+  'compaction',
+  'usage',
+  'environment',
+] as const satisfies readonly CapabilityName[]
 
 export type ProgramAdapterOptions = {
   /** The environment of this process. The agent receives only the variables that it needs. */

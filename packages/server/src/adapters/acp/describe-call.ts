@@ -1,4 +1,5 @@
 import { isRecord, type ToolKind, ToolKind as ToolKinds } from '@parley/protocol'
+import { firstLine, shortTitle } from '../call-description.ts'
 import { pathsIn } from '../paths-in-input.ts'
 import type { NativeCall } from './native.ts'
 import { diffsIn, textIn } from './translate-content.ts'
@@ -6,8 +7,6 @@ import { type Call, inMeta, type TranslateState } from './translate-state.ts'
 
 /** How a message mentions a call: announces it, updates it, or asks permission for it. */
 export type Mention = 'announced' | 'updated' | 'asked'
-
-const titleLength = 200
 
 /** A call updated with the fields of a new message. */
 export function mergedCall(state: TranslateState, call: Call, native: NativeCall, mention: Mention): Call {
@@ -100,9 +99,7 @@ export function isGiven(input: unknown): boolean {
 
 /** The first line of a title, shortened. */
 export function shown(title: string): string {
-  const [first = '', ...rest] = title.trim().split('\n')
-  const line = rest.length > 0 ? `${first} …` : first
-  return line.length > titleLength ? `${line.slice(0, titleLength - 1)}…` : line
+  return shortTitle(firstLine(title))
 }
 
 /** Every file that a call names, in its locations, its content and its input. */

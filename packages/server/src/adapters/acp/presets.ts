@@ -1,3 +1,4 @@
+import { commonCapabilities } from '../program-adapter.ts'
 import type { AcpAgent } from './agent.ts'
 
 /**
@@ -7,6 +8,15 @@ import type { AcpAgent } from './agent.ts'
  * Where possible, our modes are kept by the host: the agent asks for everything, and the host answers by rule, by mode
  * or by a person. So refusals hold in every mode, and the log has each call with who allowed it.
  */
+
+/** The agent itself has the mode `plan`. In the other modes it asks for everything, and the host answers. */
+const withPlan = {
+  ask: 'default',
+  'accept-edits': 'default',
+  'read-only': 'default',
+  plan: 'plan',
+  bypass: 'default',
+}
 
 export const gemini: AcpAgent = {
   id: 'gemini',
@@ -44,13 +54,7 @@ export const gemini: AcpAgent = {
     'commands',
     'environment',
   ],
-  modes: {
-    ask: 'default',
-    'accept-edits': 'default',
-    'read-only': 'default',
-    plan: 'plan',
-    bypass: 'default',
-  },
+  modes: withPlan,
   options: ['directories'],
   directories: '--include-directories',
   // If the host reads, Gemini takes a missing file for a read error and creates no new files.
@@ -113,37 +117,8 @@ export const claudeAcp: AcpAgent = {
     ],
     files: ['.claude/.credentials.json'],
   },
-  capabilities: [
-    'streaming',
-    'thinking',
-    'permissions',
-    'questions',
-    'plan',
-    'planApproval',
-    'subagents',
-    'images',
-    'files',
-    'resume',
-    'fork',
-    'interrupt',
-    'steer',
-    'models',
-    'effort',
-    'modes',
-    'mcp',
-    'commands',
-    'compaction',
-    'usage',
-    'cost',
-    'environment',
-  ],
-  modes: {
-    ask: 'default',
-    'accept-edits': 'default',
-    'read-only': 'default',
-    plan: 'plan',
-    bypass: 'default',
-  },
+  capabilities: [...commonCapabilities, 'planApproval', 'cost'],
+  modes: withPlan,
   options: ['effort', 'directories'],
   conversations: 'listed',
   terminal: ['claude', '--resume'],

@@ -1,5 +1,14 @@
-import { isAbsolute, relative } from 'node:path'
 import { type Diff, isRecord, type ToolKind, type ToolLocation } from '@parley/protocol'
+import {
+  type CallInput,
+  describeTool as describeKnown,
+  firstLine,
+  firstQuestion,
+  locationsIn,
+  shortTitle,
+  type ToolTable,
+  textField as text,
+} from '../call-description.ts'
 import { diffOfReplacing, diffOfWriting, type Replacement, readForDiff, type Session } from '../file-diff.ts'
 import type { HostToolNames } from '../host-tool-server.ts'
 
@@ -11,10 +20,7 @@ export type ToolDescription = {
   readonly readOnly?: boolean
 }
 
-type Input = Readonly<Record<string, unknown>>
-type Describe = (input: Input, path: (name: string) => string) => string
-
-const tools: Readonly<Record<string, readonly [ToolKind, Describe]>> = {
+const tools: ToolTable = {
   Bash: ['execute', (input) => firstLine(text(input, 'command')) || 'Run a command'],
   PowerShell: ['execute', (input) => firstLine(text(input, 'command')) || 'Run a command'],
   Monitor: ['execute', (input) => firstLine(text(input, 'command')) || 'Watch a command'],
@@ -34,12 +40,12 @@ const tools: Readonly<Record<string, readonly [ToolKind, Describe]>> = {
   NotebookEdit: ['edit', (_, path) => `Edit ${path('notebook_path')}`],
 
   Glob: ['search', (input) => `Find ${text(input, 'pattern') || 'files'}`],
-  Grep: ['search', (input) => `Search for ${quoted(text(input, 'pattern'))}`],
+  Grep: ['search', (input) => `Search for "${text(input, 'pattern')}"`],
   ToolSearch: ['search', (input) => `Look for a tool: ${text(input, 'query')}`],
   WebFetch: ['fetch', (input) => `Fetch ${text(input, 'url') || 'a page'}`],
-  WebSearch: ['fetch', (input) => `Search the web for ${quoted(text(input, 'query'))}`],
+  WebSearch: ['fetch', (input) => `Search the web for "${text(input, 'query')}"`],
   web_fetch: ['fetch', (input) => `Fetch ${text(input, 'url') || 'a page'}`],
-  web_search: ['fetch', (input) => `Search the web for ${quoted(text(input, 'query'))}`],
+  web_search: ['fetch', (input) => `Search the web for "${text(input, 'query')}"`],
 
   Task: ['subagent', (input) => text(input, 'description') || 'Start a subagent'],
   Agent: ['subagent', (input) => text(input, 'description') || 'Start a subagent'],
@@ -58,19 +64,15 @@ const tools: Readonly<Record<string, readonly [ToolKind, Describe]>> = {
 }
 
 const pathFields = ['file_path', 'notebook_path', 'filePath', 'path'] as const
-const titleLength = 200
 
-/** Describes a call for a person. It never uses the model's own description of the call. */
 export function describeTool(name: string, input: unknown, cwd?: string): ToolDescription {
   const fields = isRecord(input) ? input : {}
-  const known = Object.hasOwn(tools, name) ? tools[name] : undefined
-  const locations = locationsIn(fields)
-  const near = (field: string) => shortPath(text(fields, field), cwd) || 'a file'
-  const kind = known?.[0] ?? 'other'
-  const title = known ? known[1](fields, near) : titleOfUnknown(name)
+  const known = describeKnown(tools, name, fields, cwd)
+  const { kind, title } = known ?? { kind: 'other', title: shortTitle(titleOfUnknown(name)) }
+  const locations = locationsIn(fields, pathFields)
   return {
     kind,
-    title: title.length > titleLength ? `${title.slice(0, titleLength - 1)}…` : title,
+    title,
     ...(locations.length > 0 && { locations }),
     ...(known && { readOnly: kind === 'read' || kind === 'search' || kind === 'think' }),
   }
@@ -90,45 +92,17 @@ function titleOfUnknown(name: string): string {
   return server ? `${server}: ${tool}` : name
 }
 
-function locationsIn(input: Input): ToolLocation[] {
-  const path = pathFields.map((field) => text(input, field)).find((value) => value !== '')
-  if (!path) return []
-  const line = input.offset
-  return [typeof line === 'number' ? { path, line } : { path }]
-}
-
-function shortPath(path: string, cwd: string | undefined): string {
-  if (!cwd || !isAbsolute(path)) return path
-  const near = relative(cwd, path)
-  return near === '' || near.startsWith('..') ? path : near
-}
-
-function firstQuestion(input: Input): string {
-  const [first] = Array.isArray(input.questions) ? input.questions : []
-  return isRecord(first) ? text(first, 'question') : ''
-}
-
-function text(input: Input, field: string): string {
-  const value = input[field]
-  return typeof value === 'string' ? value : ''
-}
-
-function firstLine(command: string): string {
-  const [first = '', ...rest] = command.trim().split('\n')
-  return rest.length > 0 ? `${first} …` : first
-}
-
-function quoted(words: string): string {
-  return `"${words}"`
-}
-
 /** The change that a call of one of Claude's file tools would make. */
-export async function diffsOfCall(name: string, input: Input, session: Session): Promise<{ diffs?: Diff[] }> {
+export async function diffsOfCall(
+  name: string,
+  input: CallInput,
+  session: Session,
+): Promise<{ diffs?: Diff[] }> {
   const diff = await diffOfCall(name, input, session)
   return diff ? { diffs: [diff] } : {}
 }
 
-async function diffOfCall(name: string, input: Input, session: Session): Promise<Diff | undefined> {
+async function diffOfCall(name: string, input: CallInput, session: Session): Promise<Diff | undefined> {
   const path = input.file_path ?? input.notebook_path
   if (typeof path !== 'string' || path === '') return undefined
   switch (name) {
@@ -157,7 +131,7 @@ function replacementOf(edit: unknown): Replacement | undefined {
 }
 
 /** The diff of one notebook cell by its source: the JSON file around it is not readable. */
-async function diffOfCell(path: string, input: Input, session: Session): Promise<Diff | undefined> {
+async function diffOfCell(path: string, input: CallInput, session: Session): Promise<Diff | undefined> {
   const { cell_id: id, new_source: source, edit_mode: mode = 'replace' } = input
   if (typeof source !== 'string') return undefined
   const before = mode === 'insert' ? '' : cellSource(await readForDiff(path, session), id)

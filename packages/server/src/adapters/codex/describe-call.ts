@@ -1,5 +1,6 @@
-import { isAbsolute, relative, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { ToolKind, ToolLocation } from '@parley/protocol'
+import { firstLine, shortPath, shortTitle } from '../call-description.ts'
 import type { HostToolNames } from '../host-tool-server.ts'
 import type { NativeCallItem, NativeFileChange } from './native.ts'
 import { readingOf, withoutShell } from './shell-command.ts'
@@ -19,8 +20,6 @@ export type CallContext = { readonly cwd?: string | undefined; readonly hostTool
 /** The tool names that people know from Codex's hooks. */
 export const commandTool = 'Bash'
 export const patchTool = 'apply_patch'
-
-const titleLength = 200
 
 export function describeItem(item: NativeCallItem, { cwd, hostTools }: CallContext): CallDescription {
   switch (item.type) {
@@ -54,7 +53,7 @@ export function describeItem(item: NativeCallItem, { cwd, hostTools }: CallConte
       return {
         name: 'view_image',
         kind: 'read',
-        title: `Look at ${near(item.path, cwd)}`,
+        title: `Look at ${shortPath(item.path, cwd)}`,
         input: { path: item.path },
         locations: [{ path: item.path }],
       }
@@ -95,7 +94,7 @@ export function describeCommand(
   return {
     name: commandTool,
     kind: readingOf(command) ?? 'execute',
-    title: short(firstLine(command) || 'Run a command'),
+    title: shortTitle(firstLine(command) || 'Run a command'),
     input: { command, ...elsewhere },
   }
 }
@@ -106,11 +105,11 @@ function describeChanges(changes: readonly NativeFileChange[], cwd?: string): Ca
   const kind = kindOfChanges(changes)
   const [first = '', ...more] = paths
   const verb = { delete: 'Delete', move: 'Move', edit: 'Edit' }[kind]
-  const what = more.length === 0 ? near(first, cwd) || 'files' : `${paths.length} files`
+  const what = more.length === 0 ? shortPath(first, cwd) || 'files' : `${paths.length} files`
   return {
     name: patchTool,
     kind,
-    title: short(`${verb} ${what}`),
+    title: shortTitle(`${verb} ${what}`),
     input: { paths, changes: changes.map(({ path, kind: { type }, diff }) => ({ path, type, diff })) },
     locations: paths.map((path) => ({ path })),
   }
@@ -122,8 +121,8 @@ export function describePatch(patch: string, cwd: string): CallDescription {
   const paths = headers.map(([, , path = '']) => resolve(cwd, path.trim()))
   const does = (header: string) => headers.some(([, name]) => name === header)
   const kind = does('Delete File') ? 'delete' : does('Move to') ? 'move' : 'edit'
-  const title = paths.length === 1 ? `Edit ${near(paths[0] ?? '', cwd)}` : `Edit ${paths.length} files`
-  return { name: patchTool, kind, title: short(title), input: { paths, patch } }
+  const title = paths.length === 1 ? `Edit ${shortPath(paths[0] ?? '', cwd)}` : `Edit ${paths.length} files`
+  return { name: patchTool, kind, title: shortTitle(title), input: { paths, patch } }
 }
 
 function kindOfChanges(changes: readonly NativeFileChange[]): 'edit' | 'delete' | 'move' {
@@ -149,22 +148,7 @@ function describeCollab(item: Extract<NativeCallItem, { type: 'collabAgentToolCa
   return {
     name,
     kind: spawns ? 'subagent' : 'other',
-    title: short(title ?? name),
+    title: shortTitle(title ?? name),
     input: { ...(item.prompt !== null && { prompt: item.prompt }) },
   }
-}
-
-export function near(path: string, cwd: string | undefined): string {
-  if (!cwd || !isAbsolute(path)) return path
-  const short = relative(cwd, path)
-  return short === '' || short.startsWith('..') ? path : short
-}
-
-export function firstLine(text: string): string {
-  const [first = '', ...rest] = text.trim().split('\n')
-  return rest.length > 0 ? `${first} …` : first
-}
-
-function short(title: string): string {
-  return title.length > titleLength ? `${title.slice(0, titleLength - 1)}…` : title
 }

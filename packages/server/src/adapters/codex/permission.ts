@@ -7,13 +7,13 @@ import {
   type PermissionAsk,
   type Person,
 } from '../../core/agent-adapter.ts'
+import { firstLine } from '../call-description.ts'
 import { type Reach, reachOf } from '../inside-folder.ts'
 import {
   type CallDescription,
   commandTool,
   describeCommand,
   describePatch,
-  firstLine,
   patchTool,
 } from './describe-call.ts'
 import type { CallCheck } from './hook-server.ts'

@@ -1,5 +1,14 @@
-import { isAbsolute, relative } from 'node:path'
 import { isRecord, type ToolKind, type ToolLocation } from '@parley/protocol'
+import {
+  type CallInput,
+  describeTool,
+  firstLine,
+  firstQuestion,
+  locationsIn,
+  shortTitle,
+  type ToolTable,
+  textField as text,
+} from '../call-description.ts'
 import { kindOfPatch, type PatchedFile, patchedFiles, pathsOfPatch } from '../patch-headers.ts'
 
 export type CallDescription = {
@@ -8,10 +17,7 @@ export type CallDescription = {
   readonly locations?: ToolLocation[]
 }
 
-type Input = Readonly<Record<string, unknown>>
-type Describe = (input: Input, path: (name: string) => string) => string
-
-const tools: Readonly<Record<string, readonly [ToolKind, Describe]>> = {
+const tools: ToolTable = {
   bash: ['execute', (input) => firstLine(text(input, 'command')) || 'Run a command'],
 
   read: ['read', (_, path) => `Read ${path('filePath')}`],
@@ -25,10 +31,10 @@ const tools: Readonly<Record<string, readonly [ToolKind, Describe]>> = {
   apply_patch: ['edit', (input) => titleOfPatch(filesOf(input))],
 
   glob: ['search', (input) => `Find ${text(input, 'pattern') || 'files'}`],
-  grep: ['search', (input) => `Search for ${quoted(text(input, 'pattern'))}`],
+  grep: ['search', (input) => `Search for "${text(input, 'pattern')}"`],
   lsp: ['search', (_, path) => `Look up code in ${path('filePath')}`],
   webfetch: ['fetch', (input) => `Fetch ${text(input, 'url') || 'a page'}`],
-  websearch: ['fetch', (input) => `Search the web for ${quoted(text(input, 'query'))}`],
+  websearch: ['fetch', (input) => `Search the web for "${text(input, 'query')}"`],
 
   task: ['subagent', (input) => text(input, 'description') || 'Start a subagent'],
   todowrite: ['think', () => 'Update the plan'],
@@ -39,31 +45,25 @@ const tools: Readonly<Record<string, readonly [ToolKind, Describe]>> = {
   StructuredOutput: ['other', () => 'Give the result'],
 }
 
-const titleLength = 200
-
-/** Describes a call for a person. It never uses the model's own description of the call. */
 export function describeCall(
   name: string,
   input: unknown,
   { cwd, servers = [] }: { cwd?: string | undefined; servers?: readonly string[] } = {},
 ): CallDescription {
   const fields = isRecord(input) ? input : {}
-  const known = Object.hasOwn(tools, name) ? tools[name] : undefined
   const patched = name === 'apply_patch' ? filesOf(fields) : undefined
-  const near = (field: string) => shortPath(text(fields, field), cwd) || 'a file'
-  const title = known ? known[1](fields, near) : titleOfUnknown(name, servers)
-  const locations = patched ? pathsOfPatch(patched).map((path) => ({ path })) : locationsOf(fields)
+  const { kind, title } = describeTool(tools, name, fields, cwd) ?? {
+    kind: 'other',
+    title: shortTitle(titleOfUnknown(name, servers)),
+  }
+  const locations = patched
+    ? pathsOfPatch(patched).map((path) => ({ path }))
+    : locationsIn(fields, ['filePath', 'path'])
   return {
-    kind: patched ? kindOfPatch(patched) : (known?.[0] ?? 'other'),
-    title: title.length > titleLength ? `${title.slice(0, titleLength - 1)}…` : title,
+    kind: patched ? kindOfPatch(patched) : kind,
+    title,
     ...(locations.length > 0 && { locations }),
   }
-}
-
-function locationsOf(input: Input): ToolLocation[] {
-  const path = text(input, 'filePath') || text(input, 'path')
-  const line = input.offset
-  return path === '' ? [] : [typeof line === 'number' ? { path, line } : { path }]
 }
 
 function titleOfUnknown(name: string, servers: readonly string[]): string {
@@ -76,7 +76,7 @@ function nativeName(server: string): string {
   return server.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
 }
 
-function filesOf(input: Input): PatchedFile[] {
+function filesOf(input: CallInput): PatchedFile[] {
   return patchedFiles(text(input, 'patchText'))
 }
 
@@ -90,29 +90,4 @@ function titleOfPatch(files: readonly PatchedFile[]): string {
   }
   const does = [...words('delete', 'delete'), ...words('move', 'move'), ...words('edit', 'change')].join('; ')
   return does === '' ? 'Change files' : `${does[0]?.toUpperCase()}${does.slice(1)}`
-}
-
-function shortPath(path: string, cwd: string | undefined): string {
-  if (!cwd || !isAbsolute(path)) return path
-  const near = relative(cwd, path)
-  return near === '' || near.startsWith('..') ? path : near
-}
-
-function firstQuestion(input: Input): string {
-  const [first] = Array.isArray(input.questions) ? input.questions : []
-  return isRecord(first) ? text(first, 'question') : ''
-}
-
-function text(input: Input, field: string): string {
-  const value = input[field]
-  return typeof value === 'string' ? value : ''
-}
-
-function firstLine(command: string): string {
-  const [first = '', ...rest] = command.trim().split('\n')
-  return rest.length > 0 ? `${first} …` : first
-}
-
-function quoted(words: string): string {
-  return `"${words}"`
 }

@@ -4,6 +4,7 @@ import {
   type Capabilities,
   type CapabilityName,
   capabilities,
+  capabilityNames,
   ParleyError,
   PermissionMode,
 } from '@parley/protocol'
@@ -43,35 +44,11 @@ export type ScriptedAdapterOptions = {
   readonly refuse?: (input: ConnectInput) => ParleyError | undefined
 }
 
-/** Every capability except MCP servers, which need a real agent. */
-export const scriptedCapabilities: readonly CapabilityName[] = [
-  'streaming',
-  'thinking',
-  'toolInputStreaming',
-  'toolOutputStreaming',
-  'permissions',
-  'editInput',
-  'questions',
-  'plan',
-  'planApproval',
-  'subagents',
-  'images',
-  'files',
-  'resume',
-  'fork',
-  'interrupt',
-  'steer',
-  'models',
-  'effort',
-  'modes',
-  'hostTools',
-  'commands',
-  'compaction',
-  'usage',
-  'cost',
-  'structuredOutput',
-  'retraction',
-]
+/** Capabilities that need a real agent, or files of its own. */
+const missing: readonly CapabilityName[] = ['background', 'mcp', 'rewind', 'environment', 'rejoin']
+export const scriptedCapabilities: readonly CapabilityName[] = capabilityNames.filter(
+  (name) => !missing.includes(name),
+)
 
 const efforts = ['low', 'medium', 'high']
 export const scriptedModels: readonly AgentModel[] = [

@@ -157,17 +157,14 @@ function useFocusFromPanel(head: RefObject<HTMLElement | null>): void {
   }, [panel, head])
 }
 
-function PanelButton({
-  panel,
-  label,
-  shown,
-  icon,
-}: {
+type PanelButtonProps = {
   panel: Preferences['sidePanel']
   label: string
   shown: boolean
   icon: React.ReactNode
-}) {
+}
+
+function PanelButton({ panel, label, shown, icon }: PanelButtonProps) {
   const open = useStore(preferences, (state) => state.sidePanel === panel)
   if (!shown && !open) return null
   return (

@@ -11,19 +11,16 @@ import { Picture } from './picture.tsx'
 
 type Call = BlockOf<'tool-call'>
 
-/** The content of an expanded call: the whole command or input, then the result. */
-function CallDetail({
-  call,
-  diffs,
-  live,
-  folder,
-}: {
+type Props = {
   call: Call
   /** The requested changes, if the result does not show them. */
   diffs: readonly Diff[]
   live?: OpenToolCall | undefined
   folder: string
-}) {
+}
+
+/** The content of an expanded call: the whole command or input, then the result. */
+function CallDetail({ call, diffs, live, folder }: Props) {
   const output = live?.output ?? ''
   return (
     <div className="flex flex-col gap-2 pt-1 pb-2">

@@ -58,20 +58,10 @@ export default function ChangesPanel() {
   )
 }
 
+type BarProps = { changes: Changes; since: Since; split: boolean; listed: boolean; onLook: () => void }
+
 /** The bar sticks to the top of the panel, so that the file list is one click away at any scroll position. */
-function Bar({
-  changes,
-  since,
-  split,
-  listed,
-  onLook,
-}: {
-  changes: Changes
-  since: Since
-  split: boolean
-  listed: boolean
-  onLook: () => void
-}) {
+function Bar({ changes, since, split, listed, onLook }: BarProps) {
   const { files, branch, base } = changes
   const added = files.reduce((sum, file) => sum + (file.added ?? 0), 0)
   const removed = files.reduce((sum, file) => sum + (file.removed ?? 0), 0)

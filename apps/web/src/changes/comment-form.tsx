@@ -74,13 +74,9 @@ export function commentRow(
   )
 }
 
-export function CommentForm({
-  editing,
-  comments,
-  onWrite,
-  onSave,
-  onCancel,
-}: Omit<CommentEditor, 'editing'> & { readonly editing: Editing }) {
+type Props = Omit<CommentEditor, 'editing'> & { readonly editing: Editing }
+
+export function CommentForm({ editing, comments, onWrite, onSave, onCancel }: Props) {
   const { text } = editing
   const isWritten = comments.some((one) => samePlace(one, editing))
   return (

@@ -34,17 +34,9 @@ function estimatedHeight({ binary, added = 8, removed = 0 }: FileChange): number
   return binary ? 0 : Math.min(400, (added + removed) * 19 + 20)
 }
 
-export const FileChanges = memo(function FileChanges({
-  file,
-  base,
-  split,
-  stamp,
-}: {
-  file: FileChange
-  base: string
-  split: boolean
-  stamp: number
-}) {
+type Props = { file: FileChange; base: string; split: boolean; stamp: number }
+
+export const FileChanges = memo(function FileChanges({ file, base, split, stamp }: Props) {
   const [chosen, setChosen] = useState<boolean>()
   const open = chosen ?? opensAtFirst(file)
   const place = useRef<HTMLElement>(null)
@@ -90,17 +82,7 @@ export const FileChanges = memo(function FileChanges({
 })
 
 /** Fetched when it comes near the viewport, and again when the list of changes is. */
-function Patch({
-  file,
-  base,
-  split,
-  stamp,
-}: {
-  file: FileChange
-  base: string
-  split: boolean
-  stamp: number
-}) {
+function Patch({ file, base, split, stamp }: Props) {
   const id = useSessionId()
   const place = useRef<HTMLDivElement>(null)
   const [near, setNear] = useState(false)

@@ -114,16 +114,12 @@ function SplitRows({ hunk, ...rest }: RowsProps) {
   ))
 }
 
-function HalfLine({
-  line,
-  side,
-  path,
-  onEdit,
-  colours,
-}: {
+type HalfLineProps = {
   line: DiffLine | undefined
   side: 'before' | 'after'
-} & Pick<RowsProps, 'path' | 'onEdit' | 'colours'>) {
+} & Pick<RowsProps, 'path' | 'onEdit' | 'colours'>
+
+function HalfLine({ line, side, path, onEdit, colours }: HalfLineProps) {
   if (!line) return <td colSpan={3} className="bg-sunk" />
   const look = line.type === 'same' ? '' : line.type
   const number = side === 'before' ? line.before : line.after
@@ -158,17 +154,9 @@ function lineContent(line: DiffLine, colours: Colours | undefined) {
   )
 }
 
-function LineNumber({
-  line,
-  path,
-  onEdit,
-  look = '',
-}: {
-  line: DiffLine
-  path: string
-  onEdit: CommentEditor['onEdit']
-  look?: string
-}) {
+type LineNumberProps = { line: DiffLine; path: string; onEdit: CommentEditor['onEdit']; look?: string }
+
+function LineNumber({ line, path, onEdit, look = '' }: LineNumberProps) {
   const number = line.after ?? line.before
   return (
     <td className={`number relative ${look}`}>

@@ -2,14 +2,10 @@ import type { SessionState } from '@parley/protocol'
 import { amount, dollars } from '../base/format.logic.ts'
 import { useSessionState } from '../session-data/session-context.tsx'
 
+type Props = { usage: NonNullable<SessionState['usage']>; beside: 'much' | 'little' }
+
 /** How full the context is and what the session has cost, as the agent reports it. The cost is shown if there is room. */
-export default function Meter({
-  usage,
-  beside,
-}: {
-  usage: NonNullable<SessionState['usage']>
-  beside: 'much' | 'little'
-}) {
+export default function Meter({ usage, beside }: Props) {
   const paidBy = useSessionState((state) => state.connection?.credential)
   const { used, window } = usage.context
   const share = window ? Math.min(1, used / window) : undefined

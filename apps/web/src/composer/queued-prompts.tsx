@@ -11,17 +11,13 @@ import type { QueuePlace } from '../session-data/prompt-draft.ts'
 import { draftOf } from '../session-data/prompts.ts'
 import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
 
+type Props = { queue: readonly Prompt[]; steers: readonly Prompt[] }
+
 /**
  * The prompts that wait at the server: steered ones until the agent accepts them, then the queue in the order in which
  * it will run. Paused prompts come last.
  */
-export default function QueuedPrompts({
-  queue,
-  steers,
-}: {
-  queue: readonly Prompt[]
-  steers: readonly Prompt[]
-}) {
+export default function QueuedPrompts({ queue, steers }: Props) {
   const paused = pausedPrompts({ queue })
   return (
     <>

@@ -78,21 +78,16 @@ export function SettingsRow() {
   )
 }
 
-export function Choice({
-  label,
-  value,
-  options,
-  title,
-  alarming = false,
-  onChange,
-}: {
+type Props = {
   label: string
   value: string
   options: readonly { readonly value: string; readonly label: string }[]
   title?: string
   alarming?: boolean
   onChange: (value: string) => void
-}) {
+}
+
+export function Choice({ label, value, options, title, alarming = false, onChange }: Props) {
   return (
     <select
       aria-label={label}

@@ -112,15 +112,13 @@ function SearchNote({ search: { problem, hasMore } }: { search: SessionSearch })
   )
 }
 
-function Results({
-  typed,
-  search,
-  onChoose,
-}: {
+type ResultsProps = {
   typed: boolean
   search: SessionSearch
   onChoose: (command: PaletteCommand) => void
-}) {
+}
+
+function Results({ typed, search, onChoose }: ResultsProps) {
   // Sessions that are loaded already match at once; the server adds all others.
   const known = useAllSessions().sessions
   const here = useCurrentSession(known)
@@ -159,18 +157,15 @@ function useCurrentSession(known: readonly SessionSummary[]): SessionSummary | u
   return state.seq > 0 ? summarise(state) : undefined
 }
 
-function CommandGroup({
-  heading,
-  note = '',
-  commands,
-  onChoose,
-}: {
+type CommandGroupProps = {
   heading: string
   /** Distinguishes these actions from others with the same label. */
   note?: string
   commands: readonly PaletteCommand[]
   onChoose: (command: PaletteCommand) => void
-}) {
+}
+
+function CommandGroup({ heading, note = '', commands, onChoose }: CommandGroupProps) {
   return (
     <Command.Group heading={heading} className={groupLook}>
       {commands.map((command) => (
@@ -232,13 +227,9 @@ const pageCommands: readonly PaletteCommand[] = [
   },
 ]
 
-function SessionEntry({
-  session,
-  onChoose,
-}: {
-  session: SessionSummary
-  onChoose: (command: PaletteCommand) => void
-}) {
+type SessionEntryProps = { session: SessionSummary; onChoose: (command: PaletteCommand) => void }
+
+function SessionEntry({ session, onChoose }: SessionEntryProps) {
   const { id, title, cwd, archived } = session
   const icon = archived ? <Archive size={15} /> : <StatusMark session={session} unread={false} />
   const label = visible(title) || 'Untitled'
@@ -257,20 +248,16 @@ function SessionEntry({
 const groupLook =
   '[&_[cmdk-group-heading]]:px-2.5 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:pb-1 [&_[cmdk-group-heading]]:text-2xs [&_[cmdk-group-heading]]:font-semibold [&_[cmdk-group-heading]]:tracking-wide [&_[cmdk-group-heading]]:text-faint [&_[cmdk-group-heading]]:uppercase'
 
-function Entry({
-  icon,
-  value,
-  keywords,
-  onSelect,
-  children,
-}: {
+type EntryProps = {
   icon: ReactNode
   value: string
   /** The names to match; by default `value`. */
   keywords?: string[]
   onSelect: () => void
   children: ReactNode
-}) {
+}
+
+function Entry({ icon, value, keywords, onSelect, children }: EntryProps) {
   return (
     <Command.Item
       value={value}

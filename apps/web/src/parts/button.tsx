@@ -11,12 +11,9 @@ const looks: Record<Look, string> = {
   quiet: 'border border-transparent text-soft hover:bg-hover hover:text-ink',
 }
 
-export function Button({
-  look = 'plain',
-  className = '',
-  ref,
-  ...rest
-}: ButtonHTMLAttributes<HTMLButtonElement> & { look?: Look; ref?: Ref<HTMLButtonElement> }) {
+type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & { look?: Look; ref?: Ref<HTMLButtonElement> }
+
+export function Button({ look = 'plain', className = '', ref, ...rest }: ButtonProps) {
   return (
     <button
       type="button"
@@ -27,18 +24,14 @@ export function Button({
   )
 }
 
-/** A button that shows only an icon. Its label is for screen readers and the tooltip. */
-export function IconButton({
-  label,
-  className = '',
-  children,
-  ref,
-  ...rest
-}: ButtonHTMLAttributes<HTMLButtonElement> & {
+type IconButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & {
   label: string
   children: ReactNode
   ref?: Ref<HTMLButtonElement>
-}) {
+}
+
+/** A button that shows only an icon. Its label is for screen readers and the tooltip. */
+export function IconButton({ label, className = '', children, ref, ...rest }: IconButtonProps) {
   return (
     <button
       type="button"

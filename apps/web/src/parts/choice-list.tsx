@@ -3,16 +3,7 @@ import { visible } from '../base/format.logic.ts'
 
 export type Choice = { readonly value: string; readonly note?: string }
 
-/** The choices of a field. The field keeps the focus and handles the keys. */
-export function ChoiceList({
-  id,
-  label,
-  sign = '',
-  choices,
-  place,
-  side,
-  onChoose,
-}: {
+type ChoiceListProps = {
   id: string
   label: string
   /** Shown before each choice. */
@@ -21,7 +12,10 @@ export function ChoiceList({
   place: number
   side: 'above' | 'below'
   onChoose: (value: string) => void
-}) {
+}
+
+/** The choices of a field. The field keeps the focus and handles the keys. */
+export function ChoiceList({ id, label, sign = '', choices, place, side, onChoose }: ChoiceListProps) {
   return (
     <div
       id={id}
@@ -44,15 +38,7 @@ export function ChoiceList({
   )
 }
 
-/** A long choice is cut at its start: the end of a path distinguishes it. */
-function Option({
-  id,
-  selected,
-  hovers,
-  sign,
-  choice,
-  onChoose,
-}: {
+type OptionProps = {
   id: string
   selected: boolean
   /** Highlights the row under the pointer: no row is selected by the keys. */
@@ -60,7 +46,10 @@ function Option({
   sign: string
   choice: Choice
   onChoose: (value: string) => void
-}) {
+}
+
+/** A long choice is cut at its start: the end of a path distinguishes it. */
+function Option({ id, selected, hovers, sign, choice, onChoose }: OptionProps) {
   const scroll = (element: HTMLElement | null) => {
     if (selected) element?.scrollIntoView({ block: 'nearest' })
   }

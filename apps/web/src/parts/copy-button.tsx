@@ -17,15 +17,9 @@ function useCopy(text: () => string) {
   return { copied, copy: () => void copy() }
 }
 
-export function CopyButton({
-  text,
-  label = 'Copy',
-  className,
-}: {
-  text: () => string
-  label?: string
-  className?: string
-}) {
+type Props = { text: () => string; label?: string; className?: string }
+
+export function CopyButton({ text, label = 'Copy', className }: Props) {
   const { copied, copy } = useCopy(text)
   return (
     <IconButton label={copied ? 'Copied' : label} className={className ?? ''} onClick={copy}>

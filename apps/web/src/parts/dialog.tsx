@@ -1,17 +1,9 @@
 import { type ReactNode, useLayoutEffect, useRef } from 'react'
 
+type Props = { label: string; onClose: () => void; className?: string; children: ReactNode }
+
 /** The browser's modal dialog: it traps the focus, closes on Escape, and returns the focus. */
-export function Dialog({
-  label,
-  onClose,
-  className = '',
-  children,
-}: {
-  label: string
-  onClose: () => void
-  className?: string
-  children: ReactNode
-}) {
+export function Dialog({ label, onClose, className = '', children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null)
   // A layout effect closes the dialog before it is removed; after that the browser cannot return the focus.
   useLayoutEffect(() => {

@@ -11,14 +11,10 @@ export type MenuEntry = {
   readonly entries?: readonly MenuEntry[]
 }
 
+type Props = OpenMenu & { entries: readonly MenuEntry[] }
+
 /** The content of an open menu. */
-export default function MenuList({
-  id,
-  label,
-  entries,
-  anchor,
-  onClose,
-}: OpenMenu & { entries: readonly MenuEntry[] }) {
+export default function MenuList({ id, label, entries, anchor, onClose }: Props) {
   const list = useRef<HTMLDivElement>(null)
   const [inside, setInside] = useState<MenuEntry>()
   /** The label of the entry whose submenu is open. It gets the focus back when the submenu closes. */

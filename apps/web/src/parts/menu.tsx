@@ -84,16 +84,14 @@ export function Menu<List>({ label, part, list, children, className = '', tabInd
   )
 }
 
-/** Stands in for a list that cannot be loaded: shows the error over the page, with a close button. */
-function NotThere({
-  children,
-  onKeyDown,
-  onClose,
-}: {
+type NotThereProps = {
   children: ReactNode
   onKeyDown: (event: KeyboardEvent) => void
   onClose: () => void
-}) {
+}
+
+/** Stands in for a list that cannot be loaded: shows the error over the page, with a close button. */
+function NotThere({ children, onKeyDown, onClose }: NotThereProps) {
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: it only handles keys of the buttons inside
     <div

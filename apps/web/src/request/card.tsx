@@ -2,19 +2,16 @@ import { type KeyboardEvent, type MouseEvent, type ReactNode, useEffect, useRef 
 import { isFilledField, useFocusFallback, wasTyping } from '../base/focus.ts'
 import { isAccidentalPress, registerCard } from './card-keys.ts'
 
-/** The frame of a request. It takes the focus unless the person is typing. The keys of the first card work everywhere. */
-export function Card({
-  label,
-  takesFocus,
-  onKey,
-  children,
-}: {
+type Props = {
   label: string
   takesFocus: boolean
   /** Returns true if it used the key. */
   onKey: (key: string) => boolean
   children: ReactNode
-}) {
+}
+
+/** The frame of a request. It takes the focus unless the person is typing. The keys of the first card work everywhere. */
+export function Card({ label, takesFocus, onKey, children }: Props) {
   const card = useRef<HTMLElement>(null)
   const answer = useRef(onKey)
   useEffect(() => {

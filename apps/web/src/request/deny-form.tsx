@@ -2,22 +2,17 @@ import { useState } from 'react'
 import { Button } from '../parts/button.tsx'
 import { closeOnEscape, focusCard } from './card.tsx'
 
-/** Denies a permission with a reason. */
-export function DenyForm({
-  no,
-  reason,
-  sending,
-  onWrite,
-  onBack,
-  onDeny,
-}: {
+type Props = {
   no: string
   reason: string
   sending: boolean
   onWrite: (reason: string) => void
   onBack: () => void
   onDeny: (options: { message?: string; endTurn?: boolean }) => void
-}) {
+}
+
+/** Denies a permission with a reason. */
+export function DenyForm({ no, reason, sending, onWrite, onBack, onDeny }: Props) {
   const [endTurn, setEndTurn] = useState(false)
   const message = reason.trim()
   return (

@@ -42,21 +42,16 @@ function EditForm({ input, edits, problem, at, onEdit, onKeyDown }: Props) {
   )
 }
 
-function Field({
-  label,
-  first,
-  value,
-  problem,
-  onWrite,
-  onKeyDown,
-}: {
+type FieldProps = {
   label: string
   first: boolean
   value: string
   problem?: string | undefined
   onWrite: (text: string) => void
   onKeyDown: (event: KeyboardEvent) => void
-}) {
+}
+
+function Field({ label, first, value, problem, onWrite, onKeyDown }: FieldProps) {
   const id = useId()
   return (
     <div>

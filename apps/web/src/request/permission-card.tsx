@@ -113,17 +113,9 @@ function Head({ title, request, folder }: { title: string; request: OpenPermissi
   )
 }
 
-function Body({
-  request,
-  folder,
-  edit,
-  onAllow,
-}: {
-  request: OpenPermission
-  folder: string
-  edit: Edit
-  onAllow: () => void
-}) {
+type BodyProps = { request: OpenPermission; folder: string; edit: Edit; onAllow: () => void }
+
+function Body({ request, folder, edit, onAllow }: BodyProps) {
   const { edits, problem, at } = edit
   return (
     <div className="max-h-[min(26rem,45dvh)] overflow-y-auto px-3.5 pt-2" tabIndex={-1}>

@@ -83,18 +83,15 @@ export function QuestionCard({ session, request, takesFocus }: Props) {
   )
 }
 
-function AnswerBar({
-  complete,
-  sending,
-  several,
-  onLeaveToAgent,
-}: {
+type AnswerBarProps = {
   complete: boolean
   sending: boolean
   several: boolean
   /** Set only if every open question can be left to the agent. */
   onLeaveToAgent: (() => void) | undefined
-}) {
+}
+
+function AnswerBar({ complete, sending, several, onLeaveToAgent }: AnswerBarProps) {
   return (
     <div className="flex flex-wrap items-center gap-2 px-3.5 pt-2.5 pb-3">
       <Button look="good" type="submit" disabled={!complete || sending}>
@@ -121,14 +118,7 @@ function AnswerBar({
   )
 }
 
-function QuestionField({
-  question,
-  place,
-  filled,
-  numbered,
-  name,
-  onChange,
-}: {
+type QuestionFieldProps = {
   question: Question
   /** The position among several questions. */
   place: string | undefined
@@ -136,7 +126,9 @@ function QuestionField({
   numbered: boolean
   name: string
   onChange: (filled: Filled) => void
-}) {
+}
+
+function QuestionField({ question, place, filled, numbered, name, onChange }: QuestionFieldProps) {
   const { chosen, words } = filledFor(filled, question.id)
   return (
     <fieldset>
@@ -186,15 +178,7 @@ function scrollWithin(part: HTMLElement): void {
   area.scrollTop += Math.min(Math.max(0, inner.bottom - outer.bottom), inner.top - outer.top)
 }
 
-/** An option with its preview below it, scrolled into view when the option is chosen. */
-function Option({
-  option: { label, description, preview },
-  type,
-  name,
-  number,
-  chosen,
-  onChoose,
-}: {
+type OptionProps = {
   option: Question['options'][number]
   type: 'checkbox' | 'radio'
   name: string
@@ -202,7 +186,11 @@ function Option({
   number: number | undefined
   chosen: boolean
   onChoose: () => void
-}) {
+}
+
+/** An option with its preview below it, scrolled into view when the option is chosen. */
+function Option({ option, type, name, number, chosen, onChoose }: OptionProps) {
+  const { label, description, preview } = option
   const both = useRef<HTMLDivElement>(null)
   const shown = chosen ? preview : undefined
   useEffect(() => {

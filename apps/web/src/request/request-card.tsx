@@ -6,15 +6,13 @@ const cards = lazyPart(() => import('./cards.tsx'))
 /** Fetches the code of the cards ahead of time. */
 export const fetchCards = () => cards.fetch()
 
-export function RequestCard({
-  session,
-  request,
-  takesFocus = false,
-}: {
+type Props = {
   session: { readonly id: string; readonly agent: string; readonly cwd: string }
   request: OpenRequest
   takesFocus?: boolean
-}) {
+}
+
+export function RequestCard({ session, request, takesFocus = false }: Props) {
   const given = useAnswerTo(request.requestId)
   return (
     <Lazy part={cards}>

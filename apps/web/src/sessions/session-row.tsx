@@ -107,13 +107,9 @@ function RowLink({ session, agentName, current, unread, now, tabStop }: Omit<Pro
   )
 }
 
-export function RenameField({
-  session,
-  onDone,
-}: {
-  session: { id: string; title: string }
-  onDone: () => void
-}) {
+type RenameFieldProps = { session: { id: string; title: string }; onDone: () => void }
+
+export function RenameField({ session, onDone }: RenameFieldProps) {
   const save = (title: string) => {
     onDone()
     if (title.trim() === '' || title === session.title) return

@@ -116,17 +116,9 @@ function SidebarHead() {
   )
 }
 
-function HeadLink({
-  to,
-  current,
-  icon,
-  children,
-}: {
-  to: Route
-  current: boolean
-  icon: React.ReactNode
-  children: React.ReactNode
-}) {
+type HeadLinkProps = { to: Route; current: boolean; icon: React.ReactNode; children: React.ReactNode }
+
+function HeadLink({ to, current, icon, children }: HeadLinkProps) {
   return (
     <Link
       to={to}

@@ -10,14 +10,10 @@ const names = {
   background: 'working in the background',
 }
 
+type Props = { session: Pick<SessionSummary, 'status' | 'failure'>; unread: boolean }
+
 /** The status of a session as a small mark, with a name for screen readers. */
-export function StatusMark({
-  session,
-  unread,
-}: {
-  session: Pick<SessionSummary, 'status' | 'failure'>
-  unread: boolean
-}) {
+export function StatusMark({ session, unread }: Props) {
   const { status, failure } = session
   const failed = failureText(session)
   const name = failed ?? (status === 'idle' && unread ? 'unread' : names[status])

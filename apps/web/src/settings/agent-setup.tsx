@@ -66,15 +66,13 @@ export function AgentSetup({ agent }: { agent: AgentInfo }) {
   )
 }
 
-function KeyForm({
-  agent,
-  attempt,
-  onDone,
-}: {
+type KeyFormProps = {
   agent: AgentInfo
   attempt: (work: () => Promise<unknown>) => Promise<void>
   onDone: () => void
-}) {
+}
+
+function KeyForm({ agent, attempt, onDone }: KeyFormProps) {
   const { keys = [], keysSet = [] } = agent
   const [variable, setVariable] = useState(keys[0] ?? '')
   const [value, setValue] = useState('')

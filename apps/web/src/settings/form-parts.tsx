@@ -11,20 +11,16 @@ export function Labelled({ label, children }: { label: string; children: ReactNo
   )
 }
 
-export function Text({
-  value,
-  placeholder,
-  first = false,
-  secret = false,
-  onWrite,
-}: {
+type TextProps = {
   value: string
   placeholder: string
   first?: boolean
   /** Masked, and not stored by the browser. */
   secret?: boolean
   onWrite: (text: string) => void
-}) {
+}
+
+export function Text({ value, placeholder, first = false, secret = false, onWrite }: TextProps) {
   return (
     <input
       // biome-ignore lint/a11y/noAutofocus: it appears because the person opened the form
@@ -41,15 +37,13 @@ export function Text({
   )
 }
 
-export function Select({
-  value,
-  options,
-  onChoose,
-}: {
+type SelectProps = {
   value: string
   options: readonly (readonly [value: string, label: string])[]
   onChoose: (value: string) => void
-}) {
+}
+
+export function Select({ value, options, onChoose }: SelectProps) {
   return (
     <select
       value={value}
@@ -65,15 +59,9 @@ export function Select({
   )
 }
 
-export function Check({
-  label,
-  checked,
-  onChange,
-}: {
-  label: string
-  checked: boolean
-  onChange: (checked: boolean) => void
-}) {
+type CheckProps = { label: string; checked: boolean; onChange: (checked: boolean) => void }
+
+export function Check({ label, checked, onChange }: CheckProps) {
   return (
     <label className="flex items-center gap-1.5 text-sm text-soft pointer-coarse:min-h-11">
       <input type="checkbox" checked={checked} onChange={(event) => onChange(event.target.checked)} />

@@ -1,18 +1,15 @@
 import type { ReactNode } from 'react'
 
-/** A section of the settings, with a heading and a sentence on its purpose. */
-export function Section({
-  title,
-  purpose,
-  beside,
-  children,
-}: {
+type Props = {
   title: string
   purpose: string
   /** Shown at the right of the heading. */
   beside?: ReactNode
   children: ReactNode
-}) {
+}
+
+/** A section of the settings, with a heading and a sentence on its purpose. */
+export function Section({ title, purpose, beside, children }: Props) {
   return (
     <section aria-label={title} className="pb-8">
       <div className="flex items-start gap-3 pb-4">

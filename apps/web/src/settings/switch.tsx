@@ -1,17 +1,9 @@
 import { type Preferences, setPreferences } from '../base/preferences.ts'
 
+type Props = { name: 'expandAll' | 'notifications'; state: Preferences; label: string; note: string }
+
 /** A switch for a preference, with a note on its effect. */
-export function Switch({
-  name,
-  state,
-  label,
-  note,
-}: {
-  name: 'expandAll' | 'notifications'
-  state: Preferences
-  label: string
-  note: string
-}) {
+export function Switch({ name, state, label, note }: Props) {
   return (
     <label className="flex items-start gap-2.5">
       <input

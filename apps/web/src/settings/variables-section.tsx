@@ -48,17 +48,14 @@ export function VariablesSection() {
   )
 }
 
-function VariableRow({
-  place,
-  name,
-  sessions,
-  onRemove,
-}: {
+type VariableRowProps = {
   place: EnvironmentInfo
   name: string
   sessions: readonly SessionSummary[]
   onRemove: () => void
-}) {
+}
+
+function VariableRow({ place, name, sessions, onRemove }: VariableRowProps) {
   const [asking, setAsking] = useState(false)
   const row = useRef<HTMLLIElement>(null)
   useFocusFallback(row)

@@ -3,20 +3,16 @@ import { RefreshCw } from 'lucide-react'
 import { type Agents, loadAgents } from '../base/agents.ts'
 import { AgentNextStep, AgentState } from '../parts/agents/agent-state.tsx'
 
-/** The agents on the server's machine, as just probed. */
-export function AgentChoice({
-  agents,
-  status,
-  error,
-  chosen,
-  onChoose,
-}: {
+type AgentChoiceProps = {
   agents: readonly AgentInfo[]
   status: Agents['status']
   error: string | undefined
   chosen: string | undefined
   onChoose: (id: string) => void
-}) {
+}
+
+/** The agents on the server's machine, as just probed. */
+export function AgentChoice({ agents, status, error, chosen, onChoose }: AgentChoiceProps) {
   const asking = status === 'asking' || status === 'unasked'
   const here = agents.filter((agent) => agent.found || agent.installing)
   const others = agents.filter((agent) => !here.includes(agent))
@@ -56,15 +52,9 @@ export function AgentChoice({
   )
 }
 
-function AgentOption({
-  agent,
-  chosen,
-  onChoose,
-}: {
-  agent: AgentInfo
-  chosen: boolean
-  onChoose: (id: string) => void
-}) {
+type AgentOptionProps = { agent: AgentInfo; chosen: boolean; onChoose: (id: string) => void }
+
+function AgentOption({ agent, chosen, onChoose }: AgentOptionProps) {
   return (
     <div
       className={`rounded-lg border ${chosen ? 'border-mark bg-mark-wash' : 'border-line bg-card'} ${agent.found ? '' : 'opacity-80'}`}

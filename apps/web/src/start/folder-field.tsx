@@ -6,19 +6,16 @@ import type { FolderProblem } from '../base/folder-problem.logic.ts'
 import { ChoiceList } from '../parts/choice-list.tsx'
 import { folderChoices } from './folder-choices.logic.ts'
 
-/** The working folder: typed with completion, or a recent one. Nothing is selected automatically. */
-export function FolderField({
-  value,
-  problem,
-  onChange,
-  onLeave,
-}: {
+type Props = {
   value: string
   /** Why a session cannot start there. */
   problem: FolderProblem | undefined
   onChange: (folder: string) => void
   onLeave: () => void
-}) {
+}
+
+/** The working folder: typed with completion, or a recent one. Nothing is selected automatically. */
+export function FolderField({ value, problem, onChange, onLeave }: Props) {
   const id = useId()
   const { choices, place, write, setOpen, onKeyDown } = useFolderChoices(value, onChange)
   const shown = choices.length > 0

@@ -117,11 +117,8 @@ function Task({ choices }: { choices: SessionChoices }) {
   )
 }
 
-function Settings({
-  choices: { agent, mode, models, model, efforts, effort, chooseMode, chooseModel, chooseEffort },
-}: {
-  choices: SessionChoices
-}) {
+function Settings({ choices }: { choices: SessionChoices }) {
+  const { agent, mode, models, model, efforts, effort, chooseMode, chooseModel, chooseEffort } = choices
   return (
     <>
       {agent && (

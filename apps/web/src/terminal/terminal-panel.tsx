@@ -84,17 +84,9 @@ export default function TerminalPanel() {
   )
 }
 
-function Tab({
-  name,
-  current,
-  onShow,
-  onClose,
-}: {
-  name: string
-  current: boolean
-  onShow: () => void
-  onClose: () => void
-}) {
+type TabProps = { name: string; current: boolean; onShow: () => void; onClose: () => void }
+
+function Tab({ name, current, onShow, onClose }: TabProps) {
   const place = useRef<HTMLSpanElement>(null)
   useFocusFallback(place)
   return (
@@ -114,18 +106,10 @@ function Tab({
   )
 }
 
+type EndConfirmationProps = { terminal: Terminal; name: string; onEnd: () => void; onKeep: () => void }
+
 /** Asks for confirmation before a terminal with a running program is closed. */
-function EndConfirmation({
-  terminal,
-  name,
-  onEnd,
-  onKeep,
-}: {
-  terminal: Terminal
-  name: string
-  onEnd: () => void
-  onKeep: () => void
-}) {
+function EndConfirmation({ terminal, name, onEnd, onKeep }: EndConfirmationProps) {
   const place = useRef<HTMLDivElement>(null)
   useFocusFallback(place)
   return (

@@ -13,21 +13,17 @@ allowStyleText()
 
 const activityMs = 1000
 
-/** One terminal on screen. Its state lives in the server; this component shows it and sends keys. */
-export function TerminalView({
-  terminalId,
-  finding,
-  onFind,
-  onGone,
-  onActivity,
-}: {
+type Props = {
   terminalId: string
   finding: boolean
   onFind: (open: boolean) => void
   onGone: () => void
   /** Called a moment after output: another program may be running now. */
   onActivity: () => void
-}) {
+}
+
+/** One terminal on screen. Its state lives in the server; this component shows it and sends keys. */
+export function TerminalView({ terminalId, finding, onFind, onGone, onActivity }: Props) {
   const place = useRef<HTMLDivElement>(null)
   const search = useRef<SearchAddon>(null)
   const shown = useRef<Terminal>(null)

@@ -1,16 +1,10 @@
 import { CircleAlert, TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
 
+type Props = { level: 'warning' | 'error'; text: string; children?: ReactNode }
+
 /** An error or warning, with what can be done about it below. */
-export function Callout({
-  level,
-  text,
-  children,
-}: {
-  level: 'warning' | 'error'
-  text: string
-  children?: ReactNode
-}) {
+export function Callout({ level, text, children }: Props) {
   const Icon = level === 'error' ? CircleAlert : TriangleAlert
   return (
     <div

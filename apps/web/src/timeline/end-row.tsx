@@ -12,18 +12,10 @@ import { FailedTurn } from './failed-turn.tsx'
 import { RewoundTurn } from './rewound-turn.tsx'
 import { isRewind, stopText } from './turn-end.logic.ts'
 
+type Props = { block: BlockOf<'turn-end'>; files: readonly string[]; waited: number; folder: string }
+
 /** The end of a turn: how it ended, what it cost, and which files it changed. */
-export const EndRow = memo(function EndRow({
-  block,
-  files,
-  waited,
-  folder,
-}: {
-  block: BlockOf<'turn-end'>
-  files: readonly string[]
-  waited: number
-  folder: string
-}) {
+export const EndRow = memo(function EndRow({ block, files, waited, folder }: Props) {
   const { outcome, stopReason, durationMs, usage, costUsd, notionalCost, error, structuredOutput } = block.end
   const facts = [
     timeOf(block.at, useNow()),

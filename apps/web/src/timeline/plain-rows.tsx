@@ -12,17 +12,9 @@ import { groupSummary } from './rows.logic.ts'
 
 type Toggle = (key: string, open: boolean) => void
 
-export const TextRow = memo(function TextRow({
-  text,
-  done,
-  cut,
-  seq,
-}: {
-  text: string
-  done: boolean
-  cut: boolean
-  seq?: number
-}) {
+type TextRowProps = { text: string; done: boolean; cut: boolean; seq?: number }
+
+export const TextRow = memo(function TextRow({ text, done, cut, seq }: TextRowProps) {
   return (
     <div className="group/row relative px-1.5">
       {seq !== undefined && <RowActions seq={seq} text={text} className="-top-1 right-0" />}
@@ -32,20 +24,10 @@ export const TextRow = memo(function TextRow({
   )
 })
 
+type ThinkingRowProps = { id: string; text: string; done: boolean; open: boolean; onToggle: Toggle }
+
 /** A thought shows one line until it is expanded. */
-export const ThinkingRow = memo(function ThinkingRow({
-  id,
-  text,
-  done,
-  open,
-  onToggle,
-}: {
-  id: string
-  text: string
-  done: boolean
-  open: boolean
-  onToggle: Toggle
-}) {
+export const ThinkingRow = memo(function ThinkingRow({ id, text, done, open, onToggle }: ThinkingRowProps) {
   return (
     <div>
       <button
@@ -74,15 +56,9 @@ function peek(text: string, done: boolean): string {
   return ((done ? lines[0] : lines.at(-1)) ?? '').slice(0, 240)
 }
 
-export const GroupRow = memo(function GroupRow({
-  node,
-  open,
-  onToggle,
-}: {
-  node: GroupNode
-  open: boolean
-  onToggle: Toggle
-}) {
+type GroupRowProps = { node: GroupNode; open: boolean; onToggle: Toggle }
+
+export const GroupRow = memo(function GroupRow({ node, open, onToggle }: GroupRowProps) {
   return (
     <button
       type="button"

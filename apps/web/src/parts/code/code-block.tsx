@@ -6,16 +6,10 @@ import { highlight, highlighted } from './highlight.ts'
 import type { TokenLines } from './highlight.worker.ts'
 import { languageNamed } from './languages.ts'
 
+type Props = { code: string; language: string; done: boolean }
+
 /** Code, plain until it is complete, then highlighted in place without a layout change. Hidden characters are shown. */
-export const CodeBlock = memo(function CodeBlock({
-  code,
-  language,
-  done,
-}: {
-  code: string
-  language: string
-  done: boolean
-}) {
+export const CodeBlock = memo(function CodeBlock({ code, language, done }: Props) {
   return (
     <figure className="code group relative">
       <figcaption className="flex h-7 items-center justify-between pointer-coarse:h-11 pr-1 pl-3 font-mono text-2xs text-faint">

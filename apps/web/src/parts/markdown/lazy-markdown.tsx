@@ -18,14 +18,10 @@ export function fetchMarkdown(): void {
     })
 }
 
+type Props = { text: string; done?: boolean }
+
 /** Markdown, or its plain text until the renderer is loaded. */
-export const LazyMarkdown = memo(function LazyMarkdown({
-  text,
-  done = true,
-}: {
-  text: string
-  done?: boolean
-}) {
+export const LazyMarkdown = memo(function LazyMarkdown({ text, done = true }: Props) {
   useEffect(fetchMarkdown, [])
   const { renderer: Markdown } = useStore(loaded)
   if (Markdown) return <Markdown text={text} done={done} />

@@ -29,7 +29,7 @@ const keys: [string, readonly (readonly [keys: readonly string[], does: string])
     ],
   ],
   [
-    'AnswerCommand requests',
+    'Answering requests',
     [
       [['1'], 'Allow once'],
       [['2'], 'Allow for this session'],

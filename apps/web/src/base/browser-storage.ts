@@ -24,27 +24,51 @@ export const browserStorage: TextStorage = {
 
 /** Locks that all tabs of the browser share. */
 export type TabLocks = {
-  /** Runs `work` while no other tab holds the lock. Rejects if the signal aborts first. */
+  /** Runs `work` while no other tab holds the lock. Rejects if `work` does, or if the signal aborts first. */
   run(name: string, signal: AbortSignal, work: () => Promise<void>): Promise<void>
   isHeld(name: string): Promise<boolean>
   /** A tab counts as closed when its lock has been free for this time. A reload takes less. */
   readonly graceMs: number
 }
 
-/** Without the Web Locks API (it needs HTTPS or localhost), work runs at once and no lock is ever held. */
-export const browserLocks: TabLocks = {
-  async run(name, signal, work) {
-    if (navigator.locks) await navigator.locks.request(name, { signal }, work)
-    else await work()
-  },
-  async isHeld(name) {
-    if (!navigator.locks) return false
-    return navigator.locks.request(name, { ifAvailable: true }, (lock) => lock === null)
-  },
-  get graceMs() {
-    return navigator.locks ? 1500 : 60_000
-  },
+/**
+ * Locks of the Web Locks API. Where it is missing (it needs HTTPS or localhost) or fails, work runs at once, no lock is
+ * held, and the grace time is longer.
+ */
+export function createTabLocks(manager: () => Pick<LockManager, 'request'>): TabLocks {
+  let isUsable = true
+  return {
+    async run(name, signal, work) {
+      let isGranted = false
+      const start = () => {
+        isGranted = true
+        isUsable = true
+        return work()
+      }
+      try {
+        await manager().request(name, { signal }, start)
+      } catch (error) {
+        if (isGranted || signal.aborted) throw error
+        isUsable = false
+        await work()
+      }
+    },
+    async isHeld(name) {
+      if (!isUsable) return false
+      try {
+        return await manager().request(name, { ifAvailable: true }, (lock) => lock === null)
+      } catch {
+        // The next `run` shows whether the API is usable.
+        return true
+      }
+    },
+    get graceMs() {
+      return isUsable ? 1500 : 60_000
+    },
+  }
 }
+
+export const browserLocks = createTabLocks(() => navigator.locks)
 
 let tab: string | undefined
 

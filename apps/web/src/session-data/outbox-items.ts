@@ -49,13 +49,17 @@ export class OutboxItems<Item extends Envelope> {
     this.#set([...here, ...stored.filter(({ commandId }) => !this.#unstored.has(commandId))])
   }
 
+  /** Removes stored texts that are no items. Items that a newer version of the page has written stay. */
   removeUnreadable(): void {
-    for (const key of this.#keys() ?? []) if (!this.#read(key)) this.#erase(key)
+    for (const key of this.#keys() ?? []) {
+      const isNewer = (this.#parse(key)?.version ?? 0) > itemVersion
+      if (!isNewer && !this.#read(key)) this.#erase(key)
+    }
   }
 
   put(item: Item): void {
     try {
-      this.#storage.set(this.#prefix + item.commandId, JSON.stringify(item))
+      this.#storage.set(this.#prefix + item.commandId, JSON.stringify({ version: itemVersion, ...item }))
       this.#unstored.delete(item.commandId)
     } catch {
       this.#unstored.add(item.commandId)
@@ -108,14 +112,23 @@ export class OutboxItems<Item extends Envelope> {
   }
 
   #read(key: string): Item | undefined {
+    const { version = itemVersion, ...value } = this.#parse(key) ?? {}
+    const { commandId, tab, state = '' } = value
+    const isEnvelope =
+      key === this.#prefix + commandId && Boolean(tab) && ['sending', 'late', 'held'].includes(state)
+    const isItem = isEnvelope && version === itemVersion && this.#isContent(value)
+    return isItem ? (value as unknown as Item) : undefined
+  }
+
+  #parse(key: string): Partial<Stored> | undefined {
     try {
-      const value: Partial<Item> = Object(JSON.parse(this.#storage.get(key) ?? 'null'))
-      const { commandId, tab, state = '' } = value
-      const isEnvelope =
-        key === this.#prefix + commandId && Boolean(tab) && ['sending', 'late', 'held'].includes(state)
-      return isEnvelope && this.#isContent(value) ? (value as Item) : undefined
+      return Object(JSON.parse(this.#storage.get(key) ?? 'null'))
     } catch {
       return undefined
     }
   }
 }
+
+/** The version of the stored format. Items without one are of version 1. */
+const itemVersion = 1
+type Stored = Envelope & { readonly version: number }

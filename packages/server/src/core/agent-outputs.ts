@@ -12,6 +12,7 @@ import {
   draftsOf,
   freshProgress,
   isDelta,
+  progressAfter,
   type RecordedOutput,
   type TurnProgress,
 } from './record-output.ts'
@@ -54,11 +55,11 @@ class OutputRecorder {
   readonly #link: AgentLink
   readonly #parts: OutputParts
   readonly #context: SessionContext
-  /** The progress of the turn that is open, or was open last. */
+  /** The progress of the open turn. */
   #progress = freshProgress()
   #turnId: string | undefined
   /** The progress of output that belongs to no turn. */
-  readonly #turnlessProgress = freshProgress()
+  readonly #turnlessProgress = freshProgress(this.#progress.closed)
 
   constructor(link: AgentLink, parts: OutputParts) {
     this.#link = link
@@ -92,12 +93,11 @@ class OutputRecorder {
 
   #progressFor(output: AgentOutput): TurnProgress {
     const { state } = this.#context.log
-    if (belongsToNoTurn(output, state)) return this.#turnlessProgress
-    if (state.turn && state.turn.turnId !== this.#turnId) {
-      this.#turnId = state.turn.turnId
-      this.#progress = freshProgress()
+    if (state.turn?.turnId !== this.#turnId) {
+      this.#turnId = state.turn?.turnId
+      this.#progress = progressAfter(this.#progress, state)
     }
-    return this.#progress
+    return belongsToNoTurn(output, state) ? this.#turnlessProgress : this.#progress
   }
 
   async #startOwnTurn(cause?: TurnCause): Promise<void> {

@@ -21,12 +21,29 @@ import { emptyOrder, flushHeld, inOrder, type Step, type ToolOrder } from './too
 export type TurnProgress = {
   readonly order: ToolOrder
   readonly written: Set<string>
+  readonly closed: ClosedCalls
   /** The last text that the main agent wrote. */
   lastText?: string
 }
 
-export function freshProgress(): TurnProgress {
-  return { order: emptyOrder(), written: new Set() }
+/**
+ * The last calls of ended turns, by id: the title of a call that ended with its turn, and undefined once the log has
+ * the agent's own result.
+ */
+export type ClosedCalls = Map<string, string | undefined>
+
+const maxClosed = 1000
+
+export function freshProgress(closed: ClosedCalls = new Map()): TurnProgress {
+  return { order: emptyOrder(), written: new Set(), closed }
+}
+
+/** The progress after the end of a turn. Calls that a background task continues are not closed. */
+export function progressAfter({ order, closed }: TurnProgress, state: SessionState): TurnProgress {
+  for (const [id, title] of order.called)
+    if (!openBlock(state, id)) closed.set(id, order.ended.has(id) ? undefined : title)
+  for (const id of [...closed.keys()].slice(0, -maxClosed)) closed.delete(id)
+  return freshProgress(closed)
 }
 
 /** The outputs that become events. */
@@ -88,18 +105,25 @@ export function draftsOf(
       : kept
   }
   const turnless = belongsToNoTurn(output, state)
-  if (needsTurn(output.type) && !turnless && (!turn || turn.parked))
-    return unrecognised(output, 'outside a turn')
   const drafts = (list: EventDraft[]) =>
     turn && !turnless ? list.map((one) => ({ ...one, turnId: turn.turnId })) : list
+  const late = lateStep(draft, state, progress)
+  if (late) return { ...late, drafts: drafts(late.drafts) }
+  if (needsTurn(output.type) && !turnless && (!turn || turn.parked))
+    return unrecognised(output, 'outside a turn')
 
   switch (draft.type) {
     case 'tool-call.called':
     case 'tool-call.updated':
     case 'tool-call.ended': {
-      if (turnless && isLate(draft, state, progress))
+      const { order } = progress
+      const open = openBlock(state, draft.toolCallId)
+      // The call was recorded in the turn, and its task has continued in the background since.
+      if (open?.type === 'tool-call' && open.called && !order.called.has(open.id))
+        order.called.set(open.id, open.title ?? '')
+      if (turnless && isStray(draft, state, progress))
         return unrecognised(output, 'comes after the end of its call')
-      const step = inOrder(progress.order, draft)
+      const step = inOrder(order, draft)
       return { ...step, drafts: drafts(step.drafts) }
     }
     case 'text.written':
@@ -150,8 +174,42 @@ function withRecordedEnd(draft: DraftOf<'task.updated'>, known: KnownTask): Draf
   return { ...draft, title, reason, ...(background !== undefined && { background }) }
 }
 
-/** The subagent's call was ended with its turn: a call that this draft could belong to will not follow. */
-function isLate(
+/**
+ * What the agent says about a call that has ended with its turn or its task: the first result becomes a notice, and
+ * the rest is dropped. Undefined for any other draft.
+ */
+function lateStep(draft: EventDraft, state: SessionState, progress: TurnProgress): Step | undefined {
+  if (draft.type !== 'tool-call.updated' && draft.type !== 'tool-call.ended') return undefined
+  const { toolCallId, parentToolCallId } = draft
+  const { order, closed } = progress
+  if (openBlock(state, toolCallId) || !isClosed(toolCallId, progress)) return undefined
+  const title = closed.has(toolCallId) ? closed.get(toolCallId) : order.called.get(toolCallId)
+  if (draft.type === 'tool-call.updated' || title === undefined) return { drafts: [], commit: nothing }
+  const { outcome, content } = draft
+  const notice: EventDraft = {
+    type: 'agent.noticed',
+    level: 'info',
+    code: 'late-result',
+    text: `${title}: ${outcome}`,
+    data: { toolCallId, outcome, content },
+    ...(parentToolCallId && { parentToolCallId }),
+  }
+  return {
+    drafts: [notice],
+    commit() {
+      order.ended.add(toolCallId)
+      closed.set(toolCallId, undefined)
+    },
+  }
+}
+
+/** True for a call that is not open in the state, if the agent has not reported its end in this turn or task. */
+function isClosed(toolCallId: string, { order, closed }: TurnProgress): boolean {
+  return closed.has(toolCallId) || (order.called.has(toolCallId) && !order.ended.has(toolCallId))
+}
+
+/** True for a call that is unknown and belongs to no turn and no task: the call itself will not follow. */
+function isStray(
   draft: EventDraft & { toolCallId: string },
   state: SessionState,
   { order }: TurnProgress,
@@ -208,7 +266,7 @@ function unrecognised(native: AgentOutput, reason: string): Step {
 /** Marks a block as written, called and ended, so that nothing more of it is recorded. */
 function retract({ written, order }: TurnProgress, blockId: string): void {
   written.add(blockId)
-  order.called.add(blockId)
+  order.called.set(blockId, '')
   order.ended.add(blockId)
 }
 
@@ -235,8 +293,9 @@ export function deltaOf(draft: DeltaDraft, state: SessionState, progress: TurnPr
     }
     case 'tool-call.input-streamed':
     case 'tool-call.output-streamed': {
-      if (progress.order.ended.has(draft.toolCallId)) return undefined
       const open = openBlock(state, draft.toolCallId)
+      if (progress.order.ended.has(draft.toolCallId)) return undefined
+      if (!open && isClosed(draft.toolCallId, progress)) return undefined
       const field = draft.type === 'tool-call.input-streamed' ? 'input' : 'output'
       if (field === 'input' && open?.type === 'tool-call' && open.called) return undefined
       return { ...draft, ...place, offset: open?.type === 'tool-call' ? open[field].length : 0 }

@@ -2,9 +2,10 @@ import type { DraftOf, EventDraft } from '@parley/protocol'
 
 type CallDraft = DraftOf<'tool-call.called'> | DraftOf<'tool-call.updated'> | DraftOf<'tool-call.ended'>
 
-/** The tool calls of a turn so far. Changed only by the `commit` of a step, once the step is recorded. */
+/** The tool calls of a turn so far, as they are recorded: a step changes them only by its `commit`. */
 export type ToolOrder = {
-  readonly called: Set<string>
+  /** The titles of the calls, by id. */
+  readonly called: Map<string, string>
   readonly ended: Set<string>
   readonly held: Map<string, CallDraft[]>
 }
@@ -12,7 +13,7 @@ export type ToolOrder = {
 export type Step = { readonly drafts: EventDraft[]; commit(): void }
 
 export function emptyOrder(): ToolOrder {
-  return { called: new Set(), ended: new Set(), held: new Map() }
+  return { called: new Map(), ended: new Set(), held: new Map() }
 }
 
 const nothing = () => undefined
@@ -33,7 +34,10 @@ export function inOrder(order: ToolOrder, draft: CallDraft): Step {
     return { drafts: [], commit: () => order.held.set(id, [...held, draft]) }
   }
   if (order.ended.has(id)) return late(draft)
-  if (draft.type === 'tool-call.updated') return { drafts: [draft], commit: nothing }
+  if (draft.type === 'tool-call.updated') {
+    const { title = order.called.get(id) ?? '' } = draft
+    return { drafts: [draft], commit: () => order.called.set(id, title) }
+  }
   return { drafts: [draft], commit: () => order.ended.add(id) }
 }
 
@@ -50,7 +54,7 @@ function call(order: ToolOrder, draft: DraftOf<'tool-call.called'>): Step {
   return {
     drafts: [draft, ...held],
     commit() {
-      order.called.add(id)
+      order.called.set(id, draft.title)
       order.held.delete(id)
       if (held.some((one) => one.type === 'tool-call.ended')) order.ended.add(id)
     },

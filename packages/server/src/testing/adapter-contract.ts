@@ -48,7 +48,10 @@ export function adapterContract(name: string, setup: ContractSetup): void {
 
     for (const { title, notPossible, adapter, shows } of generalCases) {
       if (notPossible?.(setup) !== undefined) continue
-      it(title, () => onBench(world, adapter?.(setup) ?? world.adapter(), (bench) => shows(bench, setup)))
+      it(title, () => {
+        const tested = adapter?.(setup, world) ?? world.adapter()
+        return onBench(world, tested, (bench) => shows(bench, setup))
+      })
     }
 
     for (const capability of capabilityNames) {

@@ -65,7 +65,7 @@ function begin(before: TranslateState, native: NativeCall, mention: Mention): Tr
         kind,
         ...parentField(parent),
       }
-      return { state, outputs: inTurn(call, [drafted]) }
+      return { state, outputs: [drafted] }
     },
   )
 }
@@ -106,7 +106,7 @@ function called(state: TranslateState, nativeId: string, { inferred = false } = 
   }
   return {
     state: withCall(state, nativeId, { ...call, stage: 'called', input }),
-    outputs: inTurn(call, [output]),
+    outputs: [output],
   }
 }
 
@@ -128,7 +128,7 @@ function changed(
   const outputs = endedStatus.has(status ?? '') ? [] : streamed(before, call)
   if (Object.keys(differs).length > 0)
     outputs.push({ type: 'tool-call.updated', toolCallId: id, ...differs, ...parentField(parent) })
-  return { state: withCall(state, nativeId, { ...call, input }), outputs: inTurn(call, outputs) }
+  return { state: withCall(state, nativeId, { ...call, input }), outputs }
 }
 
 /** Text that grows while a call runs is its output. It is only streamed: the end of the call contains it whole. */
@@ -164,7 +164,7 @@ function ended(state: TranslateState, native: NativeCall): Translation {
   return sequence(
     state,
     (now) => closeText(now, call.id),
-    (now) => ({ state: forget(now, nativeId), outputs: inTurn(call, [output], now.turn?.number) }),
+    (now) => ({ state: forget(now, nativeId), outputs: [output] }),
   )
 }
 
@@ -206,19 +206,15 @@ function late(state: TranslateState, call: Call, native: NativeCall): Translatio
   const content = resultOf(state, call, { content: native.content ?? [], rawOutput: native.rawOutput })
   return {
     state,
-    outputs: inTurn(
-      call,
-      [
-        {
-          type: 'tool-call.updated',
-          toolCallId: id,
-          ...(title && { title }),
-          content,
-          ...parentField(parent),
-        },
-      ],
-      state.turn?.number,
-    ),
+    outputs: [
+      {
+        type: 'tool-call.updated',
+        toolCallId: id,
+        ...(title && { title }),
+        content,
+        ...parentField(parent),
+      },
+    ],
   }
 }
 
@@ -251,7 +247,7 @@ export function endRefused(state: TranslateState, except?: string): Translation 
         content: [],
         ...parentField(call.parent),
       }
-      return { state: forget(now, nativeId), outputs: inTurn(call, [output], now.turn?.number) }
+      return { state: forget(now, nativeId), outputs: [output] }
     }),
   )
 }
@@ -302,25 +298,6 @@ export function openCalls(state: TranslateState): { ask: PermissionAsk; paths: s
     const ask = stage === 'called' ? askFor(state, nativeId) : undefined
     const paths = [...locations, ...content].flatMap(({ path }) => path ?? [])
     return ask ? [{ ask, paths }] : []
-  })
-}
-
-/** The host ended the call together with its turn, so later messages about it become notices. */
-function inTurn(call: Call, outputs: readonly AgentOutput[], now = call.turn): AgentOutput[] {
-  if (call.turn === now) return [...outputs]
-  return outputs.flatMap((output): AgentOutput[] => {
-    if (output.type !== 'tool-call.called' && output.type !== 'tool-call.ended') return []
-    const isCall = output.type === 'tool-call.called'
-    return [
-      {
-        type: 'agent.noticed',
-        level: 'info',
-        code: isCall ? 'late-call' : 'late-result',
-        text: isCall ? call.title : `${call.title}: ${output.outcome}`,
-        data: output,
-        ...parentField(call.parent),
-      },
-    ]
   })
 }
 

@@ -31,7 +31,6 @@ import {
   unknownSandbox,
 } from './sandbox-permissions.ts'
 import { readsOutside, withoutShell } from './shell-command.ts'
-import { placeInTurn } from './translate.ts'
 import { type Call, parentOf, type TranslateState } from './translate-state.ts'
 import { diffOf } from './translate-tool-result.ts'
 
@@ -241,9 +240,6 @@ export function createCallCheck(context: {
   sandboxed(toolCallId: string, permissions: SandboxPermissions): void
 }): CallCheck {
   const { person, cwd, state, put, sandboxed } = context
-  const report = async (output: AgentOutput) => {
-    for (const placed of placeInTurn(state(), output)) await put(placed)
-  }
   return async (call) => {
     const ask = hookAsk(state(), call, cwd)
     if (!person.forbids(ask)) {
@@ -252,10 +248,10 @@ export function createCallCheck(context: {
     }
     const { tool: name, kind, title, input, parentToolCallId } = ask
     const about = { toolCallId: call.tool_use_id, ...(parentToolCallId && { parentToolCallId }) }
-    await report({ type: 'tool-call.called', ...about, name, kind, title, input })
+    await put({ type: 'tool-call.called', ...about, name, kind, title, input })
     const answer = await person.permit(ask)
     if (answer.outcome === 'allowed') return undefined
-    await report({ type: 'tool-call.ended', ...about, outcome: 'denied', content: [] })
+    await put({ type: 'tool-call.ended', ...about, outcome: 'denied', content: [] })
     return (answer.outcome === 'denied' && answer.message) || 'Parley denied this call.'
   }
 }

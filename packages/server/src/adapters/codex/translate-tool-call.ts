@@ -70,11 +70,10 @@ export function streamOutput(
 ): Translation {
   const call = state.calls.get(itemId)
   if (!call || delta === '') return noOutput(state)
-  const outputs: AgentOutput[] =
-    call.turn === state.turn?.number
-      ? [{ type: 'tool-call.output-streamed', toolCallId: itemId, text: delta }]
-      : []
-  return { state: withCall(state, itemId, { ...call, output: call.output + delta }), outputs }
+  return {
+    state: withCall(state, itemId, { ...call, output: call.output + delta }),
+    outputs: [{ type: 'tool-call.output-streamed', toolCallId: itemId, text: delta }],
+  }
 }
 
 export function updatePatch(

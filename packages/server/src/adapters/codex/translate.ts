@@ -1,4 +1,3 @@
-import type { AgentOutput } from '../../core/agent-adapter.ts'
 import { attempt, noOutput, unrecognised } from '../translation.ts'
 import { ignored, type NativeNotification, unintelligible } from './native.ts'
 import { completeItem, startItem } from './translate-item.ts'
@@ -44,51 +43,13 @@ export const handlers = {
  * - no text lost: the streamed part of an answer that broke off is retracted when another attempt begins, and
  * otherwise left open, for the host to write as far as it got.
  * - nothing throws: a message that is not understood becomes `agent.unrecognised`, with the reason.
- * - outside a turn of the host, no turn ends, and the late end of a call becomes a notice (see `placeInTurn`).
+ * - outside a turn of the host, no turn ends.
  */
 export function translate(state: TranslateState, message: NativeNotification): Translation {
   const { method } = message
   if (Object.hasOwn(ignored, method)) return noOutput(state)
   const handler = Object.hasOwn(handlers, method) ? handlers[method as keyof typeof handlers] : undefined
-  const next = handler
-    ? attempt(state, message, (now) => (handler as Handler)(now, message.params as never))
-    : unrecognised(
-        state,
-        message,
-        method === unintelligible ? 'no message of the protocol' : `the notification ${method}`,
-      )
-  return { state: next.state, outputs: next.outputs.flatMap((output) => placeInTurn(state, output)) }
-}
-
-type CallEnd = Extract<AgentOutput, { type: 'tool-call.ended' | 'tool-call.updated' }>
-
-/**
- * The host places outputs outside a turn: those of a subagent belong to its task, those of the main agent to an own
- * turn. Only the late end of a call of the main agent has no place, since the host has ended the call with its turn:
- * it becomes a notice.
- */
-export function placeInTurn(before: TranslateState, output: AgentOutput): AgentOutput[] {
-  switch (output.type) {
-    case 'tool-call.updated':
-    case 'tool-call.ended':
-      return isLate(before, output) ? endNotice(before, output) : [output]
-    case 'turn.ended':
-    case 'activity.changed':
-      return before.turn ? [output] : []
-    default:
-      return [output]
-  }
-}
-
-function isLate({ turn, calls }: TranslateState, { toolCallId, parentToolCallId }: CallEnd): boolean {
-  const call = calls.get(toolCallId)
-  return call !== undefined && parentToolCallId === undefined && call.turn !== turn?.number
-}
-
-function endNotice({ calls }: TranslateState, output: CallEnd): AgentOutput[] {
-  if (output.type === 'tool-call.updated') return []
-  const { toolCallId, outcome, content } = output
-  const title = calls.get(toolCallId)?.title ?? 'A call'
-  const data = { toolCallId, outcome, content }
-  return [{ type: 'agent.noticed', level: 'info', code: 'late-result', text: `${title}: ${outcome}`, data }]
+  if (handler) return attempt(state, message, (now) => (handler as Handler)(now, message.params as never))
+  const reason = method === unintelligible ? 'no message of the protocol' : `the notification ${method}`
+  return unrecognised(state, message, reason)
 }

@@ -1,21 +1,21 @@
 import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type Diff, ParleyError, requestedDiffs } from '@parley/protocol'
-import type { AgentAdapter } from '../../core/agent-adapter.ts'
+import type { AgentAdapter, AgentOutput } from '../../core/agent-adapter.ts'
 import { ownChildren } from '../own-children.ts'
 import { expect } from '../peers.ts'
 import { connectInput, promptMessage, readToEnd, readUntil, silentPerson } from '../read-connection.ts'
 import type { Bench } from './bench.ts'
 import { play, refusalOf } from './capability-case.ts'
 import { expectDeltasAddUp } from './log-laws.ts'
-import type { ContractSetup, NotPossible } from './setup.ts'
+import type { ContractSetup, ContractWorld, NotPossible } from './setup.ts'
 
 export type GeneralCase = {
   readonly title: string
   /** Why the case is not possible with this agent. */
   readonly notPossible?: (setup: ContractSetup) => string | undefined
   /** The adapter to test, if not the agent's own. */
-  readonly adapter?: (setup: ContractSetup) => AgentAdapter
+  readonly adapter?: (setup: ContractSetup, world: ContractWorld) => AgentAdapter
   shows(bench: Bench, setup: ContractSetup): Promise<void>
 }
 
@@ -93,6 +93,23 @@ export const generalCases: readonly GeneralCase[] = [
           .map((event) => event.toolCallId)
           .sort(),
       ).toEqual(called.sort())
+    },
+  },
+  {
+    title: 'the result of a tool call that comes after the end of its turn becomes one notice',
+    notPossible: ({ scenarios }) => reason(scenarios.toolCall),
+    adapter: (_, world) => withLateResults(world.adapter()),
+    async shows(bench, { scenarios: { toolCall, text } }) {
+      const { session, turn } = await play(bench, possible(toolCall))
+      await (await session.prompt(text.prompt)).completed()
+      const called = turn.all('tool-call.called')
+      expect(called).not.toEqual([])
+      const notices = session.all('agent.noticed').filter(({ code }) => code === 'late-result')
+      expect(notices.map(({ data }) => (data as { toolCallId: string }).toolCallId).sort()).toEqual(
+        called.map(({ toolCallId }) => toolCallId).sort(),
+      )
+      expect(session.all('tool-call.called')).toEqual(called)
+      expect(session.all('agent.unrecognised')).toEqual([])
     },
   },
   {
@@ -238,6 +255,32 @@ function reason(scenario: object | NotPossible): string | undefined {
 function possible<Shown extends object>(scenario: Shown | NotPossible): Shown {
   if ('notPossible' in scenario) throw new Error(scenario.notPossible)
   return scenario
+}
+
+/** The agent, except that it reports the results of a turn's tool calls after the turn, twice. */
+function withLateResults(adapter: AgentAdapter): AgentAdapter {
+  async function* late(outputs: AsyncIterable<AgentOutput>): AsyncGenerator<AgentOutput> {
+    const results: AgentOutput[] = []
+    for await (const output of outputs) {
+      if (output.type === 'tool-call.ended') results.push(output)
+      else yield output
+      if (output.type !== 'turn.ended') continue
+      for (const result of results.splice(0)) yield* [result, result]
+    }
+  }
+  return {
+    ...adapter,
+    async connect(input) {
+      const connection = await adapter.connect(input)
+      return {
+        events: late(connection.events),
+        send: (message) => connection.send(message),
+        interrupt: () => connection.interrupt(),
+        configure: (settings) => connection.configure(settings),
+        close: () => connection.close(),
+      }
+    },
+  }
 }
 
 /** The lines that a diff removes and adds, each with its sign. */

@@ -44,18 +44,12 @@ const actsOnImport: Claim = {
   forbidden: /^(if|for|while|try|void|await|new|[\w.]+\()/m,
   instead: 'export a function and call it from app/main.tsx, or from the component that needs it',
   exceptions: [
-    `${web}/base/agents.ts`,
-    `${web}/base/client.ts`,
     `${web}/base/clock.ts`,
-    `${web}/base/focus-claim.ts`,
     `${web}/base/route.ts`,
     `${web}/composer/dropped-files.tsx`,
     `${web}/parts/toasts.tsx`,
     `${web}/request/card-keys.ts`,
-    `${web}/session-data/news.ts`,
     `${web}/session-data/seen.ts`,
-    `${web}/session-data/session-list.ts`,
-    `${web}/terminal/terminal-view.tsx`,
   ],
 }
 

@@ -18,9 +18,11 @@ import { StartPage } from '../start/start-page.tsx'
 import { startKeys } from './keys.ts'
 import { SessionPage } from './session-page.tsx'
 
-const inboxPage = lazyPart(() => import('../inbox/inbox-page.tsx'))
-const settingsPage = lazyPart(() => import('../settings/settings-page.tsx'))
-const importPage = lazyPart(() => import('../import/import-page.tsx'))
+const pages = {
+  inbox: lazyPart(() => import('../inbox/inbox-page.tsx')),
+  settings: lazyPart(() => import('../settings/settings-page.tsx')),
+  import: lazyPart(() => import('../import/import-page.tsx')),
+}
 const palettePart = lazyPart(() => import('../palette/palette.tsx'))
 const keysPart = lazyPart(() => import('../settings/keys-dialog.tsx'))
 
@@ -68,7 +70,14 @@ export function App() {
         </div>
       </main>
       {shown === 'palette' && (
-        <Lazy part={palettePart} frame={inDialog('Command palette', close)}>
+        <Lazy
+          part={palettePart}
+          frame={(inside) => (
+            <Dialog label="Command palette" onClose={close}>
+              {inside}
+            </Dialog>
+          )}
+        >
           {(Palette) => <Palette onClose={close} />}
         </Lazy>
       )}
@@ -87,15 +96,11 @@ function Place({ route }: { route: Route }) {
     case 'session':
       return <SessionPage id={route.id} />
     case 'inbox':
-      return (
-        <Lazy key="inbox" part={inboxPage} frame={withBackLink}>
-          {(InboxPage) => <InboxPage />}
-        </Lazy>
-      )
     case 'import':
+    case 'settings':
       return (
-        <Lazy key="import" part={importPage} frame={withBackLink}>
-          {(ImportPage) => <ImportPage />}
+        <Lazy key={route.name} part={pages[route.name]} frame={withBackLink}>
+          {(Page) => <Page />}
         </Lazy>
       )
     case 'nowhere':
@@ -104,23 +109,9 @@ function Place({ route }: { route: Route }) {
           <AllSessions />
         </Problem>
       )
-    case 'settings':
-      return (
-        <Lazy key="settings" part={settingsPage} frame={withBackLink}>
-          {(SettingsPage) => <SettingsPage section={route.section} />}
-        </Lazy>
-      )
     default:
       return <StartPage />
   }
-}
-
-function inDialog(label: string, close: () => void) {
-  return (inside: ReactNode) => (
-    <Dialog label={label} onClose={close}>
-      {inside}
-    </Dialog>
-  )
 }
 
 function withBackLink(inside: ReactNode): ReactNode {

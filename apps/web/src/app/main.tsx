@@ -6,14 +6,10 @@ import { isSignedIn } from '../base/device.ts'
 import { applyTheme } from '../base/preferences.ts'
 import { currentRoute } from '../base/route.ts'
 import { registerServiceWorker } from '../base/service-worker.ts'
-import { fetchCallDetails } from '../call/lazy-call-detail.tsx'
 import { Button } from '../parts/button.tsx'
-import { fetchDiffs } from '../parts/diff/diff-view.tsx'
 import { ErrorBoundary } from '../parts/error-boundary.tsx'
-import { fetchMarkdown } from '../parts/markdown/lazy-markdown.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { startAnswers } from '../request/answers.ts'
-import { fetchCards } from '../request/request-card.tsx'
 import { startNotifications } from '../session-data/news.ts'
 import { startPrompts } from '../session-data/prompts.ts'
 import { cacheSessionList } from '../session-data/session-list.ts'
@@ -21,6 +17,7 @@ import { sessionSource } from '../session-data/session-source.ts'
 import { watchSignOut } from '../session-data/sign-out.ts'
 import { cacheWaitingList } from '../session-data/waiting-list.ts'
 import { App } from './app.tsx'
+import { fetchSessionParts } from './session-page.tsx'
 import './style.css'
 import { finishDeletions } from '../sessions/deleting.ts'
 
@@ -34,10 +31,7 @@ function start(): void {
   if (route.name === 'session') {
     // Start slow loads before the first render.
     sessionSource(route.id)
-    fetchMarkdown()
-    fetchDiffs()
-    fetchCallDetails()
-    fetchCards()
+    fetchSessionParts()
   }
   cacheSessionList()
   cacheWaitingList()

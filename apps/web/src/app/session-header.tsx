@@ -1,9 +1,9 @@
 import { runningInBackground } from '@parley/protocol'
 import { ChevronLeft, Ellipsis, FileDiff, ListChecks, Search, SquareTerminal } from 'lucide-react'
-import { type RefObject, useEffect, useRef, useState } from 'react'
+import { type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
 import { useAgentName } from '../base/agents.ts'
 import { lacksFocus, useFocusBack } from '../base/focus.ts'
-import { folderName, visible } from '../base/format.logic.ts'
+import { folderName, plural, visible } from '../base/format.logic.ts'
 import { withKeys } from '../base/key-names.ts'
 import { type Preferences, preferences, setPreferences } from '../base/preferences.ts'
 import { useStore } from '../base/store.ts'
@@ -105,28 +105,20 @@ function SessionFacts({ agent, folder }: { agent: string; folder: string }) {
         </span>
       )}
       <Folder path={folder} />
-      {credential && (
-        <span className="shrink-0 max-md:max-w-full max-md:truncate">
-          <span className="max-md:hidden">· </span>paid by {credential}
-        </span>
-      )}
-      {background > 0 && (
-        <span className="shrink-0 text-mark">
-          <span className="max-md:hidden">· </span>
-          {background === 1 ? '1 background task' : `${background} background tasks`}
-        </span>
-      )}
-      {archived && (
-        <span>
-          <span className="max-md:hidden">· </span>archived
-        </span>
-      )}
-      {status === 'reconnecting' && (
-        <span className="text-wait">
-          <span className="max-md:hidden">· </span>reconnecting
-        </span>
-      )}
+      {credential && <Fact className="shrink-0 max-md:max-w-full max-md:truncate">paid by {credential}</Fact>}
+      {background > 0 && <Fact className="shrink-0 text-mark">{plural(background, 'background task')}</Fact>}
+      {archived && <Fact>archived</Fact>}
+      {status === 'reconnecting' && <Fact className="text-wait">reconnecting</Fact>}
     </p>
+  )
+}
+
+function Fact({ className, children }: { className?: string; children: ReactNode }) {
+  return (
+    <span className={className}>
+      <span className="max-md:hidden">· </span>
+      {children}
+    </span>
   )
 }
 
@@ -161,7 +153,7 @@ type PanelButtonProps = {
   panel: Preferences['sidePanel']
   label: string
   shown: boolean
-  icon: React.ReactNode
+  icon: ReactNode
 }
 
 function PanelButton({ panel, label, shown, icon }: PanelButtonProps) {

@@ -20,6 +20,14 @@ import { Timeline } from '../timeline/timeline.tsx'
 import { SessionHeader } from './session-header.tsx'
 import { SidePanel } from './side-panel.tsx'
 
+/** Fetches the code that most sessions need, before it is shown. */
+export function fetchSessionParts(): void {
+  fetchMarkdown()
+  fetchDiffs()
+  fetchCallDetails()
+  fetchCards()
+}
+
 export function SessionPage({ id }: { id: string }) {
   return (
     <SessionProvider id={id} key={id}>
@@ -34,10 +42,7 @@ function Session() {
   const error = useSnapshot((snapshot) => snapshot.error)
   const loaded = useSessionState((state) => state.seq > 0)
   const panel = useStore(preferences, (state) => state.sidePanel)
-  useEffect(fetchMarkdown, [])
-  useEffect(fetchDiffs, [])
-  useEffect(fetchCallDetails, [])
-  useEffect(fetchCards, [])
+  useEffect(fetchSessionParts, [])
   useLayoutEffect(closePanelOnNarrowScreen, [])
   useFindKey(setFinding)
   useStopKey(finding, setFinding)

@@ -25,12 +25,13 @@ export async function loadAgents(): Promise<void> {
     names.set(Object.fromEntries(reply.agents.map(({ id, name }) => [id, name])))
   } catch (thrown) {
     agents.set((before) => ({ status: 'failed', agents: before.agents, error: thrown as ParleyError }))
+    const stop = client.socket.onStatus(({ state }) => {
+      if (state !== 'open') return
+      stop()
+      if (agents.get().status === 'failed') void loadAgents()
+    })
   }
 }
-
-client.socket.onStatus(({ state }) => {
-  if (state === 'open' && agents.get().status === 'failed') void loadAgents()
-})
 
 export function useAgents(): Agents {
   useEffect(() => {
@@ -50,6 +51,6 @@ export function useAgentName(id: string): string {
 /** Returns a function that maps an agent's id to its name. */
 export function useAgentNames(): (id: string) => string {
   const { agents: known } = useAgents()
-  const kept = useStore(names)
-  return (id) => known.find((agent) => agent.id === id)?.name ?? kept[id] ?? id
+  const stored = useStore(names)
+  return (id) => known.find((agent) => agent.id === id)?.name ?? stored[id] ?? id
 }

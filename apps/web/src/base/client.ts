@@ -4,15 +4,6 @@ import { accessToken } from './device.ts'
 
 const acceptedListeners = new Set<() => void>()
 
-/** Calls the listener whenever the server has accepted a command or a write request. */
-export function onAccepted(listener: () => void): void {
-  acceptedListeners.add(listener)
-}
-
-function notifyAccepted(): void {
-  for (const listener of acceptedListeners) listener()
-}
-
 /** The page's only connection to the server. The device key of this browser signs it in. */
 export const client = createClient({
   url: location.origin,
@@ -20,14 +11,18 @@ export const client = createClient({
   token: accessToken,
   async fetch(input, init) {
     const response = await fetch(input, init)
-    if (response.ok && (init?.method ?? 'GET') !== 'GET') notifyAccepted()
+    if (response.ok && (init?.method ?? 'GET') !== 'GET') {
+      for (const listener of acceptedListeners) listener()
+    }
     return response
   },
 })
 
-client.socket.onFrame((frame) => {
-  if (frame.type === 'receipt' && !frame.error) notifyAccepted()
-})
+/** Calls the listener whenever the server has accepted a command or a write request. */
+export function onAccepted(listener: () => void): void {
+  acceptedListeners.add(listener)
+  client.socket.onFrame((frame) => frame.type === 'receipt' && !frame.error && listener())
+}
 
 const subscribe = (listener: () => void) => client.socket.onStatus(listener)
 

@@ -70,3 +70,20 @@ export function isEditable(target: unknown): boolean {
     target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement || target.isContentEditable
   )
 }
+
+let claim = ''
+
+/** Lets a part that loads later take the focus, until the person presses a key or clicks somewhere else. */
+export function claimFocus(part: string): void {
+  claim = part
+  addEventListener('keydown', forgetClaim, true)
+  addEventListener('pointerdown', forgetClaim, true)
+}
+
+/** A key on a button in a panel is typed ahead for what the button opens, so it does not end the claim to the focus. */
+function forgetClaim({ type, target }: Event): void {
+  if (type === 'keydown' && target instanceof Element && target.closest('aside button')) return
+  claim = ''
+}
+
+export const hasFocusClaim = (part: string) => claim === part

@@ -1,4 +1,4 @@
-import { claimFocus } from './focus-claim.ts'
+import { claimFocus } from './focus.ts'
 import { createPersistedStore } from './persisted-store.ts'
 
 export type Theme = 'system' | 'light' | 'dark'

@@ -1,17 +1,18 @@
-import type { Changes } from '@parley/protocol'
+import type { Changes, FileChange } from '@parley/protocol'
 import { Columns2, FolderTree, RefreshCw, Rows2 } from 'lucide-react'
-import { plural } from '../base/format.logic.ts'
+import { useEffect, useState } from 'react'
+import { plural, visible } from '../base/format.logic.ts'
 import { preferences, setPreferences } from '../base/preferences.ts'
 import { useStore } from '../base/store.ts'
 import { Button, IconButton } from '../parts/button.tsx'
 import { DiffCount } from '../parts/diff/diff-count.tsx'
 import { prompts } from '../session-data/prompts.ts'
 import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
+import { jumpTo, requestedFiles } from '../session-data/shown-changes.ts'
 import { commentsPrompt } from './comments.logic.ts'
 import { commentsOf } from './comments.ts'
 import { FileChanges } from './file-changes.tsx'
 import { FileList } from './file-list.tsx'
-import { RequestedFiles } from './requested-files.tsx'
 import { useChanges } from './use-changes.ts'
 
 /** The changes in the session's folder, to read and comment on beside the conversation. */
@@ -155,5 +156,30 @@ function UnsentComments() {
         Send {plural(comments.length, 'comment')}
       </Button>
     </div>
+  )
+}
+
+/** Jumps to the first of the requested files, and names those that have no changes. */
+function RequestedFiles({ files }: { files: readonly FileChange[] }) {
+  const sessionId = useSessionId()
+  const asked = useStore(requestedFiles)
+  const [paths, setPaths] = useState<readonly string[]>([])
+  const isHere = (path: string) => files.some((file) => file.path === path)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each request, not for each new list
+  useEffect(() => {
+    if (!asked) return
+    requestedFiles.set(undefined)
+    if (asked.sessionId !== sessionId) return
+    setPaths(asked.paths)
+    const first = asked.paths.find(isHere)
+    if (first !== undefined) jumpTo(first)
+  }, [asked])
+  const missing = paths.filter((path) => !isHere(path))
+  if (missing.length === 0) return null
+  return (
+    <p role="status" className="border-b border-line px-4 py-2 text-sm text-soft [overflow-wrap:anywhere]">
+      Not among these changes: <span className="font-mono text-xs">{missing.map(visible).join(', ')}</span>.
+      Perhaps undone, committed, or ignored by git.
+    </p>
   )
 }

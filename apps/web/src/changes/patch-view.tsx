@@ -1,6 +1,7 @@
 import { MessageSquarePlus } from 'lucide-react'
 import { Fragment, memo, useMemo, useRef, useState } from 'react'
 import { plural } from '../base/format.logic.ts'
+import { tokenSpans } from '../parts/code/code-block.tsx'
 import {
   type DiffLine,
   type DiffLines,
@@ -141,17 +142,7 @@ function HalfLine({ line, side, path, onEdit, colours }: HalfLineProps) {
 
 function lineContent(line: DiffLine, colours: Colours | undefined) {
   const tokens = colours?.get(line)
-  if (!tokens) return lineText(line.text)
-  return tokens.map(([content, kind], place) =>
-    kind === '' || kind === 'foreground' ? (
-      content
-    ) : (
-      // biome-ignore lint/suspicious/noArrayIndexKey: tokens have no identity but their place
-      <span key={place} className={`tok-${kind}`}>
-        {content}
-      </span>
-    ),
-  )
+  return tokens ? tokenSpans(tokens) : lineText(line.text)
 }
 
 type LineNumberProps = { line: DiffLine; path: string; onEdit: CommentEditor['onEdit']; look?: string }

@@ -1,19 +1,19 @@
-import { type Delivery, pausedPrompts } from '@parley/protocol'
-import { type KeyboardEvent, useEffect, useMemo, useRef } from 'react'
+import { type Block, type Delivery, pausedPrompts, promptText } from '@parley/protocol'
+import { CircleAlert, X } from 'lucide-react'
+import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react'
 import { useAgent } from '../base/agents.ts'
 import { focusAtEnd, hasKeyboard } from '../base/focus.ts'
 import { useStore } from '../base/store.ts'
+import { IconButton } from '../parts/button.tsx'
 import { promptParts } from '../session-data/attachment.logic.ts'
 import { draftOf, prompts } from '../session-data/prompts.ts'
-import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
+import { useSessionId, useSessionState, useSnapshot } from '../session-data/session-context.tsx'
 import { useStopTurn } from '../session-data/stop-turn.ts'
 import { AttachmentChips, useAttachments } from './attachments.tsx'
 import { ComposerBar } from './composer-bar.tsx'
 import { DroppedFiles } from './dropped-files.tsx'
 import { filesOfSession } from './files.ts'
 import { PromptField } from './prompt-field.tsx'
-import { useRecall } from './recall.ts'
-import { RefusalNote } from './refusal-note.tsx'
 
 /** The composer of a session. It subscribes only to the state it shows, so that streaming never slows typing. */
 export function Composer() {
@@ -98,4 +98,57 @@ function useFocusOnOpen(field: React.RefObject<HTMLTextAreaElement | null>, sess
     const taken = document.activeElement?.closest('dialog, [data-testid=request], input')
     if (!taken) focusAtEnd(field.current)
   }, [sessionId])
+}
+
+/** Shows why a prompt was refused and put back into the composer. */
+function RefusalNote() {
+  const { refusal } = draftOf(useSessionId())
+  const why = useStore(refusal)
+  return (
+    <div role="alert">
+      {why !== undefined && (
+        <p className="flex items-start gap-2 border-b border-line py-1 pr-1 pl-3 text-sm text-bad">
+          <CircleAlert size={15} aria-hidden className="mt-1.5 shrink-0" />
+          <span className="max-h-24 min-w-0 flex-1 overflow-y-auto py-1 [overflow-wrap:anywhere]">
+            Not sent: {why}
+          </span>
+          <IconButton label="Dismiss" onClick={() => refusal.set(undefined)}>
+            <X size={14} />
+          </IconButton>
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** Up and Down step through the prompts that were sent in this session. */
+function useRecall(write: (text: string) => void) {
+  const timeline = useSnapshot((snapshot) => snapshot.view.timeline, samePrompts)
+  const [place, setPlace] = useState(-1)
+  const sent = () => {
+    const prompts = timeline
+      .filter((block) => block.type === 'prompt')
+      .map((block) => promptText(block.parts))
+    return [...new Set(prompts.reverse())]
+  }
+  const show = (next: number) => {
+    const all = sent()
+    if (next >= all.length) return place >= 0
+    setPlace(next)
+    write(next < 0 ? '' : (all[next] ?? ''))
+    return true
+  }
+  return {
+    active: place >= 0,
+    older: () => show(place + 1),
+    newer: () => show(place - 1),
+    forget: () => setPlace(-1),
+  }
+}
+
+/** Only prompts matter here: another block must not render the composer. */
+function samePrompts(one: readonly Block[], other: readonly Block[]): boolean {
+  if (one === other) return true
+  const last = (blocks: readonly Block[]) => blocks.findLast((block) => block.type === 'prompt')
+  return last(one) === last(other) && one[0] === other[0]
 }

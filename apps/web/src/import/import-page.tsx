@@ -1,14 +1,15 @@
+import { type AgentConversation, type AgentInfo, ParleyError } from '@parley/protocol'
 import { LoaderCircle } from 'lucide-react'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { useAgents } from '../base/agents.ts'
 import { client } from '../base/client.ts'
 import { useNow } from '../base/clock.ts'
+import { errorText } from '../base/error-text.logic.ts'
 import { ago, folderName, plural, visible } from '../base/format.logic.ts'
 import { go } from '../base/route.ts'
 import { BackToSessions } from '../parts/back-to-sessions.tsx'
 import { Button } from '../parts/button.tsx'
 import { toastError } from '../parts/toasts.tsx'
-import { type Found, useConversations } from './conversations.ts'
 import { matching } from './matching.logic.ts'
 
 const initialLimit = 50
@@ -107,4 +108,56 @@ function Conversation({ conversation }: { conversation: Found }) {
       </button>
     </li>
   )
+}
+
+type Found = AgentConversation & { readonly agent: AgentInfo }
+type Conversations = {
+  readonly found: readonly Found[]
+  /** How many agents have not answered yet. */
+  readonly asking: number
+  readonly problems: readonly string[]
+}
+
+const noConversations: Conversations = { found: [], asking: 0, problems: [] }
+
+/** The conversations of all installed agents that list them, added as each agent answers, the latest first. */
+function useConversations(agents: readonly AgentInfo[]): Conversations {
+  const here = agents.filter((agent) => agent.found && agent.conversations)
+  const ids = here.map(({ id }) => id).join(' ')
+  const [conversations, setConversations] = useState(noConversations)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the ids stand for the agents
+  useEffect(() => {
+    const controller = new AbortController()
+    const { signal } = controller
+    setConversations({ ...noConversations, asking: here.length })
+    for (const agent of here) {
+      void listFrom(agent, signal).then(({ found, problems }) => {
+        if (signal.aborted) return
+        setConversations((before) => ({
+          found: [...before.found, ...found].toSorted((one, other) => other.updatedAt - one.updatedAt),
+          asking: before.asking - 1,
+          problems: [...before.problems, ...problems],
+        }))
+      })
+    }
+    return () => controller.abort()
+  }, [ids])
+  return conversations
+}
+
+async function listFrom(
+  agent: AgentInfo,
+  signal: AbortSignal,
+): Promise<Pick<Conversations, 'found' | 'problems'>> {
+  try {
+    const { conversations } = await client.call('listConversations', {
+      params: { id: agent.id },
+      query: {},
+      signal,
+    })
+    return { found: conversations.map((one) => ({ ...one, agent })), problems: [] }
+  } catch (thrown) {
+    const isSilent = thrown instanceof ParleyError && thrown.code === 'not_supported'
+    return { found: [], problems: isSilent ? [] : [errorText(thrown)] }
+  }
 }

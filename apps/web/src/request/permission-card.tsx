@@ -4,12 +4,12 @@ import { useAgent, useAgentName } from '../base/agents.ts'
 import { visible } from '../base/format.logic.ts'
 import { useStore } from '../base/store.ts'
 import { KindIcon } from '../call/kind-icon.tsx'
+import { Button } from '../parts/button.tsx'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { useAnswerDraft } from './answer-draft.ts'
 import { useAnswer } from './answers.ts'
-import { Card, closeOnEscape } from './card.tsx'
+import { Card, closeOnEscape, focusCard } from './card.tsx'
 import { choicesOf, type OpenPermission, reachWarnings, requestTitle } from './choices.logic.ts'
-import { DenyForm } from './deny-form.tsx'
 import { PermissionButtons } from './permission-buttons.tsx'
 import { RequestedAction } from './requested-action.tsx'
 
@@ -148,5 +148,61 @@ function Body({ request, folder, edit, onAllow }: BodyProps) {
         <p className="pt-1.5 text-xs text-faint">The agent is paused. It continues when you answer.</p>
       )}
     </div>
+  )
+}
+
+type DenyFormProps = {
+  no: string
+  reason: string
+  sending: boolean
+  onWrite: (reason: string) => void
+  onBack: () => void
+  onDeny: (options: { message?: string; endTurn?: boolean }) => void
+}
+
+/** Denies a permission with a reason. */
+function DenyForm({ no, reason, sending, onWrite, onBack, onDeny }: DenyFormProps) {
+  const [endTurn, setEndTurn] = useState(false)
+  const message = reason.trim()
+  return (
+    <form
+      className="flex flex-col gap-2 px-3.5 pt-2.5 pb-3"
+      onSubmit={(event) => {
+        event.preventDefault()
+        focusCard(event.currentTarget)
+        onDeny({ ...(message && { message }), ...(endTurn && { endTurn }) })
+      }}
+    >
+      <input
+        // biome-ignore lint/a11y/noAutofocus: it appears because the person asked to give a reason
+        autoFocus
+        aria-label="Why not, and what to do instead"
+        placeholder="Why not, and what to do instead"
+        value={reason}
+        onChange={(event) => onWrite(event.target.value)}
+        onKeyDown={(event) => closeOnEscape(event, onBack)}
+        className="field w-full pointer-coarse:py-2.5 pointer-coarse:text-base"
+      />
+      <div className="flex flex-wrap items-center gap-2">
+        <label className="flex items-center gap-1.5 text-sm text-soft">
+          <input type="checkbox" checked={endTurn} onChange={(event) => setEndTurn(event.target.checked)} />
+          Also stop this turn
+        </label>
+        <span className="ml-auto flex gap-1">
+          <Button
+            look="quiet"
+            onClick={(event) => {
+              focusCard(event.currentTarget)
+              onBack()
+            }}
+          >
+            Back
+          </Button>
+          <Button look="danger" type="submit" disabled={sending}>
+            {no}
+          </Button>
+        </span>
+      </div>
+    </form>
   )
 }

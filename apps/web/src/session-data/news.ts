@@ -28,6 +28,9 @@ export function startNotifications(): void {
     known = new Map(snapshot.sessions.map((session) => [session.id, session]))
   })
   addEventListener('popstate', updateTab)
+  client.closing.addEventListener('abort', () => {
+    document.title = 'Parley'
+  })
 }
 
 /** Updates the tab's title and icon. */
@@ -71,7 +74,3 @@ function wasNotified(key: string): boolean {
   } catch {}
   return false
 }
-
-client.closing.addEventListener('abort', () => {
-  document.title = 'Parley'
-})

@@ -13,18 +13,18 @@ export function useAllSessions() {
 }
 
 /** The cached list, shown until the server answers. */
-const kept = createStore<Awaited<ReturnType<typeof cachedList>>>([])
-void cachedList().then(kept.set)
-export const useCachedSessions = () => useStore(kept)
+const cached = createStore<Awaited<ReturnType<typeof cachedList>>>([])
+export const useCachedSessions = () => useStore(cached)
 
-/** Stores the list in this browser whenever it changes. */
+/** Reads the cached list, and stores the list in this browser whenever it changes. */
 export function cacheSessionList(): void {
-  let keeping = false
+  void cachedList().then(cached.set)
+  let isScheduled = false
   sessions.subscribe(() => {
-    if (keeping) return
-    keeping = true
+    if (isScheduled) return
+    isScheduled = true
     setTimeout(() => {
-      keeping = false
+      isScheduled = false
       const snapshot = sessions.getSnapshot()
       if (snapshot.status === 'live') cacheList(snapshot.sessions)
     }, 1500)

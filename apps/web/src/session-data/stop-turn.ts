@@ -12,9 +12,7 @@ export function useStopTurn(): () => void {
   const turnId = useSessionState((state) => state.turn?.turnId)
   return () => {
     if (turnId === undefined) return
-    client.cancel(id, { turnId }).catch((thrown: unknown) => {
-      if (!(thrown instanceof ParleyError && thrown.code === 'conflict')) toastError(thrown)
-    })
+    client.cancel(id, { turnId }).catch(toastUnlessEnded)
   }
 }
 
@@ -22,8 +20,10 @@ export function useStopTurn(): () => void {
 export function useStopTasks(): (taskId?: string) => void {
   const id = useSessionId()
   return (taskId) => {
-    client.stopTasks(id, taskId === undefined ? {} : { taskId }).catch((thrown: unknown) => {
-      if (!(thrown instanceof ParleyError && thrown.code === 'conflict')) toastError(thrown)
-    })
+    client.stopTasks(id, taskId === undefined ? {} : { taskId }).catch(toastUnlessEnded)
   }
+}
+
+function toastUnlessEnded(thrown: unknown): void {
+  if (!(thrown instanceof ParleyError && thrown.code === 'conflict')) toastError(thrown)
 }

@@ -2,23 +2,29 @@ import { type FormEvent, type ReactNode, useRef, useState } from 'react'
 import { errorText } from '../base/error-text.logic.ts'
 import { useFocusBack } from '../base/focus.ts'
 import { Button } from '../parts/button.tsx'
+import { Labelled, Text, type TextOptions } from './form-parts.tsx'
 
-/** A button that opens a form. The form closes when its entry was added; otherwise it shows the problem. */
-export function AddForm<Fields extends object>({
-  button,
-  label,
-  empty,
-  onAdd,
-  children,
-}: {
+type Props<Fields, Body> = {
   button: string
   /** The accessible name of the form. */
   label: string
   empty: Fields
-  /** Resolves with the problem of the fields, if there is one. A thrown error is shown as well. */
-  onAdd: (fields: Fields) => Promise<string | undefined>
-  children: (fields: Fields, write: (change: Partial<Fields>) => void) => ReactNode
-}) {
+  read: (fields: Fields) => { readonly body: Body } | { readonly problem: string }
+  /** Adds the entry. A thrown error is shown in the form. */
+  send: (body: Body) => Promise<unknown>
+  onAdded: () => void
+  children: (form: OpenForm<Fields>) => ReactNode
+}
+
+type OpenForm<Fields> = {
+  readonly fields: Fields
+  readonly write: (change: Partial<Fields>) => void
+  /** A text field for the named entry. */
+  readonly text: (name: keyof Fields, label: string, placeholder: string, options?: TextOptions) => ReactNode
+}
+
+/** A button that opens a form. The form closes when its entry was added; otherwise it shows the problem. */
+export function AddForm<Fields extends object, Body>({ empty, read, send, ...props }: Props<Fields, Body>) {
   const [open, setOpen] = useState(false)
   const [fields, setFields] = useState(empty)
   const [problem, setProblem] = useState('')
@@ -29,30 +35,47 @@ export function AddForm<Fields extends object>({
   }
   const add = async (event: FormEvent) => {
     event.preventDefault()
+    const entry = read(fields)
+    if ('problem' in entry) return setProblem(entry.problem)
     setAdding(true)
-    const wrong = await onAdd(fields).catch(errorText)
-    setAdding(false)
-    setProblem(wrong ?? '')
-    if (wrong !== undefined) return
-    setFields(empty)
-    setOpen(false)
+    try {
+      await send(entry.body)
+      setProblem('')
+      setFields(empty)
+      setOpen(false)
+      props.onAdded()
+    } catch (thrown) {
+      setProblem(errorText(thrown))
+    } finally {
+      setAdding(false)
+    }
   }
+  const text: OpenForm<Fields>['text'] = (name, label, placeholder, options) => (
+    <Labelled label={label}>
+      <Text
+        value={String(fields[name])}
+        placeholder={placeholder}
+        {...options}
+        onWrite={(value) => write({ [name]: value } as Partial<Fields>)}
+      />
+    </Labelled>
+  )
   const place = useRef<HTMLDivElement>(null)
   useFocusBack(open, () => place.current?.querySelector('button'))
   if (!open) {
     return (
       <div ref={place} className="pt-3">
-        <Button onClick={() => setOpen(true)}>{button}</Button>
+        <Button onClick={() => setOpen(true)}>{props.button}</Button>
       </div>
     )
   }
   return (
     <form
-      aria-label={label}
+      aria-label={props.label}
       onSubmit={(event) => void add(event)}
       className="mt-3 flex flex-col gap-3 rounded-lg border border-edge bg-card p-3.5 text-sm"
     >
-      {children(fields, write)}
+      {props.children({ fields, write, text })}
       <div className="flex flex-wrap items-center gap-2">
         <p role="alert" className="min-w-0 flex-1 text-bad [overflow-wrap:anywhere]">
           {problem}

@@ -11,7 +11,7 @@ it.each([
     { id: 'mine', name: 'Mine', command: '/opt/mine', args: ['--acp', '-v'] },
   ],
 ])('turns %j into the agent %j', (form, agent) => {
-  expect(agentOf({ ...emptyAgent, ...form })).toEqual({ agent })
+  expect(agentOf({ ...emptyAgent, ...form })).toEqual({ body: agent })
 })
 
 it.each([[{ command: 'x' }], [{ id: 'My Agent', command: 'x' }], [{ id: 'mine' }]])(

@@ -1,12 +1,14 @@
-import type { AgentInfo, CapabilityName } from '@parley/protocol'
+import type { AgentInfo, CapabilityName, NewAgent } from '@parley/protocol'
 import { RefreshCw } from 'lucide-react'
 import { loadAgents, useAgents } from '../base/agents.ts'
+import { client } from '../base/client.ts'
 import { errorText } from '../base/error-text.logic.ts'
 import { AgentNextStep, AgentState } from '../parts/agents/agent-state.tsx'
 import { InstallRow } from '../parts/agents/install-button.tsx'
 import { nextStep } from '../parts/agents/readiness.logic.ts'
 import { Button } from '../parts/button.tsx'
-import { AddAgent } from './add-agent.tsx'
+import { AddForm } from './add-form.tsx'
+import { agentOf, emptyAgent } from './agent-form.logic.ts'
 import { AgentSetup } from './agent-setup.tsx'
 import { Section } from './section.tsx'
 
@@ -64,5 +66,30 @@ function AgentCard({ agent }: { agent: AgentInfo }) {
       {nextStep(agent) !== 'install' && <InstallRow agent={agent} />}
       {(agent.found || agent.added) && <AgentSetup agent={agent} />}
     </article>
+  )
+}
+
+const addAgent = (body: NewAgent) => client.call('addAgent', { body })
+
+/** Adds a program that speaks the Agent Client Protocol. */
+function AddAgent() {
+  const form = { empty: emptyAgent, read: agentOf, send: addAgent, onAdded: () => void loadAgents() }
+  return (
+    <AddForm button="Add an agent" label="New agent" {...form}>
+      {({ text }) => (
+        <>
+          <p className="text-pretty text-soft">
+            A program that speaks the Agent Client Protocol (ACP). It runs on the server’s machine with your
+            rights: add only programs that you trust.
+          </p>
+          <div className="grid gap-3 sm:grid-cols-2">
+            {text('id', 'Id (lowercase letters, digits, dashes)', 'my-agent', { first: true })}
+            {text('name', 'Name (default: the id)', 'My agent')}
+            {text('command', 'Command (full path, or a name on the PATH)', 'my-agent')}
+            {text('args', 'Arguments (separated by spaces)', '--acp')}
+          </div>
+        </>
+      )}
+    </AddForm>
   )
 }

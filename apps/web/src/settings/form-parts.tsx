@@ -11,14 +11,12 @@ export function Labelled({ label, children }: { label: string; children: ReactNo
   )
 }
 
-type TextProps = {
-  value: string
-  placeholder: string
-  first?: boolean
+export type TextOptions = {
+  readonly first?: boolean
   /** Masked, and not stored by the browser. */
-  secret?: boolean
-  onWrite: (text: string) => void
+  readonly secret?: boolean
 }
+type TextProps = TextOptions & { value: string; placeholder: string; onWrite: (text: string) => void }
 
 export function Text({ value, placeholder, first = false, secret = false, onWrite }: TextProps) {
   return (

@@ -3,7 +3,7 @@ import { emptyRule, reachText, ruleOf } from './rule-form.logic.ts'
 
 it('makes a rule of the fields that are filled in', () => {
   expect(ruleOf({ ...emptyRule, tool: ' Bash ' })).toEqual({
-    rule: { decision: 'deny', tool: 'Bash', scope: 'always' },
+    body: { decision: 'deny', tool: 'Bash', scope: 'always' },
   })
   expect(
     ruleOf({
@@ -16,7 +16,7 @@ it('makes a rule of the fields that are filled in', () => {
       agent: 'claude',
     }),
   ).toEqual({
-    rule: {
+    body: {
       decision: 'allow',
       tool: 'Bash',
       match: { command: 'npm run *' },
@@ -38,8 +38,8 @@ it.each([
 
 it('covers files outside the folder and protected files only if it allows', () => {
   const far = { ...emptyRule, tool: 'Edit', outside: true, protected: true }
-  expect(ruleOf({ ...far, decision: 'allow' })).toMatchObject({ rule: { outside: true, protected: true } })
-  expect(ruleOf(far)).toEqual({ rule: { decision: 'deny', tool: 'Edit', scope: 'always' } })
+  expect(ruleOf({ ...far, decision: 'allow' })).toMatchObject({ body: { outside: true, protected: true } })
+  expect(ruleOf(far)).toEqual({ body: { decision: 'deny', tool: 'Edit', scope: 'always' } })
   expect(reachText({})).toBe('')
   expect(reachText({ outside: true, protected: true })).toBe(
     'files outside the folder and protected files, too',

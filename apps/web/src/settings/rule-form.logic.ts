@@ -29,7 +29,7 @@ export const emptyRule: RuleForm = {
 }
 
 /** The rule in the format of the server, or what is wrong with it. */
-export function ruleOf(form: RuleForm): { rule: NewRule } | { problem: string } {
+export function ruleOf(form: RuleForm): { body: NewRule } | { problem: string } {
   const [tool, field, folder] = [form.tool.trim(), form.field.trim(), form.folder.trim()]
   if (tool === '') return { problem: 'Enter a tool name, or * for every tool.' }
   if (form.text !== '' && field === '') return { problem: 'Enter the input field to match.' }
@@ -40,7 +40,7 @@ export function ruleOf(form: RuleForm): { rule: NewRule } | { problem: string } 
   const wrong = folder === '' ? undefined : relativeProblem(folder)
   if (wrong) return { problem: wrong.text }
   return {
-    rule: {
+    body: {
       decision: form.decision,
       tool,
       ...(form.text !== '' && { match: { [field]: form.text } }),

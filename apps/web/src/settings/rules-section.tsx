@@ -1,12 +1,14 @@
-import type { PermissionRule } from '@parley/protocol'
+import type { NewRule, PermissionRule } from '@parley/protocol'
+import { useAgents } from '../base/agents.ts'
 import { client } from '../base/client.ts'
 import { useNow } from '../base/clock.ts'
 import { agoInWords, visible } from '../base/format.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Link } from '../parts/link.tsx'
 import { toast } from '../parts/toasts.tsx'
-import { AddRule } from './add-rule.tsx'
-import { reachText } from './rule-form.logic.ts'
+import { AddForm } from './add-form.tsx'
+import { Check, Labelled, Select } from './form-parts.tsx'
+import { emptyRule, type RuleForm, reachText, ruleOf } from './rule-form.logic.ts'
 import { Section } from './section.tsx'
 import { useServerList } from './use-server-list.ts'
 
@@ -40,7 +42,7 @@ export function RulesSection() {
   )
 }
 
-const decisions = { allow: 'Allow', ask: 'Ask', deny: 'Deny', disable: 'Disable' }
+const decisionNames = { allow: 'Allow', ask: 'Ask', deny: 'Deny', disable: 'Disable' }
 
 function RuleRow({ rule, onRevoke }: { rule: PermissionRule; onRevoke: () => void }) {
   const now = useNow()
@@ -48,7 +50,7 @@ function RuleRow({ rule, onRevoke }: { rule: PermissionRule; onRevoke: () => voi
   return (
     <li className="flex items-center gap-3 rounded-lg border border-line bg-card px-3.5 py-2 text-sm">
       <span className={`w-14 shrink-0 font-semibold ${rule.decision === 'allow' ? 'text-good' : 'text-bad'}`}>
-        {decisions[rule.decision]}
+        {decisionNames[rule.decision]}
       </span>
       <span className="min-w-0 flex-1">
         <span className="block [overflow-wrap:anywhere]">
@@ -89,4 +91,73 @@ function Where({ rule }: { rule: PermissionRule }) {
   }
   if (rule.scope === 'project') return <span className="truncate font-mono">{rule.project}</span>
   return <span>everywhere</span>
+}
+
+const decisions: readonly [RuleForm['decision'], string][] = [
+  ['deny', 'Deny'],
+  ['ask', 'Always ask'],
+  ['allow', 'Allow'],
+]
+
+const addRule = (body: NewRule) => client.call('createRule', { body })
+
+/** Adds a rule by hand. Other rules come from answers. */
+function AddRule({ onAdded }: { onAdded: () => void }) {
+  const { agents } = useAgents()
+  const form = { empty: emptyRule, read: ruleOf, send: addRule, onAdded }
+  return (
+    <AddForm button="Add a rule" label="New rule" {...form}>
+      {({ fields, write, text }) => (
+        <>
+          <div className="grid gap-3 sm:grid-cols-[9rem_1fr]">
+            <Labelled label="Decision">
+              <Select
+                value={fields.decision}
+                options={decisions}
+                onChoose={(decision) => write({ decision: decision as RuleForm['decision'] })}
+              />
+            </Labelled>
+            {text('tool', 'Tool, as the agent names it (* for every tool)', 'Bash', { first: true })}
+            {text('field', 'Input field', 'command')}
+            {text('text', 'Pattern (* matches anything; empty: every use of the tool)', '*git push*')}
+            <Labelled label="Agent">
+              <Select
+                value={fields.agent}
+                options={[['', 'Every agent'], ...agents.map(({ id, name }) => [id, name] as const)]}
+                onChoose={(agent) => write({ agent })}
+              />
+            </Labelled>
+            {text('folder', 'Folder (empty: everywhere)', '~/project')}
+          </div>
+          <Reach form={fields} write={write} />
+        </>
+      )}
+    </AddForm>
+  )
+}
+
+/** The files that an allow rule also covers; for other rules, a note on their limits. */
+function Reach({ form, write }: { form: RuleForm; write: (change: Partial<RuleForm>) => void }) {
+  if (form.decision !== 'allow') {
+    return (
+      <p className="text-xs text-soft">
+        For commands this compares text: each simple command of a line, also after sudo, env or sh -c. It is
+        not a sandbox: a script or another program can do the same.
+      </p>
+    )
+  }
+  return (
+    <div className="flex flex-col gap-1.5">
+      <Check
+        label="Also files outside the session’s folder"
+        checked={form.outside}
+        onChange={(outside) => write({ outside })}
+      />
+      <Check
+        label="Also protected files: settings of git, agents, editors and shells"
+        checked={form.protected}
+        onChange={(covers) => write({ protected: covers })}
+      />
+    </div>
+  )
 }

@@ -1,4 +1,5 @@
-import { type SettingsSection, sectionNames, settingsSections } from '../base/route.logic.ts'
+import { sectionNames, settingsSections } from '../base/route.logic.ts'
+import { useRoute } from '../base/route.ts'
 import { BackToSessions } from '../parts/back-to-sessions.tsx'
 import { Link } from '../parts/link.tsx'
 import { AgentsSection } from './agents-section.tsx'
@@ -10,7 +11,9 @@ import { RulesSection } from './rules-section.tsx'
 import { TrustSection } from './trust-section.tsx'
 import { VariablesSection } from './variables-section.tsx'
 
-export default function SettingsPage({ section }: { section: SettingsSection }) {
+export default function SettingsPage() {
+  const route = useRoute()
+  const section = route.name === 'settings' ? route.section : undefined
   return (
     <div className="h-full overflow-y-auto" tabIndex={-1}>
       <div className="mx-auto w-full max-w-3xl px-5 py-6 max-md:px-3 max-md:py-2">

@@ -7,10 +7,10 @@ const filled = { ...emptyVariable, folder: ' ~/app ', name: ' TOKEN ', value: ' 
 describe('the form of a variable', () => {
   it('makes a variable for a folder, or for one session', () => {
     const forFolder = { folder: '~/app', variables: { TOKEN: ' kept as it is ' } }
-    expect(variableOf(filled)).toEqual({ variable: forFolder })
+    expect(variableOf(filled)).toEqual({ body: forFolder })
     expect(NewEnvironment.parse(forFolder)).toEqual(forFolder)
     expect(variableOf({ ...filled, sessionId: 'ses_1' })).toEqual({
-      variable: { sessionId: 'ses_1', variables: forFolder.variables },
+      body: { sessionId: 'ses_1', variables: forFolder.variables },
     })
   })
 

@@ -13,7 +13,7 @@ export type VariableForm = {
 export const emptyVariable: VariableForm = { sessionId: '', folder: '', name: '', value: '' }
 
 /** The variable in the format of the server, or what is wrong with it. The server knows which names it refuses. */
-export function variableOf(form: VariableForm): { variable: NewEnvironment } | { problem: string } {
+export function variableOf(form: VariableForm): { body: NewEnvironment } | { problem: string } {
   const [name, folder] = [form.name.trim(), form.folder.trim()]
   if (form.sessionId === '') {
     if (folder === '') return { problem: 'Enter the folder that the variable is for.' }
@@ -25,5 +25,5 @@ export function variableOf(form: VariableForm): { variable: NewEnvironment } | {
   }
   if (form.value === '') return { problem: 'Enter a value.' }
   const place = form.sessionId === '' ? { folder } : { sessionId: form.sessionId }
-  return { variable: { ...place, variables: { [name]: form.value } } }
+  return { body: { ...place, variables: { [name]: form.value } } }
 }

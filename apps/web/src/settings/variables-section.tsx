@@ -1,4 +1,4 @@
-import type { EnvironmentInfo, SessionSummary } from '@parley/protocol'
+import type { EnvironmentInfo, NewEnvironment, SessionSummary } from '@parley/protocol'
 import { useRef, useState } from 'react'
 import { client } from '../base/client.ts'
 import { useFocusFallback } from '../base/focus.ts'
@@ -8,10 +8,10 @@ import { Link } from '../parts/link.tsx'
 import { toast } from '../parts/toasts.tsx'
 import { useAllSessions } from '../session-data/session-list.ts'
 import { AddForm } from './add-form.tsx'
-import { Labelled, Select, Text } from './form-parts.tsx'
+import { Labelled, Select } from './form-parts.tsx'
 import { Section } from './section.tsx'
 import { useServerList } from './use-server-list.ts'
-import { emptyVariable, type VariableForm, variableOf } from './variable-form.logic.ts'
+import { emptyVariable, variableOf } from './variable-form.logic.ts'
 
 const listEnvironments = () => client.call('listEnvironments').then(({ environments }) => environments)
 
@@ -116,20 +116,17 @@ function titleOf(session: SessionSummary | undefined): string {
   return visible(session?.title ?? '') || 'Untitled'
 }
 
+const addVariable = (body: NewEnvironment) => client.call('setEnvironment', { body })
+
 function AddVariable({ sessions, onAdded }: { sessions: readonly SessionSummary[]; onAdded: () => void }) {
-  const add = async (form: VariableForm) => {
-    const made = variableOf(form)
-    if ('problem' in made) return made.problem
-    await client.call('setEnvironment', { body: made.variable })
-    onAdded()
-  }
+  const form = { empty: emptyVariable, read: variableOf, send: addVariable, onAdded }
   return (
-    <AddForm button="Add a variable" label="New variable" empty={emptyVariable} onAdd={add}>
-      {(form, write) => (
+    <AddForm button="Add a variable" label="New variable" {...form}>
+      {({ fields, write, text }) => (
         <div className="grid gap-3 sm:grid-cols-2">
           <Labelled label="For">
             <Select
-              value={form.sessionId}
+              value={fields.sessionId}
               options={[
                 ['', 'All sessions in a folder'],
                 ...sessions.map((session) => [session.id, `Session: ${titleOf(session)}`] as const),
@@ -137,24 +134,13 @@ function AddVariable({ sessions, onAdded }: { sessions: readonly SessionSummary[
               onChoose={(sessionId) => write({ sessionId })}
             />
           </Labelled>
-          {form.sessionId === '' ? (
-            <Labelled label="Folder">
-              <Text
-                value={form.folder}
-                placeholder="~/project"
-                first
-                onWrite={(folder) => write({ folder })}
-              />
-            </Labelled>
+          {fields.sessionId === '' ? (
+            text('folder', 'Folder', '~/project', { first: true })
           ) : (
             <span className="max-sm:hidden" />
           )}
-          <Labelled label="Name">
-            <Text value={form.name} placeholder="GITHUB_TOKEN" onWrite={(name) => write({ name })} />
-          </Labelled>
-          <Labelled label="Value">
-            <Text value={form.value} placeholder="" secret onWrite={(value) => write({ value })} />
-          </Labelled>
+          {text('name', 'Name', 'GITHUB_TOKEN')}
+          {text('value', 'Value', '', { secret: true })}
         </div>
       )}
     </AddForm>

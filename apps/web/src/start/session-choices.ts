@@ -1,4 +1,4 @@
-import type { AgentInfo, PermissionMode } from '@parley/protocol'
+import type { AgentInfo, ExpectedSession, PermissionMode } from '@parley/protocol'
 import { useEffect, useState } from 'react'
 import { useAgents } from '../base/agents.ts'
 import { client } from '../base/client.ts'
@@ -12,6 +12,7 @@ import { useModels } from '../base/models.ts'
 import { createPersistedStore } from '../base/persisted-store.ts'
 import { preferences, setPreferences } from '../base/preferences.ts'
 import { go } from '../base/route.ts'
+import type { Store } from '../base/store.ts'
 import { useStore } from '../base/store.ts'
 import { useAttachments } from '../composer/attachments.tsx'
 import { effortsOf } from '../composer/model-choice.logic.ts'
@@ -20,7 +21,6 @@ import { promptParts } from '../session-data/attachment.logic.ts'
 import { newSessionKey } from '../session-data/prompt-draft.ts'
 import { draftOf } from '../session-data/prompts.ts'
 import { agentNotice, pickAgent } from './agent-notice.logic.ts'
-import { useAnnouncement } from './announcement.ts'
 
 /** The choices for the new session. By default, agent and folder are those of the last one. */
 type Chosen = {
@@ -150,4 +150,28 @@ async function problemOf(folder: string): Promise<FolderProblem | undefined> {
     () => undefined,
     (thrown: unknown) => missingProblem(thrown),
   )
+}
+
+/** How long the choices must stay the same before they are sent. */
+const settledMs = 400
+
+/** Announces the session to the server while its prompt is being written, so that its agent starts meanwhile. */
+function useAnnouncement(draft: Store<string>, session: ExpectedSession | undefined): void {
+  const told = session && JSON.stringify(session)
+  useEffect(() => {
+    if (told === undefined) return
+    const body = JSON.parse(told) as ExpectedSession
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const look = () => {
+      if (timer !== undefined || draft.get().trim() === '') return
+      // This is only a hint: problems with the choices are reported when the session is created.
+      timer = setTimeout(() => void client.call('prepareSession', { body }).catch(() => undefined), settledMs)
+    }
+    look()
+    const stop = draft.subscribe(look)
+    return () => {
+      stop()
+      clearTimeout(timer)
+    }
+  }, [draft, told])
 }

@@ -1,6 +1,7 @@
 import type { PermissionMode } from '@parley/protocol'
-import { ArrowUp } from 'lucide-react'
+import { ArrowUp, TriangleAlert } from 'lucide-react'
 import { type KeyboardEvent, useEffect, useMemo, useRef } from 'react'
+import { loadAgents } from '../base/agents.ts'
 import { errorText } from '../base/error-text.logic.ts'
 import { focusAtEnd, hasKeyboard } from '../base/focus.ts'
 import { useRoute } from '../base/route.ts'
@@ -11,10 +12,11 @@ import { filesIn } from '../composer/files.ts'
 import { effortName } from '../composer/model-choice.logic.ts'
 import { PromptField } from '../composer/prompt-field.tsx'
 import { Choice, modeNames, modeNotes } from '../composer/settings-row.tsx'
+import { AgentNextStep } from '../parts/agents/agent-state.tsx'
 import { BackToSessions } from '../parts/back-to-sessions.tsx'
 import { Link } from '../parts/link.tsx'
 import { AgentChoice } from './agent-choice.tsx'
-import { AgentNoticeView } from './agent-notice.tsx'
+import type { AgentNotice } from './agent-notice.logic.ts'
 import { FolderField } from './folder-field.tsx'
 import { type SessionChoices, useSessionChoices } from './session-choices.ts'
 
@@ -188,5 +190,28 @@ function ImportLink() {
         Continue a Claude or Codex session
       </Link>
     </p>
+  )
+}
+
+/** Shown above the prompt field, so that nobody writes a prompt for an agent that cannot run it. */
+function AgentNoticeView({ id, notice }: { id: string; notice: AgentNotice }) {
+  const { agent, text } = notice
+  return (
+    <div className="mb-3 rounded-lg border border-wait-line bg-wait-wash" data-testid="agent-notice">
+      <div className="flex items-center gap-2.5 px-3 py-1.5 text-sm">
+        <TriangleAlert size={15} aria-hidden className="shrink-0 text-wait" />
+        <p id={id} className="min-w-0 flex-1 font-medium">
+          {text}
+        </p>
+        <button
+          type="button"
+          onClick={() => void loadAgents()}
+          className="min-h-7 shrink-0 rounded px-1 text-xs text-soft underline hover:text-ink pointer-coarse:min-h-11"
+        >
+          Refresh
+        </button>
+      </div>
+      <AgentNextStep agent={agent} />
+    </div>
   )
 }

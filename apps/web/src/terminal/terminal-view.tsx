@@ -4,12 +4,9 @@ import { type ITheme, Terminal } from '@xterm/xterm'
 import '@xterm/xterm/css/xterm.css'
 import { useEffect, useRef, useState } from 'react'
 import { client } from '../base/client.ts'
-import { focusMain, useFocusFallback } from '../base/focus.ts'
-import { hasFocusClaim } from '../base/focus-claim.ts'
+import { focusMain, hasFocusClaim, useFocusFallback } from '../base/focus.ts'
 import { FindBar } from './find-bar.tsx'
 import { allowStyleText, forgetSheets, withStyleSheets } from './style-sheets.ts'
-
-allowStyleText()
 
 const activityMs = 1000
 
@@ -165,6 +162,7 @@ function keyOf({ key, ctrlKey, metaKey, shiftKey }: KeyboardEvent): 'find' | 'le
 }
 
 function newTerminal(): Terminal {
+  allowStyleText()
   return new Terminal({
     theme,
     fontFamily: '"Plex Mono", ui-monospace, SFMono-Regular, Menlo, Consolas, monospace',

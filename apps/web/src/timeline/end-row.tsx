@@ -1,16 +1,20 @@
-import type { BlockOf } from '@parley/protocol'
-import { CircleStop } from 'lucide-react'
+import type { AgentInfo, BlockOf, ErrorInfo, TurnEnd } from '@parley/protocol'
+import { CircleStop, RotateCcw } from 'lucide-react'
 import { memo } from 'react'
+import { useAgent } from '../base/agents.ts'
+import { client } from '../base/client.ts'
 import { useNow } from '../base/clock.ts'
-import { amount, dollars, plural, relativePath, timeOf, turnTime } from '../base/format.logic.ts'
+import { amount, dollars, plural, relativePath, timeOf, turnTime, visible } from '../base/format.logic.ts'
 import { asJson } from '../call/call-text.logic.ts'
 import { LazyTerminalText } from '../call/lazy-call-detail.tsx'
-import { useSessionId } from '../session-data/session-context.tsx'
+import { Button } from '../parts/button.tsx'
+import { CopyText } from '../parts/copy-button.tsx'
+import { toastError } from '../parts/toasts.tsx'
+import { prompts } from '../session-data/prompts.ts'
+import { useSessionId, useSessionState, useSnapshot } from '../session-data/session-context.tsx'
 import { showChanges } from '../session-data/shown-changes.ts'
 import { Callout } from './callout.tsx'
-import { FailedTurn } from './failed-turn.tsx'
-import { RewoundTurn } from './rewound-turn.tsx'
-import { isRewind, stopText } from './turn-end.logic.ts'
+import { isRewind, promptOfTurn, rewoundTo, stopText } from './turn-end.logic.ts'
 
 type Props = { block: BlockOf<'turn-end'>; files: readonly string[]; waited: number; folder: string }
 
@@ -85,5 +89,55 @@ function ChangedFiles({ files, folder }: { files: readonly string[]; folder: str
       {plural(files.length, 'file')} changed: {paths.slice(0, 3).join(', ')}
       {files.length > 3 && '…'}
     </button>
+  )
+}
+
+type FailedTurnProps = { turnId: string | undefined; error: ErrorInfo | undefined }
+
+/** Why a turn failed and, for the latest one, what to do next: sign in, or send the same prompt again. */
+function FailedTurn({ turnId, error }: FailedTurnProps) {
+  const isLatest = useSessionState(({ turn, lastTurn }) => !turn && lastTurn?.turnId === turnId)
+  return (
+    <Callout level="error" text={error?.message ?? 'The turn failed.'}>
+      {isLatest && turnId !== undefined && <NextSteps turnId={turnId} error={error} />}
+    </Callout>
+  )
+}
+
+function NextSteps({ turnId, error }: FailedTurnProps) {
+  const sessionId = useSessionId()
+  const agent = useAgent(useSessionState((state) => state.agent))
+  const parts = useSnapshot(({ view }) => promptOfTurn(view.timeline, turnId)?.parts)
+  const command = error?.code === 'agent_not_signed_in' ? signInCommand(error, agent) : undefined
+  if (!parts && command === undefined) return null
+  return (
+    <div className="flex flex-wrap items-center gap-2 pt-2">
+      {parts && (
+        <Button onClick={() => prompts.submit({ sessionId, delivery: 'queue', parts })}>Retry</Button>
+      )}
+      {command !== undefined && <CopyText text={command} label="Copy command" />}
+    </div>
+  )
+}
+
+function signInCommand({ details }: ErrorInfo, agent: AgentInfo | undefined): string | undefined {
+  return typeof details?.command === 'string' ? details.command : agent?.command
+}
+
+/** The restored files, with an undo button as long as it is the latest turn. */
+function RewoundTurn({ turnId, end }: { turnId: string | undefined; end: TurnEnd }) {
+  const sessionId = useSessionId()
+  const isLatest = useSessionState(({ turn, lastTurn }) => !turn && lastTurn?.turnId === turnId)
+  const promptId = useSnapshot(({ view }) => rewoundTo(promptOfTurn(view.timeline, turnId)?.parts ?? []))
+  const undo = () =>
+    promptId !== undefined &&
+    void client.command(sessionId, { type: 'session.rewind', promptId, undo: true }).catch(toastError)
+  const hasChanged = end.stopReason === 'rewound' && promptId !== undefined
+  return (
+    <div className="my-1 flex flex-wrap items-center gap-2 px-1.5 text-sm text-soft">
+      <RotateCcw size={14} aria-hidden className="shrink-0" />
+      <span className="min-w-0 [overflow-wrap:anywhere]">{visible(end.result ?? '')}</span>
+      {isLatest && hasChanged && <Button onClick={undo}>Undo</Button>}
+    </div>
   )
 }

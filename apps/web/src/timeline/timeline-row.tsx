@@ -1,6 +1,14 @@
+import type { BlockOf, OpenBlock, OpenToolCall } from '@parley/protocol'
 import { memo } from 'react'
 import { commandRun } from '../call/call-text.logic.ts'
-import { type RowProps, RowView, sameRow } from './row-view.tsx'
+import { RequestOutcome } from '../call/request-outcome.tsx'
+import { SettledQuestion } from '../call/settled-question.tsx'
+import { CallRow } from './call-row.tsx'
+import { EndRow } from './end-row.tsx'
+import type { Node } from './nodes.logic.ts'
+import { useOpenBlock } from './open-blocks.ts'
+import { DraftRow, GroupRow, NoticeRow, TextRow, ThinkingRow, UnrecognisedRow } from './plain-rows.tsx'
+import { PromptRow } from './prompt-row.tsx'
 import type { Row } from './rows.logic.ts'
 
 type Props = RowProps & {
@@ -66,4 +74,84 @@ function nameOf(row: Row): string {
   if (row.node.type === 'call')
     return `Step: ${(commandRun(row.node.request) ?? row.node.block.title).slice(0, 80)}`
   return names[row.node.type] ?? 'Row'
+}
+
+type RowProps = {
+  row: Row
+  folder: string
+  onToggle: (key: string, open: boolean) => void
+}
+
+function RowView({ row, folder, onToggle }: RowProps) {
+  if ('writing' in row) {
+    const { writing } = row
+    return writing.type === 'tool-call' ? (
+      <DraftView writing={writing} />
+    ) : (
+      <TextView row={row} block={writing} onToggle={onToggle} />
+    )
+  }
+  const { node, open } = row
+  switch (node.type) {
+    case 'prompt':
+      return <PromptRow block={node.block} />
+    case 'text':
+    case 'thinking':
+      return <TextView row={row} block={node.block} onToggle={onToggle} />
+    case 'call':
+      if (node.request?.type === 'question') return <SettledQuestion block={node.request} />
+      return <CallRow node={node} open={open} folder={folder} onToggle={onToggle} />
+    case 'group':
+      return <GroupRow node={node} open={open} onToggle={onToggle} />
+    case 'request':
+      return node.block.type === 'question' ? (
+        <SettledQuestion block={node.block} />
+      ) : (
+        <div>
+          <p className="px-1.5 text-sm text-soft">{node.block.request.title}</p>
+          <RequestOutcome block={node.block} />
+        </div>
+      )
+    case 'end':
+      return <EndRow block={node.block} files={node.files} waited={node.waited} folder={folder} />
+    case 'notice':
+      return <NoticeRow block={node.block} />
+    case 'unrecognised':
+      return <UnrecognisedRow block={node.block} />
+  }
+}
+
+/** Row objects are created anew on every change, so their content is compared. */
+function sameRow(one: Row, other: Row): boolean {
+  if (one === other) return true
+  if (one.key !== other.key || one.open !== other.open || one.depth !== other.depth) return false
+  if ('writing' in one) return 'writing' in other && one.writing.type === other.writing.type
+  return 'node' in other && sameNode(one.node, other.node)
+}
+
+function sameNode(one: Node, other: Node): boolean {
+  if (one === other) return true
+  if (one.type !== other.type || one.key !== other.key) return false
+  if (one.type === 'group') return other.type === 'group' && one.nodes.length === other.nodes.length
+  if (other.type === 'group' || one.block !== other.block) return false
+  if (one.type !== 'call' || other.type !== 'call') return one.type !== 'end'
+  return one.request === other.request && one.children.length === other.children.length
+}
+
+type TextBlock = BlockOf<'text' | 'thinking'> | Exclude<OpenBlock, OpenToolCall>
+
+/** The same component renders an open block and the finished one, so that nothing is mounted anew when it ends. */
+function TextView({ row, block, onToggle }: Omit<RowProps, 'folder'> & { block: TextBlock }) {
+  const done = 'node' in row
+  const written = useOpenBlock(done ? undefined : block.id)
+  const { text } = written?.type === block.type ? written : block
+  if (block.type === 'thinking')
+    return <ThinkingRow id={block.id} text={text} done={done} open={row.open} onToggle={onToggle} />
+  const cut = 'interrupted' in block && block.interrupted === true
+  return <TextRow text={text} done={done} cut={cut} {...('seq' in block && { seq: block.seq })} />
+}
+
+function DraftView({ writing }: { writing: OpenBlock }) {
+  const block = useOpenBlock(writing.id) ?? writing
+  return block.type === 'tool-call' ? <DraftRow block={block} /> : null
 }

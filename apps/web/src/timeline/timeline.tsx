@@ -1,12 +1,14 @@
 import { useLoadOlder } from '@parley/client/react'
 import { ArrowDown } from 'lucide-react'
-import { useCallback, useEffect, useMemo, useRef } from 'react'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { preferences } from '../base/preferences.ts'
+import { useStore } from '../base/store.ts'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { toastError } from '../parts/toasts.tsx'
 import { useSessionId, useSessionState, useSnapshot } from '../session-data/session-context.tsx'
 import { type Reading, readTimeline } from './nodes.logic.ts'
 import { useOpenBlocks } from './open-blocks.ts'
-import { useOpened } from './opened.ts'
+import type { Opened } from './rows.logic.ts'
 import { listRows, type Row, type RowList, writingRows } from './rows.logic.ts'
 import { useShowBlock } from './show-block.ts'
 import type { EndKeeper } from './stay-at-end.ts'
@@ -163,4 +165,15 @@ function useOlderPages(
     element?.addEventListener('scroll', load, { passive: true })
     return () => element?.removeEventListener('scroll', load)
   }, [load, scroller, length])
+}
+
+/** Which nodes are expanded: the person's choices in this session override the preference to expand all. */
+function useOpened(): { opened: Opened; toggle: (key: string, open: boolean) => void } {
+  const [by, setBy] = useState<ReadonlyMap<string, boolean>>(new Map())
+  const all = useStore(preferences, (state) => state.expandAll)
+  const toggle = useCallback((key: string, open: boolean) => {
+    setBy((before) => (before.get(key) === open ? before : new Map(before).set(key, open)))
+  }, [])
+  const opened = useMemo(() => ({ by, all }), [by, all])
+  return { opened, toggle }
 }

@@ -1,4 +1,4 @@
-import { memo, useEffect, useState } from 'react'
+import { memo, type ReactNode, useEffect, useState } from 'react'
 import { visible } from '../../base/format.logic.ts'
 import { CopyButton } from '../copy-button.tsx'
 import { ScrollRegion } from '../scroll-region.tsx'
@@ -44,19 +44,24 @@ function Coloured({ code, language, done }: { code: string; language: string; do
       {lines.map((line, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity but their place
         <span key={index}>
-          {line.map(([content, kind], place) =>
-            kind === '' || kind === 'foreground' ? (
-              content
-            ) : (
-              // biome-ignore lint/suspicious/noArrayIndexKey: tokens have no identity but their place
-              <span key={place} className={`tok-${kind}`}>
-                {content}
-              </span>
-            ),
-          )}
+          {tokenSpans(line)}
           {index < lines.length - 1 ? '\n' : ''}
         </span>
       ))}
     </code>
+  )
+}
+
+/** The tokens of one line. */
+export function tokenSpans(tokens: TokenLines[number]): ReactNode {
+  return tokens.map(([content, kind], place) =>
+    kind === '' || kind === 'foreground' ? (
+      content
+    ) : (
+      // biome-ignore lint/suspicious/noArrayIndexKey: tokens have no identity but their place
+      <span key={place} className={`tok-${kind}`}>
+        {content}
+      </span>
+    ),
   )
 }

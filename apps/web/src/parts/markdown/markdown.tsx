@@ -168,23 +168,15 @@ function inline(token: Token, depth: number): ReactNode {
   if (depth > deepest) return token.raw
   switch (token.type) {
     case 'strong':
-      return (
-        <strong>
-          <Inline tokens={token.tokens} depth={depth} />
-        </strong>
-      )
     case 'em':
+    case 'del': {
+      const Mark = token.type as 'em'
       return (
-        <em>
+        <Mark>
           <Inline tokens={token.tokens} depth={depth} />
-        </em>
+        </Mark>
       )
-    case 'del':
-      return (
-        <del>
-          <Inline tokens={token.tokens} depth={depth} />
-        </del>
-      )
+    }
     case 'codespan':
       return <code>{visible(token.text)}</code>
     case 'br':

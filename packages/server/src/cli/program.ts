@@ -5,11 +5,10 @@ import { createCommandLine } from './command-line.ts'
 import type { Context } from './context.ts'
 import { addAgentCommands, agentVerbs } from './definitions/agents.ts'
 import { addPermissionCommands } from './definitions/permissions.ts'
-import { createRegistry, examples } from './definitions/registry.ts'
+import { createRegistry, examples, visibleTokenWarning } from './definitions/registry.ts'
 import { addCompletion, addServe, addServerCommands } from './definitions/server.ts'
 import { addSessionCommands } from './definitions/sessions.ts'
 import { createOutput } from './terminal/output.ts'
-import { tokenInSight } from './token-in-sight.ts'
 
 /** The program. The definitions of its commands are in `definitions/`; their code is in `commands/` and is loaded when it is needed. */
 
@@ -132,5 +131,5 @@ PARLEY_LOG_LEVEL, then config.json in the data folder, then defaults (127.0.0.1,
 /** The server writes this warning to its log instead. */
 function warnOfToken(command: Command, { output }: Context): void {
   if (command.opts().token !== undefined && command.name() !== 'serve')
-    output.err(`parley: ${tokenInSight}\n`)
+    output.err(`parley: ${visibleTokenWarning}\n`)
 }

@@ -2,6 +2,7 @@ import { ParleyError } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
+import { printResult } from '../terminal/output.ts'
 import { readSecret } from '../terminal/secret.ts'
 import { oneLine } from '../terminal/visible.ts'
 
@@ -36,12 +37,8 @@ export async function addAgent(
     ...(args.length > 0 && { args: [...args] }),
   }
   const agent = await server.client.call('addAgent', { body })
-  if (options.json) context.output.out(`${JSON.stringify(agent)}\n`)
-  else {
-    const check = context.commandLine(`agents doctor ${id}`)
-    context.output.err(`Added ${oneLine(agent.name)}. To test it: ${check}\n`)
-  }
-  return 0
+  const text = `Added ${oneLine(agent.name)}. To test it: ${context.commandLine(`agents doctor ${id}`)}`
+  return printResult(context.output, options.json, { value: agent, text })
 }
 
 export async function forgetAgent(
@@ -51,9 +48,8 @@ export async function forgetAgent(
 ): Promise<number> {
   await using server = await connect(configurationOf(context, options), context)
   await server.client.call('forgetAgent', { params: { id } })
-  if (options.json) context.output.out(`${JSON.stringify({ id, forgotten: true })}\n`)
-  else context.output.err(`Removed ${id}. Its sessions can still be read.\n`)
-  return 0
+  const text = `Removed ${id}. Its sessions can still be read.`
+  return printResult(context.output, options.json, { value: { id, forgotten: true }, text })
 }
 
 /** The key is read from stdin or typed without echo. It is not an argument, because others could see it. */
@@ -63,15 +59,13 @@ export async function agentKey(id: string, options: AgentKeyOptions, context: Co
   const variable = options.variable ?? (await usualKey(client, id))
   if (options.remove) {
     await client.call('removeAgentKey', { params: { id }, query: { variable } })
-    if (options.json) context.output.out(`${JSON.stringify({ id, variable, removed: true })}\n`)
-    else context.output.err(`${variable} is removed.\n`)
-    return 0
+    const value = { id, variable, removed: true }
+    return printResult(context.output, options.json, { value, text: `${variable} is removed.` })
   }
   const value = await readSecret(`${variable} for ${id} (not shown): `, context)
   await client.call('setAgentKey', { params: { id }, body: { variable, value } })
-  if (options.json) context.output.out(`${JSON.stringify({ id, variable })}\n`)
-  else context.output.err(`${variable} is set for ${id}.\n`)
-  return 0
+  const text = `${variable} is set for ${id}.`
+  return printResult(context.output, options.json, { value: { id, variable }, text })
 }
 
 async function usualKey(client: Awaited<ReturnType<typeof connect>>['client'], id: string): Promise<string> {

@@ -3,7 +3,7 @@ import type { AgentInfo } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
-import { tableLines } from '../terminal/table.ts'
+import { printTable, tableLines, tableWidth } from '../terminal/table.ts'
 import { oneLine } from '../terminal/visible.ts'
 
 export type AgentsOptions = Flags & { readonly json?: boolean }
@@ -26,8 +26,7 @@ export async function agents(options: AgentsOptions, context: Context): Promise<
     return 0
   }
   const rows = found.map((agent) => rowOf(agent, context))
-  const [head = '', ...lines] = agentLines(rows, output.isOutTerminal ? output.columns() : undefined)
-  output.out([output.outStyle.dim(head), ...lines, ''].join('\n'))
+  printTable(agentLines(rows, tableWidth(output)), output)
   return 0
 }
 

@@ -3,7 +3,7 @@ import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { ageText } from '../durations.ts'
-import { tableLines } from '../terminal/table.ts'
+import { printList } from '../terminal/table.ts'
 import { oneLine } from '../terminal/visible.ts'
 
 const columns = [{ name: 'ID' }, { name: 'BROWSER', shrinks: true }, { name: 'SIGNED IN' }, { name: 'SEEN' }]
@@ -15,18 +15,10 @@ export async function listDevices(
   const { output, commandLine } = context
   await using server = await connect(configurationOf(context, options), context)
   const { devices } = await server.client.call('listDevices')
-  if (options.json) {
-    for (const device of devices) output.out(`${JSON.stringify(device)}\n`)
-    return 0
-  }
-  if (devices.length === 0) {
-    output.err(`No browser is signed in. For a link that signs one in: ${commandLine('token --link')}\n`)
-    return 0
-  }
   const age = (at: number) => ageText(Date.now() - at)
-  const rows = devices.map((one) => [one.deviceId, one.name, age(one.createdAt), age(one.lastSeenAt)])
-  const [head = '', ...lines] = tableLines(columns, rows, output.isOutTerminal ? output.columns() : undefined)
-  output.out([output.outStyle.dim(head), ...lines, ''].join('\n'))
+  const row = (one: Device) => [one.deviceId, one.name, age(one.createdAt), age(one.lastSeenAt)]
+  const empty = `No browser is signed in. For a link that signs one in: ${commandLine('token --link')}`
+  printList(devices, { columns, row, empty }, { json: options.json, output })
   return 0
 }
 

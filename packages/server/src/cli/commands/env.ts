@@ -5,8 +5,9 @@ import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { findSession } from '../session-reference.ts'
+import { printResult } from '../terminal/output.ts'
 import { readSecret } from '../terminal/secret.ts'
-import { tableLines } from '../terminal/table.ts'
+import { printList } from '../terminal/table.ts'
 import { oneLine } from '../terminal/visible.ts'
 
 export type EnvOptions = Flags & {
@@ -39,14 +40,12 @@ export async function env(name: string | undefined, options: EnvOptions, context
       : { sessionId: await findSession(client, session, context) }
   if (options.remove) {
     await client.call('unsetEnvironment', { query: { ...place, ...(name !== undefined && { name }) } })
-    if (options.json) context.output.out(`${JSON.stringify({ ...place, name, removed: true })}\n`)
-    else context.output.err(`Removed. ${fromWhen}\n`)
-    return 0
+    const value = { ...place, name, removed: true }
+    return printResult(context.output, options.json, { value, text: `Removed. ${fromWhen}` })
   }
   const info = await client.call('setEnvironment', { body: { ...place, variables: { [name ?? '']: value } } })
-  if (options.json) context.output.out(`${JSON.stringify(info)}\n`)
-  else context.output.err(`Set ${name} for ${placeText(info)}. ${fromWhen}\n`)
-  return 0
+  const text = `Set ${name} for ${placeText(info)}. ${fromWhen}`
+  return printResult(context.output, options.json, { value: info, text })
 }
 
 const fromWhen = 'Takes effect when an agent next starts; idle agents restart with their next prompt.'
@@ -60,17 +59,9 @@ async function givenValue(name: string, { inherit }: EnvOptions, context: Contex
 
 async function list(client: Client, { json }: EnvOptions, { output, commandLine }: Context): Promise<number> {
   const { environments } = await client.call('listEnvironments')
-  if (json) {
-    for (const one of environments) output.out(`${JSON.stringify(one)}\n`)
-    return 0
-  }
-  if (environments.length === 0) {
-    output.err(`No variables are set. Set one: ${commandLine('env <name> --folder <folder>')}\n`)
-    return 0
-  }
-  const rows = environments.map((one) => [placeText(one), one.names.join(' ')])
-  const [head = '', ...lines] = tableLines(columns, rows, output.isOutTerminal ? output.columns() : undefined)
-  output.out([output.outStyle.dim(head), ...lines, ''].join('\n'))
+  const row = (one: EnvironmentInfo) => [placeText(one), one.names.join(' ')]
+  const empty = `No variables are set. Set one: ${commandLine('env <name> --folder <folder>')}`
+  printList(environments, { columns, row, empty }, { json, output })
   return 0
 }
 

@@ -4,7 +4,7 @@ import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { ageText } from '../durations.ts'
-import { tableLines } from '../terminal/table.ts'
+import { printList } from '../terminal/table.ts'
 import { oneLine } from '../terminal/visible.ts'
 
 export type ImportOptions = Flags & { readonly cwd?: string; readonly json?: boolean }
@@ -37,20 +37,10 @@ export async function importConversation(
     params: { id: agent },
     query: { ...(options.cwd !== undefined && { cwd: resolve(context.cwd, options.cwd) }) },
   })
-  if (options.json) {
-    for (const one of conversations) output.out(`${JSON.stringify(one)}\n`)
-    return 0
-  }
-  if (conversations.length === 0) {
-    output.err(
-      `${agent} has no conversations to import${options.cwd === undefined ? '' : ' from that folder'}.\n`,
-    )
-    return 0
-  }
-  const width = output.isOutTerminal ? output.columns() : undefined
-  const [head = '', ...lines] = tableLines(columns, conversations.map(rowOf), width)
-  output.out([output.outStyle.dim(head), ...lines, ''].join('\n'))
-  output.err(`To import one as a session: ${commandLine(`import ${agent} <id>`)}\n`)
+  const where = options.cwd === undefined ? '' : ' from that folder'
+  const empty = `${agent} has no conversations to import${where}.`
+  if (printList(conversations, { columns, row: rowOf, empty }, { json: options.json, output }))
+    output.err(`To import one as a session: ${commandLine(`import ${agent} <id>`)}\n`)
   return 0
 }
 

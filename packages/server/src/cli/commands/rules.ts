@@ -4,7 +4,8 @@ import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { ageText } from '../durations.ts'
-import { tableLines } from '../terminal/table.ts'
+import { printResult } from '../terminal/output.ts'
+import { printList } from '../terminal/table.ts'
 import { oneLine } from '../terminal/visible.ts'
 
 export type RulesOptions = Flags & { readonly json?: boolean }
@@ -28,17 +29,8 @@ export async function listRules(options: RulesOptions, context: Context): Promis
   const { output, commandLine } = context
   await using server = await connect(configurationOf(context, options), context)
   const { rules } = await server.client.call('listRules')
-  if (options.json) {
-    for (const rule of rules) output.out(`${JSON.stringify(rule)}\n`)
-    return 0
-  }
-  if (rules.length === 0) {
-    output.err(`There are no rules. Add one: ${commandLine('rules add deny Bash --match "command=rm *"')}\n`)
-    return 0
-  }
-  const rows = rules.map(rowOf)
-  const [head = '', ...lines] = tableLines(columns, rows, output.isOutTerminal ? output.columns() : undefined)
-  output.out([output.outStyle.dim(head), ...lines, ''].join('\n'))
+  const empty = `There are no rules. Add one: ${commandLine('rules add deny Bash --match "command=rm *"')}`
+  printList(rules, { columns, row: rowOf, empty }, { json: options.json, output })
   return 0
 }
 
@@ -63,12 +55,9 @@ export async function addRule(
   await using server = await connect(configurationOf(context, options), context)
   const body = { tool, decision: decision.data, ...scope, ...(match && { match }), ...(agent && { agent }) }
   const rule = await server.client.call('createRule', { body })
-  if (options.json) context.output.out(`${JSON.stringify(rule)}\n`)
-  else {
-    const remove = context.commandLine(`rules remove ${rule.ruleId}`)
-    context.output.err(`Added ${rule.ruleId}: ${rule.decision} ${oneLine(tool)}. Undo: ${remove}\n`)
-  }
-  return 0
+  const remove = context.commandLine(`rules remove ${rule.ruleId}`)
+  const text = `Added ${rule.ruleId}: ${rule.decision} ${oneLine(tool)}. Undo: ${remove}`
+  return printResult(context.output, options.json, { value: rule, text })
 }
 
 export async function removeRule(
@@ -87,9 +76,7 @@ export async function removeRule(
     throw new ParleyError(rule ? 'conflict' : 'not_found', `${problem}. List them: ${list}`)
   }
   await server.client.call('deleteRule', { params: { id: rule.ruleId } })
-  if (options.json) context.output.out(`${JSON.stringify(rule)}\n`)
-  else context.output.err(`Removed ${rule.ruleId}.\n`)
-  return 0
+  return printResult(context.output, options.json, { value: rule, text: `Removed ${rule.ruleId}.` })
 }
 
 function rowOf(rule: PermissionRule): string[] {

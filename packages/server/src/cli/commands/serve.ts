@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { assertBindable, isLoopback } from '../../faces/http/authentication.ts'
 import { createRequestSource, remoteUrls } from '../../faces/http/request-source.ts'
 import { version } from '../../version.ts'
@@ -5,11 +7,10 @@ import { createCommandLine } from '../command-line.ts'
 import type { Configuration, Flags } from '../configuration.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { isDataFolderOpen } from '../data-folder.ts'
-import { giveBackMemorySoon } from '../give-back-memory.ts'
+import { visibleTokenWarning } from '../definitions/registry.ts'
 import { createLogger } from '../log.ts'
 import { type Parley, startParley } from '../start.ts'
 import { isTokenExposed, tokenFile, tokenOf } from '../token-file.ts'
-import { tokenInSight } from '../token-in-sight.ts'
 
 export type ServeOptions = Flags & { readonly json?: boolean }
 
@@ -43,14 +44,14 @@ export async function serve(options: ServeOptions, context: Context): Promise<nu
     commandLine: context.commandLine,
     publicCommandLine: createCommandLine({ invocation: context.invocation }),
   })
-  if (options.token !== undefined) logger.warn(tokenInSight)
+  if (options.token !== undefined) logger.warn(visibleTokenWarning)
   if (isDataFolderOpen(dataDir)) logger.warn(`other users can read ${dataDir}; run: chmod 700 ${dataDir}`)
   if (!configuration.token && isTokenExposed(dataDir)) {
     logger.warn(`other users can read ${tokenFile(dataDir)}; run chmod 600 on it`)
   }
   if (options.json) output.out(`${JSON.stringify({ url: parley.http.url, token, pid: process.pid })}\n`)
   else output.out(greeting(parley, configuration, context))
-  giveBackMemorySoon()
+  collectGarbageSoon()
   const signal = await stopped
   logger.info({ signal }, 'stopping')
   await parley.close()
@@ -80,6 +81,17 @@ function remoteLines(bound: { hostname: string; port: number }, { output }: Cont
     ...urls.map((url) => `  ${url}`),
     yellow('Whoever has the token can run commands here as you, and nothing is encrypted on the way.'),
   ]
+}
+
+const startedMs = 500
+
+/** Loading grows the young generation of the heap, which V8 keeps: one full collection returns that memory. */
+function collectGarbageSoon(): void {
+  setTimeout(() => {
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as (options: Record<string, string>) => void
+    collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+  }, startedMs).unref()
 }
 
 /** The first signal asks to stop; the second ends the program at once. */

@@ -6,7 +6,7 @@ import { type Context, configurationOf } from '../context.ts'
 import { ageText } from '../durations.ts'
 import { allSessions, shortIds } from '../session-reference.ts'
 import { callLabel } from '../terminal/rows.ts'
-import { tableLines } from '../terminal/table.ts'
+import { printList } from '../terminal/table.ts'
 
 export type SessionsOptions = Flags & {
   readonly all?: boolean
@@ -38,7 +38,7 @@ const waitingColumns = [
 ]
 
 export async function sessions(options: SessionsOptions, context: Context): Promise<number> {
-  const { output, commandLine } = context
+  const { commandLine } = context
   const limit = limitOf(options.limit)
   const status = statusOf(options.status)
   if (options.waiting && (options.query ?? options.status ?? options.all) !== undefined) {
@@ -48,22 +48,11 @@ export async function sessions(options: SessionsOptions, context: Context): Prom
   if (options.waiting) return await listWaiting(server.client, options, context)
   const found = await listSessions(server.client, { ...options, limit, status })
   if (found.length === 0) await checkAgent(server.client, options, context)
-  if (options.json) {
-    for (const session of found) output.out(`${JSON.stringify(session)}\n`)
-    return 0
-  }
-  if (found.length === 0) {
-    output.err(
-      `No ${isNarrowed(options) ? 'matching sessions' : 'sessions yet'}. Start one: ${commandLine('run demo "help"')}\n`,
-    )
-    return 0
-  }
-  const name = await namesOf(server.client, context)
-  printTable(
-    columns,
-    found.map((session) => rowOf(session, name)),
-    context,
-  )
+  const name = await namesOf(server.client, options, context)
+  const what = isNarrowed(options) ? 'matching sessions' : 'sessions yet'
+  const empty = `No ${what}. Start one: ${commandLine('run demo "help"')}`
+  const row = (session: SessionSummary) => rowOf(session, name)
+  printList(found, { columns, row, empty }, { json: options.json, output: context.output })
   return 0
 }
 
@@ -76,21 +65,11 @@ async function listWaiting(client: Client, options: SessionsOptions, context: Co
     .filter(({ session }) => agent === undefined || session.agent === agent)
     .toSorted((a, b) => a.request.at - b.request.at)
   if (found.length === 0) await checkAgent(client, options, context)
-  if (json) {
-    for (const waiting of found) output.out(`${JSON.stringify(waiting)}\n`)
-    return 0
-  }
-  if (found.length === 0) {
-    output.err('No open requests.\n')
-    return 0
-  }
-  const name = await namesOf(client, context)
-  printTable(
-    waitingColumns,
-    found.map((waiting) => waitingRow(waiting, name)),
-    context,
-  )
-  output.err(`${output.errStyle.dim(`Answer: ${commandLine('attach <id>')}`)}\n`)
+  const name = await namesOf(client, options, context)
+  const row = (waiting: WaitingRequest) => waitingRow(waiting, name)
+  const list = { columns: waitingColumns, row, empty: 'No open requests.' }
+  if (printList(found, list, { json, output }))
+    output.err(`${output.errStyle.dim(`Answer: ${commandLine('attach <id>')}`)}\n`)
   return 0
 }
 
@@ -102,37 +81,22 @@ async function checkAgent(client: Client, flags: SessionsOptions, context: Conte
   await expectAgent(flags.agent, { flags, context, served })
 }
 
-function requestText(request: Parameters<typeof callLabel>[0]): string {
-  const { kind, title } = callLabel(request)
-  return `${kind}${title}`
-}
-
 function waitingRow({ session, request }: WaitingRequest, name: (id: string) => string): string[] {
   const asks =
     request.type === 'permission'
-      ? requestText(request)
+      ? Object.values(callLabel(request)).join('')
       : request.questions.map(({ text }) => text).join(' / ')
   const { id, agent, title } = session
   return [name(id), agent, ageText(Date.now() - request.at), asks, title || 'untitled']
 }
 
 /** On a terminal, the shortest prefix of an id that names one session; for programs, the whole id. */
-async function namesOf(client: Client, { output }: Context): Promise<(id: string) => string> {
-  if (!output.isOutTerminal) return (id) => id
+async function namesOf(client: Client, { json }: SessionsOptions, { output }: Context) {
+  if (json || !output.isOutTerminal) return (id: string) => id
   const ids: string[] = []
   for await (const { id } of allSessions(client)) ids.push(id)
   const short = shortIds(ids, shortestId)
-  return (id) => short.get(id) ?? id
-}
-
-function printTable(
-  head: Parameters<typeof tableLines>[0],
-  rows: readonly string[][],
-  { output }: Context,
-): void {
-  const width = output.isOutTerminal ? output.columns() : undefined
-  const [first = '', ...lines] = tableLines(head, rows, width)
-  output.out([output.outStyle.dim(first), ...lines, ''].join('\n'))
+  return (id: string) => short.get(id) ?? id
 }
 
 async function listSessions(

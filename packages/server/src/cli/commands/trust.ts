@@ -5,7 +5,8 @@ import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { ageText } from '../durations.ts'
-import { tableLines } from '../terminal/table.ts'
+import { printResult } from '../terminal/output.ts'
+import { printList } from '../terminal/table.ts'
 import { oneLine } from '../terminal/visible.ts'
 
 export type TrustOptions = Flags & {
@@ -42,17 +43,9 @@ export async function trust(
 
 async function list(client: Client, { json }: TrustOptions, { output, commandLine }: Context) {
   const { folders } = await client.call('listTrustedFolders')
-  if (json) {
-    for (const one of folders) output.out(`${JSON.stringify(one)}\n`)
-    return 0
-  }
-  if (folders.length === 0) {
-    output.err(`No folder is trusted. Trust one: ${commandLine('trust <folder>')}\n`)
-    return 0
-  }
-  const rows = folders.map(({ folder, trustedAt }) => [folder, ageText(Date.now() - trustedAt)])
-  const [head = '', ...lines] = tableLines(columns, rows, output.isOutTerminal ? output.columns() : undefined)
-  output.out([output.outStyle.dim(head), ...lines, ''].join('\n'))
+  const row = ({ folder, trustedAt }: TrustedFolder) => [folder, ageText(Date.now() - trustedAt)]
+  const empty = `No folder is trusted. Trust one: ${commandLine('trust <folder>')}`
+  printList(folders, { columns, row, empty }, { json, output })
   return 0
 }
 
@@ -60,9 +53,8 @@ type Change = (client: Client, folder: string, options: TrustOptions, context: C
 
 const add: Change = async (client, folder, { json }, { output }) => {
   const trusted = await client.call('trustFolder', { body: { folder } })
-  if (json) output.out(`${JSON.stringify(trusted)}\n`)
-  else output.err(`Trusted ${oneLine(trusted.folder)}, and all inside it. ${fromWhen}\n`)
-  return 0
+  const text = `Trusted ${oneLine(trusted.folder)}, and all inside it. ${fromWhen}`
+  return printResult(output, json, { value: trusted, text })
 }
 
 /** The folder may be given by a symbolic link, so the lists before and after show which one was removed. */
@@ -71,8 +63,8 @@ const remove: Change = async (client, folder, { json }, { output }) => {
   await client.call('distrustFolder', { query: { folder } })
   const { folders } = await client.call('listTrustedFolders')
   const gone = before.folders.find((one) => !folders.some((left) => left.folder === one.folder))
-  if (json) output.out(`${JSON.stringify(gone ?? { folder })}\n`)
-  else output.err(`No longer trusted: ${oneLine(gone?.folder ?? folder)}. ${fromWhen}\n`)
+  const text = `No longer trusted: ${oneLine(gone?.folder ?? folder)}. ${fromWhen}`
+  printResult(output, json, { value: gone ?? { folder }, text })
   const parent = folders.find((one) => isInside(gone?.folder ?? folder, one))
   if (parent) output.err(`parley: it is inside ${oneLine(parent.folder)}, which is still trusted.\n`)
   return 0

@@ -5,7 +5,7 @@ import type { Registry } from './registry.ts'
 export const agentVerbs = ['install', 'update', 'remove', 'add', 'forget', 'key', 'doctor']
 const into = ['--into <folder>', 'the folder to use instead of "agents" in the data folder'] as const
 
-export function addAgentCommands({ add: addToProgram, under, context, finish }: Registry): void {
+export function addAgentCommands({ add: addToProgram, under, run }: Registry): void {
   const agents = addToProgram(
     'agents',
     'list agents and what each one needs; install, update, remove and check them',
@@ -16,11 +16,9 @@ export function addAgentCommands({ add: addToProgram, under, context, finish }: 
     .option('--json', 'one agent per line, as JSON')
     .enablePositionalOptions()
     .helpCommand(false)
-    .action((options) =>
-      finish(import('../commands/agents.ts').then(({ agents: listAgents }) => listAgents(options, context))),
-    )
+    .action(run(async () => (await import('../commands/agents.ts')).agents))
   const add = under(agents)
-  const registry = { add, context, finish }
+  const registry = { add, run }
   const load = () => import('../commands/agents-install.ts')
   add(
     'install',
@@ -39,9 +37,7 @@ export function addAgentCommands({ add: addToProgram, under, context, finish }: 
 Each agent gets its own folder. A new version is installed beside the old one and tested before it replaces it: an
 installation that fails or is stopped with Ctrl-C changes nothing. npm's own settings apply (registry, proxy, .npmrc).`,
     )
-    .action((ids, options) =>
-      finish(load().then(({ installAgents }) => installAgents(ids, options, context))),
-    )
+    .action(run(async () => (await load()).installAgents))
   add(
     'update',
     'update installed agents to the versions that Parley is tested with',
@@ -53,17 +49,17 @@ installation that fails or is stopped with Ctrl-C changes nothing. npm's own set
     .option('--version <version>', 'to this version, which may not be tested with this version of Parley')
     .option(...into)
     .option('--json', 'one agent per line, as JSON')
-    .action((ids, options) => finish(load().then(({ updateAgents }) => updateAgents(ids, options, context))))
+    .action(run(async () => (await load()).updateAgents))
   add('remove', 'remove agents that Parley has installed', 'parley agents remove codex')
     .argument('<agents...>', 'the agents')
     .option(...into)
     .option('--json', 'one agent per line, as JSON')
-    .action((ids, options) => finish(load().then(({ removeAgents }) => removeAgents(ids, options, context))))
+    .action(run(async () => (await load()).removeAgents))
   addAgentSetup(registry)
   addAgentDoctor(registry)
 }
 
-function addAgentSetup({ add, context, finish }: Omit<Registry, 'under'>): void {
+function addAgentSetup({ add, run }: Pick<Registry, 'add' | 'run'>): void {
   const load = () => import('../commands/agents-setup.ts')
   add(
     'add',
@@ -79,13 +75,11 @@ function addAgentSetup({ add, context, finish }: Omit<Registry, 'under'>): void 
       'after',
       '\nIt is stored in config.json. It runs as you, on this machine, whenever one of its sessions is used.',
     )
-    .action((id, args, options) =>
-      finish(load().then(({ addAgent }) => addAgent(id, args, options, context))),
-    )
+    .action(run(async () => (await load()).addAgent))
   add('forget', 'remove an agent that you added', 'parley agents forget mine')
     .argument('<id>', 'the agent')
     .option('--json', 'as JSON')
-    .action((id, options) => finish(load().then(({ forgetAgent }) => forgetAgent(id, options, context))))
+    .action(run(async () => (await load()).forgetAgent))
   add(
     'key',
     'set the key that an agent signs in with',
@@ -102,10 +96,10 @@ function addAgentSetup({ add, context, finish }: Omit<Registry, 'under'>): void 
 The key is read from stdin; a terminal prompts for it without showing it. It is stored in config.json, readable only by
 you, and no command or reply shows it.`,
     )
-    .action((id, options) => finish(load().then(({ agentKey }) => agentKey(id, options, context))))
+    .action(run(async () => (await load()).agentKey))
 }
 
-function addAgentDoctor({ add, context, finish }: Omit<Registry, 'under'>): void {
+function addAgentDoctor({ add, run }: Pick<Registry, 'add' | 'run'>): void {
   add(
     'doctor',
     'start an agent, exchange messages with it, and report problems; exit code 1 if something fails',
@@ -117,9 +111,5 @@ function addAgentDoctor({ add, context, finish }: Omit<Registry, 'under'>): void
     .option('--prompt <text>', 'also send this prompt to its model; permission requests are denied')
     .option(...into)
     .option('--json', 'one check per line, as JSON')
-    .action((id, options) =>
-      finish(
-        import('../commands/agents-doctor.ts').then(({ agentDoctor }) => agentDoctor(id, options, context)),
-      ),
-    )
+    .action(run(async () => (await import('../commands/agents-doctor.ts')).agentDoctor))
 }

@@ -8,7 +8,7 @@ export function addPermissionCommands(registry: Registry): void {
 }
 
 /** Standing permission rules. */
-function addRules({ add: addToProgram, under, context, finish }: Registry): void {
+function addRules({ add: addToProgram, under, run }: Registry): void {
   const load = () => import('../commands/rules.ts')
   const rules = addToProgram(
     'rules',
@@ -20,7 +20,7 @@ function addRules({ add: addToProgram, under, context, finish }: Registry): void
     .option('--json', 'one rule per line, as JSON')
     .enablePositionalOptions()
     .helpCommand(false)
-    .action((options) => finish(load().then(({ listRules }) => listRules(options, context))))
+    .action(run(async () => (await load()).listRules))
   const add = under(rules)
   add(
     'add',
@@ -36,16 +36,14 @@ function addRules({ add: addToProgram, under, context, finish }: Registry): void
     .option('--folder <folder>', 'only in sessions of this folder')
     .option('--agent <agent>', 'only for this agent')
     .option('--json', 'print the rule as JSON')
-    .action((decision, tool, options) =>
-      finish(load().then(({ addRule }) => addRule(decision, tool, options, context))),
-    )
+    .action(run(async () => (await load()).addRule))
   add('remove', 'remove a rule', 'parley rules remove rul_01k2')
     .argument('<rule>', 'its id, or the start of it')
     .option('--json', 'print the removed rule as JSON')
-    .action((id, options) => finish(load().then(({ removeRule }) => removeRule(id, options, context))))
+    .action(run(async () => (await load()).removeRule))
 }
 
-function addTrust({ add, context, finish }: Registry): void {
+function addTrust({ add, run }: Registry): void {
   add(
     'trust',
     "let agents load a folder's settings, hooks and MCP servers",
@@ -64,12 +62,10 @@ function addTrust({ add, context, finish }: Registry): void {
 Until a folder is trusted, agents work in it with your own settings only. A decision takes effect when an
 agent next starts: an idle agent restarts with its next prompt, a running turn continues as it is.`,
     )
-    .action((folder, options) =>
-      finish(import('../commands/trust.ts').then(({ trust }) => trust(folder, options, context))),
-    )
+    .action(run(async () => (await import('../commands/trust.ts')).trust))
 }
 
-function addEnv({ add, context, finish }: Registry): void {
+function addEnv({ add, run }: Registry): void {
   add(
     'env',
     'set environment variables for agents, for a folder and all folders inside it or for one session',
@@ -90,7 +86,5 @@ function addEnv({ add, context, finish }: Registry): void {
 The value is read from stdin; a terminal prompts for it without showing it. It is stored in the data folder and passed
 to agents only: no command, reply or export shows it. Variables that Parley depends on (PATH, HOME, NODE_OPTIONS, …) are refused.`,
     )
-    .action((name, options) =>
-      finish(import('../commands/env.ts').then(({ env }) => env(name, options, context))),
-    )
+    .action(run(async () => (await import('../commands/env.ts')).env))
 }

@@ -10,9 +10,12 @@ export type Registry = {
   readonly add: Add
   /** Adds commands to a command. */
   readonly under: (parent: Command) => Add
-  /** Runs a command and takes its exit code. */
-  readonly finish: (work: Promise<number>) => Promise<void>
+  /** The action of a command: loads its function, calls it with the given arguments and options, takes the exit code. */
+  readonly run: (load: () => Promise<CommandFunction>) => (...given: unknown[]) => Promise<void>
 }
+
+/** Takes the arguments of the command, its options and the context. */
+type CommandFunction = (...given: never[]) => number | Promise<number>
 
 export type Add = (name: string, description: string, ...lines: string[]) => Command
 
@@ -27,8 +30,22 @@ export function createRegistry(
       withCommonOptions(parent.command(name))
         .description(description)
         .addHelpText('after', examples(context, ...lines))
-  return { context, add: under(program), under, finish: async (work) => done(await work) }
+  return {
+    context,
+    add: under(program),
+    under,
+    run:
+      (load) =>
+      async (...given) => {
+        const command = (await load()) as (...given: unknown[]) => number | Promise<number>
+        done(await command(...given.slice(0, -1), context))
+      },
+  }
 }
+
+/** The warning for a token given as an argument. */
+export const visibleTokenWarning =
+  '--token shows the token to everybody who lists processes: set PARLEY_TOKEN or use --token-file'
 
 export const sessionArgument = ['<session>', 'its id, the start of it, or "last"'] as const
 

@@ -8,7 +8,7 @@ export function addServerCommands(registry: Registry): void {
   addDoctorAndToken(registry)
 }
 
-export function addServe({ add, context, finish }: Registry): void {
+export function addServe({ add, run }: Registry): void {
   add(
     'serve',
     'run the server (the default)',
@@ -28,10 +28,10 @@ export function addServe({ add, context, finish }: Registry): void {
 The last line on stdout is a link that signs a browser in. Logs go to stderr, as JSON unless it is a terminal.
 SIGINT or SIGTERM stops it. Open requests are kept; answer them after the next start.`,
     )
-    .action((options) => finish(import('../commands/serve.ts').then(({ serve }) => serve(options, context))))
+    .action(run(async () => (await import('../commands/serve.ts')).serve))
 }
 
-function addAcp({ add, context, finish }: Registry): void {
+function addAcp({ add, context, run }: Registry): void {
   add(
     'acp',
     'serve an agent to an editor over the Agent Client Protocol (stdin and stdout)',
@@ -46,11 +46,11 @@ function addAcp({ add, context, finish }: Registry): void {
 If a server runs on the data folder, it connects to it: the editor's sessions are then live in every other client too,
 and turns continue when the editor leaves. Otherwise it runs them itself, and they end with the editor. Logs go to stderr.`,
     )
-    .action((options) => finish(import('../commands/acp.ts').then(({ acp }) => acp(options, context))))
+    .action(run(async () => (await import('../commands/acp.ts')).acp))
 }
 
 /** The commands about signed-in browsers. */
-function addDevices({ add, under, context, finish }: Registry): void {
+function addDevices({ add, under, run }: Registry): void {
   const load = () => import('../commands/devices.ts')
   const devices = add(
     'devices',
@@ -61,7 +61,7 @@ function addDevices({ add, under, context, finish }: Registry): void {
     .option('--json', 'one browser per line, as JSON')
     .enablePositionalOptions()
     .helpCommand(false)
-    .action((options) => finish(load().then(({ listDevices }) => listDevices(options, context))))
+    .action(run(async () => (await load()).listDevices))
   under(devices)(
     'revoke',
     'sign a browser out: its pages are closed at once, and it needs a new link',
@@ -70,17 +70,15 @@ function addDevices({ add, under, context, finish }: Registry): void {
   )
     .argument('[device]', 'its id, or the start of it')
     .option('--all', 'every browser')
-    .action((id, options) => finish(load().then(({ revokeDevices }) => revokeDevices(id, options, context))))
+    .action(run(async () => (await load()).revokeDevices))
 }
 
-function addDoctorAndToken({ add, context, finish }: Registry): void {
+function addDoctorAndToken({ add, run }: Registry): void {
   add('doctor', 'check this machine and the data folder; exit code 1 if something fails', 'parley doctor')
     .option('--host <address>', 'check this address (default: 127.0.0.1)')
     .option('--port <port>', 'check this port (default: 4747)')
     .option('--json', 'one check per line, as JSON')
-    .action((options) =>
-      finish(import('../commands/doctor.ts').then(({ doctor }) => doctor(options, context))),
-    )
+    .action(run(async () => (await import('../commands/doctor.ts')).doctor))
   add(
     'token',
     'print the token that clients send',
@@ -90,11 +88,11 @@ function addDoctorAndToken({ add, context, finish }: Registry): void {
     .option('--link', 'print a new one-time sign-in link of the running server instead')
     .option('--rotate', 'generate a new token; a running server must be restarted')
     .option('--json', 'print {"token"}, or with --link {"url"}, as JSON')
-    .action((options) => finish(import('../commands/token.ts').then(({ token }) => token(options, context))))
+    .action(run(async () => (await import('../commands/token.ts')).token))
 }
 
 /** `completion` needs the whole program, to list its commands and options. */
-export function addCompletion(program: Command, { add, context, finish }: Registry): void {
+export function addCompletion(program: Command, { add, context, run }: Registry): void {
   add(
     'completion',
     'print a script that completes commands and options in a shell',
@@ -102,9 +100,10 @@ export function addCompletion(program: Command, { add, context, finish }: Regist
     'parley completion fish > ~/.config/fish/completions/parley.fish',
   )
     .argument('<shell>', 'bash, zsh or fish')
-    .action((shell) =>
-      finish(
-        import('../commands/completion.ts').then(({ completion }) => completion(shell, program, context)),
-      ),
+    .action(
+      run(async () => {
+        const { completion } = await import('../commands/completion.ts')
+        return (shell: string) => completion(shell, program, context)
+      }),
     )
 }

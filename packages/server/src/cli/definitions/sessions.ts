@@ -6,11 +6,11 @@ export function addSessionCommands(registry: Registry): void {
   addAttach(registry)
   addReading(registry)
   addStopping(registry)
-  addArranging(registry)
+  addEditing(registry)
   addImport(registry)
 }
 
-function addRun({ add, context, finish }: Registry): void {
+function addRun({ add, context, run }: Registry): void {
   add(
     'run',
     'send one prompt to an agent and show what it does',
@@ -41,12 +41,10 @@ Exit codes: 0 completed, 1 failed, 2 usage error, 3 outcome unknown, 130 cancell
 A denied permission is not a failure: the exit code is that of the turn.
 If the agent cannot be started, the session and its prompt are kept, and the output says how to show it and retry.`,
     )
-    .action((agent, prompt, options) =>
-      finish(import('../commands/run.ts').then(({ run }) => run(agent, prompt, options, context))),
-    )
+    .action(run(async () => (await import('../commands/run.ts')).run))
 }
 
-function addAttach({ add, context, finish }: Registry): void {
+function addAttach({ add, context, run }: Registry): void {
   add('attach', 'follow a session on the terminal, answer its requests, send prompts', 'parley attach last')
     .argument(...sessionArgument)
     .option('--tail <events>', 'how many of the last events to show first (default: 60)')
@@ -57,12 +55,10 @@ A line you type is a prompt. Ctrl-C or Ctrl-D leaves, also during a question; it
 The session continues on the server. If no server runs, a running turn ends when you leave.
 To stop its turn, in another terminal: ${context.invocation} cancel <session>`,
     )
-    .action((id, options) =>
-      finish(import('../commands/attach.ts').then(({ attach }) => attach(id, options, context))),
-    )
+    .action(run(async () => (await import('../commands/attach.ts')).attach))
 }
 
-function addReading({ add, context, finish }: Registry): void {
+function addReading({ add, run }: Registry): void {
   add('sessions', 'list sessions', 'parley sessions --waiting', 'parley sessions --json | jq .id')
     .option('--waiting', 'the open requests of all sessions')
     .option('--all', 'include archived sessions')
@@ -78,16 +74,12 @@ Status: idle, nothing runs; failed or unknown, nothing runs and the last turn en
 a turn waits for your answer; parked, a turn waits for your answer without a process. On a terminal ids are shortened
 to a unique start.`,
     )
-    .action((options) =>
-      finish(import('../commands/sessions.ts').then(({ sessions }) => sessions(options, context))),
-    )
+    .action(run(async () => (await import('../commands/sessions.ts')).sessions))
   add('show', 'show the state and the last blocks of a session', 'parley show last')
     .argument(...sessionArgument)
     .option('--tail <blocks>', 'how many blocks (default: 50)')
     .option('--json', 'as JSON')
-    .action((id, options) =>
-      finish(import('../commands/show.ts').then(({ show }) => show(id, options, context))),
-    )
+    .action(run(async () => (await import('../commands/show.ts')).show))
   add(
     'export',
     'print a whole session, or write it to a file',
@@ -105,65 +97,45 @@ to a unique start.`,
 jsonl is the log itself, one event per line; markdown and html are for reading. ui-messages are messages of the AI SDK;
 incoming-messages and run-events are formats of other programs; see docs/chat.md.`,
     )
-    .action((id, options) =>
-      finish(
-        import('../commands/export.ts').then(({ exportSession }) => exportSession(id, options, context)),
-      ),
-    )
+    .action(run(async () => (await import('../commands/export.ts')).exportSession))
 }
 
-function addStopping({ add, context, finish }: Registry): void {
+function addStopping({ add, run }: Registry): void {
   add('cancel', 'stop the running turn of a session, and pause its queue', 'parley cancel last')
     .argument(...sessionArgument)
     .option('--tasks', 'stop its background tasks instead')
     .option('--json', 'print {"sessionId","paused"} as JSON')
-    .action((id, options) =>
-      finish(import('../commands/cancel.ts').then(({ cancel }) => cancel(id, options, context))),
-    )
+    .action(run(async () => (await import('../commands/cancel.ts')).cancel))
   add('resume', 'run the prompts that were paused when a turn was stopped', 'parley resume last')
     .argument(...sessionArgument)
-    .action((id, options) =>
-      finish(import('../commands/cancel.ts').then(({ resume }) => resume(id, options, context))),
-    )
+    .action(run(async () => (await import('../commands/cancel.ts')).resume))
   add('release', "close a session's agent, to continue in the agent's own program", 'parley release last')
     .argument(...sessionArgument)
-    .action((id, options) =>
-      finish(import('../commands/release.ts').then(({ release }) => release(id, options, context))),
-    )
+    .action(run(async () => (await import('../commands/release.ts')).release))
   add('delete', 'delete a session and all its events', 'parley delete ses_01k2 --yes')
     .argument(...sessionArgument)
     .option('--yes', 'do not ask')
     .option('--json', 'print {"sessionId"} as JSON')
-    .action((id, options) =>
-      finish(
-        import('../commands/delete.ts').then(({ deleteSession }) => deleteSession(id, options, context)),
-      ),
-    )
+    .action(run(async () => (await import('../commands/delete.ts')).deleteSession))
 }
 
 /** Commands that change sessions: rename, archive, unarchive, fork. */
-function addArranging({ add, context, finish }: Registry): void {
-  const load = () => import('../commands/arrange.ts')
+function addEditing({ add, run }: Registry): void {
+  const load = () => import('../commands/edit-session.ts')
   const json = ['--json', 'print the session as JSON'] as const
   add('rename', 'change the title of a session', 'parley rename last "Fix the login"')
     .argument(...sessionArgument)
     .argument('<title>', 'the new title')
     .option(...json)
-    .action((id, title, options) =>
-      finish(load().then(({ patchSession }) => patchSession(id, { title }, options, context))),
-    )
+    .action(run(async () => (await load()).rename))
   add('archive', 'hide a session from the lists; it is kept', 'parley archive last')
     .argument(...sessionArgument)
     .option(...json)
-    .action((id, options) =>
-      finish(load().then(({ patchSession }) => patchSession(id, { archived: true }, options, context))),
-    )
+    .action(run(async () => (await load()).archive))
   add('unarchive', 'show an archived session in the lists again', 'parley unarchive ses_01k2')
     .argument(...sessionArgument)
     .option(...json)
-    .action((id, options) =>
-      finish(load().then(({ patchSession }) => patchSession(id, { archived: false }, options, context))),
-    )
+    .action(run(async () => (await load()).unarchive))
   add(
     'fork',
     'create a session that continues from the current state of another',
@@ -172,11 +144,11 @@ function addArranging({ add, context, finish }: Registry): void {
     .argument(...sessionArgument)
     .option('--title <title>', 'the title of the fork')
     .option(...json)
-    .action((id, options) => finish(load().then(({ fork }) => fork(id, options, context))))
+    .action(run(async () => (await load()).fork))
 }
 
 /** Imports conversations from an agent's own history as sessions. */
-function addImport({ add, context, finish }: Registry): void {
+function addImport({ add, run }: Registry): void {
   add(
     'import',
     "continue a conversation from an agent's own history",
@@ -188,11 +160,5 @@ function addImport({ add, context, finish }: Registry): void {
     .argument('[id]', 'the conversation to import; without it, conversations are listed')
     .option('--cwd <folder>', 'only conversations of this folder')
     .option('--json', 'one conversation per line, or the session, as JSON')
-    .action((agent, id, options) =>
-      finish(
-        import('../commands/import.ts').then(({ importConversation }) =>
-          importConversation(agent, id, options, context),
-        ),
-      ),
-    )
+    .action(run(async () => (await import('../commands/import.ts')).importConversation))
 }

@@ -16,6 +16,17 @@ export type Output = {
   flush(): Promise<void>
 }
 
+/** Prints what a command has done: with `json` the result on stdout, otherwise a sentence on stderr. Returns exit code 0. */
+export function printResult(
+  output: Output,
+  json: boolean | undefined,
+  result: { readonly value: unknown; readonly text: string },
+): number {
+  if (json) output.out(`${JSON.stringify(result.value)}\n`)
+  else output.err(`${result.text}\n`)
+  return 0
+}
+
 export type Streams = Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr' | 'env'>
 
 export function createOutput({ stdin, stdout, stderr, env }: Streams): Output {

@@ -1,3 +1,4 @@
+import type { Output } from './output.ts'
 import { oneLine } from './visible.ts'
 
 export type Column = {
@@ -8,6 +9,40 @@ export type Column = {
 
 const gap = 2
 const narrowest = 10
+
+export type List<Item> = {
+  readonly columns: readonly Column[]
+  readonly row: (item: Item) => string[]
+  /** Printed if there are no items. */
+  readonly empty: string
+}
+
+/** Prints a table, or with `json` one item per line, as JSON. Returns whether it printed a table. */
+export function printList<Item>(
+  items: readonly Item[],
+  { columns, row, empty }: List<Item>,
+  { json, output }: { readonly json: boolean | undefined; readonly output: Output },
+): boolean {
+  if (json) {
+    for (const item of items) output.out(`${JSON.stringify(item)}\n`)
+    return false
+  }
+  if (items.length === 0) {
+    output.err(`${empty}\n`)
+    return false
+  }
+  printTable(tableLines(columns, items.map(row), tableWidth(output)), output)
+  return true
+}
+
+export function printTable([head = '', ...lines]: readonly string[], { out, outStyle }: Output): void {
+  out([outStyle.dim(head), ...lines, ''].join('\n'))
+}
+
+/** The width of the terminal; undefined if stdout is not a terminal. */
+export function tableWidth({ isOutTerminal, columns }: Output): number | undefined {
+  return isOutTerminal ? columns() : undefined
+}
 
 /** Rows under their headings. With a width, the columns that may be cut share the remaining space. */
 export function tableLines(columns: readonly Column[], rows: readonly string[][], width?: number): string[] {

@@ -2,36 +2,43 @@ import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { findSession } from '../session-reference.ts'
+import { printResult } from '../terminal/output.ts'
 import { oneLine } from '../terminal/visible.ts'
 
-export type ArrangeOptions = Flags & { readonly json?: boolean }
-export type ForkOptions = ArrangeOptions & { readonly title?: string }
-
+type EditOptions = Flags & { readonly json?: boolean }
 type Patch = { readonly title: string } | { readonly archived: boolean }
 
-/** Renames, archives or unarchives a session. */
-export async function patchSession(
-  reference: string,
-  patch: Patch,
-  options: ArrangeOptions,
-  context: Context,
-): Promise<number> {
-  await using server = await connect(configurationOf(context, options), context)
-  const id = await findSession(server.client, reference, context)
-  const session = await server.client.call('patchSession', { params: { id }, body: patch })
-  if (options.json) context.output.out(`${JSON.stringify(session)}\n`)
-  else context.output.err(`${words(id, patch, context)}\n`)
-  return 0
+export function rename(reference: string, title: string, options: EditOptions, context: Context) {
+  return patch(reference, { title }, options, context)
 }
 
-function words(id: string, patch: Patch, { commandLine }: Context): string {
-  if ('title' in patch) return `Renamed ${id} to ${oneLine(patch.title)}.`
-  if (!patch.archived) return `Unarchived ${id}.`
+export function archive(reference: string, options: EditOptions, context: Context) {
+  return patch(reference, { archived: true }, options, context)
+}
+
+export function unarchive(reference: string, options: EditOptions, context: Context) {
+  return patch(reference, { archived: false }, options, context)
+}
+
+async function patch(reference: string, body: Patch, options: EditOptions, context: Context) {
+  await using server = await connect(configurationOf(context, options), context)
+  const id = await findSession(server.client, reference, context)
+  const session = await server.client.call('patchSession', { params: { id }, body })
+  return printResult(context.output, options.json, { value: session, text: patchText(id, body, context) })
+}
+
+function patchText(id: string, body: Patch, { commandLine }: Context): string {
+  if ('title' in body) return `Renamed ${id} to ${oneLine(body.title)}.`
+  if (!body.archived) return `Unarchived ${id}.`
   return `Archived ${id}. Undo: ${commandLine(`unarchive ${id}`)}`
 }
 
 /** Creates a session that continues from the end of this one. */
-export async function fork(reference: string, options: ForkOptions, context: Context): Promise<number> {
+export async function fork(
+  reference: string,
+  options: EditOptions & { readonly title?: string },
+  context: Context,
+): Promise<number> {
   const { title, json } = options
   await using server = await connect(configurationOf(context, options), context)
   const id = await findSession(server.client, reference, context)

@@ -1,4 +1,5 @@
 import {
+  defined,
   type NewSessionInput,
   newId,
   ParleyError,
@@ -74,8 +75,7 @@ export function createClient(options: ClientOptions): Client {
   const socket = createSocket({
     url: http.url,
     token: options.token,
-    ...(options.WebSocket && { WebSocket: options.WebSocket }),
-    ...(options.name !== undefined && { name: options.name }),
+    ...defined({ WebSocket: options.WebSocket, name: options.name }),
     probe: () => probe(http, credential),
     clock,
     backoff: createBackoff(options.backoff),

@@ -1,6 +1,7 @@
 import { backgroundTaskOf, isBesideTurns, runningInBackground } from './background.ts'
 import type { OpenBlock, OpenToolCall } from './block.ts'
 import { withCarried, withInherited, withoutCarried, withStartedTask } from './carried-answers.ts'
+import { defined } from './defined.ts'
 import type { EventOf, EventType, SessionEvent } from './event.ts'
 import { type Prompt, promptText } from './prompt.ts'
 import type { KnownTask, OpenRequest, SessionState } from './session-state.ts'
@@ -78,8 +79,7 @@ const agentFolds: Folds = {
     usage: {
       context,
       total,
-      ...(costUsd !== undefined && { costUsd }),
-      ...(notionalCost && { notionalCost }),
+      ...defined({ costUsd, notionalCost }),
     },
   }),
 }
@@ -243,8 +243,7 @@ function created(event: EventOf<'session.created'>): Partial<SessionState> {
     requested: { mode, ...(model !== undefined && { model }), ...(options && { options }) },
     ...(mcpServers && { mcpServers }),
     ...(forkedFrom && { forkedFrom, forkPending: true }),
-    ...(importedFrom && { importedFrom }),
-    ...(startCommit !== undefined && { startCommit }),
+    ...defined({ importedFrom, startCommit }),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Block } from './block.ts'
 import { compactionText } from './compaction-text.ts'
+import { defined } from './defined.ts'
 import type { EventOf, EventType, SessionEvent } from './event.ts'
 import { causeText, lossText, parkText, releaseText } from './notice-text.ts'
 
@@ -83,11 +84,7 @@ const blockFolds: Folds = {
   'tool-call.updated': (blocks, { toolCallId, title, kind, input, locations, content }) =>
     replace(blocks, toolCallId, 'tool-call', (block) => ({
       ...block,
-      ...(title !== undefined && { title }),
-      ...(kind !== undefined && { kind }),
-      ...(input !== undefined && { input }),
-      ...(locations !== undefined && { locations }),
-      ...(content !== undefined && { content }),
+      ...defined({ title, kind, input, locations, content }),
     })),
   'tool-call.ended': (blocks, { toolCallId, outcome, content, at }) =>
     replace(blocks, toolCallId, 'tool-call', (block) => ({

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { newId } from '@parley/protocol'
+import { defined, newId } from '@parley/protocol'
 import type { Logger } from 'pino'
 import { type BuiltInAdapterOptions, builtInAdapters } from '../adapters/index.ts'
 import { fileTranscript } from '../adapters/scripted/transcript.ts'
@@ -154,9 +154,7 @@ function servingOptions({ hostname, port, token, logger, ...rest }: StartOptions
     port,
     token,
     logger,
-    ...(allowedOrigins && { allowedOrigins }),
-    ...(allowedHosts && { allowedHosts }),
-    ...(publicCommandLine && { commandLine: publicCommandLine }),
+    ...defined({ allowedOrigins, allowedHosts, commandLine: publicCommandLine }),
   }
 }
 

@@ -2,6 +2,7 @@ import {
   type AgentInfo,
   type AgentOption,
   type AgentProbe,
+  defined,
   type ErrorInfo,
   errorInfoOf,
   type Installing,
@@ -88,8 +89,7 @@ export function createAgentList({ adapters, installer, keeper, changed, clock }:
     const installError = failures.get(id)
     return {
       ...(install && { install: { ...install, ...(installed !== undefined && { installed }) } }),
-      ...(installing && { installing }),
-      ...(installError && { installError }),
+      ...defined({ installing, installError }),
     }
   }
 

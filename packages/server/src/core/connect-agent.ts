@@ -1,4 +1,4 @@
-import { type EventDraft, errorInfoOf, ParleyError, type SessionState } from '@parley/protocol'
+import { defined, type EventDraft, errorInfoOf, ParleyError, type SessionState } from '@parley/protocol'
 import type { AgentAdapter, AgentConnection, ConnectInput } from './agent-adapter.ts'
 import { AgentLink } from './agent-link.ts'
 import type { SlotHolder } from './connection-slots.ts'
@@ -64,8 +64,7 @@ function connectInput({ context, adapter, broker, toolCalls, signal }: ConnectPa
     connectionId: services.ids('con'),
     cwd,
     settings: requested,
-    ...(mcpServers && { mcpServers }),
-    ...(hostTools && { hostTools }),
+    ...defined({ mcpServers, hostTools }),
     trusted: services.trusts(cwd),
     ...environmentFor(services, adapter, log.state),
     ...resumption(adapter, log.state),

@@ -1,6 +1,7 @@
 import {
   answersProblem,
   type CommandOf,
+  defined,
   hostToolPrefix,
   type OpenRequest,
   ParleyError,
@@ -68,9 +69,7 @@ export function decidePermission(
         outcome: decision === 'allow' ? 'allowed' : 'denied',
         scope,
         by: 'person',
-        ...(message !== undefined && { message }),
-        ...(input !== undefined && { input }),
-        ...(end !== undefined && { endTurn: end }),
+        ...defined({ message, input, endTurn: end }),
         ...(rule && { ruleId: rule.ruleId }),
       },
       ...(end === true ? pauseQueued(state) : []),

@@ -2,6 +2,7 @@ import {
   type Command,
   type CommandOf,
   type DraftOf,
+  defined,
   type EventDraft,
   isInBackground,
   ParleyError,
@@ -100,8 +101,7 @@ function submit(
     promptId,
     parts,
     delivery: turn ? delivery : 'queue',
-    ...(messageId !== undefined && { messageId }),
-    ...(paused && { paused }),
+    ...defined({ messageId, paused }),
   }
   if (turn && delivery === 'steer') {
     refuseIf(paused === true, 'validation_error', 'A steered prompt cannot be paused: it runs now.')
@@ -226,8 +226,7 @@ function configure(
   const { model, mode, options } = command
   const mcpServers = command.mcpServers && meantServers(command.mcpServers, state.mcpServers)
   const requested: SessionSettings = {
-    ...(model !== undefined && { model }),
-    ...(mode !== undefined && { mode }),
+    ...defined({ model, mode }),
     ...(options !== undefined && { options: { ...state.requested.options, ...options } }),
   }
   const isEmpty = Object.keys(requested).length === 0 && !mcpServers

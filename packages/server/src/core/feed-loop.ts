@@ -1,4 +1,4 @@
-import type { Delta, FeedValue, SessionEvent, UnknownEvent } from '@parley/protocol'
+import { type Delta, defined, type FeedValue, type SessionEvent, type UnknownEvent } from '@parley/protocol'
 import type { EncodedItem, FeedBatch, FeedReader, FollowFrom } from './session-feed.ts'
 
 export type EventsOptions = FollowFrom
@@ -118,8 +118,7 @@ class FeedLoop<Value> implements Loop<Value> {
   #start(): AbortController {
     const attempt = new AbortController()
     const from = {
-      ...(this.#cursor !== undefined && { after: this.#cursor }),
-      ...(this.#epoch !== undefined && { epoch: this.#epoch }),
+      ...defined({ after: this.#cursor, epoch: this.#epoch }),
       signal: attempt.signal,
     }
     this.#options.follow(from, this.#reader(attempt)).catch((error) => {

@@ -1,4 +1,10 @@
-import type { AgentInfo, AgentModel, AgentModels, SessionState } from '@parley/protocol'
+import {
+  type AgentInfo,
+  type AgentModel,
+  type AgentModels,
+  defined,
+  type SessionState,
+} from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
 import { type Clock, withTimeLimit } from './clock.ts'
 import type { SessionStore } from './session-store.ts'
@@ -86,7 +92,6 @@ function defaultsOf(models: readonly AgentModel[]): Pick<AgentModels, 'defaultMo
   const large = models.find(({ isDefault }) => isDefault)?.id
   const small = models.find(({ isSmallDefault }) => isSmallDefault)?.id
   return {
-    ...(large !== undefined && { defaultModel: large }),
-    ...(small !== undefined && { defaultSmallModel: small }),
+    ...defined({ defaultModel: large, defaultSmallModel: small }),
   }
 }

@@ -2,6 +2,7 @@ import {
   applyDeltaToState,
   applyToState,
   type Delta,
+  defined,
   type EventDraft,
   isKnown,
   type OpenBlock,
@@ -230,8 +231,7 @@ function deltaItem(delta: Delta): EncodedItem {
 
 function openBlockDeltas(block: OpenBlock): Delta[] {
   const common = {
-    ...(block.turnId && { turnId: block.turnId }),
-    ...(block.parentToolCallId && { parentToolCallId: block.parentToolCallId }),
+    ...defined({ turnId: block.turnId, parentToolCallId: block.parentToolCallId }),
   }
   if (block.type !== 'tool-call') {
     return [{ type: `${block.type}.streamed`, blockId: block.id, offset: 0, text: block.text, ...common }]
@@ -244,8 +244,7 @@ function openBlockDeltas(block: OpenBlock): Delta[] {
       type: 'tool-call.drafted',
       toolCallId,
       name,
-      ...(kind && { kind }),
-      ...(title && { title }),
+      ...defined({ kind, title }),
       ...common,
     })
   }

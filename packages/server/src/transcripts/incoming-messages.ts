@@ -2,6 +2,7 @@ import {
   compactionText,
   type Delta,
   type Diff,
+  defined,
   type ErrorInfo,
   type EventOf,
   isKnown,
@@ -118,10 +119,7 @@ export class IncomingMessages {
           {
             type: 'tool_call_update',
             toolCallId,
-            ...(title !== undefined && { title }),
-            ...(kind !== undefined && { kind }),
-            ...(input !== undefined && { rawInput: input }),
-            ...(content !== undefined && { content }),
+            ...defined({ title, kind, rawInput: input, content }),
           },
         ]
       }

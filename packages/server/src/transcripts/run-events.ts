@@ -1,4 +1,5 @@
 import {
+  defined,
   type EventOf,
   isKnown,
   type SessionEvent,
@@ -118,8 +119,7 @@ export class RunEvents {
       stop_reason: stopReason,
       duration_ms: durationMs,
       ...cost(event),
-      ...(result !== undefined && { result }),
-      ...(structuredOutput !== undefined && { structured_output: structuredOutput }),
+      ...defined({ result, structured_output: structuredOutput }),
     }
     if (outcome === 'completed') return this.#add(event, 'run_completed', data)
     if (outcome === 'cancelled') return this.#add(event, 'run_cancelled', data)
@@ -140,8 +140,7 @@ export class RunEvents {
   #provider() {
     const { model } = this.#facts
     return {
-      ...(this.#providerSession !== undefined && { provider_session_id: this.#providerSession }),
-      ...(model !== undefined && { model }),
+      ...defined({ provider_session_id: this.#providerSession, model }),
     }
   }
 
@@ -173,9 +172,7 @@ function tokens({ input, output, cacheRead, cacheWrite, reasoning }: TokenUsage)
   return {
     input_tokens: input,
     output_tokens: output,
-    ...(cacheRead !== undefined && { cache_read_tokens: cacheRead }),
-    ...(cacheWrite !== undefined && { cache_write_tokens: cacheWrite }),
-    ...(reasoning !== undefined && { reasoning_tokens: reasoning }),
+    ...defined({ cache_read_tokens: cacheRead, cache_write_tokens: cacheWrite, reasoning_tokens: reasoning }),
   }
 }
 

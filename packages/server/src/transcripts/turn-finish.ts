@@ -1,4 +1,4 @@
-import type { EventOf } from '@parley/protocol'
+import { defined, type EventOf } from '@parley/protocol'
 import type { FinishReason, UiChunk, UiMetadata } from './ui-chunk.ts'
 
 /** The last chunks of a response whose turn has ended. */
@@ -10,10 +10,7 @@ export function finishOf(event: EventOf<'turn.ended'>, known: UiMetadata): UiChu
     stopReason,
     durationMs,
     ...(error && { error: { code: error.code, message: error.message } }),
-    ...(usage && { usage }),
-    ...(costUsd !== undefined && { costUsd }),
-    ...(notionalCost && { notionalCost }),
-    ...(structuredOutput !== undefined && { structuredOutput }),
+    ...defined({ usage, costUsd, notionalCost, structuredOutput }),
   }
   if (outcome === 'cancelled') {
     return [{ type: 'abort' }, { type: 'finish', finishReason: 'other', messageMetadata }]

@@ -1,4 +1,4 @@
-import type { EventOf } from '@parley/protocol'
+import { defined, type EventOf } from '@parley/protocol'
 import { outputOf } from './tool-output.ts'
 import type { UiChunk } from './ui-chunk.ts'
 
@@ -37,8 +37,7 @@ export class TurnSubagents {
         const { title, input } = event
         if (title === undefined && input === undefined) return
         return this.#call(event.toolCallId, {
-          ...(title !== undefined && { title }),
-          ...(input !== undefined && { input }),
+          ...defined({ title, input }),
         })
       }
       case 'tool-call.ended':

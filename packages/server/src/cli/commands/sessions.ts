@@ -1,5 +1,11 @@
 import type { Client } from '@parley/client'
-import { ParleyError, SessionStatus, type SessionSummary, type WaitingRequest } from '@parley/protocol'
+import {
+  defined,
+  ParleyError,
+  SessionStatus,
+  type SessionSummary,
+  type WaitingRequest,
+} from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
@@ -108,9 +114,7 @@ async function listSessions(
   do {
     const reply = await client.call('listSessions', {
       query: {
-        ...(wanted.query !== undefined && { q: wanted.query }),
-        ...(wanted.agent !== undefined && { agent: wanted.agent }),
-        ...(wanted.status && { status: wanted.status }),
+        ...defined({ q: wanted.query, agent: wanted.agent, status: wanted.status }),
         archived: wanted.all ? 'all' : 'false',
         limit: Math.min(page, wanted.limit - found.length),
         ...(cursor !== undefined && { cursor }),

@@ -9,6 +9,7 @@ import {
 } from '@agentclientprotocol/sdk/unstable'
 import {
   type AgentInfo,
+  defined,
   hideSecrets,
   type McpServers,
   newId,
@@ -96,8 +97,7 @@ export class EditorSessions {
       agent,
       cwd: request.cwd,
       ...defaults,
-      ...(mcpServers && { mcpServers }),
-      ...(options && { options }),
+      ...defined({ mcpServers, options }),
       commandId: newId('cmd'),
     })
     const session = this.#show(state, info, editor)
@@ -227,8 +227,7 @@ export class EditorSessions {
     await access.command(sessionId, {
       type: 'session.configure',
       commandId: newId('cmd'),
-      ...(mcpServers && { mcpServers }),
-      ...(options && { options }),
+      ...defined({ mcpServers, options }),
     })
     return [await access.state(sessionId), agent]
   }

@@ -1,5 +1,5 @@
 import type { PromptResponse, StopReason, Usage } from '@agentclientprotocol/sdk/unstable'
-import { type EventOf, ParleyError, type TokenUsage } from '@parley/protocol'
+import { defined, type EventOf, ParleyError, type TokenUsage } from '@parley/protocol'
 
 /** Stop reasons of agents that ACP names as well. */
 const limits: Readonly<Record<string, StopReason>> = {
@@ -30,8 +30,6 @@ function usageOf({ input, output, cacheRead, cacheWrite, reasoning }: TokenUsage
     inputTokens: input,
     outputTokens: output,
     totalTokens: input + output + (cacheRead ?? 0) + (cacheWrite ?? 0),
-    ...(cacheRead !== undefined && { cachedReadTokens: cacheRead }),
-    ...(cacheWrite !== undefined && { cachedWriteTokens: cacheWrite }),
-    ...(reasoning !== undefined && { thoughtTokens: reasoning }),
+    ...defined({ cachedReadTokens: cacheRead, cachedWriteTokens: cacheWrite, thoughtTokens: reasoning }),
   }
 }

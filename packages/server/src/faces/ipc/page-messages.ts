@@ -1,6 +1,7 @@
 import {
   type Activity,
   type Delta,
+  defined,
   isKnown,
   type PromptPart,
   promptText,
@@ -109,8 +110,7 @@ export class PageMessages {
             outcome,
             stopReason,
             durationMs,
-            ...(result !== undefined && { result }),
-            ...(structuredOutput !== undefined && { structuredOutput }),
+            ...defined({ result, structuredOutput }),
           },
         ]
       }

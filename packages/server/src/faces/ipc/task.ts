@@ -2,6 +2,7 @@ import {
   activityOf,
   type CommandInput,
   type Delta,
+  defined,
   newId,
   type OpenRequest,
   ParleyError,
@@ -282,10 +283,7 @@ function decisionFrom(response: CheckedResponse): Decision {
     const { decision, scope, message, input, endTurn } = response
     return {
       decision,
-      ...(scope !== undefined && { scope }),
-      ...(message !== undefined && { message }),
-      ...(input !== undefined && { input }),
-      ...(endTurn !== undefined && { endTurn }),
+      ...defined({ scope, message, input, endTurn }),
     }
   }
   const message = 'A permission is answered with "allow", "deny", or one of its options.'

@@ -1,4 +1,5 @@
 import {
+  defined,
   type McpServers,
   ParleyError,
   type PermissionMode,
@@ -224,8 +225,7 @@ export class Histories {
         const input = {
           agent,
           cwd,
-          ...(mode && { mode }),
-          ...(model !== undefined && { model }),
+          ...defined({ mode, model }),
           ...(Object.keys(own).length > 0 && { options: own }),
           ...(mcpServers && { mcpServers }),
         }

@@ -1,4 +1,5 @@
 import {
+  defined,
   type EventOf,
   type FeedValue,
   hostToolName,
@@ -337,8 +338,7 @@ export class ModelTurn {
       parley: {
         session: this.sessionId,
         agent: facts.agent,
-        ...(this.#turnId !== undefined && { turn: this.#turnId }),
-        ...(facts.model !== undefined && { model: facts.model }),
+        ...defined({ turn: this.#turnId, model: facts.model }),
         ...(denied.length > 0 && { denied }),
         ...about,
         ...more,

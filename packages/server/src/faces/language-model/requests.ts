@@ -1,5 +1,6 @@
 import {
   type Answers,
+  defined,
   type EventOf,
   messageOf,
   ParleyError,
@@ -92,8 +93,7 @@ async function decided(
     return {
       type,
       decision: decision === 'allow' ? decision : ('deny' as const),
-      ...(scope !== undefined && { scope }),
-      ...(message !== undefined && { message }),
+      ...defined({ scope, message }),
     }
   } catch (thrown) {
     return { type, decision: 'deny' as const, message: messageOf(thrown) }

@@ -1,9 +1,7 @@
 import {
   type AgentApp,
-  type AgentContext,
   type ContentBlock,
   agent as createAgent,
-  type InitializeRequest,
   RequestError,
   type Stream,
 } from '@agentclientprotocol/sdk/unstable'
@@ -33,6 +31,7 @@ export type AcpFace = {
 type Parts = {
   readonly options: AcpFaceOptions
   readonly sessions: EditorSessions
+  readonly on: AgentApp['onRequest']
   /** Set by initialize; the SDK refuses every other method before it. */
   editor?: Editor
 }
@@ -40,11 +39,12 @@ type Parts = {
 export function createAcpFace(stream: Stream, options: AcpFaceOptions): AcpFace {
   const app = createAgent({ name: 'parley' })
   const sessions = new EditorSessions(options)
-  const parts: Parts = { options, sessions }
-  addIntroduction(app, parts)
-  addSessions(app, parts)
-  addTurns(app, parts)
-  addSettings(app, parts)
+  const parts: Parts = { options, sessions, on: guardedOn(app, options) }
+  addIntroduction(parts)
+  addSessions(parts)
+  addTurns(parts)
+  addSettings(parts)
+  app.onNotification('session/cancel', ({ params }) => sessions.get(params.sessionId).cancel())
   const connection = app.connect(stream)
   return {
     closed: connection.closed.then(() => sessions.leave()),
@@ -52,136 +52,90 @@ export function createAcpFace(stream: Stream, options: AcpFaceOptions): AcpFace 
   }
 }
 
+type Handler = (context: { method: string }) => Promise<unknown>
+
+/**
+ * `onRequest` for handlers that may throw anything: it becomes an ACP error. An unexpected error is a defect and is
+ * reported through `problem` too.
+ */
+function guardedOn(app: AgentApp, { problem }: AcpFaceOptions): AgentApp['onRequest'] {
+  const register = app.onRequest.bind(app) as (...given: unknown[]) => AgentApp
+  const guarded = (work: Handler) => (context: { method: string }) =>
+    work(context).catch((thrown: unknown) => {
+      const error = toRequestError(thrown)
+      if ((error.data as { code?: string } | undefined)?.code === 'internal_error')
+        problem?.(thrown, context.method)
+      throw error
+    })
+  return ((...given: unknown[]) =>
+    register(...given.slice(0, -1), guarded(given.at(-1) as Handler))) as AgentApp['onRequest']
+}
+
 function editorOf({ editor }: Parts): Editor {
   if (editor) return editor
   throw RequestError.invalidRequest({ code: 'conflict' }, 'initialize comes first')
 }
 
-/**
- * Turns whatever a handler throws into an ACP error. An unexpected error is a defect and is reported through `problem`
- * too.
- */
-function answering<Context extends { method: string }, Answer>(
-  { options }: Parts,
-  work: (context: Context) => Promise<Answer>,
-): (context: Context) => Promise<Answer> {
-  return async (context) => {
-    try {
-      return await work(context)
-    } catch (thrown) {
-      const error = toRequestError(thrown)
-      if (error.data && (error.data as { code?: string }).code === 'internal_error')
-        options.problem?.(thrown, context.method)
-      throw error
-    }
-  }
+function addIntroduction(parts: Parts): void {
+  const { sessions, options, on } = parts
+  on('initialize', async ({ params, client }) => {
+    const agent = await sessions.agent()
+    parts.editor = createEditor(client, params.clientCapabilities)
+    return introduction(agent, options.version)
+  })
+  on('authenticate', async ({ params }) => signIn(await sessions.agent({ again: true }), params.methodId))
 }
 
-type Introducing = { method: string; params: InitializeRequest; client: AgentContext }
-
-function addIntroduction(app: AgentApp, parts: Parts): void {
-  const { sessions, options } = parts
-  app.onRequest(
-    'initialize',
-    answering(parts, async ({ params, client }: Introducing) => {
-      const agent = await sessions.agent()
-      parts.editor = createEditor(client, params.clientCapabilities)
-      return introduction(agent, options.version)
-    }),
-  )
-  app.onRequest(
-    'authenticate',
-    answering(parts, async ({ params }) => signIn(await sessions.agent({ again: true }), params.methodId)),
-  )
-}
-
-function addSessions(app: AgentApp, parts: Parts): void {
-  const { sessions } = parts
+function addSessions(parts: Parts): void {
+  const { sessions, on } = parts
   const opened = (session: OpenSession) => ({ sessionId: session.id, ...session.settings() })
-  app.onRequest(
-    'session/new',
-    answering(parts, async ({ params }) => opened(await sessions.create(params, editorOf(parts)))),
+  on('session/new', async ({ params }) => opened(await sessions.create(params, editorOf(parts))))
+  on('session/load', async ({ params }) => {
+    const session = await sessions.load(params.sessionId, params, editorOf(parts))
+    return session.settings()
+  })
+  on('session/resume', async ({ params }) => {
+    const session = await sessions.resume(params.sessionId, params, editorOf(parts))
+    return session.settings()
+  })
+  on('session/fork', async ({ params }) =>
+    opened(await sessions.fork(params.sessionId, params, editorOf(parts))),
   )
-  app.onRequest(
-    'session/load',
-    answering(parts, async ({ params }) => {
-      const session = await sessions.load(params.sessionId, params, editorOf(parts))
-      return session.settings()
-    }),
-  )
-  app.onRequest(
-    'session/resume',
-    answering(parts, async ({ params }) => {
-      const session = await sessions.resume(params.sessionId, params, editorOf(parts))
-      return session.settings()
-    }),
-  )
-  app.onRequest(
-    'session/fork',
-    answering(parts, async ({ params }) =>
-      opened(await sessions.fork(params.sessionId, params, editorOf(parts))),
-    ),
-  )
-  app.onRequest(
-    'session/list',
-    answering(parts, async ({ params }) => sessions.list(params)),
-  )
-  app.onRequest(
-    'session/close',
-    answering(parts, async ({ params }) => {
-      await sessions.close(params.sessionId)
-      return {}
-    }),
-  )
-  app.onRequest(
-    'session/delete',
-    answering(parts, async ({ params }) => {
-      await sessions.remove(params.sessionId)
-      return {}
-    }),
-  )
+  on('session/list', async ({ params }) => sessions.list(params))
+  on('session/close', async ({ params }) => {
+    await sessions.close(params.sessionId)
+    return {}
+  })
+  on('session/delete', async ({ params }) => {
+    await sessions.remove(params.sessionId)
+    return {}
+  })
 }
 
-function addTurns(app: AgentApp, parts: Parts): void {
-  const { sessions } = parts
+function addTurns({ sessions, on }: Parts): void {
   const partsOf = ({ agent, state }: OpenSession, prompt: ContentBlock[]) =>
     promptParts(prompt, { cwd: state.cwd, can: agent.capabilities })
-  app.onRequest(
-    'session/prompt',
-    answering(parts, async ({ params, signal }) => {
-      const session = sessions.get(params.sessionId)
-      return session.prompt(partsOf(session, params.prompt), signal)
-    }),
-  )
-  app.onRequest(
-    steeringMethod,
-    SteeringRequest,
-    answering(parts, async ({ params }) => {
-      const session = sessions.get(params.sessionId)
-      if (!session.state.turn) return { outcome: 'promptRequired' }
-      await session.steer(partsOf(session, params.prompt as ContentBlock[]))
-      return { outcome: 'steered' }
-    }),
-  )
-  app.onNotification('session/cancel', ({ params }) => sessions.get(params.sessionId).cancel())
+  on('session/prompt', async ({ params, signal }) => {
+    const session = sessions.get(params.sessionId)
+    return session.prompt(partsOf(session, params.prompt), signal)
+  })
+  on(steeringMethod, SteeringRequest, async ({ params }) => {
+    const session = sessions.get(params.sessionId)
+    if (!session.state.turn) return { outcome: 'promptRequired' }
+    await session.steer(partsOf(session, params.prompt as ContentBlock[]))
+    return { outcome: 'steered' }
+  })
 }
 
-function addSettings(app: AgentApp, parts: Parts): void {
-  const { sessions } = parts
-  app.onRequest(
-    'session/set_mode',
-    answering(parts, async ({ params }) => {
-      await sessions.get(params.sessionId).configure({ mode: modeFrom(params.modeId) })
-      return {}
-    }),
-  )
-  app.onRequest(
-    'session/set_config_option',
-    answering(parts, async ({ params }) => {
-      const session = sessions.get(params.sessionId)
-      const setting = settingFrom(params.configId, params.value)
-      if (setting) await session.configure(setting)
-      return { configOptions: session.settings().configOptions }
-    }),
-  )
+function addSettings({ sessions, on }: Parts): void {
+  on('session/set_mode', async ({ params }) => {
+    await sessions.get(params.sessionId).configure({ mode: modeFrom(params.modeId) })
+    return {}
+  })
+  on('session/set_config_option', async ({ params }) => {
+    const session = sessions.get(params.sessionId)
+    const setting = settingFrom(params.configId, params.value)
+    if (setting) await session.configure(setting)
+    return { configOptions: session.settings().configOptions }
+  })
 }

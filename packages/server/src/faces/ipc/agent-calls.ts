@@ -2,14 +2,11 @@ import type {
   Activity,
   AgentCommand,
   AgentModel,
-  Answers,
   Capabilities,
   ErrorCode,
-  McpServers,
   PermissionMode,
-  PermissionScope,
-  SessionOptions,
 } from '@parley/protocol'
+import type { AgentConfig, ConnectOptions, PageImage, PermissionResponse } from './check-call.ts'
 import type { PageMessage } from './page-messages.ts'
 
 /**
@@ -43,21 +40,24 @@ export type AgentCalls = {
 
 export type AgentChannel = keyof AgentCalls
 
-export const agentChannels = [
-  'agent:connect',
-  'agent:send',
-  'agent:stop',
-  'agent:resume-queue',
-  'agent:permission-response',
-  'agent:get-capabilities',
-  'agent:set-model',
-  'agent:new-session',
-  'agent:load-session',
-  'agent:resume-session',
-  'agent:set-active-session',
-  'agent:get-status',
-  'agent:disconnect',
-] as const satisfies readonly AgentChannel[]
+/** The functions of a page's bridge, with the channel of each. */
+export const bridgeChannels = {
+  connect: 'agent:connect',
+  send: 'agent:send',
+  stop: 'agent:stop',
+  resumeQueue: 'agent:resume-queue',
+  respondToPermission: 'agent:permission-response',
+  getCapabilities: 'agent:get-capabilities',
+  setModel: 'agent:set-model',
+  newSession: 'agent:new-session',
+  loadSession: 'agent:load-session',
+  resumeSession: 'agent:resume-session',
+  setActiveSession: 'agent:set-active-session',
+  getStatus: 'agent:get-status',
+  disconnect: 'agent:disconnect',
+} as const satisfies Record<string, AgentChannel>
+
+export const agentChannels: readonly AgentChannel[] = Object.values(bridgeChannels)
 
 /** The one channel for messages to the page. */
 export const messageChannel = 'agent:message'
@@ -72,45 +72,6 @@ export type TaskMessage = {
 export type Outcome<Value = unknown> = ({ success: true } & Value) | Refusal
 export type InSession<Id = string> = Outcome<{ sessionId: Id }>
 export type Refusal = { success: false; error: string; code: ErrorCode }
-
-export type AgentConfig = {
-  /** An agent id of the host, or an alias that the face was given. */
-  type: string
-  payload: {
-    cwd: string
-    model?: string
-    mode?: PermissionMode
-    options?: SessionOptions
-    mcpServers?: McpServers
-    title?: string
-  }
-}
-
-export type ConnectOptions = {
-  /** Keeps a task that is connected with the same config. */
-  reuseIfSame?: boolean
-  /** False: the session comes later, from new-session, load-session or resume-session. */
-  createSession?: boolean
-}
-
-/** An image as a data URL, or as base64 with its type. */
-export type PageImage = string | { data: string; mimeType: string; name?: string }
-
-/**
- * An option of the request, or `allow` or `deny`; for a question, the label of the answer or the answers by question
- * id.
- */
-export type PermissionResponse =
-  | string
-  | {
-      decision: 'allow' | 'deny'
-      scope?: PermissionScope
-      message?: string
-      input?: unknown
-      endTurn?: boolean
-    }
-  | { label: string }
-  | { answers: Answers }
 
 export type AgentAbilities = {
   agent: string

@@ -8,7 +8,6 @@ import {
   validationError,
 } from '@parley/protocol'
 import { z } from 'zod'
-import type { AgentChannel } from './agent-calls.ts'
 
 /**
  * Schemas of the calls, by channel. A page belongs to the program, but the content it shows may not, so its calls are
@@ -18,6 +17,7 @@ const taskId = z.string().min(1).max(200)
 const sessionId = z.string().min(1).max(200)
 
 const Config = z.strictObject({
+  /** An agent id of the host, or an alias that the face was given. */
   type: z.string().min(1),
   payload: z.strictObject({
     cwd: z.string().min(1),
@@ -30,15 +30,22 @@ const Config = z.strictObject({
 })
 
 const Options = z.strictObject({
+  /** Keeps a task that is connected with the same config. */
   reuseIfSame: z.boolean().default(false),
+  /** False: the session comes later, from new-session, load-session or resume-session. */
   createSession: z.boolean().default(true),
 })
 
+/** An image as a data URL, or as base64 with its type. */
 const Image = z.union([
   z.string(),
   z.strictObject({ data: z.string(), mimeType: z.string(), name: z.string().optional() }),
 ])
 
+/**
+ * An option of the request, or `allow` or `deny`; for a question, the label of the answer or the answers by question
+ * id.
+ */
 const Response = z.union([
   z.string(),
   z.object({
@@ -66,15 +73,21 @@ const calls = {
   'agent:set-active-session': z.tuple([taskId, sessionId]),
   'agent:get-status': z.tuple([taskId]),
   'agent:disconnect': z.tuple([taskId]),
-} satisfies Record<AgentChannel, z.ZodTuple>
+}
+type Channels = typeof calls
 
-export type CheckedCall<Channel extends AgentChannel> = z.output<(typeof calls)[Channel]>
+export type AgentConfig = z.input<typeof Config>
+export type ConnectOptions = z.input<typeof Options>
+export type PageImage = z.input<typeof Image>
+export type PermissionResponse = z.input<typeof Response>
+
+export type CheckedCall<Channel extends keyof Channels> = z.output<Channels[Channel]>
 export type CheckedConfig = z.output<typeof Config>
 export type CheckedImage = z.output<typeof Image>
 export type CheckedResponse = z.output<typeof Response>
 
 /** The checked arguments of a call, with defaults filled in. */
-export function checkCall<Channel extends AgentChannel>(
+export function checkCall<Channel extends keyof Channels>(
   channel: Channel,
   args: readonly unknown[],
 ): CheckedCall<Channel> {

@@ -13,17 +13,14 @@ export type {
   AgentAbilities,
   AgentCalls,
   AgentChannel,
-  AgentConfig,
-  ConnectOptions,
   InSession,
   Outcome,
-  PageImage,
-  PermissionResponse,
   Refusal,
   TaskMessage,
   TaskStatus,
 } from './agent-calls.ts'
 export { agentChannels, messageChannel } from './agent-calls.ts'
+export type { AgentConfig, ConnectOptions, PageImage, PermissionResponse } from './check-call.ts'
 export type { PageMessage, PageNote } from './page-messages.ts'
 
 export type IpcFaceOptions = Omit<TasksOptions, 'problem'> & {

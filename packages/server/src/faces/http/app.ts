@@ -7,16 +7,12 @@ import { problem, problemOf, problemResponse } from './problem.ts'
 import { mountAgents } from './routes/agents.ts'
 import { mountChat } from './routes/chat.ts'
 import { mountDevices } from './routes/devices.ts'
-import { mountEnvironment } from './routes/environment.ts'
 import { mountEvents } from './routes/events.ts'
 import { mountExport } from './routes/export.ts'
-import { mountLinks } from './routes/links.ts'
 import { mountMetrics } from './routes/metrics.ts'
 import { mountPermissions } from './routes/permissions.ts'
-import { mountRules } from './routes/rules.ts'
 import { mountSessions } from './routes/sessions.ts'
 import { mountTerminals } from './routes/terminals.ts'
-import { mountTrust } from './routes/trust.ts'
 import { mountWorkspace } from './routes/workspace.ts'
 
 /** All routes, behind the checks that every request passes. */
@@ -51,12 +47,8 @@ export function createApp(parts: AppParts): App {
   mountExport(app, parts)
   mountChat(app, parts)
   mountPermissions(app, parts)
-  mountRules(app, parts)
-  mountTrust(app, parts)
-  mountEnvironment(app, parts)
   mountWorkspace(app, parts)
   mountTerminals(app, parts)
-  mountLinks(app, parts)
   mountDevices(app, parts)
   mountMetrics(app, parts)
   const unknownPage = mountConsole(app, parts)

@@ -86,6 +86,11 @@ export function createAuthentication(settings: AuthenticationSettings): Authenti
   }
 }
 
+/** The code is in the fragment, so it reaches no server and no log, and a link preview does not use it up. */
+export function linkTo(url: string, code: string): string {
+  return `${url}/open#${code}`
+}
+
 /** Links and downloads that a browser asked for are void once it is signed out, like its tokens. */
 export function isSignedOut(caller: Caller): boolean {
   return caller.kind === 'device' && caller.isRevoked

@@ -71,7 +71,9 @@ export type MetricsWriter = (now: {
 type Schema = NonNullable<Route['body']>
 type Output<S> = S extends { parse(value: unknown): infer Value } ? Value : undefined
 type Field<R, Name extends string> = R extends { readonly [N in Name]: infer S } ? Output<S> : undefined
-type Reply<R extends Route> = Output<R['reply']>
+// biome-ignore lint/suspicious/noConfusingVoidType: the handler of a route without a reply may return Promise<void>
+type NoReply<R extends Route> = null extends Output<R['reply']> ? void : never
+type Reply<R extends Route> = Output<R['reply']> | Response | NoReply<R>
 
 /** The input of a route, checked by its schemas. */
 export type Call<R extends Route> = {
@@ -84,12 +86,15 @@ export type Call<R extends Route> = {
 /** The largest body of a route that needs no token, such as those for signing in. */
 const openBodyBytes = 64 * 1024
 
-/** Mounts a route of the protocol. A handler returns the reply, or a Response if the reply is not plain JSON. */
+/**
+ * Mounts a route of the protocol. A handler returns the reply, nothing if the route has none, or a Response if the
+ * reply is not plain JSON.
+ */
 export function mount<R extends Route>(
   app: App,
   { bodyLimit }: { bodyLimit: number },
   route: R,
-  handle: (call: Call<R>) => Promise<Reply<R> | Response> | Reply<R> | Response,
+  handle: (call: Call<R>) => Promise<Reply<R>> | Reply<R>,
 ): void {
   const limit = route.open ? Math.min(bodyLimit, openBodyBytes) : bodyLimit
   app.on(route.method, [route.path], async (context) => {
@@ -100,7 +105,7 @@ export function mount<R extends Route>(
       : undefined
     const reply = await handle({ params, query, body, context } as Call<R>)
     if (reply instanceof Response) return reply
-    return reply === null
+    return reply == null
       ? new Response(null, { status: route.status })
       : json(JSON.stringify(reply), route.status)
   })

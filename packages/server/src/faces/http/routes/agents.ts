@@ -1,4 +1,4 @@
-import { capabilityInfos, ParleyError, routes } from '@parley/protocol'
+import { capabilityInfos, defined, ParleyError, routes } from '@parley/protocol'
 import { type App, type AppParts, mount, type RequestContext } from '../mount.ts'
 
 /** Only the console and programs may configure agents and keys, not pages of other allowed origins. */
@@ -18,20 +18,17 @@ export function mountAgents(app: App, parts: AppParts): void {
     refuseOtherPages(context, parts)
     return host.addAgent(body)
   })
-  mount(app, parts, routes.forgetAgent, async ({ params, context }) => {
+  mount(app, parts, routes.forgetAgent, ({ params, context }) => {
     refuseOtherPages(context, parts)
-    await host.forgetAgent(params.id)
-    return null
+    return host.forgetAgent(params.id)
   })
   mount(app, parts, routes.setAgentKey, async ({ params, body, context }) => {
     refuseOtherPages(context, parts)
     await host.setAgentKey(params.id, body)
-    return null
   })
   mount(app, parts, routes.removeAgentKey, async ({ params, query, context }) => {
     refuseOtherPages(context, parts)
     await host.removeAgentKey(params.id, query.variable)
-    return null
   })
   mount(app, parts, routes.testAgent, async ({ params, context }) => {
     refuseOtherPages(context, parts)
@@ -40,12 +37,9 @@ export function mountAgents(app: App, parts: AppParts): void {
   mount(app, parts, routes.installAgent, async ({ params }) => ({
     installing: await host.installAgent(params.id),
   }))
-  mount(app, parts, routes.removeAgent, async ({ params }) => {
-    await host.removeAgent(params.id)
-    return null
-  })
+  mount(app, parts, routes.removeAgent, ({ params }) => host.removeAgent(params.id))
   mount(app, parts, routes.listConversations, async ({ params, query }) => ({
-    conversations: await host.conversations(params.id, query.cwd === undefined ? {} : { cwd: query.cwd }),
+    conversations: await host.conversations(params.id, defined(query)),
   }))
   mount(app, parts, routes.importConversation, ({ body }) => host.importConversation(body))
 }

@@ -19,9 +19,6 @@ export function mountChat(app: App, parts: AppParts): void {
     const resumed = await chat().resume(params.id, reader)
     return resumed ? RESPONSE_ALREADY_SENT : new Response(null, { status: 204 })
   })
-  mount(app, parts, routes.stopChat, async ({ params }) => {
-    await chat().stop(params.id)
-    return null
-  })
+  mount(app, parts, routes.stopChat, ({ params }) => chat().stop(params.id))
   mount(app, parts, routes.chatMessages, ({ params }) => chat().messages(params.id))
 }

@@ -1,5 +1,5 @@
 import { ParleyError, routes } from '@parley/protocol'
-import { isSignedOut } from '../authentication.ts'
+import { isSignedOut, linkLifetimeMs, linkTo } from '../authentication.ts'
 import { deviceName } from '../device-name.ts'
 import { type App, type AppParts, mount, type RequestContext } from '../mount.ts'
 import { createRateLimit } from '../rate-limit.ts'
@@ -22,6 +22,11 @@ export function mountDevices(app: App, parts: AppParts): void {
     }
   }
 
+  mount(app, parts, routes.createLink, ({ context }) => {
+    authentication.devices()
+    const code = authentication.codes.issue(context.get('caller'), linkLifetimeMs)
+    return { url: linkTo(parts.url(), code), expiresAt: Date.now() + linkLifetimeMs }
+  })
   mount(app, parts, routes.listDevices, async ({ context }) => {
     const caller = context.get('caller')
     const devices = await authentication.devices().list()
@@ -51,13 +56,11 @@ export function mountDevices(app: App, parts: AppParts): void {
   mount(app, parts, routes.revokeDevice, async ({ params, context }) => {
     context.get('keepWhenRevoked')()
     await authentication.devices().revoke(params.id)
-    return null
   })
   mount(app, parts, routes.signOut, async ({ context }) => {
     const caller = context.get('caller')
     context.get('keepWhenRevoked')()
     if (caller.kind === 'device') await authentication.devices().revoke(caller.deviceId)
-    return null
   })
   mount(app, parts, routes.createNonce, () => authentication.devices().nonce())
   mount(app, parts, routes.createAccessToken, ({ body, context }) =>

@@ -26,8 +26,5 @@ export function mountTerminals(app: App, parts: AppParts): void {
       void (await host.command(id, { type: 'session.release', commandId: newId('cmd') }))
     return shells.open({ ...start, command, ready })
   })
-  mount(app, parts, routes.removeTerminal, ({ params }) => {
-    terminals().remove(params.id)
-    return null
-  })
+  mount(app, parts, routes.removeTerminal, ({ params }) => terminals().remove(params.id))
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { logProblems } from '../testing/invariants.ts'
 import type { AgentOutput } from './agent-adapter.ts'
 import { type HostUnderTest, hostUnderTest, type SessionUnderTest } from './host-under-test.ts'
-import { breaths, connectedAs, type OddAgent, type OddConnection, oddAgent } from './odd-agent-under-test.ts'
+import { connectedAs, type OddAgent, type OddConnection, oddAgent } from './odd-agent-under-test.ts'
 
 type World = AsyncDisposable & {
   readonly session: SessionUnderTest
@@ -215,7 +215,6 @@ describe('a call of a background task', () => {
     await using odd = await world()
     await odd.begin(called('spawn'), called('a', parent), task('running'), ended('spawn'), turnEnded)
     await odd.say(ended('a', parent))
-    await breaths(2)
     expect((await odd.recorded()).slice(2)).toMatchObject([ended('spawn'), ended('a')])
     await odd.say(task('completed'))
   })

@@ -32,9 +32,8 @@ export type TranslateState = TranslateContext & {
   readonly hearing: boolean
   /** The last call in the replay, unless it was completed: a killed process may have recorded it as refused. */
   readonly openCall: string | undefined
-  /** The host's turn that runs, and the number of turns so far. */
+  /** The host's turn that runs. */
   readonly turn: Turn | undefined
-  readonly turns: number
   /** Texts that are being written, by the call of their subagent; '' for the main agent. */
   readonly open: Readonly<Record<string, OpenText>>
   readonly blocks: number
@@ -52,7 +51,6 @@ export type TranslateState = TranslateContext & {
 export type Sent = { readonly method: string; readonly params: unknown }
 export type Asked = { readonly callId: string; readonly options: readonly NativeOption[] }
 export type Turn = {
-  readonly number: number
   readonly interrupting: boolean
   /** The slash command that the turn runs, if any. */
   readonly command: string | undefined
@@ -84,8 +82,8 @@ export type Call = {
   readonly refused: 'denied' | 'cancelled' | undefined
   /** The agent reported that the call runs or has run. */
   readonly started: boolean
-  /** The turn in which the call was made; undefined outside a turn. */
-  readonly turn: number | undefined
+  /** The call was made in a turn of the host. */
+  readonly ofTurn: boolean
 }
 export type UsageSoFar = {
   readonly total: TokenUsage
@@ -120,7 +118,6 @@ export function initialState(context: TranslateContext): TranslateState {
     hearing: false,
     openCall: undefined,
     turn: undefined,
-    turns: 0,
     open: {},
     blocks: 0,
     calls: new Map(),

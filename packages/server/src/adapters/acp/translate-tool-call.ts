@@ -47,7 +47,7 @@ function begin(before: TranslateState, native: NativeCall, mention: Mention): Tr
     asked: false,
     refused: undefined,
     started: false,
-    turn: before.turn?.number,
+    ofTurn: before.turn !== undefined,
   }
   return sequence(
     { ...before, uses },
@@ -144,7 +144,7 @@ function noteStart(state: TranslateState, nativeId: string): Translation {
   const call = state.calls.get(nativeId)
   if (!call || call.started) return noOutput(state)
   const next = withCall(state, nativeId, { ...call, started: true })
-  const ask = call.asked || call.turn === undefined ? undefined : askFor(next, nativeId)
+  const ask = call.ofTurn && !call.asked ? askFor(next, nativeId) : undefined
   return { state: next, outputs: [], ...(ask && { unasked: [ask] }) }
 }
 

@@ -11,14 +11,12 @@ import { callDrafts, endRefused } from './translate-tool-call.ts'
 export function beginTurn(state: TranslateState, params: unknown): Translation {
   const { prompt } = (params ?? {}) as { prompt?: readonly { type?: string; text?: string }[] }
   const [, command] = /^\/([\w-]+)/.exec(prompt?.[0]?.text ?? '') ?? []
-  const number = state.turns + 1
   const calls = new Map([...state.calls].filter(([, { stage }]) => stage !== 'ended'))
-  const turn = { number, interrupting: false, command, costBefore: state.usage.costUsd }
+  const turn = { interrupting: false, command, costBefore: state.usage.costUsd }
   return sequence(state, closeTexts, (now) =>
     noOutput({
       ...now,
       turn,
-      turns: number,
       calls,
       replaying: false,
       lastHeard: '',

@@ -122,7 +122,7 @@ function call(state: TranslateState, message: NativeAssistant, block: NativeBloc
   const toolCallId = callIdOf(state, String(block.id))
   const { name, kind, title, locations } = describeCall(state, native, block.input)
   const parent = parentOf(state, message.parent_tool_use_id)
-  const known = { name, title, input: block.input, turn: state.turn?.number, ...parent }
+  const known = { name, title, input: block.input, ...parent }
   return {
     state: withTaken({ ...state, calls: new Map(state.calls).set(toolCallId, known) }, message.uuid, [
       toolCallId,

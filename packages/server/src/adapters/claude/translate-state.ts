@@ -80,8 +80,6 @@ export type Call = {
   readonly name: string
   readonly title: string
   readonly input: unknown
-  /** The turn in which the call was recorded; undefined outside a turn. */
-  readonly turn: number | undefined
   /** The call that started the subagent which made this call. */
   readonly parentToolCallId?: string
 }

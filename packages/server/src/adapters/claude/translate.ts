@@ -122,12 +122,11 @@ export function callAgain(
 ): Translation {
   const { nativeId, toolCallId, input } = call
   const { name, kind, title, locations } = describeCall(state, call.name, input)
-  const turn = state.turn?.number
   return {
     state: {
       ...state,
       aliases: new Map(state.aliases).set(nativeId, toolCallId),
-      calls: new Map(state.calls).set(toolCallId, { name, title, input, turn }),
+      calls: new Map(state.calls).set(toolCallId, { name, title, input }),
     },
     outputs: [
       {

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './tests/run/longest-first.ts'
-import { agentFiles, mainFiles, programFiles } from './tests/run/projects.ts'
+import { agentFiles, mainFiles } from './tests/run/projects.ts'
 import { RetriedTests } from './tests/run/retried-tests.ts'
 
 // Workers and the programs that tests start are compiled once, not with every start.
@@ -38,7 +38,7 @@ export default defineConfig({
             'tests/run/*.test.ts',
             'examples/*.test.ts',
           ],
-          exclude: [...mainFiles, ...agentFiles, ...programFiles],
+          exclude: [...mainFiles, ...agentFiles],
           // A worker runs many files: loading the modules again takes longer than most of these tests.
           isolate: false,
           testTimeout: 120_000,
@@ -46,10 +46,6 @@ export default defineConfig({
         },
       },
       { extends: true, test: { name: 'main', include: mainFiles, ...endToEnd } },
-      {
-        extends: true,
-        test: { name: 'programs', include: programFiles, exclude: mainFiles, ...slow, retry: 0 },
-      },
       { extends: true, test: { name: 'agents', include: agentFiles, exclude: mainFiles, ...slow } },
       {
         extends: true,

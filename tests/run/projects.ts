@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 
 /**
  * Which project runs a test file. `npm test` runs `architecture`, `unit` and `main`; `npm run test:rest` runs
- * `programs`, `agents` and `e2e`. A file belongs to one project only.
+ * `agents` and `e2e`. A file belongs to one project only.
  */
 const root = resolve(import.meta.dirname, '../..')
 
@@ -15,30 +15,17 @@ export const mainFiles = [
   'tests/e2e/restart.test.ts',
 ]
 
-/** Tests of adapters that start real agents: those with a fixture for them. */
-export const agentFiles = filesWith(
-  'packages/server/src/adapters',
-  /\/(agent-home|agents-folder|opencode-environment)\.ts$/,
-)
+/** Tests of adapters that start real agents: those that import a fixture for them, or another file that does. */
+export const agentFiles = globSync('packages/server/src/adapters/**/*.test.ts', { cwd: root })
+  .filter(usesAgents)
+  .sort()
 
-/** Tests that start the program `parley` or npm: a start takes longer than most unit tests. */
-export const programFiles = filesWith(
-  'packages/server/src',
-  /\/(program|npm-registry)-under-test\.ts$|\/bin\/parley\.js$/,
-)
-
-/** The test files in a folder that import such a file, themselves or through a file of fixtures. */
-function filesWith(folder: string, fixture: RegExp): string[] {
-  const tests = globSync(`${folder}/**/*.test.ts`, { cwd: root })
-  return tests.filter((file) => imports(file, fixture)).sort()
-}
-
-function imports(file: string, fixture: RegExp): boolean {
+function usesAgents(file: string): boolean {
   const text = readFileSync(join(root, file), 'utf8')
-  const names = [...text.matchAll(/(?: from |new URL\()'(\.[^']*)'/g)].map(([, name = '']) =>
-    join(file, '..', name),
-  )
-  return names.some(
-    (name) => fixture.test(name) || (name.endsWith('-under-test.ts') && imports(name, fixture)),
+  const imported = [...text.matchAll(/ from '(\.[^']*)'/g)].map(([, name = '']) => join(file, '..', name))
+  return imported.some(
+    (name) =>
+      /\/(agent-home|agents-folder|opencode-environment)\.ts$/.test(name) ||
+      (name.endsWith('-under-test.ts') && usesAgents(name)),
   )
 }

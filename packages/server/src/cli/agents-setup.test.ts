@@ -20,9 +20,7 @@ beforeEach(async () => {
   mkdirSync(home.dataDir, { recursive: true })
   writeFileSync(config(), JSON.stringify({ logLevel: 'debug', agents: { demo: { name: 'Demo' } } }))
   chmodSync(config(), 0o644)
-  running = home.start(['serve', '--port', '0', '--json', '--allow-origin', 'http://localhost:3000'])
-  const line = (await running.until(/\{"url".*\}\n/)).match(/\{"url".*\}/)?.[0] ?? ''
-  ;({ url, token } = JSON.parse(line))
+  ;({ running, url, token } = await home.serve(['--allow-origin', 'http://localhost:3000']))
   client = createClient({ url, token })
 })
 afterEach(async () => {

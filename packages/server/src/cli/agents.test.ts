@@ -210,8 +210,7 @@ describe('the program', () => {
     const alone = await home.run(['agents'])
     expect(alone.stdout).toMatch(/^ID +FOUND +VERSION +SIGNED IN +WHERE +WHAT TO DO\n/)
     expect(alone.stdout).toMatch(/^claude +yes +\S+ +no +\S+\/claude +Set ANTHROPIC_API_KEY/m)
-    const server = home.start(['serve', '--port', '0', '--json'])
-    await server.until('"pid"')
+    await home.serve()
     expect((await home.run(['agents'])).stdout).toBe(alone.stdout)
   })
 

@@ -5,8 +5,7 @@ const choose = /Your choice, 1 to \d: /
 
 /** A server with a request that is shown at a terminal, and access for other clients. */
 async function askedAtServer(home: ReturnType<typeof createHome>) {
-  const server = home.start(['serve', '--port', '0', '--json'])
-  const { url, token } = JSON.parse(await server.until(/\}\n/))
+  const { url, token } = await home.serve()
   const running = home.onTerminal(['run', 'demo', 'show a permission'])
   await running.until(choose)
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
@@ -62,8 +61,7 @@ describe('a person at the terminal', () => {
 
   it('does not allow with keys typed before the request was shown', async () => {
     await using home = createHome()
-    const server = home.start(['serve', '--port', '0', '--json'])
-    await server.until('"pid"')
+    await home.serve()
     const first = home.start(['run', 'demo', 'hang'])
     await first.until('until you stop me')
     const running = home.onTerminal(['run', 'demo', 'show a permission', '--session', 'last'])
@@ -96,8 +94,7 @@ describe('a person at the terminal', () => {
 
   it('is asked again when the server was restarted', async () => {
     await using home = createHome()
-    const server = home.start(['serve', '--port', '0', '--json'])
-    const { url } = JSON.parse(await server.until(/\}\n/))
+    const { running: server, url } = await home.serve()
     const running = home.onTerminal(['run', 'demo', 'show a permission'])
     await running.until(choose)
     server.child.kill('SIGKILL')
@@ -172,8 +169,7 @@ describe('a person at the terminal', () => {
 describe('parley attach', () => {
   it('shows the conversation, sends prompts, answers requests, and detaches', async () => {
     await using home = createHome()
-    const server = home.start(['serve', '--port', '0', '--json'])
-    await server.until('"pid"')
+    await home.serve()
     await home.run(['run', 'demo', 'think', '--title', 'Thoughts'])
     const running = home.onTerminal(['attach', 'last'])
     await running.until('the second way is better.')
@@ -191,8 +187,7 @@ describe('parley attach', () => {
 
   it('says how to detach and how to stop a turn, and Ctrl-C does not stop the turn', async () => {
     await using home = createHome()
-    const server = home.start(['serve', '--port', '0', '--json'])
-    await server.until('"pid"')
+    await home.serve()
     const first = home.start(['run', 'demo', 'hang'])
     await first.until('until you stop me')
     const running = home.onTerminal(['attach', 'last'])
@@ -227,8 +222,7 @@ describe('parley attach', () => {
 
   it('puts a half-typed prompt aside while a request is shown', async () => {
     await using home = createHome()
-    const server = home.start(['serve', '--port', '0', '--json'])
-    await server.until('"pid"')
+    await home.serve()
     await home.run(['run', 'demo', 'think'])
     const running = home.onTerminal(['attach', 'last'])
     await running.until('> ')
@@ -253,8 +247,7 @@ describe('parley attach', () => {
 
   it('shows a request that was open before', async () => {
     await using home = createHome()
-    const server = home.start(['serve', '--port', '0', '--json'])
-    await server.until('"pid"')
+    await home.serve()
     const first = home.start(['run', 'demo', 'show a permission', '--on-permission', 'ask'])
     await first.until('waiting for an answer from elsewhere')
     const running = home.onTerminal(['attach', 'last'])
@@ -267,8 +260,7 @@ describe('parley attach', () => {
 
   it('without a terminal shows open requests, and where to answer them', async () => {
     await using home = createHome()
-    const server = home.start(['serve', '--port', '0', '--json'])
-    await server.until('"pid"')
+    await home.serve()
     const first = home.start(['run', 'demo', 'show a permission', '--on-permission', 'ask'])
     await first.until('waiting for an answer from elsewhere')
     const watching = home.start(['attach', 'last'])

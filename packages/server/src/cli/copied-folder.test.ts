@@ -4,9 +4,7 @@ import { expect, it } from 'vitest'
 import { createHome, type Home } from './program-under-test.ts'
 
 async function served(home: Home, dataDir: string) {
-  const running = home.start(['serve', '--port', '0', '--json', '--data-dir', dataDir])
-  const first = (await running.until(/\{"url".*\}\n/)).match(/\{"url".*\}/)?.[0] ?? ''
-  const { url, token } = JSON.parse(first) as { url: string; token: string }
+  const { running, url, token } = await home.serve(['--data-dir', dataDir])
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const made = await fetch(`${url}/api/sessions`, {
     method: 'POST',

@@ -18,8 +18,7 @@ async function signIn(home: Home, userAgent: string): Promise<string> {
 describe('parley devices', () => {
   it('lists the signed-in browsers, and signs them out', async () => {
     await using home = createHome()
-    const running = home.start(['serve', '--port', '0', '--json'])
-    await running.until(/"url".*\n/)
+    await home.serve()
     expect(await home.run(['devices'])).toMatchObject({
       exitCode: 0,
       stdout: '',

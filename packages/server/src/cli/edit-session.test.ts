@@ -13,7 +13,7 @@ async function lastSession(home: Home): Promise<{ id: string; title: string; sta
 /** A home with a running server, so that not every command starts its own. */
 async function served(): Promise<Home> {
   const home = createHome()
-  await home.start(['serve', '--port', '0', '--json']).until(/\}\n/)
+  await home.serve()
   return home
 }
 

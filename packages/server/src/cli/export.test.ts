@@ -17,7 +17,8 @@ describe('parley export', () => {
     }
     const expected = `${new Date(createdAt + 5.5 * 3_600_000).toISOString().slice(0, 16).replace('T', ' ')} GMT+5:30`
     for (const format of ['markdown', 'html']) {
-      const { stdout } = await home.run(['export', 'last', '--as', format], { env: { TZ: 'Asia/Kolkata' } })
+      const env = { TZ: 'Asia/Kolkata' }
+      const { stdout } = await home.start(['export', 'last', '--as', format], { env }).ended
       expect(stdout).toContain('Started')
       expect(stdout).toContain(expected)
     }

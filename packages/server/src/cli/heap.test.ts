@@ -21,8 +21,8 @@ it('an idle server holds little heap, and little more for each live session', as
   )
   const reporter = new URL('./heap-under-test.ts', import.meta.url)
   const env = { NODE_OPTIONS: `--expose-gc --import=${reporter}` }
-  const server = home.start(['serve', '--port', '0', '--json'], { env })
-  const request = await requests(server)
+  const { running: server, ...access } = await home.serve([], { env })
+  const request = requests(access)
   const idle = await heapOf(server)
   expect(idle, 'an idle server').toBeLessThanOrEqual(most.idle)
 
@@ -35,12 +35,7 @@ it('an idle server holds little heap, and little more for each live session', as
 
 type Request = <Answer>(method: string, path: string, body?: unknown) => Promise<Answer>
 
-async function requests(server: Running): Promise<Request> {
-  const said = await server.until('"pid"')
-  const { url, token } = JSON.parse(said.slice(said.indexOf('{'), said.indexOf('}') + 1)) as Record<
-    string,
-    string
-  >
+function requests({ url, token }: { url: string; token: string }): Request {
   return async (method, path, body) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const reply = await fetch(`${url}${path}`, {

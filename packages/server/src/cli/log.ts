@@ -6,8 +6,8 @@ import { visible } from './terminal/visible.ts'
 /** JSON lines to stderr for programs; short lines on a terminal. */
 export function createLogger(level: LogLevel, output: Output): Logger {
   const options = { level, base: { pid: process.pid } }
-  if (!output.isErrTerminal) return pino(options, pino.destination({ dest: 2, sync: true }))
-  return pino(options, { write: (line: string) => output.err(`${shortLine(line)}\n`) })
+  const formatted = (line: string) => (output.isErrTerminal ? `${shortLine(line)}\n` : line)
+  return pino(options, { write: (line: string) => output.err(formatted(line)) })
 }
 
 const names: Readonly<Record<number, string>> = {

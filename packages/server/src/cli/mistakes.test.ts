@@ -10,7 +10,6 @@ const oneLine = /^parley: [^\n]*\n$/
 describe('an unknown agent', () => {
   it.each([
     ['run nope hello'],
-    ['acp --agent nope'],
     ['import nope'],
     ['import nope some-id'],
     ['sessions --agent nope'],
@@ -28,12 +27,19 @@ describe('an unknown agent', () => {
     expect([exitCode, stdout]).toEqual([2, ''])
   })
 
+  it('in "acp --agent nope" gives one line with the known agents, and exit code 2', async () => {
+    await using home = createHome()
+    const { exitCode, stdout, stderr } = await home.start(['acp', '--agent', 'nope']).ended
+    expect(stderr).toMatch(oneLine)
+    expect(stderr).toMatch(/^parley: There is no agent "nope"\. Known agents: claude, codex, .*, demo\.\n$/)
+    expect([exitCode, stdout]).toEqual([2, ''])
+  })
+
   it('is looked up on the running server', async () => {
     await using home = createHome()
-    const server = home.start(['serve', '--port', '0', '--json'])
-    await server.until('"pid"')
+    await home.serve()
     for (const line of ['acp --agent nope', 'sessions --agent nope', 'run nope hello']) {
-      const { exitCode, stderr } = await home.run(line.split(' '))
+      const { exitCode, stderr } = await home.start(line.split(' '), { input: '' }).ended
       expect([line, exitCode]).toEqual([line, 2])
       expect(stderr).toMatch(oneLine)
     }

@@ -2,8 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable, Writable } from 'node:stream'
+import { runProgram } from './program.ts'
 
-/** The real program as a child process, with its own home and data folder, for tests. */
+/** The program with its own home and data folder, for tests: as a child process, or in this process. */
 
 const repository = new URL('../../../../', import.meta.url).pathname
 const main = join(repository, 'packages/server/bin/parley.js')
@@ -25,11 +27,26 @@ export type Running = {
 export type Home = {
   readonly folder: string
   readonly dataDir: string
+  /** As a child process. */
   start(args: readonly string[], options?: StartOptions): Running
+  /**
+   * In this process, which takes a tenth of the time of a start. Commands run one at a time; `serve` and `acp`, which
+   * use the process itself, and tests of signals need `start`.
+   */
   run(args: readonly string[], options?: StartOptions): Promise<Ended>
   /** On a pseudo-terminal, made by `script` of util-linux. */
   onTerminal(args: readonly string[]): Running
+  /** A server as a child process, on a free port. */
+  serve(args?: readonly string[], options?: StartOptions): Promise<Served>
   [Symbol.asyncDispose](): Promise<void>
+}
+
+/** The process of a server, and what it printed when it was ready. */
+export type Served = {
+  readonly running: Running
+  readonly url: string
+  readonly token: string
+  readonly pid: number
 }
 
 export type StartOptions = { readonly env?: Record<string, string>; readonly input?: string }
@@ -52,10 +69,15 @@ export function createHome(): Home {
     folder,
     dataDir: join(folder, '.parley'),
     start,
-    run: (args, options) => start(args, { input: '', ...options }).ended,
+    run: (args, options) => runHere(args, folder, { ...options, env: { ...env, ...options?.env } }),
     onTerminal(args) {
       const words = [process.execPath, '--conditions=source', main, ...args].map((word) => `'${word}'`)
       return begin('script', ['-qec', words.join(' '), '/dev/null'])
+    },
+    async serve(args = [], options) {
+      const running = start(['serve', '--port', '0', '--json', ...args], options)
+      const [line = ''] = /\{"url".*\}(?=\n)/.exec(await running.until(/\{"url".*\}\n/)) ?? []
+      return { running, ...(JSON.parse(line) as Omit<Served, 'running'>) }
     },
     async [Symbol.asyncDispose]() {
       for (const { child } of running) child.kill('SIGKILL')
@@ -63,6 +85,41 @@ export function createHome(): Home {
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
     },
   }
+}
+
+async function runHere(args: readonly string[], cwd: string, options: StartOptions): Promise<Ended> {
+  using _ = replaceEnvironment({ ...options.env })
+  const { promise, resolve: exit } = Promise.withResolvers<number>()
+  const [stdout, stderr] = [new TextSink(), new TextSink()]
+  const stdin = Readable.from(options.input ? [Buffer.from(options.input)] : [])
+  const { env } = process
+  const argv = [process.execPath, main, ...args]
+  const given = { argv, env, execArgv: ['--conditions=source'], cwd: () => cwd, stdin, stdout, stderr, exit }
+  const before = process.listenerCount('SIGTERM')
+  await runProgram(given as unknown as NodeJS.Process)
+  if (process.listenerCount('SIGTERM') > before)
+    throw new Error(`Use start: ${args[0]} leaves listeners behind.`)
+  return { exitCode: await promise, stdout: stdout.text, stderr: stderr.text }
+}
+
+class TextSink extends Writable {
+  text = ''
+
+  override _write(chunk: Buffer, _: BufferEncoding, done: () => void): void {
+    this.text += chunk.toString('utf8')
+    done()
+  }
+}
+
+/** Programs that a command starts inherit the environment of this process. */
+function replaceEnvironment(env: NodeJS.ProcessEnv): Disposable {
+  const before = { ...process.env }
+  const set = (variables: NodeJS.ProcessEnv) => {
+    for (const name of Object.keys(process.env)) if (!(name in variables)) delete process.env[name]
+    Object.assign(process.env, variables)
+  }
+  set(env)
+  return { [Symbol.dispose]: () => set(before) }
 }
 
 function watch(child: ChildProcess): Running {

@@ -17,8 +17,7 @@ async function events(home: Home, args: string[]) {
 describe('parley cancel and parley resume', () => {
   it('pause the prompts that are queued behind the turn, and run them', async () => {
     await using home = createHome()
-    const server = home.start(['serve', '--port', '0', '--json'])
-    await server.until('"pid"')
+    await home.serve()
     const first = home.start(['run', 'demo', 'hang'])
     await first.until('until you stop me')
     const second = home.start(['run', 'demo', 'think', '--session', 'last'])
@@ -38,7 +37,7 @@ describe('parley cancel and parley resume', () => {
 describe('parley release', () => {
   it('ends the process of an idle agent, and refuses while a turn runs', async () => {
     await using home = createHome()
-    await home.start(['serve', '--port', '0', '--json']).until('"pid"')
+    await home.serve()
     const running = home.start(['run', 'demo', 'hang'])
     await running.until('until you stop me')
     const refused = await home.run(['release', 'last'])
@@ -187,10 +186,10 @@ describe('parley run', () => {
 
   it('uses the running server; without one, two concurrent commands share an embedded server', async () => {
     await using home = createHome()
-    const both = await Promise.all([events(home, ['think']), events(home, ['think'])])
+    const think = () => home.start(['run', 'demo', 'think', '--json'], { input: '' }).ended
+    const both = await Promise.all([think(), think()])
     expect(both.map(({ exitCode }) => exitCode)).toEqual([0, 0])
-    const server = home.start(['serve', '--port', '0', '--json'])
-    await server.until('"pid"')
+    await home.serve()
     expect((await events(home, ['think'])).exitCode).toBe(0)
     const { stdout } = await home.run(['sessions', '--json'])
     expect(stdout.trimEnd().split('\n')).toHaveLength(3)
@@ -243,8 +242,7 @@ describe('the commands that read sessions', () => {
   it('list open requests', async () => {
     await using home = createHome()
     expect((await home.run(['sessions', '--waiting'])).stderr).toBe('No open requests.\n')
-    const server = home.start(['serve', '--port', '0', '--json'])
-    await server.until('"pid"')
+    await home.serve()
     const asking = home.start(['run', 'demo', 'show a permission', '--on-permission', 'ask'])
     await asking.until('waiting for an answer from elsewhere: npm start -- attach ses_')
     const { stdout } = await home.run(['sessions', '--waiting'])

@@ -2,15 +2,7 @@ import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'nod
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createHome, type Home, type Running } from './program-under-test.ts'
-
-async function served(home: Home, args: string[] = []) {
-  const running = home.start(['serve', '--port', '0', '--json', ...args])
-  await running.until('\n')
-  const first = (await running.until(/\{"url".*\}\n/)).match(/\{"url".*\}/)?.[0] ?? ''
-  const line = JSON.parse(first) as { url: string; token: string; pid: number }
-  return { running, ...line }
-}
+import { createHome, type Running } from './program-under-test.ts'
 
 async function stopped(running: Running, signal: NodeJS.Signals = 'SIGTERM') {
   running.child.kill(signal)
@@ -33,7 +25,7 @@ describe('parley serve', () => {
 
   it('prints one line of JSON with --json, and its token works', async () => {
     await using home = createHome()
-    const { running, url, token, pid } = await served(home)
+    const { running, url, token, pid } = await home.serve()
     expect(pid).toBe(running.child.pid)
     const headers = { authorization: `Bearer ${token}` }
     expect((await fetch(`${url}/api/sessions`, { headers })).status).toBe(200)
@@ -47,13 +39,13 @@ describe('parley serve', () => {
 
   it('keeps its token in a private file, and uses it again', async () => {
     await using home = createHome()
-    const first = await served(home)
+    const first = await home.serve()
     await stopped(first.running)
     const file = join(home.dataDir, 'token')
     expect(statSync(file).mode & 0o777).toBe(0o600)
     expect(statSync(home.dataDir).mode & 0o777).toBe(0o700)
     expect(readFileSync(file, 'utf8').trim()).toBe(first.token)
-    const second = await served(home)
+    const second = await home.serve()
     expect(second.token).toBe(first.token)
     expect((await stopped(second.running)).exitCode).toBe(0)
   })
@@ -68,7 +60,7 @@ describe('parley serve', () => {
     mkdirSync(shared)
     chmodSync(shared, 0o755)
     writeFileSync(join(shared, 'notes.txt'), 'for all')
-    const { running } = await served(home, ['--data-dir', shared])
+    const { running } = await home.serve(['--data-dir', shared])
     expect(statSync(shared).mode & 0o777).toBe(0o755)
     expect(statSync(join(shared, 'token')).mode & 0o777).toBe(0o600)
     expect((await stopped(running)).stderr).toContain(`other users can read ${shared}`)
@@ -77,21 +69,21 @@ describe('parley serve', () => {
   it('takes the token from a file, and warns of one that others can see', async () => {
     await using home = createHome()
     writeFileSync(join(home.folder, 'mine'), 'a-token-in-a-file\n', { mode: 0o600 })
-    const quiet = await served(home, ['--token-file', 'mine'])
+    const quiet = await home.serve(['--token-file', 'mine'])
     expect(quiet.token).toBe('a-token-in-a-file')
     expect((await home.run(['sessions', '--token-file', 'mine'])).stderr).not.toContain('--token shows')
     const loud = await home.run(['sessions', '--token', 'a-token-in-a-file'])
     expect(loud).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('--token shows the token') })
     expect((await stopped(quiet.running)).stderr).not.toContain('--token shows')
-    const { running } = await served(home, ['--token', 'a-token-in-sight'])
+    const { running } = await home.serve(['--token', 'a-token-in-sight'])
     expect((await stopped(running)).stderr).toContain('--token shows the token')
     expect(await home.run(['sessions', '--token-file', 'none'])).toMatchObject({ exitCode: 2 })
   })
 
   it('refuses a data folder that another server holds, and names that server', async () => {
     await using home = createHome()
-    const { url, pid } = await served(home)
-    const { exitCode, stderr } = await home.run(['serve', '--port', '0'])
+    const { url, pid } = await home.serve()
+    const { exitCode, stderr } = await home.start(['serve', '--port', '0']).ended
     expect(exitCode).toBe(1)
     expect(stderr).toContain(`pid ${pid}`)
     expect(stderr).toContain(url)
@@ -100,8 +92,8 @@ describe('parley serve', () => {
 
   it('refuses a port that is in use, and says what to do', async () => {
     await using home = createHome()
-    const { url } = await served(home)
-    const { exitCode, stderr } = await home.run(['--port', new URL(url).port, '--data-dir', 'other'])
+    const { url } = await home.serve()
+    const { exitCode, stderr } = await home.start(['--port', new URL(url).port, '--data-dir', 'other']).ended
     expect(exitCode).toBe(1)
     expect(stderr).toMatch(/^parley: .* is in use.*--port.*\n$/)
   })
@@ -112,7 +104,7 @@ describe('parley serve', () => {
     expect(exitCode).toBe(2)
     expect(stderr).toContain('--allow-remote and PARLEY_TOKEN')
     const args = ['--host', '0.0.0.0', '--allow-remote', '--token', 'a-token-of-my-own']
-    const { running } = await served(home, args)
+    const { running } = await home.serve(args)
     expect((await stopped(running)).exitCode).toBe(0)
     const short = await home.run([
       '--host',
@@ -141,7 +133,7 @@ describe('parley serve', () => {
 
   it('shows the public how it was started, but not its data folder', async () => {
     await using home = createHome()
-    const { url } = await served(home, ['--data-dir', 'kept-place'])
+    const { url } = await home.serve(['--data-dir', 'kept-place'])
     const refused = await (await fetch(`${url}/api/sessions`)).text()
     expect(refused).toContain('npm start -- token --link')
     for (const path of ['/', '/open', '/api/sessions', '/api/ws', '/api/nothing', '/nothing']) {
@@ -157,7 +149,7 @@ describe('parley serve', () => {
     expect(refused.exitCode).toBe(2)
     expect(refused.stderr).toContain('"colour"')
     writeFileSync(join(home.dataDir, 'config.json'), '{"token":"a-token-from-the-file"}')
-    const { running, token } = await served(home)
+    const { running, token } = await home.serve()
     expect(token).toBe('a-token-from-the-file')
     await stopped(running)
   })
@@ -181,14 +173,14 @@ describe('parley serve', () => {
   it('reports a data folder that cannot be written', async () => {
     await using home = createHome()
     writeFileSync(join(home.folder, 'file'), '')
-    const { exitCode, stderr } = await home.run(['--port', '0', '--data-dir', 'file'])
+    const { exitCode, stderr } = await home.start(['--port', '0', '--data-dir', 'file']).ended
     expect(exitCode).toBe(1)
     expect(stderr).toMatch(/^parley: .*--data-dir\.\n$/)
   })
 
   it.each(['/etc/passwd/x', '/proc/nope', '/proc/nope/below'])('does not hang on %s', async (folder) => {
     await using home = createHome()
-    const { exitCode, stderr } = await home.run(['--port', '0', '--data-dir', folder])
+    const { exitCode, stderr } = await home.start(['--port', '0', '--data-dir', folder]).ended
     expect(exitCode).toBe(1)
     expect(stderr).toMatch(/^parley: The data folder .* cannot be created.*--data-dir\.\n$/)
     const doctor = await home.run(['doctor', '--port', '0', '--data-dir', folder])
@@ -201,7 +193,7 @@ describe('parley token', () => {
   it('prints the token, even before there is a server', async () => {
     await using home = createHome()
     const { stdout } = await home.run(['token'])
-    const { token } = await served(home)
+    const { token } = await home.serve()
     expect(stdout).toBe(`${token}\n`)
   })
 
@@ -210,14 +202,14 @@ describe('parley token', () => {
     const none = await home.run(['token', '--link'])
     expect(none.exitCode).toBe(1)
     expect(none.stderr).toContain('No server uses')
-    const { url } = await served(home)
+    const { url } = await home.serve()
     const { stdout } = await home.run(['token', '--link'])
     expect(stdout).toMatch(new RegExp(`^${url}/open#[\\w-]{43}\n$`))
   })
 
   it('rotates the token; the running server keeps the old one', async () => {
     await using home = createHome()
-    const { token } = await served(home)
+    const { token } = await home.serve()
     const { stdout, stderr } = await home.run(['token', '--rotate'])
     expect(stdout.trim()).not.toBe(token)
     expect(stderr).toContain('restarted')
@@ -239,7 +231,7 @@ describe('parley doctor', () => {
 
   it('finds the running server', async () => {
     await using home = createHome()
-    const { url } = await served(home)
+    const { url } = await home.serve()
     const { exitCode, stdout } = await home.run(['doctor', '--json'])
     const checks = stdout
       .trimEnd()

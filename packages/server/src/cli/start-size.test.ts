@@ -14,10 +14,9 @@ const limit = { modules: 440, bytes: 2_380_000 }
 it('a server loads a bounded amount of code before it answers', async () => {
   const coverage = folderForTest()
   await using home = createHome()
-  const server = home.start(['serve', '--port', '0', '--json'], { env: { NODE_V8_COVERAGE: coverage } })
-  await server.until('"pid"')
-  server.child.kill('SIGTERM')
-  await server.ended
+  const { running } = await home.serve([], { env: { NODE_V8_COVERAGE: coverage } })
+  running.child.kill('SIGTERM')
+  await running.ended
   const files = new Set(readdirSync(coverage).flatMap((name) => scriptsIn(join(coverage, name))))
   const bytes = [...files].reduce((sum, file) => sum + statSync(file).size, 0)
   expect(files.size, 'modules').toBeGreaterThan(100)

@@ -1,19 +1,21 @@
-import type { ModelAnswer } from '../../src/testing/model-server.ts'
-import { promptMessage, readTurn, readUntil } from '../../src/testing/read-connection.ts'
+import { echoServer, type ToolCall } from '../model-answers.ts'
 import {
   calls,
   denying,
-  echo,
+  interrupted,
   oneTurn,
   person,
+  refusal,
   type Scenario,
   says,
   script,
+  session,
   sessionOf,
   turn,
+  turns,
 } from './stage.ts'
 
-const bash = (command: string): [string, object] => ['Bash', { command, description: 'as asked' }]
+const bash = (command: string): ToolCall => ['Bash', { command, description: 'as asked' }]
 const answering = person({
   answer: async ({ questions }) => ({
     outcome: 'answered',
@@ -22,44 +24,34 @@ const answering = person({
   }),
 })
 
+const limited = refusal(429, 'rate_limit_error', 'Too many requests.')
+
 export const claude: Readonly<Record<string, Scenario>> = {
-  'claude-text': {
-    async play({ server, connect }) {
-      script(server, says('Hello, this is the model speaking.'), says('The second answer.'))
-      const connection = await connect()
-      await turn(connection, 'Hello, you.')
-      await turn(connection, 'And again.')
-      await connection.close()
-    },
-  },
-  'claude-thinking': oneTurn(() => [says('Four.', { reasoning: 'Two and two is four.' })]),
-  'claude-tool-allowed': oneTurn(() => [
-    calls(bash('printf "a\\nb\\n" | tee a.txt')),
-    says('It is written.'),
-  ]),
-  'claude-tool-denied': oneTurn(() => [calls(bash('touch no.txt')), says('Then I leave it.')], {
+  'claude-text': turns(
+    ['Hello, you.', 'And again.'],
+    [says('Hello, this is the model speaking.'), says('The second answer.')],
+  ),
+  'claude-thinking': oneTurn([says('Four.', { reasoning: 'Two and two is four.' })]),
+  'claude-tool-allowed': oneTurn([calls(bash('printf "a\\nb\\n" | tee a.txt')), says('It is written.')]),
+  'claude-tool-denied': oneTurn([calls(bash('touch no.txt')), says('Then I leave it.')], {
     person: denying,
   }),
-  'claude-tool-failed': oneTurn(() => [calls(bash('touch a.txt; echo oh no; exit 3')), says('It failed.')]),
-  'claude-parallel': oneTurn(() => [calls(bash('touch a.txt'), bash('touch b.txt')), says('Both ran.')]),
+  'claude-tool-failed': oneTurn([calls(bash('touch a.txt; echo oh no; exit 3')), says('It failed.')]),
+  'claude-parallel': oneTurn([calls(bash('touch a.txt'), bash('touch b.txt')), says('Both ran.')]),
   'claude-edit': {
     files: { 'poem.txt': 'roses are red\nviolets are blue\n' },
-    async play({ server, cwd, connect }) {
+    ...turns(['Change it.'], (cwd) => {
       const file_path = `${cwd}/poem.txt`
-      script(
-        server,
+      return [
         calls(['Read', { file_path }]),
         calls(['Edit', { file_path, old_string: 'red', new_string: 'white' }]),
         calls(['Write', { file_path: `${cwd}/new.txt`, content: 'new\n' }]),
         says('The poem is better now.'),
-      )
-      const connection = await connect()
-      await turn(connection, 'Change it.')
-      await connection.close()
-    },
+      ]
+    }),
   },
   'claude-question': oneTurn(
-    () => [
+    [
       calls([
         'AskUserQuestion',
         {
@@ -80,17 +72,14 @@ export const claude: Readonly<Record<string, Scenario>> = {
     ],
     { person: answering },
   ),
-  'claude-todos': oneTurn(() => [
+  'claude-todos': oneTurn([
     calls(['TodoWrite', { todos: [{ content: 'One', status: 'in_progress', activeForm: 'Doing one' }] }]),
     says('Noted.'),
   ]),
-  'claude-plan': oneTurn(
-    () => [calls(['ExitPlanMode', { plan: 'First this.' }]), says('The plan is accepted.')],
-    {
-      settings: { mode: 'plan' },
-    },
-  ),
-  'claude-subagent': oneTurn(() => [
+  'claude-plan': oneTurn([calls(['ExitPlanMode', { plan: 'First this.' }]), says('The plan is accepted.')], {
+    settings: { mode: 'plan' },
+  }),
+  'claude-subagent': oneTurn([
     calls([
       'Agent',
       {
@@ -103,48 +92,23 @@ export const claude: Readonly<Record<string, Scenario>> = {
     says('I see nothing.'),
     says('The subagent saw nothing.'),
   ]),
-  'claude-cancelled': {
-    async play({ server, connect }) {
-      script(server, calls(bash('tail -f /dev/null')), says('Still here.'))
-      const connection = await connect()
-      await connection.send(promptMessage('Wait for it.'))
-      await readUntil(connection, ({ type }) => type === 'tool-call.called')
-      await connection.interrupt()
-      await readTurn(connection)
-      await turn(connection, 'Are you there?')
-      await connection.close()
-    },
-  },
-  'claude-mcp': oneTurn(() => [calls(['mcp__echo__say', { words: 'parsley' }]), says('It said parsley.')], {
-    mcpServers: echo(new URL('../../src/testing/mcp-echo.ts', import.meta.url).pathname),
+  'claude-cancelled': interrupted('Wait for it.', calls(bash('tail -f /dev/null'))),
+  'claude-mcp': oneTurn([calls(['mcp__echo__say', { words: 'parsley' }]), says('It said parsley.')], {
+    mcpServers: { echo: echoServer },
   }),
-  'claude-compact': {
-    async play({ server, connect }) {
-      script(
-        server,
-        says('To be forgotten.'),
-        says('<summary>All that was said.</summary>'),
-        says('I remember.'),
-      )
-      const connection = await connect()
-      await turn(connection, 'Hello, you.')
-      await turn(connection, [{ type: 'command', name: 'compact' }])
-      await turn(connection, 'And now?')
-      await connection.close()
-    },
-  },
-  'claude-configured': {
-    async play({ server, connect }) {
-      script(server, says('As you like.'))
-      const connection = await connect({
-        settings: { mode: 'plan', model: 'sonnet', options: { effort: 'high' } },
-      })
+  'claude-compact': turns(
+    ['Hello, you.', [{ type: 'command', name: 'compact' }], 'And now?'],
+    [says('To be forgotten.'), says('<summary>All that was said.</summary>'), says('I remember.')],
+  ),
+  'claude-configured': session(
+    [says('As you like.')],
+    async (connection) => {
       const configured = connection.configure({ mode: 'ask', model: 'opus', options: { effort: 'low' } })
       await turn(connection, 'Hello, you.')
       await configured
-      await connection.close()
     },
-  },
+    { settings: { mode: 'plan', model: 'sonnet', options: { effort: 'high' } } },
+  ),
   'claude-load': {
     async play({ server, connect }) {
       script(server, says('The first process speaks.'), says('The second process speaks.'))
@@ -157,11 +121,5 @@ export const claude: Readonly<Record<string, Scenario>> = {
       await second.close()
     },
   },
-  'claude-error-429': oneTurn(() => {
-    const error = {
-      error: { message: 'Too many requests.', type: 'rate_limit_error' },
-      status: 429,
-    } as ModelAnswer
-    return [error, error]
-  }),
+  'claude-error-429': oneTurn([limited, limited]),
 }

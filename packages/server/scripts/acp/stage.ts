@@ -1,6 +1,7 @@
 import type { AgentConnection, AgentOutput, ConnectInput, Person } from '../../src/core/agent-adapter.ts'
 import type { ModelAnswer, ModelRequest, ModelServer, ModelStep } from '../../src/testing/model-server.ts'
 import { promptMessage, readTurn, readUntil } from '../../src/testing/read-connection.ts'
+import { createAnswers, type ToolCall } from '../model-answers.ts'
 
 export type Scenario = {
   readonly files?: Readonly<Record<string, string>>
@@ -26,19 +27,48 @@ function hasTools({ tools }: ModelRequest): boolean {
   return (tools?.length ?? 0) > 0
 }
 
-/** A scenario with one prompt, which the model answers with these answers in turn. */
-export function oneTurn(
-  answers: (cwd: string) => readonly ModelAnswer[],
-  more: Partial<ConnectInput> = {},
+/** A scenario on one connection. The model gives these answers in turn. */
+export function session(
+  answers: readonly (ModelAnswer | ModelStep)[] | ((cwd: string) => readonly ModelAnswer[]),
+  work: (connection: AgentConnection) => Promise<unknown>,
+  changes: Partial<ConnectInput> = {},
 ): Scenario {
   return {
     async play({ server, cwd, connect }) {
-      script(server, ...answers(cwd))
-      const connection = await connect(more)
-      await turn(connection, 'Please do it.')
+      const given = typeof answers === 'function' ? answers(cwd) : answers
+      if (given.length > 0) script(server, ...given)
+      const connection = await connect(changes)
+      await work(connection)
       await connection.close()
     },
   }
+}
+
+/** A scenario with one turn for each prompt. */
+export function turns(
+  prompts: readonly Parameters<typeof promptMessage>[0][],
+  answers: Parameters<typeof session>[0],
+  changes?: Partial<ConnectInput>,
+): Scenario {
+  const work = async (connection: AgentConnection) => {
+    for (const prompt of prompts) await turn(connection, prompt)
+  }
+  return session(answers, work, changes)
+}
+
+export function oneTurn(answers: Parameters<typeof session>[0], changes?: Partial<ConnectInput>): Scenario {
+  return turns(['Please do it.'], answers, changes)
+}
+
+/** The turn is stopped during a call, and another one follows. */
+export function interrupted(prompt: string, call: ModelAnswer): Scenario {
+  return session([call, says('Still here.')], async (connection) => {
+    await connection.send(promptMessage(prompt))
+    await readUntil(connection, ({ type }) => type === 'tool-call.called')
+    await connection.interrupt()
+    await readTurn(connection)
+    await turn(connection, 'Are you there?')
+  })
 }
 
 export async function turn(
@@ -71,22 +101,12 @@ export function person(changes: Partial<Person> = {}): Person {
 export const denying = person({ permit: async () => ({ outcome: 'denied', requestId: 'req' }) })
 
 const usage = { input_tokens: 100, output_tokens: 20, promptTokenCount: 100, candidatesTokenCount: 20 }
+const answers = createAnswers(usage, 'toolu')
+export const { says } = answers
 
-export function says(content: string, more: object = {}): ModelAnswer {
-  return { content, usage, ...more } as ModelAnswer
+export function calls(...list: ToolCall[]): ModelAnswer {
+  return answers.calls('', ...list)
 }
 
-let lastCall = 0
-
-export function calls(...list: [name: string, input: object][]): ModelAnswer {
-  const toolCalls = list.map(([name, input]) => ({
-    name,
-    id: `toolu_${String(++lastCall).padStart(8, '0')}`,
-    arguments: JSON.stringify(input),
-  }))
-  return { toolCalls, usage } as ModelAnswer
-}
-
-export const echo = (script: string) => ({
-  echo: { command: process.execPath, args: ['--conditions=source', script] },
-})
+export const refusal = (status: number, type: string, message: string) =>
+  ({ error: { message, type }, status }) as ModelAnswer

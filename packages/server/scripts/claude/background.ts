@@ -1,4 +1,5 @@
-import { bash, calls, isQueued, type Scenario, says, script, userWords } from './stage.ts'
+import { script } from '../model-answers.ts'
+import { bash, calls, isQueued, results, type Scenario, says, userWords } from './stage.ts'
 
 const subagentPrompt = 'Count the stars in the file.'
 const isSubagent = (request: Parameters<typeof userWords>[0]) =>
@@ -8,8 +9,6 @@ const countStars = calls('I ask a subagent.', [
   'Agent',
   { description: 'Count stars', prompt: subagentPrompt, subagent_type: 'general-purpose' },
 ])
-
-const results = (all: readonly { type: string }[]) => all.filter(({ type }) => type === 'result').length
 
 /** Work that continues or starts outside a turn that a prompt started. */
 export const background: Readonly<Record<string, Scenario>> = {

@@ -1,28 +1,22 @@
 import type { ModelAnswer } from '../../src/testing/model-server.ts'
+import { oneTurn, script, turns } from '../model-answers.ts'
 import { pixel } from '../recorder.ts'
-import { bash, calls, isQueued, oneTurn, type Scenario, says, script } from './stage.ts'
+import { bash, calls, isQueued, results, type Scenario, says } from './stage.ts'
 
 /** Prompts and answers, and the configuration of a session. */
 export const conversation: Readonly<Record<string, Scenario>> = {
-  text: { play: oneTurn('Say hello.', says('Hello, this is the model speaking.')) },
+  text: oneTurn('Say hello.', says('Hello, this is the model speaking.')),
 
-  'two-turns': {
-    async play({ server, start }) {
-      script(server, says('The first answer.'), says('The second answer.'))
-      await using run = start()
-      await run.turn('One.')
-      await run.turn('Two.')
-    },
-  },
+  'two-turns': turns(['One.', 'Two.'], says('The first answer.'), says('The second answer.')),
 
   thinking: {
     options: { thinking: { type: 'enabled', budgetTokens: 2000 } },
-    play: oneTurn('Think.', says('So it is four.', { reasoning: 'Two and two make four.' })),
+    ...oneTurn('Think.', says('So it is four.', { reasoning: 'Two and two make four.' })),
   },
 
   'no-partials': {
     options: { includePartialMessages: false, thinking: { type: 'enabled', budgetTokens: 2000 } },
-    play: oneTurn(
+    ...oneTurn(
       'Think and run.',
       { ...calls('Let me see.', bash('echo one')), reasoning: 'I had better look.' } as ModelAnswer,
       says('It is one.'),
@@ -53,56 +47,34 @@ export const conversation: Readonly<Record<string, Scenario>> = {
   steering: {
     async play({ server, start }) {
       script(server, calls('', bash('touch done.txt')), says('I heard you while I worked.'))
-      let asked: () => void = () => undefined
-      let allow: () => void = () => undefined
-      const isAsked = new Promise<void>((resolve) => {
-        asked = resolve
-      })
-      const isAllowed = new Promise<void>((resolve) => {
-        allow = resolve
-      })
+      const asked = Promise.withResolvers<void>()
+      const allowed = Promise.withResolvers<void>()
       await using run = start({
         async canUseTool(_name, updatedInput) {
-          asked()
-          await isAllowed
+          asked.resolve()
+          await allowed.promise
           return { behavior: 'allow', updatedInput }
         },
       })
       run.say('Do it.')
-      await isAsked
+      await asked.promise
       run.say('And be quick.')
       await run.until((all) => all.filter(isQueued).length === 2)
-      allow()
-      await run.until((all) => all.some(({ type }) => type === 'result'))
+      allowed.resolve()
+      await run.until((all) => results(all) > 0)
     },
   },
 
-  compact: {
-    async play({ server, start }) {
-      script(
-        server,
-        says('The first answer, to be forgotten.'),
-        says('<summary>They spoke of nothing much.</summary>'),
-        says('I remember a summary.'),
-      )
-      await using run = start()
-      await run.turn('Tell me something.')
-      await run.turn('/compact')
-      await run.turn('And now?')
-    },
-  },
+  compact: turns(
+    ['Tell me something.', '/compact', 'And now?'],
+    says('The first answer, to be forgotten.'),
+    says('<summary>They spoke of nothing much.</summary>'),
+    says('I remember a summary.'),
+  ),
 
-  clear: {
-    async play({ server, start }) {
-      script(server, says('Before.'), says('After.'))
-      await using run = start()
-      await run.turn('One.')
-      await run.turn('/clear')
-      await run.turn('Two.')
-    },
-  },
+  clear: turns(['One.', '/clear', 'Two.'], says('Before.'), says('After.')),
 
-  'command-output': { play: oneTurn('/cost') },
+  'command-output': oneTurn('/cost'),
 
   'structured-output': {
     options: {
@@ -111,7 +83,7 @@ export const conversation: Readonly<Record<string, Scenario>> = {
         schema: { type: 'object', properties: { answer: { type: 'number' } }, required: ['answer'] },
       },
     },
-    play: oneTurn('What is it?', calls('', ['StructuredOutput', { answer: 42 }]), says('It is 42.')),
+    ...oneTurn('What is it?', calls('', ['StructuredOutput', { answer: 42 }]), says('It is 42.')),
   },
 
   resume: {
@@ -146,6 +118,6 @@ export const conversation: Readonly<Record<string, Scenario>> = {
         },
       },
     },
-    play: oneTurn('Say hello.', calls('', bash('echo hello')), says('Hello.')),
+    ...oneTurn('Say hello.', calls('', bash('echo hello')), says('Hello.')),
   },
 }

@@ -1,4 +1,9 @@
-import { anyone, bash, calls, oneTurn, type Scenario, says, script } from './stage.ts'
+import { oneTurn, script, turns } from '../model-answers.ts'
+import { bash, calls, results, type Scenario, says } from './stage.ts'
+
+const refusal = (status: number, type: string, message: string) => ({ error: { message, type }, status })
+const broken = refusal(500, 'api_error', 'Something broke.')
+const long = says('This answer is cut off before it ends, whatever happens.')
 
 /** Failures and interruptions. */
 export const faults: Readonly<Record<string, Scenario>> = {
@@ -13,7 +18,7 @@ export const faults: Readonly<Record<string, Scenario>> = {
         all.some((one) => one.type === 'stream_event' && one.event.type === 'content_block_delta'),
       )
       await run.query.interrupt()
-      await run.until((all) => all.some(({ type }) => type === 'result'))
+      await run.until((all) => results(all) > 0)
       await run.turn('Are you there?')
     },
   },
@@ -27,61 +32,39 @@ export const faults: Readonly<Record<string, Scenario>> = {
       await run.until((all) => all.some(({ type }) => type === 'assistant'))
       await new Promise((resolve) => setTimeout(resolve, 1000))
       await run.query.interrupt()
-      await run.until((all) => all.some(({ type }) => type === 'result'))
+      await run.until((all) => results(all) > 0)
     },
   },
 
   'interrupt-permission': {
     async play({ server, start }) {
       script(server, calls('', bash('touch forbidden.txt')), says('Still here.'))
-      let asked = () => {}
-      const isAsked = new Promise<void>((resolve) => {
-        asked = resolve
-      })
+      const asked = Promise.withResolvers<void>()
       await using run = start({
         canUseTool: (_name, _input, { signal }) => {
-          asked()
+          asked.resolve()
           return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('gone'))))
         },
       })
       run.say('Run it.')
-      await isAsked
+      await asked.promise
       await run.query.interrupt()
-      await run.until((all) => all.some(({ type }) => type === 'result'))
+      await run.until((all) => results(all) > 0)
     },
   },
 
-  'error-500': {
-    async play({ server, start }) {
-      const error = { error: { message: 'Something broke.', type: 'api_error' }, status: 500 }
-      script(server, error, says('The second attempt worked.'), error, error)
-      await using run = start()
-      await run.turn('Try.')
-      await run.turn('Try again.')
-    },
-  },
+  'error-500': turns(['Try.', 'Try again.'], broken, says('The second attempt worked.'), broken, broken),
 
-  'error-429': {
-    async play({ server, start }) {
-      const error = {
-        error: { message: 'Too many requests.', type: 'rate_limit_error' },
-        status: 429,
-        retryAfter: 1,
-      }
-      script(server, error, says('Now it goes.'))
-      await using run = start()
-      await run.turn('Try.')
-    },
-  },
+  'error-429': oneTurn(
+    'Try.',
+    { ...refusal(429, 'rate_limit_error', 'Too many requests.'), retryAfter: 1 },
+    says('Now it goes.'),
+  ),
 
-  'error-400': {
-    async play({ server, start }) {
-      const error = { error: { message: 'Bad request.', type: 'invalid_request_error' }, status: 400 }
-      script(server, ...Array.from({ length: 8 }, () => error))
-      await using run = start()
-      await run.turn('Try.')
-    },
-  },
+  'error-400': oneTurn(
+    'Try.',
+    ...Array.from({ length: 8 }, () => refusal(400, 'invalid_request_error', 'Bad request.')),
+  ),
 
   'error-in-stream': {
     async play({ server, start }) {
@@ -99,11 +82,13 @@ export const faults: Readonly<Record<string, Scenario>> = {
 
   'stream-cut': {
     async play({ server, start }) {
-      const long = says('This answer is cut off before it ends, whatever happens.')
-      server.script(anyone, [
-        { response: long, latency: 50, truncateAfterChunks: 5 },
-        { response: says('The second attempt is whole.') },
-      ])
+      server.script(
+        () => true,
+        [
+          { response: long, latency: 50, truncateAfterChunks: 5 },
+          { response: says('The second attempt is whole.') },
+        ],
+      )
       await using run = start()
       await run.turn('Try.')
     },
@@ -112,12 +97,14 @@ export const faults: Readonly<Record<string, Scenario>> = {
   'stream-cut-twice': {
     env: { CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK: '' },
     async play({ server, start }) {
-      const long = says('This answer is cut off before it ends, whatever happens.')
-      server.script(anyone, [
-        { response: long, latency: 50, truncateAfterChunks: 5 },
-        { response: long, latency: 50, truncateAfterChunks: 6 },
-        { response: says('The attempt without a stream is whole.') },
-      ])
+      server.script(
+        () => true,
+        [
+          { response: long, latency: 50, truncateAfterChunks: 5 },
+          { response: long, latency: 50, truncateAfterChunks: 6 },
+          { response: says('The attempt without a stream is whole.') },
+        ],
+      )
       await using run = start()
       await run.turn('Try.')
     },
@@ -125,6 +112,6 @@ export const faults: Readonly<Record<string, Scenario>> = {
 
   'max-turns': {
     options: { maxTurns: 1 },
-    play: oneTurn('Go on and on.', calls('', bash('echo on')), says('Never said.')),
+    ...oneTurn('Go on and on.', calls('', bash('echo on')), says('Never said.')),
   },
 }

@@ -6,21 +6,20 @@ import {
   type SDKMessage,
   type SDKUserMessage,
 } from '@anthropic-ai/claude-agent-sdk'
+import { createInput } from '../../src/adapters/claude/program.ts'
+import { SeenMessages } from '../model-answers.ts'
 
 /** One process of Claude Code whose input stays open, for a recording. */
 export class ClaudeRun implements AsyncDisposable {
   readonly query: Query
   sessionId = ''
-  readonly #queue: SDKUserMessage[] = []
-  readonly #seen: SDKMessage[] = []
+  readonly #prompts = createInput<SDKUserMessage>()
+  readonly #seen = new SeenMessages<SDKMessage>()
   readonly #ended: Promise<void>
-  #wake: () => void = () => undefined
-  #notify: () => void = () => undefined
-  #open = true
 
   constructor(options: Options, take: (message: SDKMessage) => void) {
     this.query = query({
-      prompt: this.#input(),
+      prompt: this.#prompts.messages,
       options: {
         settingSources: [],
         includePartialMessages: true,
@@ -34,13 +33,12 @@ export class ClaudeRun implements AsyncDisposable {
   }
 
   say(content: SDKUserMessage['message']['content']): void {
-    this.#queue.push({
+    this.#prompts.push({
       type: 'user',
       uuid: randomUUID(),
       message: { role: 'user', content },
       parent_tool_use_id: null,
     })
-    this.#wake()
   }
 
   /** Sends a prompt and waits for its result. */
@@ -50,12 +48,8 @@ export class ClaudeRun implements AsyncDisposable {
     await this.until(() => this.#results() > results)
   }
 
-  async until(holds: (messages: readonly SDKMessage[]) => boolean): Promise<void> {
-    while (this.#open && !holds(this.#seen)) {
-      await new Promise<void>((resolve) => {
-        this.#notify = resolve
-      })
-    }
+  until(holds: (messages: readonly SDKMessage[]) => boolean): Promise<void> {
+    return this.#seen.until(holds)
   }
 
   /** Resolves when the process has ended. */
@@ -64,40 +58,25 @@ export class ClaudeRun implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#open = false
-    this.#wake()
+    this.#prompts.end()
     this.query.close()
     await this.#ended
   }
 
   #results(): number {
-    return this.#seen.filter(({ type }) => type === 'result').length
+    return this.#seen.count(({ type }) => type === 'result')
   }
 
   async #read(take: (message: SDKMessage) => void): Promise<void> {
     try {
       for await (const message of this.query) {
         take(message)
-        this.#seen.push(message)
         if (message.session_id) this.sessionId = message.session_id
-        this.#notify()
+        this.#seen.add(message)
       }
     } catch {
       // After an error result, the iterator throws the same error.
     }
-    this.#open = false
-    this.#notify()
-  }
-
-  async *#input(): AsyncGenerator<SDKUserMessage> {
-    while (this.#open) {
-      const next = this.#queue.shift()
-      if (next) yield next
-      else {
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve
-        })
-      }
-    }
+    this.#seen.end()
   }
 }

@@ -1,5 +1,6 @@
 import type { Options, PermissionResult } from '@anthropic-ai/claude-agent-sdk'
-import type { ModelAnswer, ModelRequest, ModelServer } from '../../src/testing/model-server.ts'
+import type { ModelRequest, ModelServer } from '../../src/testing/model-server.ts'
+import { createAnswers, type ToolCall } from '../model-answers.ts'
 import type { ClaudeRun } from './run.ts'
 
 export type Scenario = {
@@ -10,45 +11,11 @@ export type Scenario = {
 }
 export type Stage = { server: ModelServer; start(more?: Options): ClaudeRun; cwd: string }
 
-const usage = { input_tokens: 100, output_tokens: 20 }
-export const anyone = () => true
+export const { says, calls } = createAnswers({ input_tokens: 100, output_tokens: 20 }, 'toolu')
 
-export function says(content: string, more: object = {}): ModelAnswer {
-  return { content, usage, ...more }
-}
-
-let lastCall = 0
-
-/** An answer of the model: a text, then tool calls, each as [name, input]. */
-export function calls(words: string, ...list: [name: string, input: object][]): ModelAnswer {
-  const blocks = list.map(([name, input]) => ({
-    type: 'toolCall' as const,
-    name,
-    id: `toolu_${String(++lastCall).padStart(8, '0')}`,
-    arguments: JSON.stringify(input),
-  }))
-  return { blocks: [...(words ? [{ type: 'text' as const, text: words }] : []), ...blocks], usage }
-}
-
-export function script(server: ModelServer, ...answers: ModelAnswer[]): void {
-  server.script(
-    anyone,
-    answers.map((response) => ({ response, chunkSize: hasPath(response) ? 1000 : 16 })),
-  )
-}
-
-/** A path that is streamed in several chunks could not be replaced in the recording. */
-function hasPath(answer: ModelAnswer): boolean {
-  return JSON.stringify(answer).includes('file_path')
-}
-
-/** A scenario with one prompt, which the model answers with these answers in turn. */
-export function oneTurn(prompt: string, ...answers: ModelAnswer[]): Scenario['play'] {
-  return async ({ server, start }) => {
-    script(server, ...answers)
-    await using run = start()
-    await run.turn(prompt)
-  }
+/** The number of ended turns. */
+export function results(messages: readonly { type: string }[]): number {
+  return messages.filter(({ type }) => type === 'result').length
 }
 
 /** A frame that the types of the SDK lack. */
@@ -61,8 +28,5 @@ export function userWords({ messages }: ModelRequest): string {
   return JSON.stringify(messages.filter(({ role }) => role === 'user'))
 }
 
-export const bash = (command: string, description = 'as asked'): [string, object] => [
-  'Bash',
-  { command, description },
-]
+export const bash = (command: string): ToolCall => ['Bash', { command, description: 'as asked' }]
 export const deny = async (): Promise<PermissionResult> => ({ behavior: 'deny', message: 'Not today.' })

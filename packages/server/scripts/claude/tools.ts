@@ -1,8 +1,9 @@
 import { createSdkMcpServer, tool } from '@anthropic-ai/claude-agent-sdk'
 import { z } from 'zod'
 import type { ModelRequest } from '../../src/testing/model-server.ts'
+import { oneTurn, script } from '../model-answers.ts'
 import { pixel } from '../recorder.ts'
-import { bash, calls, deny, isQueued, oneTurn, type Scenario, says, script, userWords } from './stage.ts'
+import { bash, calls, deny, isQueued, results, type Scenario, says, userWords } from './stage.ts'
 
 const subagentPrompt = 'Count the stars in the file.'
 const isSubagent = (request: ModelRequest) => userWords(request).includes(subagentPrompt)
@@ -37,41 +38,35 @@ function subagent(background: boolean): Scenario['play'] {
     await run.turn('Have the stars counted.')
     isOver.resolve()
     if (!background) return
-    await run.until((all) => all.filter(({ type }) => type === 'result').length >= 2)
+    await run.until((all) => results(all) >= 2)
   }
 }
 
 /** Tool calls, the answers to their requests, subagents and plans. */
 export const tools: Readonly<Record<string, Scenario>> = {
-  'tool-allowed': {
-    play: oneTurn(
-      'Run it.',
-      calls('Let me run it.', bash('printf "one\\ntwo\\n"')),
-      says('It printed two lines.'),
-    ),
-  },
+  'tool-allowed': oneTurn(
+    'Run it.',
+    calls('Let me run it.', bash('printf "one\\ntwo\\n"')),
+    says('It printed two lines.'),
+  ),
 
   'tool-denied': {
     options: { canUseTool: deny },
-    play: oneTurn('Run it.', calls('Let me run it.', bash('touch forbidden.txt')), says('Then I leave it.')),
+    ...oneTurn('Run it.', calls('Let me run it.', bash('touch forbidden.txt')), says('Then I leave it.')),
   },
 
   'tool-denied-by-rule': {
     options: { permissionMode: 'dontAsk' },
-    play: oneTurn('Run it.', calls('', bash('touch forbidden.txt')), says('It was not allowed.')),
+    ...oneTurn('Run it.', calls('', bash('touch forbidden.txt')), says('It was not allowed.')),
   },
 
-  'parallel-tools': {
-    play: oneTurn(
-      'Run both.',
-      calls('Both at once.', bash('echo one > one.txt && echo one'), bash('echo two > two.txt && echo two')),
-      says('Both ran.'),
-    ),
-  },
+  'parallel-tools': oneTurn(
+    'Run both.',
+    calls('Both at once.', bash('echo one > one.txt && echo one'), bash('echo two > two.txt && echo two')),
+    says('Both ran.'),
+  ),
 
-  'tool-failed': {
-    play: oneTurn('Run it.', calls('', bash('echo out; echo wrong >&2; exit 3')), says('It failed.')),
-  },
+  'tool-failed': oneTurn('Run it.', calls('', bash('echo out; echo wrong >&2; exit 3')), says('It failed.')),
 
   edit: {
     files: { 'poem.txt': 'roses are red\nviolets are blue\nsugar is sweet\n' },
@@ -106,7 +101,7 @@ export const tools: Readonly<Record<string, Scenario>> = {
         updatedInput: { ...input, answers: { 'Which colour?': 'Blue' } },
       }),
     },
-    play: oneTurn(
+    ...oneTurn(
       'Paint it.',
       calls('', [
         'AskUserQuestion',
@@ -130,7 +125,7 @@ export const tools: Readonly<Record<string, Scenario>> = {
 
   plan: {
     options: { permissionMode: 'plan' },
-    play: oneTurn(
+    ...oneTurn(
       'Plan it.',
       calls('', ['ExitPlanMode', { plan: '1. Look\n2. Leap' }]),
       says('The plan is accepted.'),
@@ -139,12 +134,12 @@ export const tools: Readonly<Record<string, Scenario>> = {
 
   'plan-rejected': {
     options: { permissionMode: 'plan', canUseTool: deny },
-    play: oneTurn('Plan it.', calls('', ['ExitPlanMode', { plan: '1. Leap' }]), says('I plan anew.')),
+    ...oneTurn('Plan it.', calls('', ['ExitPlanMode', { plan: '1. Leap' }]), says('I plan anew.')),
   },
 
   'task-tools': {
     options: { allowedTools: ['TaskCreate', 'TaskUpdate', 'TaskList'] },
-    play: oneTurn(
+    ...oneTurn(
       'Make a list.',
       calls('', ['TaskCreate', { subject: 'Look', description: 'around' }]),
       calls('', ['TaskCreate', { subject: 'Leap', description: 'far' }]),
@@ -157,7 +152,7 @@ export const tools: Readonly<Record<string, Scenario>> = {
 
   todos: {
     env: { CLAUDE_CODE_ENABLE_TODO_TOOLS: '1', CLAUDE_CODE_ENABLE_TASKS: '0' },
-    play: oneTurn(
+    ...oneTurn(
       'Make a list.',
       calls('', [
         'TodoWrite',
@@ -174,7 +169,7 @@ export const tools: Readonly<Record<string, Scenario>> = {
 
   'deny-and-stop': {
     options: { canUseTool: async () => ({ behavior: 'deny', message: 'Stop here.', interrupt: true }) },
-    play: oneTurn('Run it.', calls('', bash('touch forbidden.txt')), says('Never said.')),
+    ...oneTurn('Run it.', calls('', bash('touch forbidden.txt')), says('Never said.')),
   },
 
   deferred: {
@@ -219,7 +214,7 @@ export const tools: Readonly<Record<string, Scenario>> = {
         }),
       },
     },
-    play: oneTurn(
+    ...oneTurn(
       'Add.',
       calls('', ['mcp__host__add', { a: 2, b: 3 }], ['mcp__host__fail', {}]),
       says('Five, and a failure.'),
@@ -242,7 +237,7 @@ export const tools: Readonly<Record<string, Scenario>> = {
       )
       await using run = start()
       await run.turn('Start it.')
-      await run.until((all) => all.filter(({ type }) => type === 'result').length >= 2)
+      await run.until((all) => results(all) >= 2)
     },
   },
 
@@ -262,7 +257,7 @@ export const tools: Readonly<Record<string, Scenario>> = {
       run.say('Are you there?')
       await run.until((all) => all.filter(isQueued).length === 2)
       hold.release()
-      await run.until((all) => all.filter(({ type }) => type === 'result').length === 3)
+      await run.until((all) => results(all) === 3)
     },
   },
 }

@@ -6,6 +6,7 @@ import type { NativeItem, NativeMessage, NativeThreadOpened } from '../../src/ad
 import { turnParams } from '../../src/adapters/codex/settings.ts'
 import type { ConnectInput } from '../../src/core/agent-adapter.ts'
 import { connectInput } from '../../src/testing/read-connection.ts'
+import { SeenMessages } from '../model-answers.ts'
 
 export type Line = NativeMessage | { readonly sent: string; readonly toolCallId?: string }
 export type Answer = (request: NativeMessage) => unknown
@@ -28,8 +29,7 @@ export class CodexRun implements AsyncDisposable {
   readonly #opened: NativeThreadOpened
   readonly #options: RunOptions
   readonly #take: (line: Line) => void
-  readonly #seen: NativeMessage[] = []
-  #notify: () => void = () => undefined
+  readonly #seen = new SeenMessages<NativeMessage>()
   turnId = ''
 
   private constructor(
@@ -60,14 +60,13 @@ export class CodexRun implements AsyncDisposable {
 
   hear(message: NativeMessage): void {
     this.#take(message)
-    this.#seen.push(message)
     for (const threadId of subagentsIn(message)) this.#server.claim(threadId, this)
     if ('id' in message) void this.#reply(message)
-    this.#notify()
+    this.#seen.add(message)
   }
 
   lost(): void {
-    this.#notify()
+    this.#seen.end()
   }
 
   async #reply(message: NativeMessage & { id: string | number }): Promise<void> {
@@ -115,12 +114,8 @@ export class CodexRun implements AsyncDisposable {
     await this.call('turn/interrupt', { turnId: this.turnId })
   }
 
-  async until(holds: (messages: readonly NativeMessage[]) => boolean): Promise<void> {
-    while (!holds(this.#seen)) {
-      await new Promise<void>((resolve) => {
-        this.#notify = resolve
-      })
-    }
+  until(holds: (messages: readonly NativeMessage[]) => boolean): Promise<void> {
+    return this.#seen.until(holds)
   }
 
   /** Resolves when an item of this type has started. */
@@ -133,10 +128,10 @@ export class CodexRun implements AsyncDisposable {
   }
 
   #ends(): number {
-    return this.#seen.filter(
+    return this.#seen.count(
       ({ method, params }) =>
         method === 'turn/completed' && (params as { threadId: string }).threadId === this.threadId,
-    ).length
+    )
   }
 }
 

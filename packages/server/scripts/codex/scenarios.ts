@@ -1,10 +1,7 @@
+import { echoServer, oneTurn, script, turns } from '../model-answers.ts'
 import { pixel } from '../recorder.ts'
-import { calls, command, decide, oneTurn, patch, type Scenario, says, script } from './stage.ts'
+import { calls, command, decide, patch, type Scenario, says } from './stage.ts'
 
-const echo = {
-  command: process.execPath,
-  args: ['--conditions=source', new URL('../../src/testing/mcp-echo.ts', import.meta.url).pathname],
-}
 const fails = (status: number) => ({
   error: { message: `the model says ${status}`, type: 'server_error', code: 'x' },
   status,
@@ -21,16 +18,9 @@ const question = {
 
 export const scenarios: Record<string, Scenario> = {
   // conversation
-  text: { play: oneTurn('Hello.', says('Hello, this is the model speaking.')) },
-  'two-turns': {
-    async play({ server, start }) {
-      script(server, says('The first answer.'), says('The second answer.'))
-      await using run = await start()
-      await run.turn('One.')
-      await run.turn('Two.')
-    },
-  },
-  thinking: { play: oneTurn('Think.', says('So it is four.', { reasoning: 'Two and two is four.' })) },
+  text: oneTurn('Hello.', says('Hello, this is the model speaking.')),
+  'two-turns': turns(['One.', 'Two.'], says('The first answer.'), says('The second answer.')),
+  thinking: oneTurn('Think.', says('So it is four.', { reasoning: 'Two and two is four.' })),
   'structured-output': {
     settings: { options: { outputSchema: { type: 'object' } } },
     async play({ server, start }) {
@@ -43,23 +33,21 @@ export const scenarios: Record<string, Scenario> = {
   },
   'plan-mode': {
     settings: { mode: 'plan' },
-    play: oneTurn('Plan.', says('<proposed_plan>\n- First this.\n- Then that.\n</proposed_plan>')),
+    ...oneTurn('Plan.', says('<proposed_plan>\n- First this.\n- Then that.\n</proposed_plan>')),
   },
-  'plan-tool': {
-    play: oneTurn(
-      'Plan.',
-      calls('', [
-        'update_plan',
-        {
-          plan: [
-            { step: 'One', status: 'completed' },
-            { step: 'Two', status: 'in_progress' },
-          ],
-        },
-      ]),
-      says('One of two is done.'),
-    ),
-  },
+  'plan-tool': oneTurn(
+    'Plan.',
+    calls('', [
+      'update_plan',
+      {
+        plan: [
+          { step: 'One', status: 'completed' },
+          { step: 'Two', status: 'in_progress' },
+        ],
+      },
+    ]),
+    says('One of two is done.'),
+  ),
   compact: {
     async play({ server, start }) {
       script(server, says('To be forgotten.'), says('A summary.'), says('I remember a summary.'))
@@ -98,21 +86,21 @@ export const scenarios: Record<string, Scenario> = {
   },
 
   // tools
-  'command-allowed': {
-    play: oneTurn('Run.', calls('Let me run it.', command('echo one; echo two')), says('Two lines.')),
-  },
+  'command-allowed': oneTurn(
+    'Run.',
+    calls('Let me run it.', command('echo one; echo two')),
+    says('Two lines.'),
+  ),
   'command-denied': {
     answer: decide('decline'),
-    play: oneTurn('Run.', calls('Let me run it.', command('echo one')), says('Then I leave it.')),
+    ...oneTurn('Run.', calls('Let me run it.', command('echo one')), says('Then I leave it.')),
   },
-  'command-failed': { play: oneTurn('Run.', calls('', command('echo bad >&2; exit 3')), says('It failed.')) },
-  'command-output': {
-    play: oneTurn(
-      'Run.',
-      calls('', command('for i in 1 2 3; do echo $i; sleep 0.2; done')),
-      says('It counted.'),
-    ),
-  },
+  'command-failed': oneTurn('Run.', calls('', command('echo bad >&2; exit 3')), says('It failed.')),
+  'command-output': oneTurn(
+    'Run.',
+    calls('', command('for i in 1 2 3; do echo $i; sleep 0.2; done')),
+    says('It counted.'),
+  ),
   'command-background': {
     async play({ server, start }) {
       script(
@@ -148,12 +136,14 @@ export const scenarios: Record<string, Scenario> = {
       await run.turn('Type.')
     },
   },
-  'parallel-commands': {
-    play: oneTurn('Both.', calls('Both at once.', command('echo a'), command('echo b')), says('Both ran.')),
-  },
+  'parallel-commands': oneTurn(
+    'Both.',
+    calls('Both at once.', command('echo a'), command('echo b')),
+    says('Both ran.'),
+  ),
   patch: {
     files: { 'poem.txt': 'roses are red\n', 'old.txt': 'old\n', 'here.txt': 'here\n' },
-    play: oneTurn(
+    ...oneTurn(
       'Edit.',
       calls(
         '',
@@ -182,31 +172,31 @@ export const scenarios: Record<string, Scenario> = {
   },
   'patch-denied': {
     answer: decide('decline'),
-    play: oneTurn('Edit.', calls('', patch('*** Add File: new.txt', '+new')), says('Then not.')),
+    ...oneTurn('Edit.', calls('', patch('*** Add File: new.txt', '+new')), says('Then not.')),
   },
   'view-image': {
     files: { 'dot.png': Buffer.from(pixel, 'base64') },
-    play: oneTurn('Look.', calls('', ['view_image', { path: 'dot.png' }]), says('One dot.')),
+    ...oneTurn('Look.', calls('', ['view_image', { path: 'dot.png' }]), says('One dot.')),
   },
   'mcp-tool': {
-    input: { mcpServers: { echo, broken: { command: 'no-such-program' } } },
-    play: oneTurn(
+    input: { mcpServers: { echo: echoServer, broken: { command: 'no-such-program' } } },
+    ...oneTurn(
       'Echo.',
       calls('', ['mcp__echo/say', { words: 'parsley' }], ['mcp__echo/say', { words: 7 }]),
       says('Parsley, and a failure.'),
     ),
   },
   'mcp-asks': {
-    input: { mcpServers: { echo } },
+    input: { mcpServers: { echo: echoServer } },
     answer: ({ params }) => {
       const isApproval = JSON.stringify(params).includes('codex_approval_kind')
       return { action: 'accept', content: isApproval ? {} : { colour: 'blue' }, _meta: null }
     },
-    play: oneTurn('Ask.', calls('', ['mcp__echo/ask', {}]), says('Blue it is.')),
+    ...oneTurn('Ask.', calls('', ['mcp__echo/ask', {}]), says('Blue it is.')),
   },
   question: {
     answer: () => ({ answers: { colour: { answers: ['blue'] } } }),
-    play: oneTurn('Ask.', calls('', ['request_user_input', { questions: [question] }]), says('Blue it is.')),
+    ...oneTurn('Ask.', calls('', ['request_user_input', { questions: [question] }]), says('Blue it is.')),
   },
   subagent: {
     async play({ server, start }) {
@@ -301,15 +291,15 @@ export const scenarios: Record<string, Scenario> = {
       })
     },
   },
-  'deny-and-stop': { answer: decide('cancel'), play: oneTurn('Run.', calls('', command('echo one'))) },
-  'error-400': { play: oneTurn('Hello.', fails(400)) },
+  'deny-and-stop': { answer: decide('cancel'), ...oneTurn('Run.', calls('', command('echo one'))) },
+  'error-400': oneTurn('Hello.', fails(400)),
   'error-429': {
     setup: { retries: 1 },
-    play: oneTurn('Hello.', ...Array.from({ length: 9 }, () => fails(429))),
+    ...oneTurn('Hello.', ...Array.from({ length: 9 }, () => fails(429))),
   },
   'error-500': {
     setup: { retries: 1 },
-    play: oneTurn('Hello.', fails(500), fails(500), says('The third attempt worked.')),
+    ...oneTurn('Hello.', fails(500), fails(500), says('The third attempt worked.')),
   },
   'stream-cut': {
     setup: { retries: 1 },

@@ -1,19 +1,12 @@
+import { script } from '../model-answers.ts'
 import { pixel } from '../recorder.ts'
-import { anyone, bash, calls, heard, oneTurn, type Scenario, says, script } from './stage.ts'
+import { bash, calls, mentions, oneTurn, type Scenario, says, turns } from './stage.ts'
 
 /** Prompts and answers, compactions, steered prompts and interruptions. */
 export const conversation: Record<string, Scenario> = {
-  text: { play: oneTurn('Hello.', says('Hello, this is the model speaking.')) },
-  'two-turns': {
-    async play({ server, run }) {
-      script(server, says('The first answer.'), says('The second answer.'))
-      await run.turn('First.')
-      await run.turn('Second.')
-    },
-  },
-  thinking: {
-    play: oneTurn('Two and two?', says('So it is four.', { reasoning: 'Two and two make four.' })),
-  },
+  text: oneTurn('Hello.', says('Hello, this is the model speaking.')),
+  'two-turns': turns(['First.', 'Second.'], says('The first answer.'), says('The second answer.')),
+  thinking: oneTurn('Two and two?', says('So it is four.', { reasoning: 'Two and two make four.' })),
   'image-prompt': {
     async play({ server, run }) {
       script(server, says('A dot.'))
@@ -43,7 +36,7 @@ export const conversation: Record<string, Scenario> = {
   title: {
     config: { agent: {} },
     async play({ server, run }) {
-      server.script((request) => heard(request, 'Generate a title'), [{ response: says('A fine title') }])
+      server.script((request) => mentions(request, 'Generate a title'), [{ response: says('A fine title') }])
       script(server, says('Hello.'))
       const { data } = await run.client.session.create({}, { throwOnError: true })
       run.sessionID = data.id
@@ -66,7 +59,10 @@ export const conversation: Record<string, Scenario> = {
       command: { look: { template: 'Look around', description: 'Looks', agent: 'general', subtask: true } },
     },
     async play({ server, run }) {
-      server.script((request) => !heard(request, 'task tool output'), [{ response: says('I saw a star.') }])
+      server.script(
+        (request) => !mentions(request, 'task tool output'),
+        [{ response: says('I saw a star.') }],
+      )
       script(server, says('A star, it says.'))
       await run.other((client, sessionID) =>
         client.session.command({ sessionID, command: 'look', arguments: '' }),
@@ -108,15 +104,18 @@ export const conversation: Record<string, Scenario> = {
   },
   'interrupt-text': {
     async play({ server, run }) {
-      server.script(anyone, [
-        { response: says('This answer is going to be cut off.'), chunkSize: 4 },
-        { response: says('Still here.') },
-      ])
+      server.script(
+        () => true,
+        [
+          { response: says('This answer is going to be cut off.'), chunkSize: 4 },
+          { response: says('Still here.') },
+        ],
+      )
       const hold = server.hold(5)
-      const heardIt = run.until(({ type }) => type === 'message.part.delta')
+      const delta = run.until(({ type }) => type === 'message.part.delta')
       await run.prompt('Talk.')
       await hold.reached
-      await heardIt
+      await delta
       await run.interrupt()
       hold.release()
       await run.turn('Are you there?')

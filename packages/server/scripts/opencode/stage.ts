@@ -1,4 +1,5 @@
 import type { ModelAnswer, ModelRequest, ModelServer } from '../../src/testing/model-server.ts'
+import { createAnswers, script, type ToolCall } from '../model-answers.ts'
 import type { OpenCodeRun } from './run.ts'
 
 export type Scenario = {
@@ -10,42 +11,24 @@ export type Scenario = {
 }
 export type Stage = { server: ModelServer; run: OpenCodeRun; cwd: string }
 
-const usage = { prompt_tokens: 100, completion_tokens: 20 }
-export const anyone = () => true
+export const { says, calls } = createAnswers({ prompt_tokens: 100, completion_tokens: 20 }, 'call')
 
-export function says(content: string, more: object = {}): ModelAnswer {
-  return { content, usage, ...more }
-}
-
-let lastCall = 0
-
-/** An answer of the model: a text, then tool calls, each as [name, input]. */
-export function calls(words: string, ...list: [name: string, input: object][]): ModelAnswer {
-  const toolCalls = list.map(([name, input]) => ({
-    name,
-    id: `call_${String(++lastCall).padStart(8, '0')}`,
-    arguments: JSON.stringify(input),
-  }))
-  return { ...(words ? { content: words } : {}), toolCalls, usage }
-}
-
-export function script(server: ModelServer, ...answers: ModelAnswer[]): void {
-  server.script(
-    anyone,
-    answers.map((response) => ({ response, chunkSize: 16 })),
-  )
-}
-
-/** A scenario with one prompt, which the model answers with these answers in turn. */
-export function oneTurn(prompt: string, ...answers: ModelAnswer[]): Scenario['play'] {
-  return async ({ server, run }) => {
-    script(server, ...answers)
-    await run.turn(prompt)
+/** A scenario with one turn for each prompt, which the model answers with these answers in turn. */
+export function turns(prompts: readonly string[], ...answers: ModelAnswer[]): Pick<Scenario, 'play'> {
+  return {
+    async play({ server, run }) {
+      script(server, ...answers)
+      for (const prompt of prompts) await run.turn(prompt)
+    },
   }
 }
 
-export function heard({ messages }: ModelRequest, words: string): boolean {
+export function oneTurn(prompt: string, ...answers: ModelAnswer[]): Pick<Scenario, 'play'> {
+  return turns([prompt], ...answers)
+}
+
+export function mentions({ messages }: ModelRequest, words: string): boolean {
   return JSON.stringify(messages).includes(words)
 }
 
-export const bash = (command: string): [string, object] => ['bash', { command, description: 'as asked' }]
+export const bash = (command: string): ToolCall => ['bash', { command, description: 'as asked' }]

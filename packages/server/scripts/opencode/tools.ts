@@ -1,19 +1,17 @@
 import { join } from 'node:path'
+import { echoServer, script } from '../model-answers.ts'
 import { pixel } from '../recorder.ts'
-import { bash, calls, heard, oneTurn, type Scenario, says, script } from './stage.ts'
+import { bash, calls, mentions, oneTurn, type Scenario, says } from './stage.ts'
 
 const png = Buffer.from(pixel, 'base64')
-const echo = join(import.meta.dirname, '../../src/testing/mcp-echo.ts')
 
 /** Tool calls that ask, fail or change files, and subagents. */
 export const tools: Record<string, Scenario> = {
-  'tool-allowed': {
-    play: oneTurn(
-      'Run it.',
-      calls('Let me run it.', bash('echo one; sleep 0.3; echo two')),
-      says('It printed two lines.'),
-    ),
-  },
+  'tool-allowed': oneTurn(
+    'Run it.',
+    calls('Let me run it.', bash('echo one; sleep 0.3; echo two')),
+    says('It printed two lines.'),
+  ),
   'tool-denied': {
     async play({ server, run }) {
       script(server, calls('Let me run it.', bash('touch here')), says('Then I leave it.'))
@@ -30,17 +28,17 @@ export const tools: Record<string, Scenario> = {
       await run.turn('Run both.')
     },
   },
-  'tool-failed': { play: oneTurn('Fail.', calls('', bash('echo no; exit 3')), says('It failed.')) },
-  'tool-unknown': {
-    play: oneTurn(
-      'Call it.',
-      calls('', ['nosuch', {}], ['bash', { command: 3 }]),
-      says('There is no such tool.'),
-    ),
-  },
-  'parallel-tools': {
-    play: oneTurn('Both.', calls('Both at once.', bash('echo a'), bash('echo b')), says('Both ran.')),
-  },
+  'tool-failed': oneTurn('Fail.', calls('', bash('echo no; exit 3')), says('It failed.')),
+  'tool-unknown': oneTurn(
+    'Call it.',
+    calls('', ['nosuch', {}], ['bash', { command: 3 }]),
+    says('There is no such tool.'),
+  ),
+  'parallel-tools': oneTurn(
+    'Both.',
+    calls('Both at once.', bash('echo a'), bash('echo b')),
+    says('Both ran.'),
+  ),
   edit: {
     git: true,
     files: { 'poem.txt': 'roses are red\n', 'old.txt': 'old\n' },
@@ -67,12 +65,11 @@ export const tools: Record<string, Scenario> = {
       await run.turn('What is on it?')
     },
   },
-  'outside-the-folder': {
-    async play({ server, run }) {
-      script(server, calls('', bash('cat /etc/hostname > /dev/null; echo seen')), says('Seen.'))
-      await run.turn('Look there.')
-    },
-  },
+  'outside-the-folder': oneTurn(
+    'Look there.',
+    calls('', bash('cat /etc/hostname > /dev/null; echo seen')),
+    says('Seen.'),
+  ),
   question: {
     async play({ server, run }) {
       const options = ['red', 'blue'].map((label) => ({ label, description: `as ${label}` }))
@@ -105,8 +102,8 @@ export const tools: Record<string, Scenario> = {
   },
   subagent: {
     async play({ server, run }) {
-      const inner = (request: Parameters<typeof heard>[0]) => heard(request, 'Count the stars')
-      const outer = (request: Parameters<typeof heard>[0]) => heard(request, 'Ask somebody')
+      const inner = (request: Parameters<typeof mentions>[0]) => mentions(request, 'Count the stars')
+      const outer = (request: Parameters<typeof mentions>[0]) => mentions(request, 'Ask somebody')
       server.script(
         (request) => inner(request) && !outer(request),
         [
@@ -121,14 +118,13 @@ export const tools: Record<string, Scenario> = {
   },
   'mcp-tool': {
     config: {
-      mcp: { echo: { type: 'local', command: [process.execPath, '--conditions=source', echo] } },
+      mcp: { echo: { type: 'local', command: [echoServer.command, ...echoServer.args] } },
     },
-    play: oneTurn('Echo.', calls('', ['echo_say', { words: 'parsley' }]), says('It echoed.')),
+    ...oneTurn('Echo.', calls('', ['echo_say', { words: 'parsley' }]), says('It echoed.')),
   },
-  'same-call-again': {
-    async play({ server, run }) {
-      script(server, calls('', bash('true'), bash('true'), bash('true')), says('Three times the same.'))
-      await run.turn('Repeat it.')
-    },
-  },
+  'same-call-again': oneTurn(
+    'Repeat it.',
+    calls('', bash('true'), bash('true'), bash('true')),
+    says('Three times the same.'),
+  ),
 }

@@ -13,29 +13,17 @@ export type NativeMessage = NativeNotification | NativeRequest
 export const unintelligible = '(unintelligible)'
 
 // threads and turns
-export type NativeThread = {
-  readonly id: string
-  /** The root conversation of a subagent, or the thread itself. */
-  readonly sessionId?: string
-  readonly parentThreadId?: string | null
-  readonly cliVersion?: string
-  readonly name?: string | null
-}
 /** The response to `thread/start`, `thread/resume` and `thread/fork`. */
 export type NativeThreadOpened = {
-  readonly thread: NativeThread
+  /** `sessionId` is the root conversation of a subagent, or the thread itself. */
+  readonly thread: { readonly id: string; readonly sessionId?: string }
   readonly model: string
-  readonly cwd: string
   readonly approvalPolicy: NativeApprovalPolicy
-  readonly approvalsReviewer?: string
   readonly sandbox: NativeSandboxPolicy
   readonly reasoningEffort?: string | null
   readonly collaborationMode?: NativeCollaborationMode | null
 }
-export type NativeThreadSettings = {
-  readonly model: string
-  readonly effort: string | null
-}
+export type NativeThreadSettings = { readonly model: string; readonly effort: string | null }
 export type NativeApprovalPolicy = 'untrusted' | 'on-request' | 'never' | { readonly granular: unknown }
 export type NativeSandboxMode = 'read-only' | 'workspace-write' | 'danger-full-access'
 export type NativeSandboxPolicy =
@@ -61,7 +49,6 @@ export type NativeTurn = {
   readonly id: string
   readonly status: 'inProgress' | 'completed' | 'interrupted' | 'failed'
   readonly error?: NativeTurnError | null
-  readonly items?: readonly NativeItem[]
 }
 export type NativeTurnError = {
   readonly message: string
@@ -91,15 +78,9 @@ export type NativePlanStep = {
   readonly status: 'pending' | 'inProgress' | 'completed'
 }
 export type NativeRateLimits = {
-  readonly primary: NativeRateLimitWindow | null
-  readonly secondary: NativeRateLimitWindow | null
+  readonly primary: { readonly usedPercent: number } | null
+  readonly secondary: { readonly usedPercent: number } | null
   readonly rateLimitReachedType: string | null
-  readonly planType?: string | null
-}
-export type NativeRateLimitWindow = {
-  readonly usedPercent: number
-  readonly windowDurationMins: number | null
-  readonly resetsAt: number | null
 }
 
 // items
@@ -109,143 +90,87 @@ export type NativeUserInput =
   | { readonly type: 'skill'; readonly name: string; readonly path: string }
 export type NativeFileChange = {
   readonly path: string
-  readonly kind: {
-    readonly type: 'add' | 'delete' | 'update'
-    readonly move_path?: string | null
-  }
+  readonly kind: { readonly type: 'add' | 'delete' | 'update'; readonly move_path?: string | null }
   /** The text of a new or deleted file, otherwise a unified diff. */
   readonly diff: string
 }
 export type NativeCallStatus = 'inProgress' | 'completed' | 'failed' | 'declined' | 'interrupted'
 
-export type NativeCommandItem = {
-  readonly type: 'commandExecution'
+type Item<Type extends string, Fields = unknown> = {
+  readonly type: Type
   readonly id: string
-  readonly command: string
-  readonly cwd: string
-  readonly processId: string | null
-  readonly status: NativeCallStatus
-  readonly aggregatedOutput: string | null
-  readonly exitCode: number | null
-}
-export type NativeFileItem = {
-  readonly type: 'fileChange'
-  readonly id: string
-  readonly changes: readonly NativeFileChange[]
-  readonly status: NativeCallStatus
-}
-export type NativeMcpItem = {
-  readonly type: 'mcpToolCall'
-  readonly id: string
-  readonly server: string
-  readonly tool: string
-  readonly status: NativeCallStatus
-  readonly arguments: unknown
-  readonly result: { readonly content: readonly unknown[]; readonly structuredContent?: unknown } | null
-  readonly error: { readonly message: string } | null
-}
-export type NativeDynamicItem = {
-  readonly type: 'dynamicToolCall'
-  readonly id: string
-  readonly namespace: string | null
-  readonly tool: string
-  readonly arguments: unknown
-  readonly status: NativeCallStatus
-  readonly contentItems:
-    | readonly {
-        readonly type: string
-        readonly text?: string
-        readonly imageUrl?: string
-      }[]
-    | null
-}
-/** Subagents of the first kind. The end of this item means that the subagent was started, not that it has ended. */
-export type NativeCollabItem = {
-  readonly type: 'collabAgentToolCall'
-  readonly id: string
-  readonly tool: string
-  readonly status: NativeCallStatus
-  readonly receiverThreadIds: readonly string[]
-  readonly prompt: string | null
-  readonly agentsStates: Readonly<
-    Record<string, { readonly status: string; readonly message: string | null } | undefined>
-  >
-}
-/** Subagents of the second kind. The id of the item with kind `started` is the id of the call. */
-export type NativeSubagentItem = {
-  readonly type: 'subAgentActivity'
-  readonly id: string
-  readonly kind: 'started' | 'interacted' | 'interrupted' | 'completed'
-  readonly agentThreadId: string
-  readonly agentPath: string
-}
-export type NativeWebSearchItem = {
-  readonly type: 'webSearch'
-  readonly id: string
-  readonly query: string
-  readonly action?: unknown
-}
-export type NativeImageViewItem = {
-  readonly type: 'imageView'
-  readonly id: string
-  readonly path: string
-}
-export type NativeSleepItem = {
-  readonly type: 'sleep'
-  readonly id: string
-  readonly durationMs: number
-}
-export type NativeImageItem = {
-  readonly type: 'imageGeneration'
-  readonly id: string
-  readonly status: string
-  readonly revisedPrompt: string | null
-  readonly result?: string
-  readonly savedPath?: string
-}
-export type NativeOutputItem = {
-  readonly type: 'functionCallOutput'
-  readonly id: string
-  readonly name: string
-  readonly namespace: string | null
-  readonly output: string | readonly { readonly type: string; readonly text?: string }[]
-}
-export type NativeMessageItem = {
-  readonly type: 'agentMessage'
-  readonly id: string
-  readonly text: string
-  readonly phase?: string | null
-  readonly questions?:
-    | readonly { readonly title: string; readonly options: readonly string[] | null }[]
-    | null
-}
-export type NativePlanItem = { readonly type: 'plan'; readonly id: string; readonly text: string }
-export type NativeReasoningItem = {
-  readonly type: 'reasoning'
-  readonly id: string
-  readonly summary: readonly string[]
-  readonly content: readonly string[]
-}
-export type NativeReviewItem = {
-  readonly type: 'enteredReviewMode' | 'exitedReviewMode'
-  readonly id: string
-  readonly review: string
-}
-export type NativeCompactionItem = { readonly type: 'contextCompaction'; readonly id: string }
+} & Readonly<Fields>
+type CallItem<Type extends string, Fields> = Item<Type, Fields> & { readonly status: NativeCallStatus }
 
+/** Subagents of the first kind. The end of this item means that the subagent was started, not that it has ended. */
+export type NativeCollabItem = CallItem<
+  'collabAgentToolCall',
+  {
+    tool: string
+    receiverThreadIds: readonly string[]
+    prompt: string | null
+    agentsStates: Readonly<Record<string, { status: string; message: string | null } | undefined>>
+  }
+>
+/** Subagents of the second kind. The id of the item with kind `started` is the id of the call. */
+export type NativeSubagentItem = Item<
+  'subAgentActivity',
+  {
+    kind: 'started' | 'interacted' | 'interrupted' | 'completed'
+    agentThreadId: string
+    agentPath: string
+  }
+>
 /** Items that are tool calls: they start, and end with an outcome. */
 export type NativeCallItem =
-  | NativeCommandItem
-  | NativeFileItem
-  | NativeMcpItem
-  | NativeDynamicItem
+  | CallItem<
+      'commandExecution',
+      { command: string; cwd: string; aggregatedOutput: string | null; exitCode: number | null }
+    >
+  | CallItem<'fileChange', { changes: readonly NativeFileChange[] }>
+  | CallItem<
+      'mcpToolCall',
+      {
+        server: string
+        tool: string
+        arguments: unknown
+        result: { content: readonly unknown[]; structuredContent?: unknown } | null
+        error: { message: string } | null
+      }
+    >
+  | CallItem<
+      'dynamicToolCall',
+      {
+        namespace: string | null
+        tool: string
+        arguments: unknown
+        contentItems: readonly { type: string; text?: string; imageUrl?: string }[] | null
+      }
+    >
   | NativeCollabItem
   | NativeSubagentItem
-  | NativeWebSearchItem
-  | NativeImageViewItem
-  | NativeSleepItem
-  | NativeImageItem
-  | NativeOutputItem
+  | Item<'webSearch', { query: string }>
+  | Item<'imageView', { path: string }>
+  | Item<'sleep', { durationMs: number }>
+  | Item<
+      'imageGeneration',
+      { status: string; revisedPrompt: string | null; result?: string; savedPath?: string }
+    >
+  | Item<
+      'functionCallOutput',
+      { name: string; namespace: string | null; output: string | readonly { type: string; text?: string }[] }
+    >
+export type NativeMessageItem = Item<
+  'agentMessage',
+  { text: string; questions?: readonly { title: string; options: readonly string[] | null }[] | null }
+>
+export type NativePlanItem = Item<'plan', { text: string }>
+export type NativeReasoningItem = Item<
+  'reasoning',
+  { summary: readonly string[]; content: readonly string[] }
+>
+export type NativeReviewItem = Item<'enteredReviewMode' | 'exitedReviewMode', { review: string }>
+export type NativeCompactionItem = Item<'contextCompaction'>
 export type NativeItem =
   | NativeCallItem
   | NativeMessageItem
@@ -253,13 +178,8 @@ export type NativeItem =
   | NativeReasoningItem
   | NativeReviewItem
   | NativeCompactionItem
-  | {
-      readonly type: 'userMessage'
-      readonly id: string
-      readonly clientId?: string | null
-      readonly content?: unknown
-    }
-  | { readonly type: 'hookPrompt'; readonly id: string }
+  | Item<'userMessage', { clientId?: string | null; content?: unknown }>
+  | Item<'hookPrompt'>
 
 // requests
 type OfItem = { readonly threadId: string; readonly turnId: string; readonly itemId: string }

@@ -1,4 +1,4 @@
-import { noOutput, sequence } from '../translation.ts'
+import { noOutput, notice, sequence, working } from '../translation.ts'
 import {
   ignoredItems,
   type NativeCallItem,
@@ -70,25 +70,15 @@ function writeAnswer(state: TranslateState, item: NativeMessageItem, threadId: s
   const { questions } = item
   if (!questions || questions.length === 0) return written
   const text = questions.map(({ title }) => title).join('\n')
+  const more = { data: questions, ...parentOf(state, threadId) }
   return {
     state: written.state,
-    outputs: [
-      ...written.outputs,
-      {
-        type: 'agent.noticed',
-        level: 'info',
-        code: 'asks-in-passing',
-        text,
-        data: questions,
-        ...parentOf(state, threadId),
-      },
-    ],
+    outputs: [...written.outputs, notice('info', 'asks-in-passing', text, more)],
   }
 }
 
 function enterReview(state: TranslateState, { review }: NativeReviewItem): Translation {
-  const text = `Codex reviews: ${review}`
-  return { state, outputs: [{ type: 'agent.noticed', level: 'info', code: 'review', text }] }
+  return { state, outputs: [notice('info', 'review', `Codex reviews: ${review}`)] }
 }
 
 function exitReview(state: TranslateState, { id, review }: NativeReviewItem, threadId: string): Translation {
@@ -96,7 +86,7 @@ function exitReview(state: TranslateState, { id, review }: NativeReviewItem, thr
 }
 
 function beginCompaction(state: TranslateState): Translation {
-  return { state, outputs: [{ type: 'activity.changed', activity: 'active', detail: 'Compacting' }] }
+  return { state, outputs: [working('Compacting')] }
 }
 
 function compact(state: TranslateState, _item: NativeCompactionItem, threadId: string): Translation {

@@ -1,98 +1,76 @@
-import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput } from '../translation.ts'
+import { noOutput, notice, working } from '../translation.ts'
 import type { NativeRateLimits } from './native.ts'
 import { isOwnHook, type NativeHookRun } from './native-hook.ts'
 import { parentOf, type TranslateState, type Translation } from './translate-state.ts'
 
-type Notice = Extract<AgentOutput, { type: 'agent.noticed' }>
-type Content = Pick<Notice, 'level' | 'text' | 'data'>
 type OfThread = { readonly threadId: string }
+type Warning = { readonly message: string }
+type Detailed = { readonly summary: string; readonly details: string | null }
+type NoticeArguments = Parameters<typeof notice>
 
 /** Messages beside the conversation: warnings, limits, hooks, reviews. */
 export const notices = {
-  warning: (state: TranslateState, { message }: { message: string }) =>
-    once(state, 'warning', { level: 'warning', text: message }),
-  guardianWarning: (state: TranslateState, { message }: { message: string }) =>
-    once(state, 'warning', { level: 'warning', text: message }),
-  configWarning: (state: TranslateState, { summary, details }: { summary: string; details: string | null }) =>
-    once(state, 'config-warning', { level: 'warning', text: details ? `${summary} ${details}` : summary }),
-  deprecationNotice: (
-    state: TranslateState,
-    { summary, details }: { summary: string; details: string | null },
-  ) => once(state, 'deprecated', { level: 'info', text: details ? `${summary} ${details}` : summary }),
-  'windows/worldWritableWarning': (state: TranslateState, params: { samplePaths: readonly string[] }) =>
-    once(state, 'world-writable', {
-      level: 'warning',
-      text: `Anyone can write to folders that the sandbox does not cover: ${params.samplePaths.join(', ')}`,
-      data: params,
-    }),
+  warning: (state: TranslateState, { message }: Warning) => once(state, 'warning', 'warning', message),
+  guardianWarning: (state: TranslateState, { message }: Warning) =>
+    once(state, 'warning', 'warning', message),
+  configWarning: (state: TranslateState, params: Detailed) =>
+    once(state, 'warning', 'config-warning', textOf(params)),
+  deprecationNotice: (state: TranslateState, params: Detailed) =>
+    once(state, 'info', 'deprecated', textOf(params)),
+  'windows/worldWritableWarning': (state: TranslateState, params: { samplePaths: readonly string[] }) => {
+    const text = `Anyone can write to folders that the sandbox does not cover: ${params.samplePaths.join(', ')}`
+    return once(state, 'warning', 'world-writable', text, { data: params })
+  },
 
   'thread/archived': (state: TranslateState) =>
-    notify(state, 'archived', { level: 'info', text: 'Another program has archived this conversation.' }),
+    notify(state, 'info', 'archived', 'Another program has archived this conversation.'),
   'thread/unarchived': (state: TranslateState) =>
-    notify(state, 'unarchived', {
-      level: 'info',
-      text: 'Another program has unarchived this conversation.',
-    }),
+    notify(state, 'info', 'unarchived', 'Another program has unarchived this conversation.'),
   'thread/deleted': (state: TranslateState) =>
-    notify(state, 'deleted', {
-      level: 'error',
-      text: 'Another program has deleted this conversation: it cannot be resumed.',
-    }),
+    notify(state, 'error', 'deleted', 'Another program has deleted this conversation: it cannot be resumed.'),
   'thread/reverted': (state: TranslateState) =>
-    notify(state, 'reverted', {
-      level: 'warning',
-      text: 'Another program has removed a part of this conversation.',
-    }),
+    notify(state, 'warning', 'reverted', 'Another program has removed a part of this conversation.'),
 
   'model/rerouted': (
     state: TranslateState,
-    { fromModel, toModel, reason }: { fromModel: string; toModel: string; reason: string },
-  ) =>
-    notify(state, 'model-rerouted', {
-      level: 'warning',
-      text: `${toModel} answers instead of ${fromModel} (${reason}).`,
-      data: { from: fromModel, to: toModel, reason },
-    }),
-  'model/verification': (state: TranslateState, { verifications }: { verifications: unknown }) =>
-    notify(state, 'model-verification', {
-      level: 'info',
-      text: 'The model service requires you to verify your identity.',
-      data: verifications,
-    }),
+    { fromModel: from, toModel: to, reason }: { fromModel: string; toModel: string; reason: string },
+  ) => {
+    const text = `${to} answers instead of ${from} (${reason}).`
+    return notify(state, 'warning', 'model-rerouted', text, { data: { from, to, reason } })
+  },
+  'model/verification': (state: TranslateState, { verifications }: { verifications: unknown }) => {
+    const text = 'The model service requires you to verify your identity.'
+    return notify(state, 'info', 'model-verification', text, { data: verifications })
+  },
   'model/safetyBuffering/updated': (
     state: TranslateState,
     params: { showBufferingUi: boolean; reasons: readonly string[] },
-  ) =>
-    params.showBufferingUi
-      ? notify(state, 'safety-buffering', {
-          level: 'info',
-          text: `The answer is being reviewed before it is shown (${params.reasons.join(', ')}).`,
-          data: params,
-        })
-      : noOutput(state),
-  'modelProvider/authRecoveryStarted': (state: TranslateState, { message }: { message: string }) =>
-    notify(state, 'auth-recovery', { level: 'warning', text: message }),
-  'modelProvider/authRecoveryCompleted': (state: TranslateState, { message }: { message: string }) =>
-    notify(state, 'auth-recovery', { level: 'info', text: message }),
+  ) => {
+    if (!params.showBufferingUi) return noOutput(state)
+    const text = `The answer is being reviewed before it is shown (${params.reasons.join(', ')}).`
+    return notify(state, 'info', 'safety-buffering', text, { data: params })
+  },
+  'modelProvider/authRecoveryStarted': (state: TranslateState, { message }: Warning) =>
+    notify(state, 'warning', 'auth-recovery', message),
+  'modelProvider/authRecoveryCompleted': (state: TranslateState, { message }: Warning) =>
+    notify(state, 'info', 'auth-recovery', message),
   'account/gatewayOAuth/changed': (
     state: TranslateState,
     params: { status: string; error: string | null; authUrl: string | null },
-  ) =>
-    notify(state, 'gateway-sign-in', {
-      level: params.error ? 'error' : 'info',
-      text: params.error ?? params.authUrl ?? `Sign-in at the gateway: ${params.status}`,
-      data: params,
-    }),
+  ) => {
+    const text = params.error ?? params.authUrl ?? `Sign-in at the gateway: ${params.status}`
+    return notify(state, params.error ? 'error' : 'info', 'gateway-sign-in', text, { data: params })
+  },
   'account/rateLimits/updated': (
     state: TranslateState,
     { rateLimits }: { rateLimits: NativeRateLimits },
   ): Translation => {
     const rateLimit = levelOf(rateLimits)
     if (rateLimit === state.said.rateLimit) return noOutput(state)
+    const [level, text] = limits[rateLimit]
     return {
       state: { ...state, said: { ...state.said, rateLimit } },
-      outputs: [notice('rate-limit', { ...limits[rateLimit], data: rateLimits })],
+      outputs: [notice(level, 'rate-limit', text, { data: rateLimits })],
     }
   },
 
@@ -100,29 +78,26 @@ export const notices = {
     state: TranslateState,
     { threadId, run }: OfThread & { run: NativeHookRun },
   ): Translation => {
+    const { status, eventName: event, source } = run
     const content = run.entries.map(({ text }) => text).join('\n') || run.statusMessage
-    if (isOwnHook(run) || (run.status === 'completed' && !content)) return noOutput(state)
-    const outcome = `The hook for ${run.eventName} in ${run.sourcePath}: ${run.status}.`
-    return notifyFrom(state, threadId, 'hook', {
-      level: run.status === 'completed' ? 'info' : 'warning',
-      text: content || outcome,
-      data: { event: run.eventName, source: run.source, status: run.status },
-    })
+    if (isOwnHook(run) || (status === 'completed' && !content)) return noOutput(state)
+    const text = content || `The hook for ${event} in ${run.sourcePath}: ${status}.`
+    const more = { data: { event, source, status }, ...parentOf(state, threadId) }
+    return notify(state, status === 'completed' ? 'info' : 'warning', 'hook', text, more)
   },
   'item/autoApprovalReview/completed': (
     state: TranslateState,
     params: OfThread & { review: { status: string; rationale: string | null }; action: unknown },
-  ) =>
-    notifyFrom(state, params.threadId, 'auto-review', {
-      level: 'warning',
-      text: `Codex had another model review a call: ${params.review.rationale ?? params.review.status}`,
-      data: { review: params.review, action: params.action },
-    }),
-  'autoApprovalReview/strictReviewRequired': (state: TranslateState, { threadId }: OfThread) =>
-    notifyFrom(state, threadId, 'auto-review', {
-      level: 'info',
-      text: 'Codex reviews every call of this turn.',
-    }),
+  ) => {
+    const { threadId, review, action } = params
+    const text = `Codex had another model review a call: ${review.rationale ?? review.status}`
+    const more = { data: { review, action }, ...parentOf(state, threadId) }
+    return notify(state, 'warning', 'auto-review', text, more)
+  },
+  'autoApprovalReview/strictReviewRequired': (state: TranslateState, { threadId }: OfThread) => {
+    const text = 'Codex reviews every call of this turn.'
+    return notify(state, 'info', 'auto-review', text, parentOf(state, threadId))
+  },
 
   /**
    * Our commands have no terminal, so they take no input. If one gets input nevertheless, it was not approved: it is
@@ -130,28 +105,30 @@ export const notices = {
    */
   'item/commandExecution/terminalInteraction': (
     state: TranslateState,
-    { threadId, itemId, stdin }: OfThread & { itemId: string; stdin: string },
-  ) =>
-    stdin === ''
-      ? noOutput(state)
-      : notifyFrom(state, threadId, 'terminal-input', {
-          level: 'info',
-          text: `Typed into a running command: ${stdin.trimEnd()}`,
-          data: { toolCallId: itemId, stdin },
-        }),
-  'item/mcpToolCall/progress': (state: TranslateState, { message }: { message: string }): Translation => ({
+    { threadId, itemId: toolCallId, stdin }: OfThread & { itemId: string; stdin: string },
+  ) => {
+    if (stdin === '') return noOutput(state)
+    const text = `Typed into a running command: ${stdin.trimEnd()}`
+    const more = { data: { toolCallId, stdin }, ...parentOf(state, threadId) }
+    return notify(state, 'info', 'terminal-input', text, more)
+  },
+  'item/mcpToolCall/progress': (state: TranslateState, { message }: Warning): Translation => ({
     state,
-    outputs: [{ type: 'activity.changed', activity: 'active', detail: message }],
+    outputs: [working(message)],
   }),
   'mcpServer/oauthLogin/completed': (
     state: TranslateState,
     { name, success, error }: { name: string; success: boolean; error?: string },
-  ) =>
-    notify(state, 'mcp-sign-in', {
-      level: success ? 'info' : 'warning',
-      text: success ? `Signed in to ${name}.` : `Not signed in to ${name}: ${error ?? 'no reason given'}`,
-    }),
+  ) => {
+    const failure = `Not signed in to ${name}: ${error ?? 'no reason given'}`
+    const text = success ? `Signed in to ${name}.` : failure
+    return notify(state, success ? 'info' : 'warning', 'mcp-sign-in', text)
+  },
 } as const
+
+function textOf({ summary, details }: Detailed): string {
+  return details ? `${summary} ${details}` : summary
+}
 
 const nearPercent = 90
 
@@ -162,33 +139,22 @@ function levelOf({ primary, secondary, rateLimitReachedType }: NativeRateLimits)
 }
 
 const limits = {
-  free: { level: 'info', text: 'The usage limit no longer applies.' },
-  near: { level: 'warning', text: 'The usage limit is near.' },
-  reached: { level: 'error', text: 'The usage limit is reached.' },
+  free: ['info', 'The usage limit no longer applies.'],
+  near: ['warning', 'The usage limit is near.'],
+  reached: ['error', 'The usage limit is reached.'],
 } as const
 
-function notice(code: string, content: Content): Notice {
-  return { type: 'agent.noticed', code, ...content }
-}
-
-function notify(state: TranslateState, code: string, content: Content): Translation {
-  return { state, outputs: [notice(code, content)] }
-}
-
-function notifyFrom(state: TranslateState, threadId: string, code: string, content: Content): Translation {
-  return { state, outputs: [{ ...notice(code, content), ...parentOf(state, threadId) }] }
+function notify(state: TranslateState, ...parts: NoticeArguments): Translation {
+  return { state, outputs: [notice(...parts)] }
 }
 
 const maxWarnings = 100
 
 /** Codex repeats its warnings with every turn and for every subagent. */
-function once(state: TranslateState, code: string, content: Content): Translation {
+function once(state: TranslateState, ...parts: NoticeArguments): Translation {
   const { warnings } = state.said
-  if (warnings.has(content.text)) return noOutput(state)
-  const remembered =
-    warnings.size < maxWarnings ? new Set(warnings).add(content.text) : new Set([content.text])
-  return {
-    state: { ...state, said: { ...state.said, warnings: remembered } },
-    outputs: [notice(code, content)],
-  }
+  const [, , text] = parts
+  if (warnings.has(text)) return noOutput(state)
+  const remembered = warnings.size < maxWarnings ? new Set(warnings).add(text) : new Set([text])
+  return notify({ ...state, said: { ...state.said, warnings: remembered } }, ...parts)
 }

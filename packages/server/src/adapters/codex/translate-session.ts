@@ -1,5 +1,5 @@
 import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput } from '../translation.ts'
+import { noOutput, notice } from '../translation.ts'
 import type { NativeThreadSettings } from './native.ts'
 import { optionsInForce, type TranslateState, type Translation } from './translate-state.ts'
 
@@ -38,7 +38,7 @@ export function takeMcpStatus(
   const outputs: AgentOutput[] = [{ type: 'agent.connected', mcpServers: list }]
   if (status === 'failed') {
     const text = `The MCP server ${name} could not be started: ${error ?? 'no reason given'}`
-    outputs.push({ type: 'agent.noticed', level: 'warning', code: 'mcp-failed', text })
+    outputs.push(notice('warning', 'mcp-failed', text))
   }
   return { state: { ...state, mcpServers }, outputs }
 }

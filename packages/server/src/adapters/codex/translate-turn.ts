@@ -1,6 +1,6 @@
 import type { ErrorInfo, TurnOutcome } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput, withoutTurn } from '../translation.ts'
+import { noOutput, notice, withoutTurn } from '../translation.ts'
 import type { NativeErrorInfo, NativePlanStep, NativeTurn, NativeTurnError } from './native.ts'
 import {
   parentOf,
@@ -83,25 +83,17 @@ export function hearError(
   const retracted = retractOpen(state, threadId)
   const { code, details } = errorOf(error)
   const why = error.additionalDetails ? ` ${error.additionalDetails}` : ''
+  const name = code === 'rate_limited' ? 'rate-limited' : 'api-retry'
+  const more = { ...(details && { data: details }), ...parentOf(state, threadId) }
   return {
     state: retracted.state,
-    outputs: [
-      ...retracted.outputs,
-      {
-        type: 'agent.noticed',
-        level: 'warning',
-        code: code === 'rate_limited' ? 'rate-limited' : 'api-retry',
-        text: `${error.message}${why}`,
-        ...(details && { data: details }),
-        ...parentOf(state, threadId),
-      },
-    ],
+    outputs: [...retracted.outputs, notice('warning', name, `${error.message}${why}`, more)],
   }
 }
 
-function failureNotice(error: NativeTurnError): Extract<AgentOutput, { type: 'agent.noticed' }> {
+function failureNotice(error: NativeTurnError): AgentOutput {
   const { message, details } = errorOf(error)
-  return { type: 'agent.noticed', level: 'error', code: 'background-failed', text: message, data: details }
+  return notice('error', 'background-failed', message, { data: details })
 }
 
 export function errorOf(error: NativeTurnError | null | undefined): ErrorInfo {

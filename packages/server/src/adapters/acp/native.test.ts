@@ -1,7 +1,7 @@
 import { AGENT_METHODS, CLIENT_METHODS, PROTOCOL_METHODS } from '@agentclientprotocol/sdk/unstable'
 import { expect, it } from 'vitest'
 import { stateFor } from './fixtures-under-test.ts'
-import { agentMethods, clientMethods, ignoredUpdates, notOffered, type UpdateKey } from './native.ts'
+import { clientMethods, ignoredUpdates, notOffered, type UpdateKey } from './native.ts'
 import { handlers, translate } from './translate.ts'
 
 /** Every update of the protocol in its smallest form. An extra or a missing key does not compile. */
@@ -26,6 +26,34 @@ const every: Record<UpdateKey, object> = {
   session_message: { messageId: 'm' },
   session_message_chunk: { messageId: 'm' },
 }
+
+/** The methods that Parley calls on agents, and those that it does not. */
+const agentMethods = {
+  initialize: 'first of all',
+  authenticate: 'when the agent says that it must be, and a variable of the environment says how',
+  'session/new': 'begins a conversation',
+  'session/load': 'resumes a session; its replay is recorded only when it is imported',
+  'session/resume': 'resumes a session, if the agent cannot load it',
+  'session/fork': 'begins with a copy of one',
+  'session/prompt': 'a turn',
+  'session/cancel': 'stops it',
+  'session/set_mode': 'sets the mode',
+  'session/set_config_option': 'sets the model, the effort, and the mode where that is an option',
+  'session/close': 'before an idle process is let go',
+  'session/list':
+    'what can be imported; and whether the agent still has a conversation that it could not load',
+  'session/delete': 'left out: the conversation in the agent belongs to the person',
+  'session/archive': 'left out: sessions are archived in the host',
+  'session/unarchive': 'left out: sessions are archived in the host',
+  'session/set_title': 'left out: the title is the one of the host',
+  'session/status': 'left out: the host knows whether a turn runs',
+  logout: 'left out: people sign in and out with the program itself',
+  'auth/status': 'left out: agents tell it by themselves, or when a session is made',
+  'providers/list': 'left out: which service an agent uses is set in the agent',
+  'providers/set': 'left out: which service an agent uses is set in the agent',
+  'providers/disable': 'left out: which service an agent uses is set in the agent',
+  'mcp/message': 'left out: MCP servers are given by their command or address',
+} as const satisfies Record<(typeof AGENT_METHODS)[keyof typeof AGENT_METHODS], string>
 
 const update = (sessionUpdate: string, fields: object) => ({
   from: 'agent' as const,

@@ -1,8 +1,8 @@
 import type {
-  AGENT_METHODS,
   CLIENT_METHODS,
   PROTOCOL_METHODS,
   SessionUpdate,
+  Usage,
 } from '@agentclientprotocol/sdk/unstable'
 
 /**
@@ -109,51 +109,18 @@ export type NativeAbilities = Meta & {
   readonly mcpCapabilities?: { readonly http?: boolean; readonly sse?: boolean } | null
   readonly sessionCapabilities?: Readonly<Record<string, unknown>> | null
 }
-export type NativeCommand = {
-  readonly name: string
-  readonly description?: string
-  readonly input?: { readonly hint?: string } | null
-}
-export type NativePlanEntry = {
-  readonly content: string
-  readonly status?: string
-  readonly priority?: string
-}
-export type NativeUsage = {
-  readonly inputTokens?: number
-  readonly outputTokens?: number
-  readonly cachedReadTokens?: number | null
-  readonly cachedWriteTokens?: number | null
-  readonly thoughtTokens?: number | null
-}
-export type NativeUsageUpdate = {
-  readonly used?: number
-  readonly size?: number
-  readonly cost?: { readonly amount?: number; readonly currency?: string } | null
-}
 export type NativePromptResult = {
   readonly stopReason?: string
-  readonly usage?: NativeUsage | null
+  readonly usage?: Partial<Usage> | null
   /** Gemini reports its token counts here. */
   readonly _meta?: {
     readonly quota?: { readonly token_count?: { input_tokens?: number; output_tokens?: number } }
   } | null
 }
-export type NativeNotice = {
-  readonly severity?: string
-  readonly title?: string
-  readonly description?: string
-}
-export type NativeCompaction = {
-  readonly compactionId: string
-  readonly status: string
-  readonly summary?: readonly NativeContent[] | null
-  readonly error?: string | null
-}
-
 export type UpdateKey = SessionUpdate['sessionUpdate']
-export type AgentMethod = (typeof AGENT_METHODS)[keyof typeof AGENT_METHODS]
-export type ClientMethod =
+/** The SDK's own type of an update. */
+export type NativeUpdate<Key extends UpdateKey> = Extract<SessionUpdate, { sessionUpdate: Key }>
+type ClientMethod =
   | (typeof CLIENT_METHODS)[keyof typeof CLIENT_METHODS]
   | (typeof PROTOCOL_METHODS)[keyof typeof PROTOCOL_METHODS]
 
@@ -189,31 +156,3 @@ export const clientMethods = {
   'terminal/kill': 'refused: there are no terminals',
   'mcp/message': 'refused: MCP servers are given by their command or address',
 } as const satisfies Record<ClientMethod, string>
-
-/** The methods that Parley calls on agents, and those that it does not. */
-export const agentMethods = {
-  initialize: 'first of all',
-  authenticate: 'when the agent says that it must be, and a variable of the environment says how',
-  'session/new': 'begins a conversation',
-  'session/load': 'resumes a session; its replay is recorded only when it is imported',
-  'session/resume': 'resumes a session, if the agent cannot load it',
-  'session/fork': 'begins with a copy of one',
-  'session/prompt': 'a turn',
-  'session/cancel': 'stops it',
-  'session/set_mode': 'sets the mode',
-  'session/set_config_option': 'sets the model, the effort, and the mode where that is an option',
-  'session/close': 'before an idle process is let go',
-  'session/list':
-    'what can be imported; and whether the agent still has a conversation that it could not load',
-  'session/delete': 'left out: the conversation in the agent belongs to the person',
-  'session/archive': 'left out: sessions are archived in the host',
-  'session/unarchive': 'left out: sessions are archived in the host',
-  'session/set_title': 'left out: the title is the one of the host',
-  'session/status': 'left out: the host knows whether a turn runs',
-  logout: 'left out: people sign in and out with the program itself',
-  'auth/status': 'left out: agents tell it by themselves, or when a session is made',
-  'providers/list': 'left out: which service an agent uses is set in the agent',
-  'providers/set': 'left out: which service an agent uses is set in the agent',
-  'providers/disable': 'left out: which service an agent uses is set in the agent',
-  'mcp/message': 'left out: MCP servers are given by their command or address',
-} as const satisfies Record<AgentMethod, string>

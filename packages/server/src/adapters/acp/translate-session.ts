@@ -1,17 +1,13 @@
 import { type AgentModel, isRecord, type PlanEntry } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput } from '../translation.ts'
+import { noOutput, notice } from '../translation.ts'
 import type {
   NativeChoice,
-  NativeCommand,
-  NativeCompaction,
   NativeConfig,
   NativeContent,
   NativeInitialized,
-  NativeNotice,
-  NativePlanEntry,
   NativeSession,
-  NativeUsageUpdate,
+  NativeUpdate,
 } from './native.ts'
 import {
   type Config,
@@ -64,9 +60,7 @@ export function changeMode(state: TranslateState, native: string): Translation {
   const next = { ...state, config: { ...state.config, mode: native } }
   if (ourMode(state, native) !== undefined) return sayConfig(next)
   const text = `The agent changed its mode to ${native}, which is unknown to Parley.`
-  return sayOnce(next, 'mode', native, [
-    { type: 'agent.noticed', level: 'warning', code: 'unknown-mode', text },
-  ])
+  return sayOnce(next, 'mode', native, [notice('warning', 'unknown-mode', text)])
 }
 
 export function changeModel(state: TranslateState, model: string): Translation {
@@ -88,8 +82,11 @@ export function changeConfig(
   )
 }
 
-export function takeCommands(state: TranslateState, native: readonly NativeCommand[]): Translation {
-  const commands = native.map(({ name, description, input }) => ({
+export function takeCommands(
+  state: TranslateState,
+  { availableCommands }: NativeUpdate<'available_commands_update'>,
+): Translation {
+  const commands = availableCommands.map(({ name, description, input }) => ({
     name,
     ...(description && { description }),
     ...(input?.hint && { hint: input.hint }),
@@ -102,9 +99,9 @@ export function takeTitle(state: TranslateState, { title }: { title?: string | n
   return sayOnce(state, 'title', title, [{ type: 'session.renamed', title, by: 'agent' }])
 }
 
-export function takePlan(state: TranslateState, native: readonly NativePlanEntry[]): Translation {
+export function takePlan(state: TranslateState, update: NativeUpdate<'plan'>): Translation {
   if (state.replaying) return noOutput(state)
-  const entries = native.map(
+  const entries = update.entries.map(
     ({ content, status, priority }): PlanEntry => ({
       text: content,
       status: planStatus(status),
@@ -123,7 +120,10 @@ function planStatus(status: string | undefined): PlanEntry['status'] {
  * Takes the size of the context. Cost and totals are reported at the end of a turn. They count from the start of this
  * connection: the agent does not report earlier use.
  */
-export function takeUsage(state: TranslateState, { used, size, cost }: NativeUsageUpdate): Translation {
+export function takeUsage(
+  state: TranslateState,
+  { used, size, cost }: NativeUpdate<'usage_update'>,
+): Translation {
   const usage = {
     ...state.usage,
     context: used ?? state.usage.context,
@@ -148,11 +148,11 @@ export function sayUsage(state: TranslateState): Translation {
 
 export function takeNotice(
   state: TranslateState,
-  { severity, title, description }: NativeNotice,
+  { severity, title, description }: NativeUpdate<'notice'>,
 ): Translation {
   const level = severity === 'error' || severity === 'warning' ? severity : 'info'
   const text = [title, description].filter(Boolean).join(': ')
-  return { state, outputs: [{ type: 'agent.noticed', level, code: 'notice', text }] }
+  return { state, outputs: [notice(level, 'notice', text)] }
 }
 
 /** Takes the billing source that the agent reports, or that nobody is signed in. */
@@ -162,9 +162,8 @@ export function takeAuthStatus(state: TranslateState, params: unknown): Translat
     accounts?: readonly { label?: string; active?: boolean }[]
   }
   if (authStatus?.kind === 'none') {
-    const text = 'The agent is no longer signed in.'
-    const noticed: AgentOutput = { type: 'agent.noticed', level: 'warning', code: 'signed-out', text }
-    return { state: { ...state, signedIn: false }, outputs: state.signedIn ? [noticed] : [] }
+    const signedOut = notice('warning', 'signed-out', 'The agent is no longer signed in.')
+    return { state: { ...state, signedIn: false }, outputs: state.signedIn ? [signedOut] : [] }
   }
   const credential = authStatus?.label ?? (accounts?.find(({ active }) => active) ?? accounts?.[0])?.label
   if (!credential) return noOutput(state)
@@ -172,7 +171,10 @@ export function takeAuthStatus(state: TranslateState, params: unknown): Translat
   return sayOnce(next, 'credential', credential, [{ type: 'agent.connected', credential }])
 }
 
-export function takeCompaction(state: TranslateState, native: NativeCompaction): Translation {
+export function takeCompaction(
+  state: TranslateState,
+  native: NativeUpdate<'compaction_update'>,
+): Translation {
   if (state.replaying) return noOutput(state)
   const known = state.compactions.get(native.compactionId) ?? { summary: '', said: false }
   const summary = native.summary ? native.summary.map(textOf).join('') : known.summary
@@ -184,7 +186,7 @@ export function takeCompaction(state: TranslateState, native: NativeCompaction):
   if (!over || known.said) return noOutput(next)
   if (native.status !== 'completed') {
     const text = native.error ?? `The compaction of the context has ${native.status}.`
-    return { state: next, outputs: [{ type: 'agent.noticed', level: 'warning', code: 'compaction', text }] }
+    return { state: next, outputs: [notice('warning', 'compaction', text)] }
   }
   const trigger = state.turn?.command === 'compact' ? 'manual' : 'auto'
   return { state: next, outputs: [{ type: 'context.compacted', trigger, ...(summary && { summary }) }] }
@@ -202,7 +204,7 @@ export function takeSummaryChunk(
   })
 }
 
-function textOf({ text }: NativeContent): string {
+function textOf({ text }: { readonly type: string; readonly text?: string }): string {
   return text ?? ''
 }
 

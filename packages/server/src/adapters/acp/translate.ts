@@ -10,6 +10,7 @@ import {
   type NativeMessage,
   type NativeOutcome,
   type NativePermission,
+  type NativeUpdate,
   notOffered,
   type UpdateKey,
 } from './native.ts'
@@ -114,7 +115,7 @@ function hearMethod(
 ): Translation {
   switch (method) {
     case 'session/update': {
-      const { update } = params as { update: NativeUpdate }
+      const { update } = params as { update: AnyUpdate }
       return hearUpdate(state, message, update)
     }
     case 'session/request_permission': {
@@ -146,7 +147,7 @@ function noteQuestion(state: TranslateState, nativeId: string | null | undefined
   return noOutput(call && nativeId ? withCall(state, nativeId, { ...call, asked: true }) : state)
 }
 
-type NativeUpdate = Readonly<Record<string, unknown>> & { readonly sessionUpdate: string }
+type AnyUpdate = Readonly<Record<string, unknown>> & { readonly sessionUpdate: string }
 type Handler = (state: TranslateState, update: never) => Translation
 type HandledUpdate = Exclude<UpdateKey, keyof typeof ignoredUpdates | keyof typeof notOffered>
 
@@ -157,14 +158,13 @@ export const handlers = {
   agent_thought_chunk: (state: TranslateState, update: NativeChunk) => takeChunk(state, update, 'thinking'),
   tool_call: (state: TranslateState, update: NativeCall) => takeCall(state, update, 'announced'),
   tool_call_update: (state: TranslateState, update: NativeCall) => takeCall(state, update, 'updated'),
-  plan: (state: TranslateState, { entries }: { entries: [] }) => session.takePlan(state, entries),
+  plan: session.takePlan,
 
   // session
-  available_commands_update: (state: TranslateState, update: { availableCommands: [] }) =>
-    session.takeCommands(state, update.availableCommands),
-  current_mode_update: (state: TranslateState, { currentModeId }: { currentModeId: string }) =>
+  available_commands_update: session.takeCommands,
+  current_mode_update: (state: TranslateState, { currentModeId }: NativeUpdate<'current_mode_update'>) =>
     session.changeMode(state, currentModeId),
-  config_option_update: (state: TranslateState, { configOptions }: { configOptions: [] }) =>
+  config_option_update: (state: TranslateState, { configOptions }: NativeUpdate<'config_option_update'>) =>
     session.changeConfig(state, configOptions),
   session_info_update: session.takeTitle,
   usage_update: session.takeUsage,
@@ -182,7 +182,7 @@ const beside = new Set([
   'notice',
 ])
 
-function hearUpdate(before: TranslateState, message: NativeMessage, update: NativeUpdate): Translation {
+function hearUpdate(before: TranslateState, message: NativeMessage, update: AnyUpdate): Translation {
   const key = update.sessionUpdate
   const state = noteHeard(before, update)
   if (Object.hasOwn(ignoredUpdates, key)) return noOutput(state)
@@ -212,7 +212,7 @@ function settleCalls(except?: string): (state: TranslateState) => Translation {
 }
 
 /** In a replay, tracks the last message of the person and the call that the agent waited for. */
-function noteHeard(state: TranslateState, update: NativeUpdate): TranslateState {
+function noteHeard(state: TranslateState, update: AnyUpdate): TranslateState {
   const { sessionUpdate: key, toolCallId, status } = update
   if (!state.replaying || beside.has(key)) return state
   if (key === 'user_message_chunk') {

@@ -1,5 +1,4 @@
-import type { OpencodeClient } from '@opencode-ai/sdk/v2/client'
-import type { NativePermission } from '../../src/adapters/opencode/native.ts'
+import type { OpencodeClient, PermissionRequest } from '@opencode-ai/sdk/v2/client'
 import { sessionRules } from '../../src/adapters/opencode/rules.ts'
 import { OpenCodeServer } from '../../src/adapters/opencode/server.ts'
 import { serverEnvironment } from '../../src/adapters/opencode/settings.ts'
@@ -27,7 +26,7 @@ export class OpenCodeRun {
   #client: OpencodeClient | undefined
   sessionID = ''
   /** The answer to each permission request. */
-  reply: (request: NativePermission) => Reply = () => ({ reply: 'once' })
+  reply: (request: PermissionRequest) => Reply = () => ({ reply: 'once' })
 
   constructor(keep: (line: unknown) => void) {
     this.#keep = keep
@@ -132,11 +131,11 @@ export class OpenCodeRun {
       const event = native as NativeEvent
       if (!noise.test(event.type)) this.#keep(event)
       for (const check of [...this.#checks]) check(event)
-      if (event.type === 'permission.asked') this.#answer(event.properties as unknown as NativePermission)
+      if (event.type === 'permission.asked') this.#answer(event.properties as unknown as PermissionRequest)
     }
   }
 
-  #answer(request: NativePermission): void {
+  #answer(request: PermissionRequest): void {
     const reply = this.reply(request)
     if (reply !== 'wait') void this.client.permission.reply({ requestID: request.id, ...reply })
   }

@@ -1,3 +1,4 @@
+import type { Part, SessionStatus, Todo } from '@opencode-ai/sdk/v2/client'
 import { describe, expect, it } from 'vitest'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import { outputsOf } from '../../testing/replaying.ts'
@@ -9,7 +10,7 @@ import {
   readFixture,
   step,
 } from './fixtures-under-test.ts'
-import type { NativeMessage, NativePart, NativeStatus, NativeTodo } from './native.ts'
+import type { NativeMessage } from './native.ts'
 import { reconcile, reconcileStatus } from './translate-snapshot.ts'
 import type { TranslateState, Translation } from './translate-state.ts'
 import { withGap } from './translate-stream.ts'
@@ -26,9 +27,9 @@ type Cut = {
 }
 
 type Kept = {
-  readonly messages: Map<string, { info: NativeMessage; parts: Map<string, NativePart> }>
-  readonly todos: Map<string, readonly NativeTodo[]>
-  readonly statuses: Record<string, NativeStatus>
+  readonly messages: Map<string, { info: NativeMessage; parts: Map<string, Part> }>
+  readonly todos: Map<string, readonly Todo[]>
+  readonly statuses: Record<string, SessionStatus>
 }
 
 function keptAfter(lines: readonly FixtureLine[]): Kept {
@@ -39,13 +40,13 @@ function keptAfter(lines: readonly FixtureLine[]): Kept {
       const parts = kept.messages.get(info.id)?.parts ?? new Map()
       kept.messages.set(info.id, { info, parts })
     } else if (type === 'message.part.updated') {
-      const { part } = properties as { part: NativePart }
+      const { part } = properties as { part: Part }
       kept.messages.get(part.messageID)?.parts.set(part.id, part)
     } else if (type === 'todo.updated') {
-      const { sessionID, todos } = properties as { sessionID: string; todos: NativeTodo[] }
+      const { sessionID, todos } = properties as { sessionID: string; todos: Todo[] }
       kept.todos.set(sessionID, todos)
     } else if (type === 'session.status') {
-      const { sessionID, status } = properties as { sessionID: string; status: NativeStatus }
+      const { sessionID, status } = properties as { sessionID: string; status: SessionStatus }
       if (status.type === 'idle') delete kept.statuses[sessionID]
       else kept.statuses[sessionID] = status
     }

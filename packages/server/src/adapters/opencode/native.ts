@@ -1,20 +1,4 @@
-import type {
-  AssistantMessage,
-  Event,
-  FilePart,
-  Part,
-  PermissionRequest,
-  QuestionInfo,
-  QuestionRequest,
-  ReasoningPart,
-  Session,
-  SessionStatus,
-  StepFinishPart,
-  TextPart,
-  Todo,
-  ToolPart,
-  UserMessage,
-} from '@opencode-ai/sdk/v2/client'
+import type { AssistantMessage, Event, Part, UserMessage } from '@opencode-ai/sdk/v2/client'
 import { isRecord } from '@parley/protocol'
 
 /**
@@ -25,41 +9,8 @@ export type NativeType = Event['type']
 export type NativeProperties<Type extends NativeType> = Extract<Event, { type: Type }>['properties']
 export type NativePartType = Part['type']
 
-// conversation
-export type NativeMessage =
-  | Pick<UserMessage, 'id' | 'sessionID' | 'role' | 'time'>
-  | Pick<
-      AssistantMessage,
-      | 'id'
-      | 'sessionID'
-      | 'role'
-      | 'time'
-      | 'parentID'
-      | 'modelID'
-      | 'providerID'
-      | 'summary'
-      | 'error'
-      | 'finish'
-      | 'structured'
-    >
+export type NativeMessage = UserMessage | AssistantMessage
 export type NativeError = NonNullable<AssistantMessage['error']>
-export type NativeText = Pick<TextPart, 'id' | 'sessionID' | 'messageID' | 'type' | 'text' | 'time'>
-export type NativeReasoning = Pick<ReasoningPart, 'id' | 'sessionID' | 'messageID' | 'type' | 'text' | 'time'>
-export type NativeTool = Pick<
-  ToolPart,
-  'id' | 'sessionID' | 'messageID' | 'type' | 'callID' | 'tool' | 'state'
->
-export type NativeStep = Pick<StepFinishPart, 'id' | 'sessionID' | 'messageID' | 'tokens' | 'cost'>
-export type NativeFile = Pick<FilePart, 'id' | 'sessionID' | 'messageID' | 'mime' | 'filename' | 'url'>
-export type NativePart = Part
-export type NativeSession = Pick<Session, 'id' | 'parentID' | 'title'>
-export type NativeStatus = SessionStatus
-export type NativeTodo = Todo
-
-// person
-export type NativePermission = PermissionRequest
-export type NativeQuestionRequest = QuestionRequest
-export type NativeQuestion = QuestionInfo
 
 const newApi = 'of the session API to come, which we do not call; classic sessions send none'
 const screen = 'for the screen of the terminal program, which nobody sees here'

@@ -1,8 +1,7 @@
-import type { OpencodeClient } from '@opencode-ai/sdk/v2/client'
+import type { OpencodeClient, PermissionRequest } from '@opencode-ai/sdk/v2/client'
 import type { AgentOutput, ConnectInput, PermissionAsk, Person } from '../../core/agent-adapter.ts'
 import { reachOf } from '../inside-folder.ts'
 import { pathsIn } from '../paths-in-input.ts'
-import type { NativePermission } from './native.ts'
 import { isHarmless, type NativeAgent, ownDecision, unaskedBy } from './rules.ts'
 import { callKey } from './translate-state.ts'
 import { diffsIn } from './translate-tool-result.ts'
@@ -32,7 +31,7 @@ export type PermissionContext = {
 }
 
 type Request = {
-  readonly native: NativePermission
+  readonly native: PermissionRequest
   readonly withdrawn: AbortController
   /** Set when the request was refused here. OpenCode is told once no other request of its session waits. */
   refusal?: string
@@ -60,7 +59,7 @@ export class PermissionRequests {
     this.#context = context
   }
 
-  async ask(native: NativePermission): Promise<void> {
+  async ask(native: PermissionRequest): Promise<void> {
     if (this.#requests.has(native.id)) return
     const answered = this.#answers.get(native.id)
     if (answered) return this.#reply(native.id, answered)
@@ -95,7 +94,7 @@ export class PermissionRequests {
   }
 
   /** Takes the requests that wait in OpenCode now, after events were missed. */
-  reconcile(waiting: readonly NativePermission[]): void {
+  reconcile(waiting: readonly PermissionRequest[]): void {
     const ids = new Set(waiting.map(({ id }) => id))
     for (const id of this.#requests.keys()) if (!ids.has(id)) this.settle(id)
     for (const native of waiting) void this.ask(native)
@@ -121,7 +120,7 @@ export class PermissionRequests {
     await this.refuseAll()
   }
 
-  #mayRunUnasked(native: NativePermission, call: RecordedCall | undefined): boolean {
+  #mayRunUnasked(native: PermissionRequest, call: RecordedCall | undefined): boolean {
     const { person, agentIn } = this.#context
     if (call && this.#permitted.has(call.toolCallId)) return true
     if (!call || !isHarmless(native.permission)) return false
@@ -132,11 +131,11 @@ export class PermissionRequests {
     return !person.forbids(call.kind === 'subagent' ? { ...ask, kind: 'think' } : ask)
   }
 
-  #unasked({ patterns: [name = ''] }: NativePermission): string[] {
+  #unasked({ patterns: [name = ''] }: PermissionRequest): string[] {
     return unaskedBy(this.#context.agent(name))
   }
 
-  #askOf(native: NativePermission, call: RecordedCall | undefined): PermissionAsk {
+  #askOf(native: PermissionRequest, call: RecordedCall | undefined): PermissionAsk {
     const { permission, patterns, metadata } = native
     const reason = this.#reasonOf(native)
     if (!call) return askWithoutCall(permission, patterns, metadata)
@@ -158,7 +157,7 @@ export class PermissionRequests {
     }
   }
 
-  #reasonOf(native: NativePermission): string | undefined {
+  #reasonOf(native: PermissionRequest): string | undefined {
     const { permission, patterns } = native
     if (permission === 'external_directory') return `It reaches outside the folder: ${patterns.join(', ')}`
     if (permission === 'task') {

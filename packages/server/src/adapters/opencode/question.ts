@@ -1,5 +1,5 @@
+import type { QuestionInfo, QuestionRequest } from '@opencode-ai/sdk/v2/client'
 import type { Question } from '@parley/protocol'
-import type { NativeQuestion, NativeQuestionRequest } from './native.ts'
 import type { PermissionContext } from './permission.ts'
 import { callKey } from './translate-state.ts'
 
@@ -19,7 +19,7 @@ export class QuestionRequests {
     this.#context = context
   }
 
-  async ask(native: NativeQuestionRequest): Promise<void> {
+  async ask(native: QuestionRequest): Promise<void> {
     const { recordedCall, person, isOver } = this.#context
     if (this.#withdrawals.has(native.id)) return
     const answered = this.#answers.get(native.id)
@@ -50,7 +50,7 @@ export class QuestionRequests {
   }
 
   /** Takes the questions that wait in OpenCode now, after events were missed. */
-  reconcile(waiting: readonly NativeQuestionRequest[]): void {
+  reconcile(waiting: readonly QuestionRequest[]): void {
     const ids = new Set(waiting.map(({ id }) => id))
     for (const id of this.#withdrawals.keys()) if (!ids.has(id)) this.settle(id)
     for (const native of waiting) void this.ask(native)
@@ -87,7 +87,7 @@ export class QuestionRequests {
   }
 }
 
-function question(native: NativeQuestion, index: number): Question {
+function question(native: QuestionInfo, index: number): Question {
   return {
     id: idOf(index),
     header: native.header,

@@ -1,4 +1,4 @@
-import type { NativePermission, NativeQuestionRequest } from './native.ts'
+import type { PermissionRequest, QuestionRequest } from '@opencode-ai/sdk/v2/client'
 import { type PermissionContext, PermissionRequests, type RecordedCall } from './permission.ts'
 import { QuestionRequests } from './question.ts'
 import type { NativeAgent } from './rules.ts'
@@ -35,11 +35,11 @@ export class Requests {
     const requestId = String(properties.requestID)
     switch (type) {
       case 'permission.asked':
-        return void this.#permissions.ask(properties as NativePermission)
+        return void this.#permissions.ask(properties as PermissionRequest)
       case 'permission.replied':
         return this.#permissions.settle(requestId)
       case 'question.asked':
-        return void this.#questions.ask(properties as NativeQuestionRequest)
+        return void this.#questions.ask(properties as QuestionRequest)
       case 'session.created': {
         const { id, agent = '' } = properties.info as { id: string; agent?: string }
         return this.useAgent(id, agent)
@@ -61,7 +61,7 @@ export class Requests {
   }
 
   /** Takes the requests that wait in OpenCode now, after events were missed. */
-  reconcile(permissions: readonly NativePermission[], questions: readonly NativeQuestionRequest[]): void {
+  reconcile(permissions: readonly PermissionRequest[], questions: readonly QuestionRequest[]): void {
     this.#permissions.reconcile(permissions)
     this.#questions.reconcile(questions)
   }

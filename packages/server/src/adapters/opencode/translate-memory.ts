@@ -1,17 +1,17 @@
 import { isAbsolute, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Session } from '@opencode-ai/sdk/v2/client'
+import type { Part, Session, Todo, ToolPart } from '@opencode-ai/sdk/v2/client'
 import type { PromptPart } from '@parley/protocol'
 import { askAgain, type Remembered } from '../../core/agent-adapter.ts'
 import { withInterrupt, withoutTurn } from '../translation.ts'
-import type { NativeMessage, NativePart, NativeTodo, NativeTool } from './native.ts'
+import type { NativeMessage } from './native.ts'
 import { translate } from './translate.ts'
 import { reconcileStatus, tellCompaction, tellPart } from './translate-snapshot.ts'
 import { initialState, type TranslateState, type Translation, withTurn } from './translate-state.ts'
 import { metadataOf } from './translate-tool-call.ts'
 
 export type KeptSession = Pick<Session, 'id' | 'directory' | 'title' | 'time' | 'revert'>
-export type KeptMessage = { readonly info: NativeMessage; readonly parts: readonly NativePart[] }
+export type KeptMessage = { readonly info: NativeMessage; readonly parts: readonly Part[] }
 
 /** A conversation from its start, including subagents. `messagesOf` reads an OpenCode session. */
 export async function* retell(
@@ -58,14 +58,14 @@ function shown({ revert }: KeptSession, messages: readonly KeptMessage[]): reado
 type Work = {
   readonly sessionID: string
   /** The call that started the work, in the running state. */
-  readonly begun: NativePart
+  readonly begun: Part
   /** The time range of this work: one session may get work more than once. */
   readonly from: number
   readonly to: number
 }
 
 /** The subagent session that this call gave work to. */
-function workOf(part: NativePart): Work | undefined {
+function workOf(part: Part): Work | undefined {
   if (part.type !== 'tool' || part.tool !== 'task' || part.state.status === 'pending') return undefined
   const { sessionId } = metadataOf(part)
   if (sessionId === undefined) return undefined
@@ -106,7 +106,7 @@ class Retelling {
     )
   }
 
-  *part({ sessionID, time }: NativeMessage, part: NativePart): Generator<Remembered> {
+  *part({ sessionID, time }: NativeMessage, part: Part): Generator<Remembered> {
     this.#pass(timeOf(part))
     yield* this.#give(tellPart(this.#state, sessionID, written(part, time.created)))
     const todos = todosOf(part)
@@ -147,22 +147,22 @@ function closed(info: NativeMessage): NativeMessage {
 }
 
 /** Marks a text as ended: nothing will be added to it. */
-function written(part: NativePart, at: number): NativePart {
+function written(part: Part, at: number): Part {
   if (part.type !== 'text' && part.type !== 'reasoning') return part
   const { start = at, end = start } = part.time ?? {}
   return { ...part, time: { start, end } }
 }
 
-function timeOf(part: NativePart): number | undefined {
+function timeOf(part: Part): number | undefined {
   if (part.type === 'text' || part.type === 'reasoning') return part.time?.end ?? part.time?.start
   if (part.type !== 'tool' || part.state.status === 'pending') return undefined
   return 'end' in part.state.time ? part.state.time.end : part.state.time.start
 }
 
 /** OpenCode stores only the last plan; the calls that wrote plans contain all of them. */
-function todosOf(part: NativePart): readonly NativeTodo[] | undefined {
+function todosOf(part: Part): readonly Todo[] | undefined {
   if (part.type !== 'tool' || part.tool !== 'todowrite' || part.state.status !== 'completed') return undefined
-  const { todos } = (part satisfies NativeTool).state.input as { todos?: readonly NativeTodo[] }
+  const { todos } = (part satisfies ToolPart).state.input as { todos?: readonly Todo[] }
   return Array.isArray(todos) ? todos : undefined
 }
 
@@ -174,7 +174,7 @@ function promptOf({ info, parts }: KeptMessage, next: KeptMessage | undefined, c
 }
 
 /** A shell command, which the terminal program takes after a `!`: the answer contains what it ran. */
-function shellLine(parts: readonly NativePart[], next: KeptMessage | undefined): PromptPart[] {
+function shellLine(parts: readonly Part[], next: KeptMessage | undefined): PromptPart[] {
   const [ran, ...more] = next?.parts ?? []
   const isAnswer = next?.info.role === 'assistant' && next.info.parentID === parts[0]?.messageID
   if (!isAnswer || ran?.type !== 'tool' || more.length > 0) return []
@@ -182,7 +182,7 @@ function shellLine(parts: readonly NativePart[], next: KeptMessage | undefined):
   return typeof command === 'string' ? [{ type: 'text', text: `!${command}` }] : []
 }
 
-function partsOf(part: NativePart, cwd: string): PromptPart[] {
+function partsOf(part: Part, cwd: string): PromptPart[] {
   switch (part.type) {
     case 'text':
       return part.synthetic || part.ignored || part.text === '' ? [] : [{ type: 'text', text: part.text }]
@@ -198,14 +198,14 @@ function partsOf(part: NativePart, cwd: string): PromptPart[] {
 }
 
 /** A command that starts a subagent, or a subagent that was addressed by name. */
-function subtask(part: Extract<NativePart, { type: 'subtask' }>): PromptPart {
+function subtask(part: Extract<Part, { type: 'subtask' }>): PromptPart {
   if (part.command !== undefined) return { type: 'command', name: part.command, arguments: part.prompt }
   return { type: 'text', text: `@${part.agent} ${part.prompt}` }
 }
 
 const dataUrl = /^data:[^,]*;base64,([A-Za-z0-9+/]*=*)$/s
 
-function filePart(part: Extract<NativePart, { type: 'file' }>, cwd: string): PromptPart {
+function filePart(part: Extract<Part, { type: 'file' }>, cwd: string): PromptPart {
   const { mime, url, filename } = part
   const data = dataUrl.exec(url)?.[1]
   const named = filename === undefined ? {} : { name: filename }

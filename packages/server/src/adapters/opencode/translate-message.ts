@@ -1,13 +1,7 @@
+import type { FilePart, Part } from '@opencode-ai/sdk/v2/client'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import { noOutput } from '../translation.ts'
-import {
-  ignoredParts,
-  type NativeFile,
-  type NativeMessage,
-  type NativePart,
-  type NativePartType,
-  type NativeProperties,
-} from './native.ts'
+import { ignoredParts, type NativeMessage, type NativePartType, type NativeProperties } from './native.ts'
 import {
   parentOf,
   type TranslateState,
@@ -104,7 +98,7 @@ export const partHandlers = {
  */
 export function translatePart(
   state: TranslateState,
-  { part }: { readonly part: NativePart },
+  { part }: { readonly part: Part },
   gap = false,
 ): Translation {
   const { type } = part
@@ -117,7 +111,7 @@ export function translatePart(
 }
 
 /** The model created a file. There is no block for it, so it becomes a notice. */
-function tellOfFile(state: TranslateState, { id, sessionID, mime, filename, url }: NativeFile): Translation {
+function tellOfFile(state: TranslateState, { id, sessionID, mime, filename, url }: FilePart): Translation {
   if (state.done.has(id)) return noOutput(state)
   const output: AgentOutput = {
     type: 'agent.noticed',

@@ -1,6 +1,7 @@
+import type { Session, Todo } from '@opencode-ai/sdk/v2/client'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import { noOutput, withCall } from '../translation.ts'
-import type { NativeProperties, NativeSession, NativeTodo } from './native.ts'
+import type { NativeProperties } from './native.ts'
 import {
   callIdOf,
   callKey,
@@ -11,7 +12,7 @@ import {
 } from './translate-state.ts'
 
 /** A subagent gets a session of its own. Until its call names the session, the latest call without one is assumed. */
-export function meetSession(state: TranslateState, { info }: { readonly info: NativeSession }): Translation {
+export function meetSession(state: TranslateState, { info }: { readonly info: Session }): Translation {
   const { id, parentID } = info
   if (parentID === undefined || id in state.sessions || !(parentID in state.sessions)) return noOutput(state)
   const taken = new Set(Object.values(state.sessions))
@@ -23,10 +24,7 @@ export function meetSession(state: TranslateState, { info }: { readonly info: Na
 }
 
 /** Of the changes of a session, only its title matters. */
-export function followSession(
-  state: TranslateState,
-  { info }: { readonly info: NativeSession },
-): Translation {
+export function followSession(state: TranslateState, { info }: { readonly info: Session }): Translation {
   if (info.id !== state.root || info.title === state.title) return noOutput(state)
   const first = state.title === undefined
   const renamed: AgentOutput = { type: 'session.renamed', title: info.title, by: 'agent' }
@@ -43,7 +41,7 @@ const priorities = ['high', 'medium', 'low'] as const
 
 export function updatePlan(
   state: TranslateState,
-  { sessionID, todos }: { readonly sessionID: string; readonly todos: readonly NativeTodo[] },
+  { sessionID, todos }: { readonly sessionID: string; readonly todos: readonly Todo[] },
 ): Translation {
   const entries = todos.map(({ content, status, priority }) => {
     const known = priorities.find((one) => one === priority)
@@ -147,10 +145,7 @@ export const notices = {
   })),
 }
 
-export function tellOfDeletion(
-  state: TranslateState,
-  { info }: { readonly info: NativeSession },
-): Translation {
+export function tellOfDeletion(state: TranslateState, { info }: { readonly info: Session }): Translation {
   if (info.id !== state.root) return noOutput(state)
   const text = 'The conversation was deleted in OpenCode. Start a new session.'
   return { state, outputs: [{ type: 'agent.noticed', level: 'error', code: 'session-deleted', text }] }

@@ -1,5 +1,6 @@
+import type { Part, SessionStatus, Todo } from '@opencode-ai/sdk/v2/client'
 import { noOutput, sequence } from '../translation.ts'
-import type { NativeMessage, NativePart, NativeStatus, NativeTodo } from './native.ts'
+import type { NativeMessage } from './native.ts'
 import { translate } from './translate.ts'
 import type { TranslateState, Translation } from './translate-state.ts'
 import { translateBlock } from './translate-stream.ts'
@@ -7,8 +8,8 @@ import { translateBlock } from './translate-stream.ts'
 /** The messages and the status of a session as OpenCode has stored them. */
 export type SessionSnapshot = {
   readonly sessionID: string
-  readonly messages: readonly { readonly info: NativeMessage; readonly parts: readonly NativePart[] }[]
-  readonly todos: readonly NativeTodo[]
+  readonly messages: readonly { readonly info: NativeMessage; readonly parts: readonly Part[] }[]
+  readonly todos: readonly Todo[]
 }
 
 /**
@@ -31,7 +32,7 @@ export function reconcile(state: TranslateState, snapshot: SessionSnapshot): Tra
 }
 
 /** Reports whether the session is busy or idle. Comes last, since it may end the turn. */
-export function reconcileStatus(state: TranslateState, status: NativeStatus): Translation {
+export function reconcileStatus(state: TranslateState, status: SessionStatus): Translation {
   const sessionID = state.root
   const now = { type: 'session.status', properties: { sessionID, status } }
   if (status.type !== 'idle') return translate(state, now)
@@ -40,7 +41,7 @@ export function reconcileStatus(state: TranslateState, status: NativeStatus): Tr
 }
 
 /** Reports a part as it is now. For an unfinished text, only its end contains the whole text. */
-export function tellPart(state: TranslateState, sessionID: string, part: NativePart): Translation {
+export function tellPart(state: TranslateState, sessionID: string, part: Part): Translation {
   const message = state.messages.get(part.messageID)
   if ((part.type === 'text' || part.type === 'reasoning') && message?.role === 'assistant') {
     return translateBlock(state, part, true)

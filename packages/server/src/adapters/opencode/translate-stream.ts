@@ -1,6 +1,7 @@
+import type { ReasoningPart, TextPart } from '@opencode-ai/sdk/v2/client'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import { noOutput, sequence } from '../translation.ts'
-import type { NativeProperties, NativeReasoning, NativeText } from './native.ts'
+import type { NativeProperties } from './native.ts'
 import {
   type OpenBlock,
   parentOf,
@@ -16,7 +17,7 @@ import {
  */
 export function translateBlock(
   state: TranslateState,
-  part: NativeText | NativeReasoning,
+  part: TextPart | ReasoningPart,
   gap = false,
 ): Translation {
   if (state.done.has(part.id)) return rest(state, part)
@@ -113,7 +114,7 @@ export function finishBefore(
 }
 
 /** If the text continued after all, the rest becomes a block of its own, so that no text is lost. */
-function rest(state: TranslateState, part: NativeText | NativeReasoning): Translation {
+function rest(state: TranslateState, part: TextPart | ReasoningPart): Translation {
   const reported = state.early.get(part.id)
   if (reported === undefined || part.time?.end === undefined || !part.text.startsWith(reported))
     return noOutput(state)
@@ -124,7 +125,7 @@ function rest(state: TranslateState, part: NativeText | NativeReasoning): Transl
   return finish({ ...state, early }, { ...part, id: `${part.id}-rest`, text }, undefined)
 }
 
-type Finished = Pick<NativeText | NativeReasoning, 'id' | 'type' | 'text' | 'sessionID' | 'messageID'>
+type Finished = Pick<TextPart | ReasoningPart, 'id' | 'type' | 'text' | 'sessionID' | 'messageID'>
 
 function finish(state: TranslateState, part: Finished, open: OpenBlock | undefined): Translation {
   const { id, text, sessionID, messageID } = part
@@ -148,7 +149,7 @@ function finish(state: TranslateState, part: Finished, open: OpenBlock | undefin
   }
 }
 
-function takeSummary(state: TranslateState, part: NativeText | NativeReasoning): Translation {
+function takeSummary(state: TranslateState, part: TextPart | ReasoningPart): Translation {
   const { compaction } = state
   if (part.type !== 'text' || part.time?.end === undefined || !compaction) return noOutput(state)
   return noOutput({

@@ -1,7 +1,8 @@
+import type { ToolPart } from '@opencode-ai/sdk/v2/client'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import { noOutput, sequence, withCall } from '../translation.ts'
 import { describeCall } from './describe-call.ts'
-import type { NativeMetadata, NativeTool } from './native.ts'
+import type { NativeMetadata } from './native.ts'
 import {
   type Call,
   callKey,
@@ -17,7 +18,7 @@ import { resultOf } from './translate-tool-result.ts'
  * A tool call: pending while its input is written, running, then completed or error. A state may be missing, and none
  * is reported twice.
  */
-export function translateTool(state: TranslateState, part: NativeTool): Translation {
+export function translateTool(state: TranslateState, part: ToolPart): Translation {
   const { id, state: now } = part
   if (state.done.has(id)) return noOutput(state)
   const known = state.calls.get(id)
@@ -29,12 +30,12 @@ export function translateTool(state: TranslateState, part: NativeTool): Translat
 }
 
 /** True if the call was interrupted before its input was complete. */
-function wasCutOff(part: NativeTool): boolean {
+function wasCutOff(part: ToolPart): boolean {
   const { status, input } = part.state
   return status === 'error' && metadataOf(part).interrupted === true && Object.keys(input).length === 0
 }
 
-function draft(state: TranslateState, part: NativeTool): Translation {
+function draft(state: TranslateState, part: ToolPart): Translation {
   const { id, sessionID, tool } = part
   return {
     state: withCall(state, id, newCall(part)),
@@ -42,7 +43,7 @@ function draft(state: TranslateState, part: NativeTool): Translation {
   }
 }
 
-function call(state: TranslateState, part: NativeTool): Translation {
+function call(state: TranslateState, part: ToolPart): Translation {
   const { id, sessionID, tool, state: now } = part
   const { kind, title, locations } = describeCall(tool, now.input, state)
   const known = state.calls.get(id) ?? newCall(part)
@@ -64,7 +65,7 @@ function call(state: TranslateState, part: NativeTool): Translation {
 }
 
 /** Takes the output of a command so far, or the session of a subagent. */
-function progress(state: TranslateState, part: NativeTool): Translation {
+function progress(state: TranslateState, part: ToolPart): Translation {
   const { id, tool } = part
   const { output, sessionId } = metadataOf(part)
   const known = state.calls.get(id)
@@ -80,7 +81,7 @@ function progress(state: TranslateState, part: NativeTool): Translation {
   }
 }
 
-function end(state: TranslateState, part: NativeTool): Translation {
+function end(state: TranslateState, part: ToolPart): Translation {
   const known = state.calls.get(part.id) ?? newCall(part)
   const { outcome, content } = resultOf(part, { ...known, interrupting: state.interrupting })
   const ended: AgentOutput = {
@@ -98,7 +99,7 @@ function end(state: TranslateState, part: NativeTool): Translation {
   return { state: { ...withDone(state, part.id), sessions }, outputs: [ended] }
 }
 
-function newCall(part: NativeTool): Call {
+function newCall(part: ToolPart): Call {
   return {
     key: callKey(part),
     tool: part.tool,
@@ -112,6 +113,6 @@ function newCall(part: NativeTool): Call {
   }
 }
 
-export function metadataOf({ state }: NativeTool): NativeMetadata {
+export function metadataOf({ state }: ToolPart): NativeMetadata {
   return ('metadata' in state && state.metadata) || {}
 }

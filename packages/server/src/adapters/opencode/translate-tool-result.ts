@@ -1,11 +1,12 @@
+import type { ToolPart } from '@opencode-ai/sdk/v2/client'
 import type { Diff, ToolContent, ToolOutcome } from '@parley/protocol'
-import type { NativeChangedFile, NativeMetadata, NativeTool } from './native.ts'
+import type { NativeChangedFile, NativeMetadata } from './native.ts'
 import type { Call } from './translate-state.ts'
 
 type About = Pick<Call, 'denied' | 'patch'> & { readonly interrupting: boolean }
 
 /** The outcome and the content of a call. */
-export function resultOf(part: NativeTool, about: About): { outcome: ToolOutcome; content: ToolContent[] } {
+export function resultOf(part: ToolPart, about: About): { outcome: ToolOutcome; content: ToolContent[] } {
   const { state } = part
   if (state.status === 'error') {
     const cut = about.interrupting || (state.metadata as NativeMetadata | undefined)?.interrupted

@@ -1,13 +1,13 @@
+import type { StepFinishPart } from '@opencode-ai/sdk/v2/client'
 import type { TokenUsage } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import { noOutput, sumTokens } from '../translation.ts'
-import type { NativeStep } from './native.ts'
 import { type TranslateState, type Translation, withDone, withinTurn } from './translate-state.ts'
 
 /**
  * A step of the model is over: takes its usage, including subagents. Only steps of the main agent fill the context.
  */
-export function measureStep(state: TranslateState, step: NativeStep): Translation {
+export function measureStep(state: TranslateState, step: StepFinishPart): Translation {
   if (state.done.has(step.id)) return noOutput(state)
   const used = tokensOf(step.tokens)
   const costUsd = step.cost ?? 0
@@ -34,7 +34,7 @@ function measured({ context, window, total, costUsd }: TranslateState['usage']):
   }
 }
 
-export type NativeTokens = NativeStep['tokens']
+export type NativeTokens = StepFinishPart['tokens']
 
 export function tokensOf({ input, output, reasoning, cache }: NativeTokens): TokenUsage {
   return {

@@ -1,5 +1,4 @@
-import type { OpencodeClient } from '@opencode-ai/sdk/v2/client'
-import type { NativePermission, NativeQuestionRequest } from './native.ts'
+import type { OpencodeClient, PermissionRequest, QuestionRequest } from '@opencode-ai/sdk/v2/client'
 import { reconcile, reconcileStatus } from './translate-snapshot.ts'
 import type { TranslateState, Translation } from './translate-state.ts'
 import { failToBegin } from './translate-turn.ts'
@@ -16,10 +15,7 @@ export type WatchContext = {
   state(): TranslateState
   give(translation: Translation): Promise<void>
   /** Takes the requests that wait for an answer now. */
-  reconcileRequests(
-    permissions: readonly NativePermission[],
-    questions: readonly NativeQuestionRequest[],
-  ): void
+  reconcileRequests(permissions: readonly PermissionRequest[], questions: readonly QuestionRequest[]): void
   /** Whether the connection is over. */
   isOver(): boolean
   /** Reports that OpenCode did not do something. */

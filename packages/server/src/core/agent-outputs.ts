@@ -65,6 +65,9 @@ class OutputRecorder {
     this.#link = link
     this.#parts = parts
     this.#context = parts.context
+    // A parked turn has open calls of an earlier process: they end when the turn is resumed.
+    for (const block of this.#context.log.state.openBlocks)
+      if (block.type === 'tool-call' && block.called) this.#progress.closed.set(block.id, block.title)
   }
 
   /** Returns undefined if it is done at once, so that a flood of deltas allocates no promises. */

@@ -180,6 +180,24 @@ describe('after the end of its turn, a call', () => {
     ])
   })
 
+  it('of a parked turn that was resumed ends once, also if the new process reports its result', async () => {
+    await using odd = await world()
+    await odd.begin(called('a'))
+    const ask = { toolCallId: 'a', tool: 'Bash', kind: 'execute' as const, title: 'Run a', input: {} }
+    void odd.agent.connections[0]?.input.person.permit(ask)
+    await odd.session.when(({ requests }) => requests.length > 0)
+    await odd.base.restart()
+    await odd.session.decide('allow')
+    await odd.session.when(({ turn, connected }) => turn !== undefined && !turn.parked && connected)
+    await odd.say(ended('a'), turnEnded)
+    expect(await odd.recorded()).toMatchObject([
+      called('a'),
+      { ...closed, outcome: 'cancelled' },
+      late('a'),
+      { code: 'answer_unused' },
+    ])
+  })
+
   it('does not affect a call of the running turn', async () => {
     await using odd = await world()
     await odd.begin(called('a'), turnEnded)

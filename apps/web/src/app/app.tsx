@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect } from 'react'
 import { useConnection } from '../base/client.ts'
+import { useWindowEvent } from '../base/effects.ts'
 import { errorText } from '../base/error-text.logic.ts'
 import { pageDialog } from '../base/page-dialog.ts'
 import type { Route } from '../base/route.logic.ts'
@@ -15,7 +16,7 @@ import { Toasts } from '../parts/toasts.tsx'
 import { updateTab } from '../session-data/news.ts'
 import { Sidebar } from '../sessions/sidebar.tsx'
 import { StartPage } from '../start/start-page.tsx'
-import { startKeys } from './keys.ts'
+import { handlePageKey } from './keys.ts'
 import { SessionPage } from './session-page.tsx'
 
 const pages = {
@@ -30,7 +31,7 @@ export function App() {
   const route = useRoute()
   const shown = useStore(pageDialog)
   const close = () => pageDialog.set(undefined)
-  useEffect(startKeys, [])
+  useWindowEvent('keydown', handlePageKey)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the title follows the route
   useEffect(updateTab, [route])
   const connection = useConnection()

@@ -5,25 +5,21 @@ import { handleCardKey, noteUnusedKey } from '../request/card-keys.ts'
 import { sessions } from '../session-data/session-list.ts'
 
 /** The keys of the page. A key with a modifier works everywhere, the others only outside editable fields. */
-export function startKeys(): () => void {
-  const press = (event: KeyboardEvent) => {
-    if (event.defaultPrevented || event.isComposing) return
-    const command = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey
-    if (command && event.key.toLowerCase() === 'k') {
-      event.preventDefault()
-      return pageDialog.set('palette')
-    }
-    if (event.ctrlKey || event.metaKey || event.altKey || isEditable(event.target)) return
-    if (document.querySelector('dialog[open], [popover]:popover-open')) return
-    if (wasTyping()) return noteUnusedKey(event)
-    if (handleCardKey(event)) return event.preventDefault()
-    const action = isInPanel(event.target) ? undefined : plain[event.key]
-    if (!action) return noteUnusedKey(event)
+export function handlePageKey(event: KeyboardEvent): void {
+  if (event.defaultPrevented || event.isComposing) return
+  const command = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey
+  if (command && event.key.toLowerCase() === 'k') {
     event.preventDefault()
-    action()
+    return pageDialog.set('palette')
   }
-  addEventListener('keydown', press)
-  return () => removeEventListener('keydown', press)
+  if (event.ctrlKey || event.metaKey || event.altKey || isEditable(event.target)) return
+  if (document.querySelector('dialog[open], [popover]:popover-open')) return
+  if (wasTyping()) return noteUnusedKey(event)
+  if (handleCardKey(event)) return event.preventDefault()
+  const action = isInPanel(event.target) ? undefined : plain[event.key]
+  if (!action) return noteUnusedKey(event)
+  event.preventDefault()
+  action()
 }
 
 /** With the focus in a side panel, a digit still answers a card, but a letter is not for the page. */

@@ -1,5 +1,6 @@
 import type { TurnOutcome } from '@parley/protocol'
 import { useEffect, useLayoutEffect, useState } from 'react'
+import { useWindowEvent } from '../base/effects.ts'
 import { errorText } from '../base/error-text.logic.ts'
 import { isEditable } from '../base/focus.ts'
 import { preferences, setPreferences } from '../base/preferences.ts'
@@ -133,35 +134,26 @@ function Dock() {
 }
 
 function useFindKey(setFinding: (open: boolean) => void): void {
-  useEffect(() => {
-    const press = (event: KeyboardEvent) => {
-      if (event.key !== 'f' || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return
-      // In a panel, the key belongs to the panel: a terminal has its own search, and changes use the browser's.
-      if (event.target instanceof Element && event.target.closest('aside')) return
-      event.preventDefault()
-      setFinding(true)
-    }
-    addEventListener('keydown', press)
-    return () => removeEventListener('keydown', press)
-  }, [setFinding])
+  useWindowEvent('keydown', (event) => {
+    if (event.key !== 'f' || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return
+    // In a panel, the key belongs to the panel: a terminal has its own search, and changes use the browser's.
+    if (event.target instanceof Element && event.target.closest('aside')) return
+    event.preventDefault()
+    setFinding(true)
+  })
 }
 
 /** Escape stops the turn, except in a field or a panel, which handle the key themselves. An open find bar closes first. */
 function useStopKey(finding: boolean, setFinding: (open: boolean) => void): void {
   const stop = useStopTurn()
   const running = useSessionState((state) => state.turn !== undefined && !state.turn.interrupted)
-  useEffect(() => {
-    const press = (event: KeyboardEvent) => {
-      if (event.key !== 'Escape' || event.defaultPrevented || event.isComposing || event.repeat) return
-      if (isEditable(event.target) || (event.target instanceof Element && event.target.closest('aside')))
-        return
-      if (document.querySelector('dialog[open], [popover]:popover-open')) return
-      if (finding) setFinding(false)
-      else if (running) stop()
-    }
-    addEventListener('keydown', press)
-    return () => removeEventListener('keydown', press)
-  }, [stop, running, finding, setFinding])
+  useWindowEvent('keydown', (event) => {
+    if (event.key !== 'Escape' || event.defaultPrevented || event.isComposing || event.repeat) return
+    if (isEditable(event.target) || (event.target instanceof Element && event.target.closest('aside'))) return
+    if (document.querySelector('dialog[open], [popover]:popover-open')) return
+    if (finding) setFinding(false)
+    else if (running) stop()
+  })
 }
 
 function useMarkSeen(): void {

@@ -25,24 +25,15 @@ const kindNames: Record<ToolKind, string> = {
 
 const verb =
   /^(Add|Approve|Change|Delete|Edit|Fetch|Find|List|Look|Make|Move|Propose|Read|Search|Update|Write|Writing) (.+)$/s
-/** The kinds whose titles begin with a verb of ours. Other titles are a command or the agent's own text. */
-const titled: ReadonlySet<ToolKind> = new Set([
-  'read',
-  'edit',
-  'delete',
-  'move',
-  'search',
-  'fetch',
-  'think',
-  'plan',
-])
+/** The kinds whose titles are a command or the agent's own text. Other titles begin with a verb of ours. */
+const untitled: readonly ToolKind[] = ['execute', 'subagent', 'other']
 
 /** A call as a verb and its object, e.g. "Read" and "src/app.js". */
 export function callLabel({ kind, name, title }: Pick<BlockOf<'tool-call'>, 'kind' | 'name' | 'title'>): {
   readonly verb: string
   readonly about: string
 } {
-  const [, first, about] = (titled.has(kind) && verb.exec(title)) || []
+  const [, first, about] = (!untitled.includes(kind) && verb.exec(title)) || []
   if (first !== undefined && about !== undefined) return { verb: first, about }
   if (kind !== 'other') return { verb: kindNames[kind], about: title }
   const isNamed = title === name || name === '' || name.startsWith('mcp__')

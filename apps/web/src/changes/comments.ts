@@ -1,15 +1,10 @@
+import { cached } from '../base/cached.ts'
 import { createPersistedStore } from '../base/persisted-store.ts'
-import type { Store } from '../base/store.ts'
 import type { Comment } from './comments.logic.ts'
 
-type Kept = { readonly comments: readonly Comment[] }
-const stores = new Map<string, Store<Kept>>()
+type Unsent = { readonly comments: readonly Comment[] }
 
 /** The unsent comments of one session. */
-export function commentsOf(sessionId: string): Store<Kept> {
-  const known = stores.get(sessionId)
-  if (known) return known
-  const made = createPersistedStore<Kept>(`comments:${sessionId}`, { comments: [] })
-  stores.set(sessionId, made)
-  return made
-}
+export const commentsOf = cached((sessionId: string) =>
+  createPersistedStore<Unsent>(`comments:${sessionId}`, { comments: [] }),
+)

@@ -2,6 +2,7 @@ import type { FileChange } from '@parley/protocol'
 import { ChevronRight } from 'lucide-react'
 import { memo, startTransition, useEffect, useRef, useState } from 'react'
 import { client } from '../base/client.ts'
+import { abortable } from '../base/effects.ts'
 import { errorText } from '../base/error-text.logic.ts'
 import { visible } from '../base/format.logic.ts'
 import { useStore } from '../base/store.ts'
@@ -97,21 +98,20 @@ function Patch({ file, base, split, stamp }: Props) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new list may mean a new patch
   useEffect(() => {
     if (!near) return
-    const controller = new AbortController()
-    const { signal } = controller
-    client
-      .call('getPatch', { params: { id }, query: { path: file.path, base }, signal })
-      .then(({ patch: text, cut }) => {
-        const lines = diffLines({ path: file.path, patch: text })
-        // Several patches may arrive at once during scrolling: render them when there is time.
-        startTransition(() =>
-          setPatch((shown) =>
-            shown && 'text' in shown && shown.text === text ? shown : { text, lines, cut },
-          ),
-        )
-      })
-      .catch((thrown: Error) => signal.aborted || setPatch({ error: errorText(thrown) }))
-    return () => controller.abort()
+    return abortable((signal) =>
+      client
+        .call('getPatch', { params: { id }, query: { path: file.path, base }, signal })
+        .then(({ patch: text, cut }) => {
+          const lines = diffLines({ path: file.path, patch: text })
+          // Several patches may arrive at once during scrolling: render them when there is time.
+          startTransition(() =>
+            setPatch((shown) =>
+              shown && 'text' in shown && shown.text === text ? shown : { text, lines, cut },
+            ),
+          )
+        })
+        .catch((thrown: Error) => signal.aborted || setPatch({ error: errorText(thrown) })),
+    )
   }, [near, id, file.path, base, stamp])
   if (!patch) {
     return <div ref={place} style={{ height: estimatedHeight(file) }} />

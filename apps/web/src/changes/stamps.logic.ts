@@ -3,15 +3,14 @@ import type { FileChange } from '@parley/protocol'
 /** How often each file may have changed since the panel opened. A patch is fetched again when its stamp grows. */
 export type Stamps = ReadonlyMap<string, number>
 
-/** `paths` are files, or folders with everything in them; without `paths` any file may have changed. */
-export function stampsAfter(
-  stamps: Stamps,
-  {
-    before,
-    after,
-    paths,
-  }: { before: readonly FileChange[]; after: readonly FileChange[]; paths?: readonly string[] },
-): Stamps {
+type Update = {
+  readonly before: readonly FileChange[]
+  readonly after: readonly FileChange[]
+  /** The changed files, or folders with everything in them. Without it any file may have changed. */
+  readonly paths?: readonly string[] | undefined
+}
+
+export function stampsAfter(stamps: Stamps, { before, after, paths }: Update): Stamps {
   const touched = paths && new Set(paths)
   const known = new Map(before.map((file) => [file.path, file]))
   return new Map(

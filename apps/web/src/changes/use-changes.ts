@@ -1,6 +1,7 @@
 import type { Changes } from '@parley/protocol'
 import { startTransition, useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { client, useConnection } from '../base/client.ts'
+import { useWindowEvent } from '../base/effects.ts'
 import { errorText } from '../base/error-text.logic.ts'
 import { useSessionId, useSnapshot } from '../session-data/session-context.tsx'
 import { type Stamps, stampsAfter } from './stamps.logic.ts'
@@ -46,21 +47,14 @@ export function useChanges(base: string) {
     const timer = setTimeout(() => look.current(), 600)
     return () => clearTimeout(timer)
   }, [ended, online])
-  useEffect(() => {
-    const see = () => void (document.hidden || look.current())
-    addEventListener('focus', see)
-    return () => removeEventListener('focus', see)
-  }, [])
+  useWindowEvent('focus', () => document.hidden || look.current())
   return { ...seen, look: () => look.current() }
 }
 
+type Query = { id: string; base: string; paths: readonly string[] | undefined; signal: AbortSignal }
+
 async function fetchChanges(
-  {
-    id,
-    base,
-    paths,
-    signal,
-  }: { id: string; base: string; paths: readonly string[] | undefined; signal: AbortSignal },
+  { id, base, paths, signal }: Query,
   set: (change: (before: Seen) => Seen) => void,
 ): Promise<void> {
   try {
@@ -68,8 +62,8 @@ async function fetchChanges(
     // There may be hundreds of files: render them when there is time.
     startTransition(() =>
       set(({ changes: before, stamps }) => {
-        const files = { before: before?.files ?? [], after: changes.files }
-        return { changes, stamps: stampsAfter(stamps, { ...files, ...(paths && { paths }) }) }
+        const update = { before: before?.files ?? [], after: changes.files, paths }
+        return { changes, stamps: stampsAfter(stamps, update) }
       }),
     )
   } catch (thrown) {

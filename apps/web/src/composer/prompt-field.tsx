@@ -1,5 +1,6 @@
 import type { AgentCommand } from '@parley/protocol'
 import { type ClipboardEvent, type KeyboardEvent, type RefObject, useEffect, useId, useState } from 'react'
+import { abortable } from '../base/effects.ts'
 import { type Store, useStore } from '../base/store.ts'
 import type { Choice } from '../parts/choice-list.tsx'
 import { ChoiceList } from '../parts/choice-list.tsx'
@@ -86,11 +87,12 @@ export function PromptField(props: Props) {
 }
 
 /** The completion at the caret, and the keys that select a choice. */
-function useCompletionAtCaret({ field, draft, commands = noCommands, findFiles }: Props, text: string) {
+function useCompletionAtCaret(props: Props, text: string) {
+  const { field, draft } = props
   const [caret, setCaret] = useState(text.length)
   const [focused, setFocused] = useState(false)
   const completion = focused ? completionAt(text, caret) : undefined
-  const { listId, choices, place, move, dismiss } = useCompletions({ findFiles, commands, completion })
+  const { listId, choices, place, move, dismiss } = useCompletions(props, completion)
   const choose = (value: string) => {
     if (!completion) return
     const next = withChoice(text, completion, value)
@@ -112,12 +114,7 @@ function useCompletionAtCaret({ field, draft, commands = noCommands, findFiles }
 const noChoices: readonly Choice[] = []
 
 /** The choices at the caret and which one is selected. The field keeps the focus and passes its keys on. */
-function useCompletions(input: {
-  findFiles: FindFiles
-  commands: readonly AgentCommand[]
-  completion: Completion | undefined
-}) {
-  const { findFiles, commands, completion } = input
+function useCompletions({ findFiles, commands = noCommands }: Props, completion: Completion | undefined) {
   const listId = useId()
   const [files, setFiles] = useState<readonly Choice[]>(noChoices)
   const [place, setPlace] = useState(0)
@@ -130,11 +127,10 @@ function useCompletions(input: {
   useEffect(() => setPlace(0), [kind, query])
   useEffect(() => {
     if (kind !== 'file') return setFiles(noChoices)
-    const controller = new AbortController()
-    void findFiles(query, controller.signal).then((found) => {
-      if (!controller.signal.aborted) setFiles(found.map((value) => ({ value })))
+    return abortable(async (signal) => {
+      const found = await findFiles(query, signal)
+      if (!signal.aborted) setFiles(found.map((value) => ({ value })))
     })
-    return () => controller.abort()
   }, [kind, query, findFiles])
 
   const fitting =

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'react'
 import { useAgents } from '../base/agents.ts'
 import { client } from '../base/client.ts'
 import { useNow } from '../base/clock.ts'
+import { abortable } from '../base/effects.ts'
 import { errorText } from '../base/error-text.logic.ts'
 import { ago, folderName, plural, visible } from '../base/format.logic.ts'
 import { go } from '../base/route.ts'
@@ -127,34 +128,26 @@ function useConversations(agents: readonly AgentInfo[]): Conversations {
   const [conversations, setConversations] = useState(noConversations)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the ids stand for the agents
   useEffect(() => {
-    const controller = new AbortController()
-    const { signal } = controller
     setConversations({ ...noConversations, asking: here.length })
-    for (const agent of here) {
-      void listFrom(agent, signal).then(({ found, problems }) => {
-        if (signal.aborted) return
-        setConversations((before) => ({
-          found: [...before.found, ...found].toSorted((one, other) => other.updatedAt - one.updatedAt),
-          asking: before.asking - 1,
-          problems: [...before.problems, ...problems],
-        }))
-      })
-    }
-    return () => controller.abort()
+    const add = ({ found, problems }: Listing) =>
+      setConversations((before) => ({
+        found: [...before.found, ...found].toSorted((one, other) => other.updatedAt - one.updatedAt),
+        asking: before.asking - 1,
+        problems: [...before.problems, ...problems],
+      }))
+    return abortable((signal) => {
+      for (const agent of here) void listFrom(agent, signal).then((found) => signal.aborted || add(found))
+    })
   }, [ids])
   return conversations
 }
 
-async function listFrom(
-  agent: AgentInfo,
-  signal: AbortSignal,
-): Promise<Pick<Conversations, 'found' | 'problems'>> {
+type Listing = Pick<Conversations, 'found' | 'problems'>
+
+async function listFrom(agent: AgentInfo, signal: AbortSignal): Promise<Listing> {
   try {
-    const { conversations } = await client.call('listConversations', {
-      params: { id: agent.id },
-      query: {},
-      signal,
-    })
+    const params = { id: agent.id }
+    const { conversations } = await client.call('listConversations', { params, query: {}, signal })
     return { found: conversations.map((one) => ({ ...one, agent })), problems: [] }
   } catch (thrown) {
     const isSilent = thrown instanceof ParleyError && thrown.code === 'not_supported'

@@ -47,21 +47,20 @@ function retryWithNewAddress<Module>({ message }: Error): (() => Promise<Module>
   return () => import(/* @vite-ignore */ `${address}?again=${Date.now()}`)
 }
 
-/**
- * Shows a lazy part. If its code cannot be loaded or it throws, an error with a retry button stands in its place, and
- * the rest of the page keeps working. `frame` wraps the stand-in.
- */
-export function Lazy<Shown>({
-  part: { loaded, fetch },
-  waiting = null,
-  frame = (inside) => inside,
-  children,
-}: {
+type LazyProps<Shown> = {
   part: LazyPart<Shown>
   waiting?: ReactNode
-  frame?: (inside: ReactNode) => ReactNode
+  /** Wraps the error that is shown in place of the part. */
+  frame?: (error: ReactNode) => ReactNode
   children: (shown: Shown) => ReactNode
-}) {
+}
+
+/**
+ * Shows a lazy part. If its code cannot be loaded or it throws, an error with a retry button is shown in its place, and
+ * the rest of the page keeps working.
+ */
+export function Lazy<Shown>({ part, waiting, frame = (error) => error, children }: LazyProps<Shown>) {
+  const { loaded, fetch } = part
   const { shown, error } = useStore(loaded)
   useEffect(() => {
     fetch()
@@ -71,7 +70,7 @@ export function Lazy<Shown>({
     const text = 'The server does not answer, or was updated. Your text is kept.'
     return frame(<PartProblem title="This part could not be loaded" text={text} onRetry={fetch} />)
   }
-  if (!shown) return waiting
+  if (!shown) return waiting ?? null
   const fallback = ({ message }: Error, retry: () => void) =>
     frame(<PartProblem title="This part of the page crashed" text={message} onRetry={retry} />)
   return <ErrorBoundary fallback={fallback}>{children(shown)}</ErrorBoundary>

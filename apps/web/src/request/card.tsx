@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type MouseEvent, type ReactNode, useEffect, useRef } from 'react'
+import { type KeyboardEvent, type MouseEvent, type ReactNode, useEffect, useEffectEvent, useRef } from 'react'
 import { isFilledField, useFocusFallback, wasTyping } from '../base/focus.ts'
 import { isAccidentalPress, registerCard } from './card-keys.ts'
 
@@ -13,11 +13,8 @@ type Props = {
 /** The frame of a request. It takes the focus unless the person is typing. The keys of the first card work everywhere. */
 export function Card({ label, takesFocus, onKey, children }: Props) {
   const card = useRef<HTMLElement>(null)
-  const answer = useRef(onKey)
-  useEffect(() => {
-    answer.current = onKey
-  })
-  useEffect(() => (card.current ? registerCard(card.current, (key) => answer.current(key)) : undefined), [])
+  const answer = useEffectEvent(onKey)
+  useEffect(() => (card.current ? registerCard(card.current, answer) : undefined), [])
   useFocusFallback(card)
   useEffect(() => {
     const focused = document.activeElement

@@ -1,5 +1,6 @@
 import type { PromptPart } from '@parley/protocol'
 import type { TextStorage } from '../base/browser-storage.ts'
+import { cached } from '../base/cached.ts'
 import { createStore, type Store } from '../base/store.ts'
 import { type Attachment, createAttachment, splitPrompt } from './attachment.logic.ts'
 
@@ -38,12 +39,7 @@ type Storages = { readonly storage: TextStorage; readonly attachments: Attachmen
 
 /** Returns a function that returns the draft of a session. Each is read from storage when it is first used. */
 export function createPromptDrafts(storages: Storages): (sessionId: string) => PromptDraft {
-  const drafts = new Map<string, PromptDraft>()
-  return (sessionId) => {
-    const draft = drafts.get(sessionId) ?? createDraft(sessionId, storages)
-    drafts.set(sessionId, draft)
-    return draft
-  }
+  return cached((sessionId) => createDraft(sessionId, storages))
 }
 
 function createDraft(sessionId: string, { storage, attachments: files }: Storages): PromptDraft {

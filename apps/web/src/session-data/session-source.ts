@@ -1,5 +1,6 @@
 import type { LiveStore, MirrorSnapshot } from '@parley/client'
 import { sharedMirror } from '@parley/client/react'
+import { cached } from '../base/cached.ts'
 import { client } from '../base/client.ts'
 import { cachedSession, cacheSession, forgetSession } from './cache.ts'
 import { maxKept, recordOf } from './cache-record.logic.ts'
@@ -7,26 +8,19 @@ import { maxKept, recordOf } from './cache-record.logic.ts'
 /** The first save comes soon after the session opens, in case the connection is lost at once. */
 const firstSaveMs = 100
 const nextSaveMs = 1500
-const sources = new Map<string, LiveStore<MirrorSnapshot>>()
 
 /**
  * A session as the page shows it: first the cached copy, then the server's data, continued from there. It is saved
  * to the cache while it is shown. The first call for an id starts to read the cache.
  */
-export function sessionSource(id: string): LiveStore<MirrorSnapshot> {
-  const known = sources.get(id)
-  if (known) return known
-  const made = createSource(id)
-  sources.set(id, made)
-  return made
-}
+export const sessionSource = cached(createSource)
 
 function createSource(id: string): LiveStore<MirrorSnapshot> {
   let first: ReturnType<typeof cachedSession> | undefined = cachedSession(id)
   const start = () => {
-    const cached = first ?? cachedSession(id)
+    const copy = first ?? cachedSession(id)
     first = undefined
-    return cached
+    return copy
   }
   const mirror = sharedMirror(client, id, { start })
   const save = createSaver(id, mirror)

@@ -2,6 +2,7 @@ import { useSessions } from '@parley/client/react'
 import { Folder } from 'lucide-react'
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
 import { client } from '../base/client.ts'
+import { abortable } from '../base/effects.ts'
 import type { FolderProblem } from '../base/folder-problem.logic.ts'
 import { ChoiceList } from '../parts/choice-list.tsx'
 import { folderChoices } from './folder-choices.logic.ts'
@@ -126,13 +127,12 @@ function useFolders(typed: string, wanted: boolean): readonly string[] {
   const [found, setFound] = useState(noFolders)
   useEffect(() => {
     if (!wanted) return
-    const controller = new AbortController()
-    const { signal } = controller
-    client
-      .call('findFolders', { query: { q: typed.trim(), limit: 40 }, signal })
-      .then(({ folders }) => signal.aborted || setFound(folders))
-      .catch(() => signal.aborted || setFound(noFolders))
-    return () => controller.abort()
+    return abortable((signal) =>
+      client.call('findFolders', { query: { q: typed.trim(), limit: 40 }, signal }).then(
+        ({ folders }) => signal.aborted || setFound(folders),
+        () => signal.aborted || setFound(noFolders),
+      ),
+    )
   }, [typed, wanted])
   return found
 }

@@ -1,6 +1,7 @@
 import type { RewindPreview } from '@parley/protocol'
 import { useEffect, useState } from 'react'
 import { client } from '../base/client.ts'
+import { abortable } from '../base/effects.ts'
 import { errorText } from '../base/error-text.logic.ts'
 import { plural, relativePath, visible } from '../base/format.logic.ts'
 import { Button } from '../parts/button.tsx'
@@ -17,13 +18,12 @@ export default function RewindDialog({ promptId, onClose }: { promptId: string; 
   const folder = useSessionState((state) => state.cwd)
   const [{ preview, problem }, setFound] = useState<Found>({})
   useEffect(() => {
-    const leaving = new AbortController()
-    const query = { promptId }
-    client.call('previewRewind', { params: { id }, query, signal: leaving.signal }).then(
-      (found) => setFound({ preview: found }),
-      (thrown) => leaving.signal.aborted || setFound({ problem: errorText(thrown) }),
+    return abortable((signal) =>
+      client.call('previewRewind', { params: { id }, query: { promptId }, signal }).then(
+        (found) => setFound({ preview: found }),
+        (thrown) => signal.aborted || setFound({ problem: errorText(thrown) }),
+      ),
     )
-    return () => leaving.abort()
   }, [id, promptId])
   const files = preview?.files ?? []
   const restore = () => {

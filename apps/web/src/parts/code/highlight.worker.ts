@@ -1,5 +1,6 @@
-import { createCssVariablesTheme, createHighlighterCore, type HighlighterCore } from 'shiki/core'
+import { createCssVariablesTheme, createHighlighterCore } from 'shiki/core'
 import { createJavaScriptRegexEngine } from 'shiki/engine/javascript'
+import { cached } from '../../base/cached.ts'
 import { type Language, loadLanguage } from './languages.ts'
 
 /** Each token is its text and the name of its kind. */
@@ -12,7 +13,10 @@ const highlighter = createHighlighterCore({
   langs: [],
   engine: createJavaScriptRegexEngine({ forgiving: true }),
 })
-const loaded = new Map<Language, Promise<void>>()
+const load = cached(async (language: Language) => {
+  const [ready, grammar] = await Promise.all([highlighter, loadLanguage(language)])
+  await ready.loadLanguage(grammar)
+})
 
 addEventListener('message', async ({ data }: MessageEvent<HighlightRequest>) => {
   const lines = await tokens(data).catch(() => undefined)
@@ -20,18 +24,9 @@ addEventListener('message', async ({ data }: MessageEvent<HighlightRequest>) => 
 })
 
 async function tokens({ code, language }: HighlightRequest): Promise<TokenLines> {
-  const ready = await highlighter
-  await load(ready, language)
-  const { tokens } = ready.codeToTokens(code, { lang: language, theme: 'parley' })
+  await load(language)
+  const { tokens } = (await highlighter).codeToTokens(code, { lang: language, theme: 'parley' })
   return tokens.map((line) => line.map(({ content, color }) => [content, kindOf(color)]))
-}
-
-function load(ready: HighlighterCore, language: Language): Promise<void> {
-  const known = loaded.get(language)
-  if (known) return known
-  const loading = loadLanguage(language).then((grammar) => ready.loadLanguage(grammar))
-  loaded.set(language, loading)
-  return loading
 }
 
 /** The theme's colours are CSS variables. Only the name of the variable is passed on; the style sheet defines it. */

@@ -1,21 +1,14 @@
 import type { Diff } from '@parley/protocol'
 import { type DiffLine, type FileDiff, readDiff } from '@parley/protocol/diff'
+import { cached } from '../../base/cached.ts'
 import { visible } from '../../base/format.logic.ts'
 
 export type { DiffLine, FileDiff }
 export type Hunk = { readonly lines: readonly DiffLine[] }
 export type DiffLines = Pick<FileDiff, 'hunks' | 'added' | 'removed'>
 
-const known = new WeakMap<object, readonly FileDiff[]>()
-
 /** The files of a diff, parsed once. */
-export function diffFiles(diff: Diff): readonly FileDiff[] {
-  const before = known.get(diff)
-  if (before) return before
-  const files = readDiff(diff)
-  known.set(diff, files)
-  return files
-}
+export const diffFiles = cached<Diff, readonly FileDiff[]>(readDiff, new WeakMap())
 
 /** The lines of all files of a diff. */
 export function diffLines(diff: Diff): DiffLines {

@@ -241,7 +241,7 @@ describe('two tabs of one browser', () => {
       await openSession(one, server, id)
       await allowOnce(one).waitFor()
     }
-    await eventually(() => other.locator('html[data-cards=deaf]').count()).toBe(0)
+    await eventually(() => other.locator('html[data-cards=paused]').count()).toBe(0)
     await card(other)
       .getByRole('button', { name: /^Deny( \d)?$/ })
       .click()

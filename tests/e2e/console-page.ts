@@ -7,7 +7,7 @@ export const allowOnce = (page: Page) => card(page).getByRole('button', { name: 
 /** A new card ignores taps for a moment, because the tap may have been meant for another card. */
 export async function tapOnCard(button: Locator): Promise<void> {
   await button.waitFor()
-  await button.page().locator('html:not([data-cards=deaf])').waitFor({ state: 'attached' })
+  await button.page().locator('html:not([data-cards=paused])').waitFor({ state: 'attached' })
   await button.tap()
 }
 export const prompt = (page: Page) => page.getByRole('combobox', { name: 'Prompt' })

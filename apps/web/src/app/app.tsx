@@ -64,7 +64,7 @@ export function App() {
         className={`outline-none flex min-h-0 min-w-0 flex-col md:col-start-2 ${home ? 'max-md:hidden' : ''}`}
       >
         <div className="min-h-0 flex-1">
-          <Place route={route} />
+          <RoutePage route={route} />
         </div>
         <div className="md:hidden">
           <ConnectionNote />
@@ -92,7 +92,7 @@ export function App() {
   )
 }
 
-function Place({ route }: { route: Route }) {
+function RoutePage({ route }: { route: Route }) {
   switch (route.name) {
     case 'session':
       return <SessionPage id={route.id} />

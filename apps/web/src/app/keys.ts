@@ -1,6 +1,6 @@
 import { focusPrompt, isEditable, wasTyping } from '../base/focus.ts'
 import { pageDialog } from '../base/page-dialog.ts'
-import { currentRoute, go } from '../base/route.ts'
+import { currentRoute, navigate } from '../base/route.ts'
 import { handleCardKey, noteUnusedKey } from '../request/card-keys.ts'
 import { sessions } from '../session-data/session-list.ts'
 
@@ -28,8 +28,8 @@ function isInPanel(target: EventTarget | null): boolean {
 }
 
 const plain: Record<string, () => void> = {
-  n: () => go({ name: 'new' }),
-  i: () => go({ name: 'inbox' }),
+  n: () => navigate({ name: 'new' }),
+  i: () => navigate({ name: 'inbox' }),
   '?': () => pageDialog.set('keys'),
   '[': () => step(-1),
   ']': () => step(1),
@@ -45,7 +45,7 @@ function step(by: number): void {
   const route = currentRoute()
   const now = route.name === 'session' ? list.findIndex((session) => session.id === route.id) : -1
   const next = list[Math.max(0, Math.min(list.length - 1, now + by))]
-  if (next) go({ name: 'session', id: next.id })
+  if (next) navigate({ name: 'session', id: next.id })
 }
 
 /** Moves the focus between the rows of the timeline, which are the articles of a feed. */

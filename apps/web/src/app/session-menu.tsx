@@ -12,7 +12,7 @@ import {
 import { useAgent } from '../base/agents.ts'
 import { client } from '../base/client.ts'
 import { preferences, setPreferences } from '../base/preferences.ts'
-import { go } from '../base/route.ts'
+import { navigate } from '../base/route.ts'
 import { useStore } from '../base/store.ts'
 import type { OpenMenu } from '../parts/menu.tsx'
 import MenuList, { type MenuEntry } from '../parts/menu-list.tsx'
@@ -32,37 +32,29 @@ export default function SessionMenu({ onRename, onFind, ...menu }: Props) {
   const agent = useAgent(useSessionState((state) => state.agent))
   const all = useStore(preferences, (state) => state.expandAll)
   const run = (work: Promise<unknown>) => void work.catch(toastError)
-  const fork = async () => go({ name: 'session', id: (await client.fork(id)).sessionId })
+  const fork = async () => navigate({ name: 'session', id: (await client.fork(id)).sessionId })
   const { pin, archive, remove } = lifecycleEntries({ id, title, pinned, archived })
   const entries: (MenuEntry | false | undefined)[] = [
-    { label: 'Rename', icon: <Pencil size={14} />, onSelect: onRename },
-    { label: 'Find', icon: <Search size={14} />, onSelect: onFind },
+    { label: 'Rename', icon: Pencil, onSelect: onRename },
+    { label: 'Find', icon: Search, onSelect: onFind },
     {
       label: all ? 'Collapse all' : 'Expand all',
-      icon: all ? <FoldVertical size={14} /> : <UnfoldVertical size={14} />,
+      icon: all ? FoldVertical : UnfoldVertical,
       onSelect: () => setPreferences({ expandAll: !all }),
     },
     {
       label: 'Copy folder path',
-      icon: <ClipboardCopy size={14} />,
+      icon: ClipboardCopy,
       onSelect: () => run(navigator.clipboard.writeText(cwd).then(() => toast('Copied the folder path.'))),
     },
-    agent?.capabilities.fork && { label: 'Fork', icon: <GitFork size={14} />, onSelect: () => run(fork()) },
+    agent?.capabilities.fork && { label: 'Fork', icon: GitFork, onSelect: () => run(fork()) },
     agent?.capabilities.compaction && {
       label: 'Compact context',
-      icon: <Minimize2 size={14} />,
+      icon: Minimize2,
       onSelect: () => run(client.compact(id)),
     },
-    connected && {
-      label: 'Shut down agent',
-      icon: <Power size={14} />,
-      onSelect: () => run(client.closeSession(id)),
-    },
-    {
-      label: 'Event log',
-      icon: <ScanText size={14} />,
-      onSelect: () => setPreferences({ sidePanel: 'events' }),
-    },
+    connected && { label: 'Shut down agent', icon: Power, onSelect: () => run(client.closeSession(id)) },
+    { label: 'Event log', icon: ScanText, onSelect: () => setPreferences({ sidePanel: 'events' }) },
     exportEntry(id),
     pin,
     archive,

@@ -6,9 +6,9 @@ import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
  * The identity of this browser at the server: a private key that no script can read, and the id of its public key.
  * The access token is kept only in the memory of this tab.
  */
-type KeptDevice = { readonly deviceId: string; readonly key: CryptoKey }
-interface Kept extends DBSchema {
-  devices: { key: string; value: KeptDevice }
+type StoredDevice = { readonly deviceId: string; readonly key: CryptoKey }
+interface Devices extends DBSchema {
+  devices: { key: string; value: StoredDevice }
 }
 
 const deviceIdKey = 'parley:device'
@@ -44,7 +44,7 @@ export function accessToken(refused?: string): Promise<string | undefined> {
 async function renew(isSecondTry = false): Promise<string | undefined> {
   if (!isSignedIn()) return undefined
   const asked = performance.now()
-  const [device, { nonce }] = await Promise.all([keptDevice(), http.call('createNonce')])
+  const [device, { nonce }] = await Promise.all([storedDevice(), http.call('createNonce')])
   if (!device) return undefined
   const { deviceId } = device
   const text = new TextEncoder().encode(signedText({ origin: location.origin, deviceId, nonce }))
@@ -64,7 +64,7 @@ async function renew(isSecondTry = false): Promise<string | undefined> {
 }
 
 /** Stores the device that this browser signed in as. */
-export async function keepDevice(device: KeptDevice): Promise<void> {
+export async function storeDevice(device: StoredDevice): Promise<void> {
   await (await database()).put('devices', device, recordKey)
   localStorage.setItem(deviceIdKey, device.deviceId)
 }
@@ -75,12 +75,12 @@ export async function forgetDevice(): Promise<void> {
   await (await database()).delete('devices', recordKey).catch(() => {})
 }
 
-async function keptDevice() {
+async function storedDevice() {
   return (await database()).get('devices', recordKey)
 }
 
-function database(): Promise<IDBPDatabase<Kept>> {
-  return openDB<Kept>('parley-device', 1, { upgrade: (db) => void db.createObjectStore('devices') })
+function database(): Promise<IDBPDatabase<Devices>> {
+  return openDB<Devices>('parley-device', 1, { upgrade: (db) => void db.createObjectStore('devices') })
 }
 
 export function base64url(bytes: ArrayBuffer): string {

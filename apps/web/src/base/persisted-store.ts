@@ -1,7 +1,7 @@
 import { createStore, type Store } from './store.ts'
 
 /**
- * A store that is kept in local storage and shared by the browser's tabs. Without storage (a private window, a full
+ * A store that is stored in local storage and shared by the browser's tabs. Without storage (a private window, a full
  * disk) it works too, but forgets its state on reload.
  */
 export function createPersistedStore<State extends object>(name: string, initial: State): Store<State> {
@@ -23,8 +23,8 @@ export function createPersistedStore<State extends object>(name: string, initial
 
 function read<State extends object>(key: string, initial: State): State {
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(key) ?? 'null')
-    return kept && typeof kept === 'object' ? { ...initial, ...kept } : initial
+    const stored: unknown = JSON.parse(localStorage.getItem(key) ?? 'null')
+    return stored && typeof stored === 'object' ? { ...initial, ...stored } : initial
   } catch {
     return initial
   }

@@ -12,11 +12,8 @@ export function useRoute(): Route {
 
 export const currentRoute = route.get
 
-export function go(to: Route, how: 'push' | 'replace' = 'push'): void {
+export function navigate(to: Route): void {
   const address = addressOf(to)
-  if (address !== location.pathname + location.hash) {
-    if (how === 'push') history.pushState(null, '', address)
-    else history.replaceState(null, '', address)
-  }
+  if (address !== location.pathname + location.hash) history.pushState(null, '', address)
   route.set(to)
 }

@@ -28,12 +28,10 @@ export function createStore<State>(initial: State): Store<State> {
   }
 }
 
-export function useStore<State>(store: ReadableStore<State>): State
-export function useStore<State, Part>(store: ReadableStore<State>, selector: (state: State) => Part): Part
-export function useStore<State, Part>(
+export function useStore<State, Part = State>(
   store: ReadableStore<State>,
-  selector?: (state: State) => Part,
-): State | Part {
-  const read = () => (selector ? selector(store.get()) : store.get())
+  selector = (state: State) => state as unknown as Part,
+): Part {
+  const read = () => selector(store.get())
   return useSyncExternalStore(store.subscribe, read, read)
 }

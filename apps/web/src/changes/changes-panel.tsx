@@ -1,6 +1,6 @@
 import type { Changes, FileChange } from '@parley/protocol'
 import { Columns2, FolderTree, RefreshCw, Rows2 } from 'lucide-react'
-import { useEffect, useState } from 'react'
+import { memo, useEffect, useState } from 'react'
 import { plural, visible } from '../base/format.logic.ts'
 import { preferences, setPreferences } from '../base/preferences.ts'
 import { useStore } from '../base/store.ts'
@@ -11,20 +11,19 @@ import { useSessionId, useSessionState } from '../session-data/session-context.t
 import { jumpTo, requestedFiles } from '../session-data/shown-changes.ts'
 import { commentsPrompt } from './comments.logic.ts'
 import { commentsOf } from './comments.ts'
-import { FileChanges } from './file-changes.tsx'
-import { FileList } from './file-list.tsx'
+import { FileChanges, statusLetters } from './file-changes.tsx'
 import { useChanges } from './use-changes.ts'
 
 /** The changes in the session's folder, to read and comment on beside the conversation. */
 export default function ChangesPanel() {
   const since = useSince()
-  const { changes, error, stamps, look } = useChanges(since.base)
+  const { changes, error, stamps, refresh } = useChanges(since.base)
   const split = useStore(preferences, (state) => state.splitChanges)
   const listed = useStore(preferences, (state) => state.listFiles)
   const problem = error && (
     <div className="px-4 py-3 text-sm text-soft" role="status">
       <p className="pb-2">{error}</p>
-      <Button onClick={look}>Refresh</Button>
+      <Button onClick={refresh}>Refresh</Button>
     </div>
   )
   if (!changes) return problem || <p className="px-4 py-3 text-sm text-faint">Loading…</p>
@@ -32,7 +31,7 @@ export default function ChangesPanel() {
   return (
     <div className="flex min-h-full flex-col">
       {problem}
-      <Bar changes={changes} since={since} split={split} listed={listed} onLook={look} />
+      <Bar changes={changes} since={since} split={split} listed={listed} onRefresh={refresh} />
       <RequestedFiles files={files} />
       {files.length === 0 && (
         <p className="px-4 py-3 text-sm text-soft">
@@ -59,10 +58,10 @@ export default function ChangesPanel() {
   )
 }
 
-type BarProps = { changes: Changes; since: Since; split: boolean; listed: boolean; onLook: () => void }
+type BarProps = { changes: Changes; since: Since; split: boolean; listed: boolean; onRefresh: () => void }
 
 /** The bar sticks to the top of the panel, so that the file list is one click away at any scroll position. */
-function Bar({ changes, since, split, listed, onLook }: BarProps) {
+function Bar({ changes, since, split, listed, onRefresh }: BarProps) {
   const { files, branch, base } = changes
   const added = files.reduce((sum, file) => sum + (file.added ?? 0), 0)
   const removed = files.reduce((sum, file) => sum + (file.removed ?? 0), 0)
@@ -100,7 +99,7 @@ function Bar({ changes, since, split, listed, onLook }: BarProps) {
       >
         {split ? <Rows2 size={15} /> : <Columns2 size={15} />}
       </IconButton>
-      <IconButton label="Refresh" onClick={onLook}>
+      <IconButton label="Refresh" onClick={onRefresh}>
         <RefreshCw size={14} />
       </IconButton>
     </div>
@@ -181,5 +180,46 @@ function RequestedFiles({ files }: { files: readonly FileChange[] }) {
       Not among these changes: <span className="font-mono text-xs">{missing.map(visible).join(', ')}</span>.
       Perhaps undone, committed, or ignored by git.
     </p>
+  )
+}
+
+/** The changed files. A click jumps to the file; a long list scrolls by itself. */
+const FileList = memo(function FileList({ files }: { files: readonly FileChange[] }) {
+  return (
+    <nav aria-label="Files" className="max-h-[min(13.2rem,35vh)] overflow-y-auto border-b border-line py-1">
+      <ul>
+        {files.map((file) => (
+          <li
+            key={file.path}
+            className="[contain-intrinsic-block-size:auto_1.5rem] [content-visibility:auto]"
+          >
+            <button
+              type="button"
+              title={file.path}
+              onClick={() => jumpTo(file.path)}
+              className="flex min-h-6 w-full items-center gap-2 px-4 text-left text-xs hover:bg-hover pointer-coarse:min-h-11"
+            >
+              <span className="w-3 shrink-0 text-center font-mono text-faint" title={file.status}>
+                {statusLetters[file.status]}
+              </span>
+              <Path path={file.path} />
+              {file.generated && <span className="shrink-0 text-faint">generated</span>}
+              <DiffCount added={file.added ?? 0} removed={file.removed ?? 0} />
+            </button>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+})
+
+/** Shortens the folders rather than the file name if the path does not fit. */
+function Path({ path }: { path: string }) {
+  const cut = path.lastIndexOf('/') + 1
+  return (
+    <span className="flex min-w-0 flex-1 font-mono">
+      <span className="truncate text-faint">{visible(path.slice(0, cut))}</span>
+      <span className="max-w-full shrink-0 truncate">{visible(path.slice(cut))}</span>
+    </span>
   )
 }

@@ -1,7 +1,8 @@
 import { MessageSquarePlus } from 'lucide-react'
-import { Fragment, memo, useMemo, useRef, useState } from 'react'
+import { Fragment, memo, type RefObject, startTransition, useEffect, useMemo, useRef, useState } from 'react'
 import { plural } from '../base/format.logic.ts'
 import { tokenSpans } from '../parts/code/code-block.tsx'
+import { highlight } from '../parts/code/highlight.ts'
 import {
   type DiffLine,
   type DiffLines,
@@ -11,11 +12,10 @@ import {
   lineText,
 } from '../parts/diff/lines.logic.ts'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
-import type { Colours } from './colours.logic.ts'
+import { type Colours, coloursOf, languageOf, type Side, sidesOf } from './colours.logic.ts'
 import { type CommentEditor, CommentForm, commentRow, useCommentEditor } from './comment-form.tsx'
 import { type Place, placeOf, samePlace } from './comments.logic.ts'
 import { pairsOf } from './split.logic.ts'
-import { useColours } from './use-colours.ts'
 
 const shownAtFirst = 300
 
@@ -163,4 +163,50 @@ function LineNumber({ line, path, onEdit, look = '' }: LineNumberProps) {
       </button>
     </td>
   )
+}
+
+/** How long lines must be in view before they are highlighted: scrolling past does not occupy the worker. */
+const lingerMs = 150
+
+/** The tokens of the lines, computed by the worker once the lines are in view. They do not change the layout. */
+function useColours(
+  path: string,
+  hunks: readonly Hunk[],
+  place: RefObject<HTMLElement | null>,
+): Colours | undefined {
+  const [colours, setColours] = useState<Colours>()
+  const language = languageOf(path)
+  const inView = useWasInView(place)
+  useEffect(() => {
+    if (!language || !inView) return
+    let wanted = true
+    const sides = sidesOf(hunks)
+    const tokens = ({ code }: Side) => (code === '' ? undefined : highlight(code, language))
+    void Promise.all([tokens(sides.after), tokens(sides.before)]).then(([after, before]) => {
+      const found = coloursOf(sides, { after, before })
+      if (wanted && found) startTransition(() => setColours(found))
+    })
+    return () => {
+      wanted = false
+    }
+  }, [hunks, language, inView])
+  return colours
+}
+
+function useWasInView(place: RefObject<HTMLElement | null>): boolean {
+  const [inView, setInView] = useState(false)
+  useEffect(() => {
+    if (!place.current) return
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const observer = new IntersectionObserver((entries) => {
+      clearTimeout(timer)
+      if (entries.at(-1)?.isIntersecting) timer = setTimeout(() => setInView(true), lingerMs)
+    })
+    observer.observe(place.current)
+    return () => {
+      clearTimeout(timer)
+      observer.disconnect()
+    }
+  }, [place])
+  return inView
 }

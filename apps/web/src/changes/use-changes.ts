@@ -18,22 +18,22 @@ const pollMs = 5000
 export function useChanges(base: string) {
   const id = useSessionId()
   const [seen, setSeen] = useState<Seen>({ stamps: new Map() })
-  const look = useRef<(paths?: readonly string[]) => void>(() => {})
+  const refresh = useRef<(paths?: readonly string[]) => void>(() => {})
   const online = useConnection().state === 'open'
   const visible = useVisible()
   useEffect(() => {
     const controller = new AbortController()
-    look.current = oneAtATime((paths) =>
+    refresh.current = oneAtATime((paths) =>
       fetchChanges({ id, base, paths, signal: controller.signal }, setSeen),
     )
-    look.current()
+    refresh.current()
     return () => {
       controller.abort()
-      look.current = () => {}
+      refresh.current = () => {}
     }
   }, [id, base])
   useEffect(() => {
-    if (online && visible) return watch(id, (paths) => look.current(paths))
+    if (online && visible) return watch(id, (paths) => refresh.current(paths))
     return undefined
   }, [id, online, visible])
   const ended = useSnapshot((snapshot) => endedSteps(snapshot.view.timeline))
@@ -44,11 +44,11 @@ export function useChanges(base: string) {
       first.current = false
       return undefined
     }
-    const timer = setTimeout(() => look.current(), 600)
+    const timer = setTimeout(() => refresh.current(), 600)
     return () => clearTimeout(timer)
   }, [ended, online])
-  useWindowEvent('focus', () => document.hidden || look.current())
-  return { ...seen, look: () => look.current() }
+  useWindowEvent('focus', () => document.hidden || refresh.current())
+  return { ...seen, refresh: () => refresh.current() }
 }
 
 type Query = { id: string; base: string; paths: readonly string[] | undefined; signal: AbortSignal }
@@ -91,17 +91,17 @@ function oneAtATime(work: (paths?: readonly string[]) => Promise<void>): (paths?
   }
 }
 
-function watch(id: string, look: (paths?: readonly string[]) => void): () => void {
+function watch(id: string, refresh: (paths?: readonly string[]) => void): () => void {
   let timer: ReturnType<typeof setInterval> | undefined
   const stop = client.watchChanges(id, {
-    onChanged: look,
+    onChanged: refresh,
     onState(state) {
       if (state === 'watching') {
         clearInterval(timer)
         timer = undefined
-      } else timer ??= setInterval(look, pollMs)
+      } else timer ??= setInterval(refresh, pollMs)
       // Changes made before the watch started were not reported.
-      if (state === 'watching' || state === 'partial') look()
+      if (state === 'watching' || state === 'partial') refresh()
     },
   })
   return () => {

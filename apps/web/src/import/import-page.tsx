@@ -7,11 +7,11 @@ import { useNow } from '../base/clock.ts'
 import { abortable } from '../base/effects.ts'
 import { errorText } from '../base/error-text.logic.ts'
 import { ago, folderName, plural, visible } from '../base/format.logic.ts'
-import { go } from '../base/route.ts'
+import { matchOf } from '../base/match.logic.ts'
+import { navigate } from '../base/route.ts'
 import { BackToSessions } from '../parts/back-to-sessions.tsx'
 import { Button } from '../parts/button.tsx'
 import { toastError } from '../parts/toasts.tsx'
-import { matching } from './matching.logic.ts'
 
 const initialLimit = 50
 
@@ -21,7 +21,7 @@ export default function ImportPage() {
   const { found, asking, problems } = useConversations(agents)
   const [query, setQuery] = useState('')
   const [limit, setLimit] = useState(initialLimit)
-  const fitting = matching(found, query)
+  const fitting = found.filter((one) => matchOf(namesOf(one), query) > 0)
   const looking = asking > 0 || status === 'asking' || status === 'unasked'
   return (
     <div className="h-full overflow-y-auto" tabIndex={-1}>
@@ -70,6 +70,10 @@ export default function ImportPage() {
   )
 }
 
+function namesOf({ title, cwd, agent }: Found): string {
+  return [title, cwd, agent.id, agent.name].join(' ')
+}
+
 function noneText(all: number, query: string): string {
   if (all > 0) return `No results for “${query}” in ${plural(all, 'conversation')}.`
   return 'No conversations found. Some agents do not list theirs.'
@@ -83,7 +87,7 @@ function Conversation({ conversation }: { conversation: Found }) {
     setReading(true)
     try {
       const session = await client.call('importConversation', { body: { agent: agent.id, agentSessionId } })
-      go({ name: 'session', id: session.id })
+      navigate({ name: 'session', id: session.id })
     } catch (thrown) {
       toastError(thrown)
       setReading(false)

@@ -16,16 +16,16 @@ import {
 import { type KeyboardEvent, type ReactNode, useState } from 'react'
 import { useAgentName } from '../base/agents.ts'
 import { folderName, visible } from '../base/format.logic.ts'
+import { matchOf } from '../base/match.logic.ts'
 import { pageDialog } from '../base/page-dialog.ts'
 import { preferences, setPreferences } from '../base/preferences.ts'
 import { sectionNames, settingsSections } from '../base/route.logic.ts'
-import { go, useRoute } from '../base/route.ts'
+import { navigate, useRoute } from '../base/route.ts'
 import { IconButton, Key } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { useAllSessions } from '../session-data/session-list.ts'
 import { sessionSource } from '../session-data/session-source.ts'
 import { StatusMark } from '../sessions/status-mark.tsx'
-import { matchOf } from './match.logic.ts'
 import { type PaletteCommand, sessionCommands } from './session-commands.tsx'
 import { type SessionSearch, useSessionSearch } from './session-search.ts'
 
@@ -112,11 +112,7 @@ function SearchNote({ search: { problem, hasMore } }: { search: SessionSearch })
   )
 }
 
-type ResultsProps = {
-  typed: boolean
-  search: SessionSearch
-  onChoose: (command: PaletteCommand) => void
-}
+type ResultsProps = { typed: boolean; search: SessionSearch; onChoose: (command: PaletteCommand) => void }
 
 function Results({ typed, search, onChoose }: ResultsProps) {
   // Sessions that are loaded already match at once; the server adds all others.
@@ -171,7 +167,7 @@ function CommandGroup({ heading, note = '', commands, onChoose }: CommandGroupPr
       {commands.map((command) => (
         <Entry
           key={command.label}
-          icon={command.icon}
+          icon={command.icon && <command.icon size={15} />}
           value={command.label + note}
           {...(command.entries && {
             keywords: [command.label, ...command.entries.map(({ label }) => label)],
@@ -194,35 +190,30 @@ function CommandGroup({ heading, note = '', commands, onChoose }: CommandGroupPr
 }
 
 const pageCommands: readonly PaletteCommand[] = [
-  { label: 'New session', icon: <Plus size={15} />, keys: ['N'], onSelect: () => go({ name: 'new' }) },
+  { label: 'New session', icon: Plus, keys: ['N'], onSelect: () => navigate({ name: 'new' }) },
   {
     label: 'Inbox: approvals and questions',
-    icon: <Inbox size={15} />,
+    icon: Inbox,
     keys: ['I'],
-    onSelect: () => go({ name: 'inbox' }),
+    onSelect: () => navigate({ name: 'inbox' }),
   },
   {
     label: 'Continue a Claude or Codex session (import)',
-    icon: <History size={15} />,
-    onSelect: () => go({ name: 'import' }),
+    icon: History,
+    onSelect: () => navigate({ name: 'import' }),
   },
   ...settingsSections.map((section) => ({
     label: `Settings: ${sectionNames[section].toLowerCase()}`,
-    icon: <Settings size={15} />,
-    onSelect: () => go({ name: 'settings', section }),
+    icon: Settings,
+    onSelect: () => navigate({ name: 'settings', section }),
   })),
-  {
-    label: 'Keyboard shortcuts',
-    icon: <Keyboard size={15} />,
-    keys: ['?'],
-    onSelect: () => pageDialog.set('keys'),
-  },
-  { label: 'Theme: light', icon: <Sun size={15} />, onSelect: () => setPreferences({ theme: 'light' }) },
-  { label: 'Theme: dark', icon: <Moon size={15} />, onSelect: () => setPreferences({ theme: 'dark' }) },
-  { label: 'Theme: system', icon: <Sun size={15} />, onSelect: () => setPreferences({ theme: 'system' }) },
+  { label: 'Keyboard shortcuts', icon: Keyboard, keys: ['?'], onSelect: () => pageDialog.set('keys') },
+  { label: 'Theme: light', icon: Sun, onSelect: () => setPreferences({ theme: 'light' }) },
+  { label: 'Theme: dark', icon: Moon, onSelect: () => setPreferences({ theme: 'dark' }) },
+  { label: 'Theme: system', icon: Sun, onSelect: () => setPreferences({ theme: 'system' }) },
   {
     label: 'Expand all, or collapse all',
-    icon: <UnfoldVertical size={15} />,
+    icon: UnfoldVertical,
     onSelect: () => setPreferences({ expandAll: !preferences.get().expandAll }),
   },
 ]
@@ -234,7 +225,7 @@ function SessionEntry({ session, onChoose }: SessionEntryProps) {
   const icon = archived ? <Archive size={15} /> : <StatusMark session={session} unread={false} />
   const label = visible(title) || 'Untitled'
   const agentName = useAgentName(session.agent)
-  const open = () => onChoose({ label, icon, onSelect: () => go({ name: 'session', id }) })
+  const open = () => onChoose({ label, onSelect: () => navigate({ name: 'session', id }) })
   return (
     <Entry value={id} keywords={[title, cwd, session.agent, agentName]} icon={icon} onSelect={open}>
       <span className="min-w-0 flex-1 truncate">{label}</span>

@@ -11,23 +11,23 @@ export type PaletteCommand = MenuEntry & { readonly keys?: readonly string[] }
 /** The actions for the open session. */
 export function sessionCommands(session: SessionSummary): readonly PaletteCommand[] {
   const show = (sidePanel: Preferences['sidePanel']) => () => setPreferences({ sidePanel })
-  const { pin, archive, remove } = lifecycleEntries(session, 15)
-  const { icon, entries = [] } = exportEntry(session.id)
+  const { pin, archive, remove } = lifecycleEntries(session)
+  const { icon, entries } = exportEntry(session.id)
   return [
-    { label: 'Changes', icon: <FileDiff size={15} />, onSelect: show('changes') },
-    { label: 'Terminals', icon: <SquareTerminal size={15} />, onSelect: show('terminal') },
+    { label: 'Changes', icon: FileDiff, onSelect: show('changes') },
+    { label: 'Terminals', icon: SquareTerminal, onSelect: show('terminal') },
     // Deferred until the palette has returned the focus.
     {
       label: 'Find in session',
-      icon: <Search size={15} />,
+      icon: Search,
       keys: ['Ctrl', 'F'],
       onSelect: later(() => sessionActions()?.find()),
     },
-    { label: 'Rename', icon: <Pencil size={15} />, onSelect: later(() => sessionActions()?.rename()) },
+    { label: 'Rename', icon: Pencil, onSelect: later(() => sessionActions()?.rename()) },
     pin,
     archive,
-    { label: 'Plan', icon: <ListChecks size={15} />, onSelect: show('plan') },
-    { label: 'Event log', icon: <ScanText size={15} />, onSelect: show('events') },
+    { label: 'Plan', icon: ListChecks, onSelect: show('plan') },
+    { label: 'Event log', icon: ScanText, onSelect: show('events') },
     { label: 'Export this session…', icon, entries: entries.map((entry) => ({ icon, ...entry })) },
     remove,
   ]

@@ -1,4 +1,4 @@
-import type { ButtonHTMLAttributes, ReactNode, Ref } from 'react'
+import type { ComponentProps, ReactNode } from 'react'
 import { keyName } from '../base/key-names.ts'
 
 type Look = 'plain' | 'primary' | 'danger' | 'quiet' | 'good'
@@ -11,38 +11,32 @@ const looks: Record<Look, string> = {
   quiet: 'border border-transparent text-soft hover:bg-hover hover:text-ink',
 }
 
-type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & { look?: Look; ref?: Ref<HTMLButtonElement> }
-
-export function Button({ look = 'plain', className = '', ref, ...rest }: ButtonProps) {
+export function Button({
+  look = 'plain',
+  className = '',
+  ...rest
+}: ComponentProps<'button'> & { look?: Look }) {
   return (
     <button
       type="button"
-      ref={ref}
       {...rest}
       className={`inline-flex min-h-8 items-center justify-center gap-1.5 rounded-md px-2.5 text-sm font-medium whitespace-nowrap select-none disabled:opacity-55 pointer-coarse:min-h-11 ${looks[look]} ${className}`}
     />
   )
 }
 
-type IconButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & {
-  label: string
-  children: ReactNode
-  ref?: Ref<HTMLButtonElement>
-}
+type IconButtonProps = ComponentProps<'button'> & { label: string }
 
 /** A button that shows only an icon. Its label is for screen readers and the tooltip. */
-export function IconButton({ label, className = '', children, ref, ...rest }: IconButtonProps) {
+export function IconButton({ label, className = '', ...rest }: IconButtonProps) {
   return (
     <button
       type="button"
-      ref={ref}
       aria-label={label}
       title={label}
       {...rest}
       className={`inline-flex size-7 shrink-0 items-center justify-center rounded-md text-soft hover:bg-hover hover:text-ink disabled:opacity-50 pointer-coarse:size-11 ${className}`}
-    >
-      {children}
-    </button>
+    />
   )
 }
 

@@ -1,6 +1,6 @@
 import type { AnchorHTMLAttributes, MouseEvent } from 'react'
 import { addressOf, type Route } from '../base/route.logic.ts'
-import { go } from '../base/route.ts'
+import { navigate } from '../base/route.ts'
 
 type Props = AnchorHTMLAttributes<HTMLAnchorElement> & { readonly to: Route }
 
@@ -11,7 +11,7 @@ export function Link({ to, onClick, ...rest }: Props) {
     if (event.defaultPrevented || event.button !== 0) return
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
     event.preventDefault()
-    go(to)
+    navigate(to)
   }
   return <a {...rest} href={addressOf(to)} onClick={follow} />
 }

@@ -1,10 +1,10 @@
-import { ChevronLeft, ChevronRight } from 'lucide-react'
-import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { ChevronLeft, ChevronRight, type LucideIcon } from 'lucide-react'
+import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import type { OpenMenu } from './menu.tsx'
 
 export type MenuEntry = {
   readonly label: string
-  readonly icon?: ReactNode
+  readonly icon?: LucideIcon
   readonly danger?: boolean
   readonly onSelect?: () => void
   /** A submenu, shown in the place of the menu. */
@@ -18,18 +18,18 @@ export default function MenuList({ id, label, entries, anchor, onClose }: Props)
   const list = useRef<HTMLDivElement>(null)
   const [inside, setInside] = useState<MenuEntry>()
   /** The label of the entry whose submenu is open. It gets the focus back when the submenu closes. */
-  const gate = useRef<string>(undefined)
+  const openedLabel = useRef<string>(undefined)
   useEffect(() => {
     const element = list.current
     if (!element) return
     if (!element.matches(':popover-open')) element.showPopover()
     place(element, anchor)
     const buttons = [...element.querySelectorAll('button')]
-    const first = inside ? 1 : buttons.findIndex((button) => button.textContent === gate.current)
+    const first = inside ? 1 : buttons.findIndex((button) => button.textContent === openedLabel.current)
     buttons[Math.max(0, first)]?.focus()
-    gate.current = inside?.label
+    openedLabel.current = inside?.label
   }, [anchor, inside])
-  const back: MenuEntry = { label: 'Back', icon: <ChevronLeft size={14} /> }
+  const back: MenuEntry = { label: 'Back', icon: ChevronLeft }
   const shown = inside?.entries ? [back, ...inside.entries] : entries
   const choose = (entry: MenuEntry) => {
     if (entry === back) return setInside(undefined)
@@ -73,6 +73,7 @@ export default function MenuList({ id, label, entries, anchor, onClose }: Props)
 }
 
 function MenuItem({ entry, onChoose }: { entry: MenuEntry; onChoose: () => void }) {
+  const Icon = entry.icon
   return (
     <button
       type="button"
@@ -86,7 +87,7 @@ function MenuItem({ entry, onChoose }: { entry: MenuEntry; onChoose: () => void 
       }}
       className={`flex min-h-8 w-full items-center gap-2 rounded-md px-2 text-left text-sm focus:bg-hover focus:outline-none pointer-coarse:min-h-11 ${entry.danger ? 'text-bad' : ''}`}
     >
-      {entry.icon}
+      {Icon && <Icon size={14} />}
       {entry.label}
       {entry.entries && <ChevronRight size={14} aria-hidden className="ml-auto text-faint" />}
     </button>

@@ -72,9 +72,9 @@ export function Menu<List>({ label, part, list, children, className = '', tabInd
         <Lazy
           part={part}
           frame={(inside) => (
-            <NotThere onKeyDown={leave} onClose={onClose}>
+            <MenuProblem onKeyDown={leave} onClose={onClose}>
               {inside}
-            </NotThere>
+            </MenuProblem>
           )}
         >
           {(shown) => list(shown, { id, label, anchor: button.current, onClose })}
@@ -84,14 +84,14 @@ export function Menu<List>({ label, part, list, children, className = '', tabInd
   )
 }
 
-type NotThereProps = {
+type MenuProblemProps = {
   children: ReactNode
   onKeyDown: (event: KeyboardEvent) => void
   onClose: () => void
 }
 
 /** Stands in for a list that cannot be loaded: shows the error over the page, with a close button. */
-function NotThere({ children, onKeyDown, onClose }: NotThereProps) {
+function MenuProblem({ children, onKeyDown, onClose }: MenuProblemProps) {
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: it only handles keys of the buttons inside
     <div

@@ -1,14 +1,10 @@
-import type { ReactNode, Ref } from 'react'
-
-type Props = { label: string; className?: string; children: ReactNode; ref?: Ref<HTMLDivElement> }
+import type { ComponentProps } from 'react'
 
 /** A scrollable area inside the page, with a label and reachable by keyboard. */
-export function ScrollRegion({ label, className = '', children, ref }: Props) {
+export function ScrollRegion({ label, ...rest }: ComponentProps<'div'> & { label: string }) {
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for forms
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard
-    <div ref={ref} role="group" aria-label={label} tabIndex={0} className={className}>
-      {children}
-    </div>
+    <div role="group" aria-label={label} tabIndex={0} {...rest} />
   )
 }

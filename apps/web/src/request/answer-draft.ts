@@ -12,16 +12,16 @@ export type AnswerDraft = {
   readonly edits?: Edits
 }
 
-const mostKept = 50
-const nothing: AnswerDraft = {}
+const maxDrafts = 50
+const noAnswer: AnswerDraft = {}
 const drafts = createPersistedStore<Readonly<Record<string, AnswerDraft>>>('answer-drafts', {})
 
 export function useAnswerDraft(requestId: string): [AnswerDraft, (change: AnswerDraft) => void] {
-  const draft = useStore(drafts, (all) => all[requestId] ?? nothing)
+  const draft = useStore(drafts, (all) => all[requestId] ?? noAnswer)
   const change = (part: AnswerDraft) =>
     drafts.set(({ [requestId]: before, ...others }) => {
-      const kept = Object.entries(others).slice(1 - mostKept)
-      return { ...Object.fromEntries(kept), [requestId]: { ...before, ...part } }
+      const newest = Object.entries(others).slice(1 - maxDrafts)
+      return { ...Object.fromEntries(newest), [requestId]: { ...before, ...part } }
     })
   return [draft, change]
 }

@@ -2,7 +2,7 @@ import { type DecisionOptions, systemClock } from '@parley/client'
 import type { Answers, OpenRequest } from '@parley/protocol'
 import { browserLocks, browserStorage, tabId } from '../base/browser-storage.ts'
 import { client } from '../base/client.ts'
-import { go } from '../base/route.ts'
+import { navigate } from '../base/route.ts'
 import { useStore } from '../base/store.ts'
 import { announce } from '../parts/announcer.tsx'
 import { toast } from '../parts/toasts.tsx'
@@ -24,7 +24,7 @@ export const answers = new AnswerOutbox({
     return status === 'live' ? new Set(requests.map(({ request }) => request.requestId)) : undefined
   },
   tell: (text, place) =>
-    toast(text, { ms: Number.POSITIVE_INFINITY, action: { label: 'Show', run: () => go(place) } }),
+    toast(text, { ms: Number.POSITIVE_INFINITY, action: { label: 'Show', run: () => navigate(place) } }),
   announce,
 })
 

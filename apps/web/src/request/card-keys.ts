@@ -30,7 +30,7 @@ export function registerCard(card: Element, answer: (key: string) => boolean): (
 function pauseKeys(): void {
   const { dataset } = document.documentElement
   changedAt = Number.POSITIVE_INFINITY
-  dataset.cards = 'deaf'
+  dataset.cards = 'paused'
   requestAnimationFrame(() => {
     changedAt = performance.now()
     clearTimeout(resumeTimer)

@@ -71,12 +71,12 @@ function readJson(text: string): { value?: unknown; problem?: string } {
 function withLineEnds(before: string, after: string): string {
   const old = before.split(/(?<=\r\n|\r(?!\n)|\n)/)
   const now = after.split(/(?<=\n)/)
-  const most = Math.min(old.length, now.length)
+  const max = Math.min(old.length, now.length)
   const isSame = (one: string | undefined, other: string | undefined) =>
     one?.replace(/\r\n?$/, '\n') === other
   let [top, bottom] = [0, 0]
-  while (top < most && isSame(old[top], now[top])) top++
-  while (bottom < most - top && isSame(old.at(-1 - bottom), now.at(-1 - bottom))) bottom++
+  while (top < max && isSame(old[top], now[top])) top++
+  while (bottom < max - top && isSame(old.at(-1 - bottom), now.at(-1 - bottom))) bottom++
   const usual = /\r\n/.test(before) && !/(?<!\r)\n/.test(before) ? '\r\n' : '\n'
   const edited = now.slice(top, now.length - bottom).map((line) => line.replace(/\n$/, usual))
   const whole = [...old.slice(0, top), ...edited, ...old.slice(old.length - bottom)].join('')
@@ -85,8 +85,10 @@ function withLineEnds(before: string, after: string): string {
 }
 
 function inOrderOf(before: Fields, after: Fields): Fields {
-  const kept = Object.keys(before).filter((name) => Object.hasOwn(after, name))
-  return Object.fromEntries([...new Set([...kept, ...Object.keys(after)])].map((name) => [name, after[name]]))
+  const unchanged = Object.keys(before).filter((name) => Object.hasOwn(after, name))
+  return Object.fromEntries(
+    [...new Set([...unchanged, ...Object.keys(after)])].map((name) => [name, after[name]]),
+  )
 }
 
 function othersOf(input: Fields): Fields {

@@ -7,11 +7,8 @@ export type Attachment = { readonly id: number; readonly part: PromptPart; reado
 const maxFileBytes = 8_000_000
 /** The limit for all attachments of a prompt. It leaves a megabyte for the text. */
 const maxTotalBytes = 11 * 1024 * 1024
-const pictures = /^image\/(png|jpeg|gif|webp)$/
 
-function isPicture(type: string): boolean {
-  return pictures.test(type)
-}
+const isPicture = (type: string) => /^image\/(png|jpeg|gif|webp)$/.test(type)
 
 /** The text of the bytes if they are valid UTF-8 without a zero byte. */
 function asText(bytes: Uint8Array): string | undefined {

@@ -11,7 +11,7 @@ export type CachedSession = SessionTail & {
 export const cacheSchema = 2
 
 /** Limits on how much of a session is cached. */
-export const maxKept = { events: 400, characters: 1_500_000 }
+export const maxCached = { events: 400, characters: 1_500_000 }
 
 export function recordOf(tail: SessionTail, now: number): CachedSession {
   return { schema: cacheSchema, id: tail.state.id, savedAt: now, ...tail }

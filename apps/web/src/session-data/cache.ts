@@ -3,11 +3,11 @@ import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
 import { type CachedSession, cacheSchema, isReadable } from './cache-record.logic.ts'
 
 /** The sessions and lists that this browser caches, to show at once and to read offline. The log is authoritative. */
-interface Kept extends DBSchema {
+interface Cache extends DBSchema {
   sessions: { key: string; value: CachedSession; indexes: { savedAt: number } }
-  lists: { key: string; value: KeptList }
+  lists: { key: string; value: CachedList }
 }
-type KeptList = {
+type CachedList = {
   readonly schema: number
   readonly sessions?: readonly SessionSummary[]
   readonly requests?: readonly WaitingRequest[]
@@ -15,11 +15,11 @@ type KeptList = {
 }
 
 const maxSessions = 60
-let opening: Promise<IDBPDatabase<Kept> | undefined> | undefined
+let opening: Promise<IDBPDatabase<Cache> | undefined> | undefined
 
 /** Undefined if the browser has no storage for it, e.g. in some private windows. */
-function database(): Promise<IDBPDatabase<Kept> | undefined> {
-  opening ??= openDB<Kept>('parley', cacheSchema, {
+function database(): Promise<IDBPDatabase<Cache> | undefined> {
+  opening ??= openDB<Cache>('parley', cacheSchema, {
     upgrade(db) {
       for (const name of [...db.objectStoreNames]) db.deleteObjectStore(name)
       db.createObjectStore('sessions', { keyPath: 'id' }).createIndex('savedAt', 'savedAt')
@@ -30,15 +30,15 @@ function database(): Promise<IDBPDatabase<Kept> | undefined> {
   return opening
 }
 
-let isKeeping = true
+let isCaching = true
 
 /** Stops all further writes to the cache, which is about to be cleared. */
 export function stopCaching(): void {
-  isKeeping = false
+  isCaching = false
 }
 
 async function safely<Result>(
-  work: (db: IDBPDatabase<Kept>) => Promise<Result>,
+  work: (db: IDBPDatabase<Cache>) => Promise<Result>,
 ): Promise<Result | undefined> {
   try {
     const db = await database()
@@ -55,7 +55,7 @@ export async function cachedSession(id: string): Promise<CachedSession | undefin
 
 export function cacheSession(record: CachedSession): Promise<void> {
   return safely(async (db) => {
-    if (!isKeeping) return
+    if (!isCaching) return
     await db.put('sessions', record)
     const count = await db.count('sessions')
     if (count <= maxSessions) return
@@ -70,40 +70,40 @@ export function forgetSession(id: string): void {
 }
 
 export async function cachedList(): Promise<readonly SessionSummary[]> {
-  return (await keptList('sessions'))?.sessions ?? []
+  return (await readList('sessions'))?.sessions ?? []
 }
 
 export function cacheList(sessions: readonly SessionSummary[]): void {
-  keepList('sessions', { sessions: sessions.slice(0, 200) })
+  writeList('sessions', { sessions: sessions.slice(0, 200) })
 }
 
 /** The requests that waited for a person when the list was last read. */
 export async function cachedWaiting(): Promise<readonly WaitingRequest[]> {
-  return (await keptList('waiting'))?.requests ?? []
+  return (await readList('waiting'))?.requests ?? []
 }
 
 export function cacheWaiting(requests: readonly WaitingRequest[]): void {
-  keepList('waiting', { requests: requests.slice(0, 100) })
+  writeList('waiting', { requests: requests.slice(0, 100) })
 }
 
 /** The attachments of a session's prompt draft, or of a prompt in the outbox. */
 export async function cachedParts(id: string): Promise<readonly PromptPart[]> {
-  return (await keptList(`parts:${id}`))?.parts ?? []
+  return (await readList(`parts:${id}`))?.parts ?? []
 }
 
 export function cacheParts(id: string, parts: readonly PromptPart[]): void {
   const key = `parts:${id}`
-  if (parts.length > 0) keepList(key, { parts })
+  if (parts.length > 0) writeList(key, { parts })
   else void safely((db) => db.delete('lists', key))
 }
 
-async function keptList(name: string): Promise<KeptList | undefined> {
+async function readList(name: string): Promise<CachedList | undefined> {
   const record = await safely((db) => db.get('lists', name))
   return record?.schema === cacheSchema ? record : undefined
 }
 
-function keepList(name: string, list: Omit<KeptList, 'schema'>): void {
-  void safely(async (db) => isKeeping && db.put('lists', { schema: cacheSchema, ...list }, name))
+function writeList(name: string, list: Omit<CachedList, 'schema'>): void {
+  void safely(async (db) => isCaching && db.put('lists', { schema: cacheSchema, ...list }, name))
 }
 
 /** Clears the cache and local storage when the browser signs out. The preferences stay. */

@@ -1,13 +1,13 @@
 import { type SessionSummary, visible } from '@parley/protocol'
 import { client } from '../base/client.ts'
 import { preferences } from '../base/preferences.ts'
-import { currentRoute, go } from '../base/route.ts'
+import { currentRoute, navigate } from '../base/route.ts'
 import { endedTurns, type News, newRequests, pageTitle, placeName } from './news.logic.ts'
 import { sessions } from './session-list.ts'
 import { waiting } from './waiting-list.ts'
 
 const notifiedKey = 'parley:notified'
-const maxKept = 200
+const maxStored = 200
 
 /** Reports open requests and ended turns in the tab's title and icon, and by notifications if the session is not in view. */
 export function startNotifications(): void {
@@ -60,7 +60,7 @@ async function notify(news: News): Promise<void> {
     const shown = new Notification(visible(news.title), { body, tag: news.key, icon: '/icon.svg' })
     shown.onclick = () => {
       focus()
-      go({ name: 'session', id: news.sessionId })
+      navigate({ name: 'session', id: news.sessionId })
       shown.close()
     }
   })
@@ -70,7 +70,7 @@ function wasNotified(key: string): boolean {
   try {
     const notified = JSON.parse(localStorage.getItem(notifiedKey) ?? '[]') as string[]
     if (notified.includes(key)) return true
-    localStorage.setItem(notifiedKey, JSON.stringify([...notified, key].slice(-maxKept)))
+    localStorage.setItem(notifiedKey, JSON.stringify([...notified, key].slice(-maxStored)))
   } catch {}
   return false
 }

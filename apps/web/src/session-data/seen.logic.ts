@@ -3,7 +3,7 @@ import type { SessionSummary } from '@parley/protocol'
 /** When each session was last seen in this browser. Changes before `since`, the browser's first visit, count as seen. */
 export type Seen = { readonly since: number; readonly at: Readonly<Record<string, number>> }
 
-const maxKept = 500
+const maxSessions = 500
 
 type Read = Pick<SessionSummary, 'id' | 'createdAt' | 'updatedAt' | 'status'>
 
@@ -16,6 +16,7 @@ export function isUnread(session: Read, seen: Seen): boolean {
 export function withSeen(seen: Seen, id: string, at: number): Seen {
   if ((seen.at[id] ?? 0) >= at) return seen
   const entries = Object.entries({ ...seen.at, [id]: at })
-  const kept = entries.length > maxKept ? entries.toSorted((a, b) => b[1] - a[1]).slice(0, maxKept) : entries
-  return { ...seen, at: Object.fromEntries(kept) }
+  const newest =
+    entries.length > maxSessions ? entries.toSorted((a, b) => b[1] - a[1]).slice(0, maxSessions) : entries
+  return { ...seen, at: Object.fromEntries(newest) }
 }

@@ -3,7 +3,7 @@ import { sharedMirror } from '@parley/client/react'
 import { cached } from '../base/cached.ts'
 import { client } from '../base/client.ts'
 import { cachedSession, cacheSession, forgetSession } from './cache.ts'
-import { maxKept, recordOf } from './cache-record.logic.ts'
+import { maxCached, recordOf } from './cache-record.logic.ts'
 
 /** The first save comes soon after the session opens, in case the connection is lost at once. */
 const firstSaveMs = 100
@@ -51,7 +51,7 @@ function createSaver(id: string, mirror: SharedMirror): Saver {
       const { status, view, error } = mirror.getSnapshot()
       if (status === 'failed' && error?.code === 'not_found') return forgetSession(id)
       const isFromServer = status === 'live' || status === 'reconnecting'
-      const tail = mirror.current?.tail(maxKept)
+      const tail = mirror.current?.tail(maxCached)
       if (!isFromServer || !tail || view.state.seq === savedSeq) return
       savedSeq = view.state.seq
       void cacheSession(recordOf(tail, Date.now()))

@@ -8,19 +8,19 @@ import { cachedWaiting, cacheWaiting } from './cache.ts'
 
 const live = createOnFirstUse(() => client.waiting())
 /** The cached list, shown while the server does not answer a page that was just opened. */
-const kept = createStore<readonly WaitingRequest[] | undefined>(undefined)
+const cached = createStore<readonly WaitingRequest[] | undefined>(undefined)
 
 /** The open requests of all sessions: one list for the whole page. */
 export const waiting: LiveStore<WaitingListSnapshot> = {
   subscribe(listener) {
-    const stops = [live.subscribe(listener), kept.subscribe(listener)]
+    const stops = [live.subscribe(listener), cached.subscribe(listener)]
     return () => {
       for (const stop of stops) stop()
     }
   },
   getSnapshot() {
     const snapshot = live.getSnapshot()
-    const requests = kept.get()
+    const requests = cached.get()
     if (snapshot.status !== 'loading' || !requests) return snapshot
     if (last?.snapshot !== snapshot || last.shown.requests !== requests)
       last = { snapshot, shown: { ...snapshot, requests } }
@@ -35,12 +35,12 @@ export function useWaiting(): WaitingListSnapshot & { readonly away: boolean } {
   const { status } = snapshot
   return {
     ...snapshot,
-    away: status === 'reconnecting' || (status === 'loading' && kept.get() !== undefined),
+    away: status === 'reconnecting' || (status === 'loading' && cached.get() !== undefined),
   }
 }
 
 const forget = client.socket.onStatus(({ state }) => {
-  if (state === 'waiting') void cachedWaiting().then(kept.set)
+  if (state === 'waiting') void cachedWaiting().then(cached.set)
   if (state !== 'connecting') forget()
 })
 

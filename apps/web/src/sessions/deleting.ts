@@ -1,7 +1,7 @@
 import { ParleyError } from '@parley/protocol'
 import { client } from '../base/client.ts'
 import { createPersistedStore } from '../base/persisted-store.ts'
-import { currentRoute, go } from '../base/route.ts'
+import { currentRoute, navigate } from '../base/route.ts'
 import { useStore } from '../base/store.ts'
 import { toast, toastError } from '../parts/toasts.tsx'
 import { draftOf } from '../session-data/prompts.ts'
@@ -25,13 +25,13 @@ export function deleteWithUndo(session: { readonly id: string; readonly title: s
   const { id } = session
   const here = currentRoute()
   const wasHere = here.name === 'session' && here.id === id
-  if (wasHere) go({ name: 'home' })
+  if (wasHere) navigate({ name: 'home' })
   deleting.set(({ until }) => ({ until: { ...until, [id]: Date.now() + undoMs } }))
   const timer = setTimeout(() => void remove(id), undoMs)
   const undo = () => {
     clearTimeout(timer)
     show(id)
-    if (wasHere && currentRoute().name === 'home') go(here)
+    if (wasHere && currentRoute().name === 'home') navigate(here)
   }
   toast(`Deleted “${session.title || 'Untitled'}”`, {
     action: { label: 'Undo', run: undo },

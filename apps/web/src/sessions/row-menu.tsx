@@ -8,6 +8,6 @@ type Props = OpenMenu & { session: SessionSummary; onRename: () => void }
 
 export default function RowMenu({ session, onRename, ...menu }: Props) {
   const { pin, archive, remove } = lifecycleEntries(session)
-  const rename = { label: 'Rename', icon: <Pencil size={14} />, onSelect: onRename }
+  const rename = { label: 'Rename', icon: Pencil, onSelect: onRename }
   return <MenuList {...menu} entries={[pin, rename, archive, remove]} />
 }

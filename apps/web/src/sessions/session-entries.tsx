@@ -13,20 +13,20 @@ type Entry = {
 }
 
 /** The menu entries to pin, archive and delete a session. */
-export function lifecycleEntries({ id, title, pinned, archived }: Entry, size = 14) {
+export function lifecycleEntries({ id, title, pinned, archived }: Entry) {
   const pin: MenuEntry = pinned
-    ? { label: 'Unpin', icon: <PinOff size={size} />, onSelect: () => update(id, { pinned: false }) }
-    : { label: 'Pin', icon: <Pin size={size} />, onSelect: () => update(id, { pinned: true }) }
+    ? { label: 'Unpin', icon: PinOff, onSelect: () => update(id, { pinned: false }) }
+    : { label: 'Pin', icon: Pin, onSelect: () => update(id, { pinned: true }) }
   const archive: MenuEntry = archived
     ? {
         label: 'Unarchive',
-        icon: <ArchiveRestore size={size} />,
+        icon: ArchiveRestore,
         onSelect: () => update(id, { archived: false }),
       }
-    : { label: 'Archive', icon: <Archive size={size} />, onSelect: () => archiveWithUndo(id, title) }
+    : { label: 'Archive', icon: Archive, onSelect: () => archiveWithUndo(id, title) }
   const remove: MenuEntry = {
     label: 'Delete',
-    icon: <Trash2 size={size} />,
+    icon: Trash2,
     danger: true,
     onSelect: () => deleteWithUndo({ id, title }),
   }
@@ -57,15 +57,15 @@ const formats: Record<ExportFormat, string> = {
 }
 
 /** The menu entry with all export formats. */
-export function exportEntry(sessionId: string): MenuEntry {
+export function exportEntry(sessionId: string) {
   return {
     label: 'Export',
-    icon: <Download size={14} />,
+    icon: Download,
     entries: (Object.keys(formats) as ExportFormat[]).map((format) => ({
       label: formats[format],
       onSelect: () => void fetchExport(sessionId, format).catch(toastError),
     })),
-  }
+  } satisfies MenuEntry
 }
 
 /** HTML opens in a new tab, the other formats are saved. The download address works once. */

@@ -139,8 +139,8 @@ function SessionRows({ list, emptyText }: { list: Shown; emptyText: string }) {
   const deleting = useDeleting()
   const now = useNow()
   const agentName = useAgentNames()
-  const kept = useCachedSessions()
-  const known = list.status === 'loading' && list.error ? kept : list.sessions
+  const cached = useCachedSessions()
+  const known = list.status === 'loading' && list.error ? cached : list.sessions
   const shown = known.filter((session) => !deleting.has(session.id))
   const sections = sectionsOf(shown, now)
   const here = route.name === 'session' ? route.id : undefined

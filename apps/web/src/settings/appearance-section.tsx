@@ -1,7 +1,7 @@
 import { preferences, setPreferences, type Theme } from '../base/preferences.ts'
 import { useStore } from '../base/store.ts'
+import { Switch } from './form-parts.tsx'
 import { Section } from './section.tsx'
-import { Switch } from './switch.tsx'
 
 const themes: { value: Theme; label: string }[] = [
   { value: 'system', label: 'System' },

@@ -1,11 +1,16 @@
+import type { Device } from '@parley/protocol'
+import { client } from '../base/client.ts'
+import { useNow } from '../base/clock.ts'
+import { agoInWords } from '../base/format.logic.ts'
 import { preferences } from '../base/preferences.ts'
 import { useStore } from '../base/store.ts'
 import { Button } from '../parts/button.tsx'
 import { NotificationPermission } from '../parts/notification-permission.tsx'
-import { toastError } from '../parts/toasts.tsx'
+import { toast, toastError } from '../parts/toasts.tsx'
 import { signOut } from '../session-data/sign-out.ts'
+import { Switch } from './form-parts.tsx'
 import { Section } from './section.tsx'
-import { Switch } from './switch.tsx'
+import { useServerList } from './use-server-list.ts'
 
 export function BrowserSection() {
   const state = useStore(preferences)
@@ -40,6 +45,50 @@ export function BrowserSection() {
           </Button>
         </div>
       </div>
+    </Section>
+  )
+}
+
+const listDevices = () => client.call('listDevices').then(({ devices }) => devices)
+
+/** The browsers that are signed in. Each can be signed out here. */
+export function DevicesSection() {
+  const { list: devices, change } = useServerList(listDevices)
+  const now = useNow()
+  const revoke = ({ deviceId, name, current }: Device) => {
+    if (current) return void signOut().catch(toastError)
+    change(async () => {
+      await client.call('revokeDevice', { params: { id: deviceId } })
+      toast(`${name} is signed out.`)
+    })
+  }
+  return (
+    <Section
+      title="Signed-in browsers"
+      purpose="Each has a key of its own and can do everything here. Signing one out closes its pages at once."
+    >
+      <ul className="flex flex-col gap-2">
+        {devices?.map((device) => (
+          <li
+            key={device.deviceId}
+            className="flex items-center gap-3 rounded-lg border border-line bg-card px-3.5 py-2 text-sm"
+          >
+            <span className="min-w-0 flex-1">
+              {device.name}
+              {device.current && <span className="text-soft"> (this browser)</span>}
+              <span className="block text-xs text-soft">Signed in {agoInWords(device.createdAt, now)}</span>
+            </span>
+            <span className="text-xs text-faint">Last seen {agoInWords(device.lastSeenAt, now)}</span>
+            <Button
+              look="danger"
+              aria-label={`Sign out ${device.current ? 'this browser' : device.name}`}
+              onClick={() => revoke(device)}
+            >
+              Sign out
+            </Button>
+          </li>
+        ))}
+      </ul>
     </Section>
   )
 }

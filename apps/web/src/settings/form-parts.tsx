@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { type Preferences, setPreferences } from '../base/preferences.ts'
 
 /** A form control with a label above it. */
 export function Labelled({ label, children }: { label: string; children: ReactNode }) {
@@ -64,6 +65,26 @@ export function Check({ label, checked, onChange }: CheckProps) {
     <label className="flex items-center gap-1.5 text-sm text-soft pointer-coarse:min-h-11">
       <input type="checkbox" checked={checked} onChange={(event) => onChange(event.target.checked)} />
       {label}
+    </label>
+  )
+}
+
+type Props = { name: 'expandAll' | 'notifications'; state: Preferences; label: string; note: string }
+
+/** A switch for a preference, with a note on its effect. */
+export function Switch({ name, state, label, note }: Props) {
+  return (
+    <label className="flex items-start gap-2.5">
+      <input
+        type="checkbox"
+        checked={state[name]}
+        onChange={(event) => setPreferences({ [name]: event.target.checked })}
+        className="mt-1 accent-mark-fill"
+      />
+      <span>
+        <span className="font-semibold">{label}</span>
+        <span className="block text-soft">{note}</span>
+      </span>
     </label>
   )
 }

@@ -4,11 +4,9 @@ import { BackToSessions } from '../parts/back-to-sessions.tsx'
 import { Link } from '../parts/link.tsx'
 import { AgentsSection } from './agents-section.tsx'
 import { AppearanceSection } from './appearance-section.tsx'
-import { BrowserSection } from './browser-section.tsx'
-import { DevicesSection } from './devices-section.tsx'
+import { BrowserSection, DevicesSection } from './browser-section.tsx'
 import { KeysSection } from './key-table.tsx'
-import { RulesSection } from './rules-section.tsx'
-import { TrustSection } from './trust-section.tsx'
+import { RulesSection, TrustSection } from './rules-section.tsx'
 import { VariablesSection } from './variables-section.tsx'
 
 export default function SettingsPage() {

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import { accessToken, base64url, http, keepDevice } from '../base/device.ts'
+import { accessToken, base64url, http, storeDevice } from '../base/device.ts'
 import { errorText, isUnreachable } from '../base/error-text.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Problem } from '../parts/problem.tsx'
@@ -56,7 +56,7 @@ async function signIn(code: string): Promise<void> {
   )
   const exported = base64url(await crypto.subtle.exportKey('spki', publicKey))
   const { deviceId } = await http.call('createDevice', { body: { code, publicKey: exported } })
-  await keepDevice({ deviceId, key: privateKey })
+  await storeDevice({ deviceId, key: privateKey })
 }
 
 function problemText(problem: unknown): string {

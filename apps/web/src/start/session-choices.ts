@@ -11,7 +11,7 @@ import {
 import { useModels } from '../base/models.ts'
 import { createPersistedStore } from '../base/persisted-store.ts'
 import { preferences, setPreferences } from '../base/preferences.ts'
-import { go } from '../base/route.ts'
+import { navigate } from '../base/route.ts'
 import type { Store } from '../base/store.ts'
 import { useStore } from '../base/store.ts'
 import { useAttachments } from '../composer/attachments.tsx'
@@ -72,7 +72,7 @@ export function useSessionChoices() {
       for (const one of attached) attachments.remove(one.id)
       choices.set({})
       setPreferences({ agent: session.agent, folder: cwd })
-      go({ name: 'session', id })
+      navigate({ name: 'session', id })
     } catch (thrown) {
       const wrong = folderProblem(thrown)
       setProblem(wrong)
@@ -157,10 +157,10 @@ const settledMs = 400
 
 /** Announces the session to the server while its prompt is being written, so that its agent starts meanwhile. */
 function useAnnouncement(draft: Store<string>, session: ExpectedSession | undefined): void {
-  const told = session && JSON.stringify(session)
+  const announced = session && JSON.stringify(session)
   useEffect(() => {
-    if (told === undefined) return
-    const body = JSON.parse(told) as ExpectedSession
+    if (announced === undefined) return
+    const body = JSON.parse(announced) as ExpectedSession
     let timer: ReturnType<typeof setTimeout> | undefined
     const look = () => {
       if (timer !== undefined || draft.get().trim() === '') return
@@ -173,5 +173,5 @@ function useAnnouncement(draft: Store<string>, session: ExpectedSession | undefi
       stop()
       clearTimeout(timer)
     }
-  }, [draft, told])
+  }, [draft, announced])
 }

@@ -18,10 +18,10 @@ export function FindBar({ search, onClose }: { search: RefObject<SearchAddon | n
   const [query, setQuery] = useState('')
   const [found, setFound] = useState({ resultIndex: -1, resultCount: 0 })
   useEffect(() => {
-    const heard = search.current?.onDidChangeResults(setFound)
+    const subscription = search.current?.onDidChangeResults(setFound)
     const finder = search.current
     return () => {
-      heard?.dispose()
+      subscription?.dispose()
       finder?.clearDecorations()
     }
   }, [search])

@@ -67,11 +67,11 @@ export function readTimeline(
   openTurnId: string | undefined,
   before?: Reading,
 ): Reading {
-  const kept = before ? reusableSegments(before, timeline, openTurnId) : 0
-  const known = before?.segments.slice(kept) ?? []
-  const from = kept === 0 ? 0 : known[0]!.cut!
+  const reused = before ? reusableSegments(before, timeline, openTurnId) : 0
+  const known = before?.segments.slice(reused) ?? []
+  const from = reused === 0 ? 0 : known[0]!.cut!
   const read = segmentsOf(timeline, openTurnId, { known, from })
-  return { timeline, openTurnId, segments: [...(before?.segments.slice(0, kept) ?? []), ...read] }
+  return { timeline, openTurnId, segments: [...(before?.segments.slice(0, reused) ?? []), ...read] }
 }
 
 /** How many segments are reused: those before the last cut above the first change and above any open turn. */
@@ -85,10 +85,10 @@ function reusableSegments(
   const isOpen = ({ turnId }: Segment) =>
     turnId !== undefined && (turnId === openTurnId || turnId === before.openTurnId)
   const open = before.segments.findIndex(isOpen)
-  const kept = before.segments.findLastIndex(
+  const reused = before.segments.findLastIndex(
     ({ cut }, index) => cut !== undefined && cut < last && (open < 0 || index <= open),
   )
-  return Math.max(0, kept)
+  return Math.max(0, reused)
 }
 
 type From = { readonly known: readonly Segment[]; readonly from: number }

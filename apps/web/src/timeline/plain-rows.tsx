@@ -89,13 +89,13 @@ export const NoticeRow = memo(function NoticeRow({ block }: { block: BlockOf<'no
 
 /** A divider: the agent has only a summary of everything above it. */
 function Compaction({ text }: { text: string }) {
-  const [said = '', ...summary] = text.split('\n\n')
+  const [notice = '', ...summary] = text.split('\n\n')
   const isWanted = useMatchesFind(text)
   return (
     <div className="py-2 text-xs text-soft">
       <p className="flex items-center gap-2.5 before:h-px before:flex-1 before:bg-line after:h-px after:flex-1 after:bg-line">
         <FoldVertical size={13} aria-hidden className="shrink-0" />
-        {said}
+        {notice}
       </p>
       {summary.length > 0 && (
         <details open={isWanted}>

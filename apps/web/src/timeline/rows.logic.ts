@@ -48,9 +48,9 @@ export type RowList = {
 /** Rows before the first segment that differs from `before` are reused. */
 export function listRows(segments: readonly Segment[], opened: Opened, before?: RowList): RowList {
   const known = before?.opened === opened ? before : undefined
-  const kept = known ? commonPrefix(known.segments, segments) : 0
-  const rows = known ? known.rows.slice(0, known.starts[kept] ?? known.rows.length) : []
-  const starts = known ? known.starts.slice(0, kept) : []
+  const reused = known ? commonPrefix(known.segments, segments) : 0
+  const rows = known ? known.rows.slice(0, known.starts[reused] ?? known.rows.length) : []
+  const starts = known ? known.starts.slice(0, reused) : []
   const places = known?.places ?? new Map<string, number>()
   const isTaken = (key: string) => rows[places.get(key) ?? -1]?.key === key
   const add = (node: Node, depth: number): void => {
@@ -61,7 +61,7 @@ export function listRows(segments: readonly Segment[], opened: Opened, before?: 
     if (!open) return
     for (const inner of innerOf(node)) add(inner, depth + 1)
   }
-  for (const segment of segments.slice(kept)) {
+  for (const segment of segments.slice(reused)) {
     starts.push(rows.length)
     for (const node of segment.nodes) add(node, 0)
   }

@@ -42,8 +42,8 @@ export function useFollow({ follow }: EndKeeper, size: number): void {
 function createEndKeeper(scroller: RefObject<HTMLDivElement | null>): EndKeeper {
   let staying = !namesPlace()
   let top = 0
-  let told = 0
-  let tellNow: (offset: number) => void = () => {}
+  let reported = 0
+  let reportNow: (offset: number) => void = () => {}
 
   function look(element: HTMLElement): void {
     const wentUp = element.scrollTop < top - 1
@@ -58,7 +58,7 @@ function createEndKeeper(scroller: RefObject<HTMLDivElement | null>): EndKeeper 
     element.scrollTop = element.scrollHeight
     top = element.scrollTop
     // The browser's scroll event comes a frame later: fine for one line, too late for the rows of a larger jump.
-    if (top - told > 120) tellNow(top)
+    if (top - reported > 120) reportNow(top)
   }
 
   return {
@@ -71,15 +71,15 @@ function createEndKeeper(scroller: RefObject<HTMLDivElement | null>): EndKeeper 
       staying = true
       follow()
     },
-    observeElementOffset(instance, tell) {
-      const tellOf = (offset: number, scrolling: boolean) => {
-        told = offset
-        tell(offset, scrolling)
+    observeElementOffset(instance, report) {
+      const reportOffset = (offset: number, scrolling: boolean) => {
+        reported = offset
+        report(offset, scrolling)
       }
-      tellNow = (offset) => tellOf(offset, false)
+      reportNow = (offset) => reportOffset(offset, false)
       return observeElementOffset(instance, (offset, scrolling) => {
         if (instance.scrollElement) look(instance.scrollElement)
-        tellOf(offset, scrolling && !staying)
+        reportOffset(offset, scrolling && !staying)
       })
     },
   }

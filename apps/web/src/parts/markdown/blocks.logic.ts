@@ -21,11 +21,11 @@ export const emptyMarkdown: Markdown = { text: '', blocks: [] }
 export function parseMarkdown(source: string, done: boolean, before: Markdown = emptyMarkdown): Markdown {
   const text = source.replace(/\r\n?/g, '\n')
   if (text === before.text && (before.blocks.at(-1)?.closed ?? true) === done) return before
-  const kept = text.startsWith(before.text) ? before.blocks.filter((block) => block.closed) : []
-  const last = kept.at(-1)
+  const reused = text.startsWith(before.text) ? before.blocks.filter((block) => block.closed) : []
+  const last = reused.at(-1)
   const from = last ? last.at + last.raw.length : 0
   const fresh = lex(text.slice(from), from, done)
-  return { text, blocks: [...kept, ...fresh] }
+  return { text, blocks: [...reused, ...fresh] }
 }
 
 function lex(text: string, offset: number, done: boolean): MarkdownBlock[] {

@@ -9,3 +9,11 @@ it('matches names that contain every typed word, and ranks matches at word start
   expect(matchOf('Settings: rules and trust', 'rules keys')).toBe(0)
   expect(matchOf('anything', '')).toBe(1)
 })
+
+it('matches the typed words in any order, and everything if only spaces are typed', () => {
+  const names = 'Water the herbs /home/me/garden claude Claude'
+  expect(matchOf(names, 'THE garden')).toBeGreaterThan(0)
+  expect(matchOf(names, 'claude water')).toBeGreaterThan(0)
+  expect(matchOf(names, 'claude tests')).toBe(0)
+  expect(matchOf(names, '  ')).toBe(1)
+})

@@ -1,4 +1,5 @@
 import { type Capabilities, type CapabilityName, capabilityNames } from '@parley/protocol'
+import type { AgentAdapter } from '../core/agent-adapter.ts'
 import { type Bench, onBench } from './adapter-contract/bench.ts'
 import {
   type CapabilityCase,
@@ -13,6 +14,7 @@ import type {
   ContractWorld,
   Scenarios,
 } from './adapter-contract/setup.ts'
+import { SharedBench } from './adapter-contract/shared-bench.ts'
 
 export type {
   BackgroundScenario,
@@ -38,7 +40,7 @@ import { afterAll, beforeAll, describe, expect, it } from './peers.ts'
  * the adapter tests it in another way.
  */
 export function adapterContract(name: string, setup: ContractSetup): void {
-  const { timeoutMs = 30_000, scenarios } = setup
+  const { timeoutMs = 30_000 } = setup
   describe(`${name} keeps the contract of an adapter`, { timeout: timeoutMs }, () => {
     let world: ContractWorld
     beforeAll(async () => {
@@ -46,29 +48,65 @@ export function adapterContract(name: string, setup: ContractSetup): void {
     }, timeoutMs)
     afterAll(async () => world.stop?.(), timeoutMs)
 
-    for (const { title, notPossible, adapter, shows } of generalCases) {
-      if (notPossible?.(setup) !== undefined) continue
-      it(title, () => {
-        const tested = adapter?.(setup, world) ?? world.adapter()
-        return onBench(world, tested, (bench) => shows(bench, setup))
-      })
-    }
+    const runs = runsOf(setup)
+    for (const { title, adapter, work } of runs.filter(({ shared }) => !shared))
+      it(title, () => onBench(world, adapter?.(world) ?? world.adapter(), work))
 
-    for (const capability of capabilityNames) {
-      const verdict = verdictOn(capability, setup.capabilities, scenarios)
-      it(`${capability}: ${titles[verdict](capability)}`, async () => {
-        if (verdict === 'no-case' || verdict === 'no-scenario') throw new Error(titles[verdict](capability))
-        const work = verdict === 'shown' ? expectShown : expectRefused
-        await onBench(world, world.adapter(), (bench) => work(capability, bench, scenarios))
-      })
-      if (verdict !== 'shown') continue
-      for (const { title, shows, needs } of capabilityCases[capability].more ?? []) {
-        if (needs?.(scenarios[capability] as never, scenarios) === false) continue
-        it(`${capability}: ${title}`, () =>
-          onBench(world, world.adapter(), (bench) => shows(bench, scenarios[capability] as never, scenarios)))
-      }
-    }
+    describe('in shared sessions', () => {
+      let bench: SharedBench
+      beforeAll(async () => {
+        bench = await SharedBench.open(world)
+      }, timeoutMs)
+      afterAll(async () => {
+        await bench.expectLawful()
+        await bench[Symbol.asyncDispose]()
+      }, timeoutMs)
+      for (const order of [true, 'last'] as const)
+        for (const { title, work } of runs.filter(({ shared }) => shared === order))
+          it(title, () => bench.run(work))
+    })
   })
+}
+
+type Run = {
+  readonly title: string
+  readonly shared: true | 'last' | undefined
+  readonly adapter?: (world: ContractWorld) => AgentAdapter
+  work(bench: Bench): Promise<void>
+}
+
+/** The cases for this agent. */
+function runsOf(setup: ContractSetup): Run[] {
+  const general = generalCases
+    .filter(({ notPossible }) => notPossible?.(setup) === undefined)
+    .map(({ title, shared, adapter, shows }) => ({
+      title,
+      shared,
+      ...(adapter && { adapter: (world: ContractWorld) => adapter(setup, world) }),
+      work: (bench: Bench) => shows(bench, setup),
+    }))
+  return [...general, ...capabilityNames.flatMap((capability) => runsOfCapability(capability, setup))]
+}
+
+function runsOfCapability(capability: CapabilityName, { capabilities, scenarios }: ContractSetup): Run[] {
+  const verdict = verdictOn(capability, capabilities, scenarios)
+  const title = `${capability}: ${titles[verdict](capability)}`
+  if (verdict === 'no-case' || verdict === 'no-scenario')
+    return [{ title, shared: undefined, work: () => Promise.reject(new Error(title)) }]
+  const { more = [], shared } = capabilityCases[capability]
+  if (verdict === 'not-supported')
+    return [{ title, shared, work: (bench) => expectRefused(capability, bench, scenarios) }]
+  const scenario = scenarios[capability] as never
+  return [
+    { title, shared, work: (bench) => expectShown(capability, bench, scenarios) },
+    ...more
+      .filter(({ needs }) => needs?.(scenario, scenarios) !== false)
+      .map(({ title: what, shows, ...one }) => ({
+        title: `${capability}: ${what}`,
+        shared: one.shared,
+        work: (bench: Bench) => shows(bench, scenario, scenarios),
+      })),
+  ]
 }
 
 export type Verdict = 'shown' | 'not-supported' | 'no-scenario' | 'no-case'

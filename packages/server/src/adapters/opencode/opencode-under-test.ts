@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
@@ -84,9 +84,21 @@ export class OpenCodeUnderTest implements AsyncDisposable {
     return this.#shared?.adapter ?? this.adapter()
   }
 
+  /**
+   * The folder of all sessions of the server that stays, emptied: for each further folder OpenCode loads its settings
+   * and tools again.
+   */
+  sharedFolder(): string {
+    const path = join(this.home, 'work')
+    mkdirSync(path, { recursive: true })
+    for (const name of readdirSync(path)) rmSync(join(path, name), { recursive: true, force: true })
+    return path
+  }
+
   /** Runs `work` on a host with this adapter, which is also used after a restart. */
   onBench(work: (bench: Bench) => Promise<void>, adapter: AgentAdapter = this.shared): Promise<void> {
-    return onBench({ adapter: () => adapter, store: createMemoryStore }, adapter, work)
+    const folder = adapter === this.#shared?.adapter && { folder: async () => this.sharedFolder() }
+    return onBench({ adapter: () => adapter, store: createMemoryStore, ...folder }, adapter, work)
   }
 
   /** Writes a program, for `executable`. */

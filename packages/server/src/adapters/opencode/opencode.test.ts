@@ -1,4 +1,3 @@
-import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { adapterContract, type Scenarios } from '../../testing/adapter-contract.ts'
@@ -95,11 +94,9 @@ adapterContract('opencode', {
   async start() {
     breakOnce()
     const adapter = await world.stay()
-    // A git repository: elsewhere OpenCode keeps no snapshots of files to rewind to. It is the same for every case,
-    // because OpenCode loads its settings and tools again for each folder.
-    const path = world.folder('work')
+    // A git repository: elsewhere OpenCode keeps no snapshots of files to rewind to.
     const folder = async () => {
-      for (const name of readdirSync(path)) rmSync(join(path, name), { recursive: true, force: true })
+      const path = world.sharedFolder()
       gitInit(path)
       return path
     }

@@ -31,6 +31,8 @@ export async function onBench(
   await bench.expectLawful()
 }
 
+type BenchParts = { agent: string; host: Host; store: SessionStore; folder: string }
+
 /** A host, a store and a folder, removed when the case is over. */
 export class Bench implements AsyncDisposable {
   readonly folder: string
@@ -41,10 +43,7 @@ export class Bench implements AsyncDisposable {
   readonly #sessions = new Set<BenchSession>()
   #host: Host
 
-  private constructor(
-    world: ContractWorld,
-    parts: { agent: string; host: Host; store: SessionStore; folder: string },
-  ) {
+  constructor(world: ContractWorld, parts: BenchParts) {
     this.#world = world
     this.#agent = parts.agent
     this.#host = parts.host
@@ -53,11 +52,18 @@ export class Bench implements AsyncDisposable {
     this.#ownFolder = world.folder === undefined
   }
 
-  static async open(world: ContractWorld, adapter: AgentAdapter): Promise<Bench> {
+  static async open<Opened extends Bench>(
+    this: new (
+      world: ContractWorld,
+      parts: BenchParts,
+    ) => Opened,
+    world: ContractWorld,
+    adapter = world.adapter(),
+  ): Promise<Opened> {
     const folder = (await world.folder?.()) ?? (await mkdtemp(join(tmpdir(), 'parley-contract-')))
     const store = world.store()
     const host = await createHost({ adapters: [adapter], store })
-    return new Bench(world, { agent: adapter.id, store, folder, host })
+    return new this(world, { agent: adapter.id, store, folder, host })
   }
 
   newAdapter(): AgentAdapter {
@@ -110,29 +116,36 @@ export class BenchSession {
   readonly deltas: Delta[] = []
   readonly natives: unknown[] = []
   readonly #host: () => Host
+  readonly #start: number
   readonly #waiting = new Set<() => void>()
 
-  private constructor(id: string, host: () => Host) {
+  private constructor(id: string, host: () => Host, start: number) {
     this.id = id
     this.#host = host
+    this.#start = start
   }
 
-  static async follow(host: () => Host, id: string): Promise<BenchSession> {
-    const session = new BenchSession(id, host)
+  /** Follows a session after the event `start`. */
+  static async follow(host: () => Host, id: string, start = 0): Promise<BenchSession> {
+    const session = new BenchSession(id, host, start)
     await session.listen()
     return session
   }
 
   /** Follows after the last known event; must be called again after a restart. */
   async listen(): Promise<void> {
-    const after = this.events.at(-1)?.seq
-    await this.#host().follow(this.id, after === undefined ? {} : { after }, {
-      native: true,
-      following: () => undefined,
-      deliver: (batch) => this.#deliver(batch),
-      caughtUp: () => undefined,
-      ended: () => undefined,
-    })
+    const after = this.events.at(-1)?.seq ?? this.#start
+    await this.#host().follow(
+      this.id,
+      { after },
+      {
+        native: true,
+        following: () => undefined,
+        deliver: (batch) => this.#deliver(batch),
+        caughtUp: () => undefined,
+        ended: () => undefined,
+      },
+    )
   }
 
   #deliver(batch: readonly EncodedItem[]): void {

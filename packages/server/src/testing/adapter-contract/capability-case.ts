@@ -8,9 +8,11 @@ import type { CapabilityScenarios, Scenario, Scenarios } from './setup.ts'
  */
 export type CapabilityCase<Name extends CapabilityName> = {
   readonly title: string
+  /** The case can run in a session that earlier cases have used; `last` if it changes the settings of the session. */
+  readonly shared?: true | 'last'
   shows(bench: Bench, scenario: CapabilityScenarios[Name], scenarios: Scenarios): Promise<void>
   /** Further cases for an agent with the capability, each a test of its own. */
-  readonly more?: readonly (Pick<CapabilityCase<Name>, 'title' | 'shows'> & {
+  readonly more?: readonly (Pick<CapabilityCase<Name>, 'title' | 'shared' | 'shows'> & {
     /** Whether the scenarios have what the case needs. */
     needs?(scenario: CapabilityScenarios[Name], scenarios: Scenarios): boolean
   })[]

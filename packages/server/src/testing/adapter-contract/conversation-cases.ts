@@ -54,6 +54,7 @@ export const conversationCases: Pick<
   },
   interrupt: {
     title: 'a cancelled turn leaves the agent connected',
+    shared: true,
     async shows(bench, _scenario, { busy, text }) {
       const { session, turn } = await start(bench, busy)
       await turn.begun()
@@ -65,6 +66,7 @@ export const conversationCases: Pick<
   },
   steer: {
     title: 'a steered prompt reaches the running turn',
+    shared: true,
     async shows(bench, scenario) {
       const { session, turn } = await start(bench, scenario)
       await turn.begun()
@@ -80,6 +82,7 @@ export const conversationCases: Pick<
   },
   compaction: {
     title: 'the context is compacted on command',
+    shared: true,
     async shows(bench, _scenario, { text }) {
       const { session } = await play(bench, text)
       const { promptId } = await session.command({ type: 'session.compact' })

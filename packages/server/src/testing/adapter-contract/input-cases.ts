@@ -19,6 +19,7 @@ export const inputCases: Pick<
 > = {
   images: {
     title: 'an image in a prompt reaches the agent',
+    shared: true,
     shows: expectSaid,
     refused: (bench) =>
       refusedCommand(bench, {
@@ -28,12 +29,14 @@ export const inputCases: Pick<
   },
   files: {
     title: 'a file in a prompt reaches the agent',
+    shared: true,
     shows: expectSaid,
     refused: (bench) =>
       refusedCommand(bench, { type: 'prompt.submit', parts: [{ type: 'file', name: 'a.txt', text: 'a' }] }),
   },
   models: {
     title: 'a model can be chosen, at the start and later',
+    shared: 'last',
     async shows(bench, { model }, { text }) {
       const chosen = await bench.session({ model })
       await (await chosen.prompt(text.prompt)).completed()
@@ -44,11 +47,13 @@ export const inputCases: Pick<
   },
   effort: {
     title: 'an effort can be chosen',
+    shared: 'last',
     shows: (bench, { effort }, { text }) => expectInForce(bench, text, { options: { effort } }),
     refused: (bench) => refusedCommand(bench, { type: 'session.configure', options: { effort: 'high' } }),
   },
   modes: {
     title: 'a mode can be chosen',
+    shared: 'last',
     shows: (bench, { mode }, { text }) => expectInForce(bench, text, { mode }),
     async refused(bench) {
       const [agent] = await bench.host.agents()
@@ -74,6 +79,7 @@ export const inputCases: Pick<
   },
   commands: {
     title: "the agent's own commands are listed and run",
+    shared: true,
     async shows(bench, scenario) {
       const { session, turn } = await play(bench, scenario)
       const { connection } = await bench.host.state(session.id)

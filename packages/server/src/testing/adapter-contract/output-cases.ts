@@ -17,6 +17,7 @@ export const outputCases: Pick<
 > = {
   streaming: {
     title: 'text is streamed in pieces before it is written',
+    shared: true,
     async shows(bench, scenario) {
       const { turn } = await play(bench, scenario)
       const pieces = turn.deltas.filter((delta) => delta.type === 'text.streamed')
@@ -25,6 +26,7 @@ export const outputCases: Pick<
   },
   thinking: {
     title: 'thinking is separate from text',
+    shared: true,
     async shows(bench, scenario) {
       const { turn } = await play(bench, scenario)
       expect(turn.all('thinking.written').map((event) => event.text.trim())).not.toContain('')
@@ -33,6 +35,7 @@ export const outputCases: Pick<
   },
   toolInputStreaming: {
     title: 'the input of a call is streamed before the call',
+    shared: true,
     async shows(bench, scenario) {
       const { turn } = await play(bench, scenario)
       const pieces = turn.deltas.filter((delta) => delta.type === 'tool-call.input-streamed')
@@ -43,6 +46,7 @@ export const outputCases: Pick<
   },
   toolOutputStreaming: {
     title: 'the output of a call is streamed before its end',
+    shared: true,
     async shows(bench, scenario) {
       const { turn } = await play(bench, scenario)
       expect(turn.deltas.map((delta) => delta.type)).toContain('tool-call.output-streamed')
@@ -50,6 +54,7 @@ export const outputCases: Pick<
   },
   plan: {
     title: 'a plan is reported',
+    shared: true,
     async shows(bench, scenario) {
       const { session } = await play(bench, scenario)
       expect((await bench.host.state(session.id)).plan).not.toEqual([])
@@ -57,6 +62,7 @@ export const outputCases: Pick<
   },
   subagents: {
     title: 'events of a subagent name the call that started it',
+    shared: true,
     async shows(bench, scenario) {
       const { session } = await play(bench, scenario)
       const calls = session.all('tool-call.called')
@@ -70,6 +76,7 @@ export const outputCases: Pick<
   },
   usage: {
     title: 'the usage of the context is measured',
+    shared: true,
     async shows(bench, scenario) {
       const { session } = await play(bench, scenario)
       expect((await bench.host.state(session.id)).usage?.context.used).toBeGreaterThan(0)
@@ -77,6 +84,7 @@ export const outputCases: Pick<
   },
   cost: {
     title: 'the cost is reported',
+    shared: true,
     async shows(bench, scenario) {
       const { session, end } = await play(bench, scenario)
       const { usage } = await bench.host.state(session.id)
@@ -94,6 +102,7 @@ export const outputCases: Pick<
   },
   retraction: {
     title: 'a retracted block is removed',
+    shared: true,
     async shows(bench, scenario) {
       const { session, turn } = await play(bench, scenario)
       const [retracted] = turn.all('block.retracted')

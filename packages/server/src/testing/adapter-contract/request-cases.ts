@@ -6,6 +6,7 @@ export const requestCases: Pick<CapabilityCases, 'permissions' | 'editInput' | '
   {
     permissions: {
       title: 'a call waits for its permission, and takes effect once',
+      shared: true,
       async shows(bench, scenario) {
         const { session, turn } = await start(bench, scenario)
         const ask = await turn.asked()
@@ -19,6 +20,7 @@ export const requestCases: Pick<CapabilityCases, 'permissions' | 'editInput' | '
     },
     editInput: {
       title: 'a call runs with its input as a person edited it',
+      shared: true,
       async shows(bench, scenario) {
         const { turn } = await start(bench, scenario)
         await turn.decide(await turn.asked(), 'allow', { input: scenario.input })
@@ -37,6 +39,7 @@ export const requestCases: Pick<CapabilityCases, 'permissions' | 'editInput' | '
     },
     questions: {
       title: 'a question is asked, and the answer reaches the agent',
+      shared: true,
       async shows(bench, scenario) {
         const { session, turn } = await start(bench, scenario)
         const asked = await turn.first(() => turn.all('question.asked')[0])

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { SessionState } from '@parley/protocol'
 import { expect } from '../peers.ts'
 import type { Bench, BenchSession, Turn } from './bench.ts'
 import { expectNextPrompt, type Kill, type KillableCase, withKill } from './kill.ts'
@@ -9,7 +10,7 @@ type Steer = CapabilityScenarios['steer']
 type Begun = Awaited<ReturnType<typeof begin>>
 
 /** A steered prompt runs once, whenever it comes: in the running turn, or as the next one. */
-const cases: readonly KillableCase<Steer>[] = [
+const cases: readonly (KillableCase<Steer> & { readonly shared?: true })[] = [
   {
     title: 'a prompt steered right after the first one is answered once',
     killed: 'as soon as it is connected',
@@ -18,16 +19,19 @@ const cases: readonly KillableCase<Steer>[] = [
   {
     title: 'a prompt steered while the model answers is answered once',
     killed: 'after the steered prompt',
+    shared: true,
     shows: whileTheModelAnswers,
   },
   {
     title: 'a prompt steered while a person is asked is answered once',
     killed: 'after the steered prompt',
+    shared: true,
     shows: whileAPersonIsAsked,
   },
   {
     title: 'a prompt steered when the turn is over starts a turn',
     killed: 'before the steered prompt',
+    shared: true,
     shows: whenTheTurnIsOver,
   },
   {
@@ -45,6 +49,7 @@ export const steerCases = cases.flatMap((one) => {
   return [
     {
       title: one.title,
+      ...(one.shared && { shared: one.shared }),
       shows: (bench: Bench, steer: Steer, scenarios: Scenarios) => one.shows(bench, steer, scenarios),
       needs: hasLate,
     },
@@ -80,7 +85,7 @@ async function whileTheModelAnswers(
 ): Promise<void> {
   const begun = await begin(bench, late)
   const { session, scenario, release, turn } = begun
-  await connected(session)
+  await connected(bench, session)
   const steered = await session.prompt(scenario.words, 'steer')
   if (kill) {
     await kill(session)
@@ -136,7 +141,7 @@ async function whenTheTurnIsOver(
 async function cancelled(bench: Bench, { late }: Steer, scenarios: Scenarios, kill?: Kill): Promise<void> {
   const begun = await begin(bench, late)
   const { session, scenario, release, turn } = begun
-  await connected(session)
+  await connected(bench, session)
   const steered = await session.prompt(scenario.words, 'steer')
   await session.command({ type: 'turn.cancel' })
   await kill?.(session)
@@ -153,7 +158,7 @@ async function cancelled(bench: Bench, { late }: Steer, scenarios: Scenarios, ki
 async function restarted(bench: Bench, { late }: Steer, scenarios: Scenarios, kill?: Kill): Promise<void> {
   const begun = await begin(bench, late)
   const { session, scenario, release } = begun
-  await connected(session)
+  await connected(bench, session)
   const steered = await session.prompt(scenario.words, 'steer')
   await kill?.(session)
   await bench.restart()
@@ -203,9 +208,11 @@ async function begin(bench: Bench, late: Steer['late']) {
   return { session, scenario, release, turn: await session.prompt(scenario.prompt) }
 }
 
-async function connected(session: BenchSession): Promise<void> {
-  await session.until(() =>
-    session.all('agent.connected').find(({ agentSessionId }) => agentSessionId !== undefined),
+async function connected(bench: Bench, session: BenchSession): Promise<void> {
+  await stateWhen(
+    bench,
+    session,
+    ({ connected, connection }) => connected && connection?.agentSessionId !== undefined,
   )
 }
 
@@ -221,11 +228,19 @@ function said(session: BenchSession, text: string): number {
 }
 
 /** The state once the session is idle. */
-async function atRest(bench: Bench, session: BenchSession) {
+function atRest(bench: Bench, session: BenchSession): Promise<SessionState> {
+  return stateWhen(bench, session, ({ status }) => status === 'idle')
+}
+
+async function stateWhen(
+  bench: Bench,
+  session: BenchSession,
+  holds: (state: SessionState) => boolean,
+): Promise<SessionState> {
   for (;;) {
     const seq = session.events.at(-1)?.seq ?? 0
     const state = await bench.host.state(session.id)
-    if (state.status === 'idle') return state
+    if (holds(state)) return state
     await session.until(() => (session.events.at(-1)?.seq ?? 0) > seq)
   }
 }

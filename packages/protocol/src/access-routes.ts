@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ExportFormat } from './api-bodies.ts'
 import { AccessToken, Device, NewAccessToken, NewDevice, Nonce } from './device.ts'
 import { DeviceId, SessionId } from './ids.ts'
-import { NoContent, type Route } from './route.ts'
+import { NoContent, type RouteDefinition } from './route.ts'
 
 /** The routes by which browsers sign in and out, and download files by an address that needs no token. */
 export const accessRoutes = {
@@ -18,7 +18,6 @@ export const accessRoutes = {
     path: '/api/devices',
     summary: 'List signed-in browsers, oldest first',
     reply: z.object({ devices: z.array(Device) }),
-    status: 200,
   },
   createDevice: {
     method: 'POST',
@@ -35,7 +34,6 @@ export const accessRoutes = {
     summary: 'Sign a browser out: its tokens are refused and its connections are closed at once',
     params: z.object({ id: DeviceId }),
     reply: NoContent,
-    status: 204,
   },
   createNonce: {
     method: 'POST',
@@ -59,7 +57,6 @@ export const accessRoutes = {
     path: '/api/sign-out',
     summary: 'Sign out the calling device',
     reply: NoContent,
-    status: 204,
   },
   createDownload: {
     method: 'POST',
@@ -78,7 +75,6 @@ export const accessRoutes = {
     open: true,
     params: z.object({ code: z.string() }),
     reply: z.string(),
-    status: 200,
     also: ['application/jsonl', 'text/markdown', 'text/html'],
   },
-} as const satisfies Record<string, Route>
+} as const satisfies Record<string, RouteDefinition>

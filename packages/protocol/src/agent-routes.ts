@@ -4,7 +4,7 @@ import { AgentCheck, AgentKey, NewAgent } from './agent-setup.ts'
 import { CapabilityInfo } from './capability-info.ts'
 import { AgentConversation, NewImport } from './conversation.ts'
 import { AgentId } from './ids.ts'
-import { byAgent, NoContent, type Route } from './route.ts'
+import { byAgent, NoContent, type RouteDefinition } from './route.ts'
 import { SessionState } from './session-state.ts'
 
 /** Agents: what is installed, their keys, models and conversations. */
@@ -20,14 +20,12 @@ export const agentRoutes = {
         .optional()
         .meta({ description: 'What each capability of an agent means' }),
     }),
-    status: 200,
   },
   listModels: {
     method: 'GET',
     path: '/api/models',
     summary: 'List the models of all agents, as their programs report them',
     reply: z.object({ agents: z.array(AgentModels) }),
-    status: 200,
   },
   addAgent: {
     method: 'POST',
@@ -44,7 +42,6 @@ export const agentRoutes = {
     summary: 'Remove an agent that a person added; its sessions can still be read',
     params: byAgent,
     reply: NoContent,
-    status: 204,
   },
   setAgentKey: {
     method: 'POST',
@@ -53,7 +50,6 @@ export const agentRoutes = {
     params: byAgent,
     body: AgentKey,
     reply: NoContent,
-    status: 204,
   },
   removeAgentKey: {
     method: 'DELETE',
@@ -62,7 +58,6 @@ export const agentRoutes = {
     params: byAgent,
     query: AgentKey.pick({ variable: true }),
     reply: NoContent,
-    status: 204,
   },
   testAgent: {
     method: 'POST',
@@ -70,7 +65,6 @@ export const agentRoutes = {
     summary: 'Test an agent: find it, start it in an empty folder, and end it; no model is called',
     params: byAgent,
     reply: z.object({ checks: z.array(AgentCheck) }),
-    status: 200,
   },
   installAgent: {
     method: 'POST',
@@ -87,7 +81,6 @@ export const agentRoutes = {
     summary: 'Stop the installation of an agent; if none runs, remove what Parley installed',
     params: byAgent,
     reply: NoContent,
-    status: 204,
   },
   listConversations: {
     method: 'GET',
@@ -96,7 +89,6 @@ export const agentRoutes = {
     params: z.object({ id: AgentId }),
     query: z.object({ cwd: z.string().optional() }),
     reply: z.object({ conversations: z.array(AgentConversation) }),
-    status: 200,
   },
   importConversation: {
     method: 'POST',
@@ -106,4 +98,4 @@ export const agentRoutes = {
     reply: SessionState,
     status: 201,
   },
-} as const satisfies Record<string, Route>
+} as const satisfies Record<string, RouteDefinition>

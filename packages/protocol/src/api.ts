@@ -3,14 +3,13 @@ import { accessRoutes } from './access-routes.ts'
 import { agentRoutes } from './agent-routes.ts'
 import { chatRoutes } from './chat-routes.ts'
 import { permissionRoutes } from './permission-routes.ts'
-import type { Route } from './route.ts'
+import { NoContent, type Route, type RouteDefinition } from './route.ts'
 import { sessionRoutes } from './session-routes.ts'
 import { workspaceRoutes } from './workspace-routes.ts'
 
 export type { Route } from './route.ts'
 
-/** The HTTP routes. The server, the client and the OpenAPI document read this list. */
-export const routes = {
+const definitions = {
   health: {
     method: 'GET',
     path: '/api/health',
@@ -24,7 +23,6 @@ export const routes = {
         .optional()
         .meta({ description: 'Identifies this run of the server; changes with each start' }),
     }),
-    status: 200,
   },
   ...agentRoutes,
   ...sessionRoutes,
@@ -37,7 +35,6 @@ export const routes = {
     path: '/metrics',
     summary: 'Counters, histograms and gauges in the text format of Prometheus',
     reply: z.string(),
-    status: 200,
     also: ['text/plain'],
   },
   openapi: {
@@ -45,9 +42,20 @@ export const routes = {
     path: '/api/openapi.json',
     summary: 'This description, as OpenAPI',
     reply: z.record(z.string(), z.unknown()),
-    status: 200,
   },
-} as const satisfies Record<string, Route>
+} as const satisfies Record<string, RouteDefinition>
+
+type Routes = {
+  readonly [Name in keyof typeof definitions]: (typeof definitions)[Name] & { readonly status: number }
+}
+
+/** The HTTP routes. The server, the client and the OpenAPI document read this list. */
+export const routes = Object.fromEntries(
+  Object.entries<RouteDefinition>(definitions).map(([name, route]): [string, Route] => [
+    name,
+    { status: route.reply === NoContent ? 204 : 200, ...route },
+  ]),
+) as Routes
 
 export type RouteName = keyof typeof routes
 export type ReplyOf<Name extends RouteName> = z.infer<(typeof routes)[Name]['reply']>

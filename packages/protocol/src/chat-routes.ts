@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ChatId, ChatRequest, ChatSdk, UiMessage } from './chat.ts'
-import { NoContent, type Route } from './route.ts'
+import { NoContent, type RouteDefinition } from './route.ts'
 
 const byChat = z.object({ id: ChatId })
 
@@ -14,7 +14,6 @@ export const chatRoutes = {
     query: z.object({ sdk: ChatSdk.default('6') }),
     body: ChatRequest,
     reply: z.string(),
-    status: 200,
     also: ['text/event-stream'],
   },
   resumeChat: {
@@ -24,7 +23,6 @@ export const chatRoutes = {
     params: byChat,
     query: z.object({ sdk: ChatSdk.default('6') }),
     reply: z.string(),
-    status: 200,
     also: ['text/event-stream'],
   },
   stopChat: {
@@ -33,7 +31,6 @@ export const chatRoutes = {
     summary: 'Cancel the running turn, if there is one',
     params: byChat,
     reply: NoContent,
-    status: 204,
   },
   chatMessages: {
     method: 'GET',
@@ -41,6 +38,5 @@ export const chatRoutes = {
     summary: 'The chat as UI messages; none for an unknown chat',
     params: byChat,
     reply: z.array(UiMessage),
-    status: 200,
   },
-} as const satisfies Record<string, Route>
+} as const satisfies Record<string, RouteDefinition>

@@ -23,59 +23,48 @@ export const envelope = {
   turnId: TurnId.optional(),
 }
 
-function defineEvent<Type extends string, Fields extends z.ZodRawShape>(definition: {
-  type: Type
-  version: number
-  fields: Fields
-}) {
-  const { type, version, fields } = definition
-  const schema = z.object({
-    ...envelope,
-    type: z.literal(type),
-    version: z.literal(version).optional(),
-    ...fields,
-  })
-  return { type, version, schema }
+function event<Type extends string, Fields extends z.ZodRawShape = Record<never, never>>(
+  type: Type,
+  fields: Fields = {} as Fields,
+  version: number = 1,
+) {
+  return z.object({ ...envelope, type: z.literal(type), version: z.literal(version).optional(), ...fields })
 }
 
 /** The tool call that started the subagent, on everything that the subagent produced. */
 const parent = { parentToolCallId: ToolCallId.optional() }
 
-// session
-const SessionCreated = defineEvent({ type: 'session.created', version: 1, fields: SessionCreation.shape })
-const SessionConfigured = defineEvent({
-  type: 'session.configured',
-  version: 1,
-  fields: {
+const written = {
+  blockId: BlockId,
+  text: z.string(),
+  interrupted: z
+    .literal(true)
+    .optional()
+    .meta({ description: 'The block was interrupted; its text is incomplete' }),
+  ...parent,
+}
+
+export const SessionEvent = z.discriminatedUnion('type', [
+  // session
+  event('session.created', SessionCreation.shape),
+  event('session.configured', {
     requested: SessionSettings.optional(),
     effective: SessionSettings.optional(),
     mcpServers: McpServers.optional(),
-  },
-})
-const SessionRenamed = defineEvent({
-  type: 'session.renamed',
-  version: 1,
-  fields: { title: z.string(), by: z.enum(['person', 'agent', 'host']) },
-})
-const SessionArchived = defineEvent({ type: 'session.archived', version: 1, fields: {} })
-const SessionUnarchived = defineEvent({ type: 'session.unarchived', version: 1, fields: {} })
-const SessionPinned = defineEvent({ type: 'session.pinned', version: 1, fields: {} })
-const SessionUnpinned = defineEvent({ type: 'session.unpinned', version: 1, fields: {} })
-const SessionForked = defineEvent({
-  type: 'session.forked',
-  version: 1,
-  fields: { into: SessionId, atSeq: z.int().min(1) },
-})
+  }),
+  event('session.renamed', { title: z.string(), by: z.enum(['person', 'agent', 'host']) }),
+  event('session.archived'),
+  event('session.unarchived'),
+  event('session.pinned'),
+  event('session.unpinned'),
+  event('session.forked', { into: SessionId, atSeq: z.int().min(1) }),
 
-/** The agent's process was ended so that the conversation can continue in the agent's own program. */
-const SessionReleased = defineEvent({ type: 'session.released', version: 1, fields: {} })
+  /** The agent's process was ended so that the conversation can continue in the agent's own program. */
+  event('session.released'),
 
-// agent
-const AgentConnected = defineEvent({ type: 'agent.connected', version: 1, fields: Connection.shape })
-const AgentDisconnected = defineEvent({
-  type: 'agent.disconnected',
-  version: 1,
-  fields: {
+  // agent
+  event('agent.connected', Connection.shape),
+  event('agent.disconnected', {
     reason: z.enum([
       'closed',
       'idle',
@@ -91,30 +80,18 @@ const AgentDisconnected = defineEvent({
     exitCode: z.number().nullable().optional(),
     signal: z.string().optional(),
     stderrTail: z.string().optional(),
-  },
-})
-const AgentNoticed = defineEvent({
-  type: 'agent.noticed',
-  version: 1,
-  fields: {
+  }),
+  event('agent.noticed', {
     level: z.enum(['info', 'warning', 'error']),
     code: z.string(),
     text: z.string(),
     data: z.unknown().optional(),
     ...parent,
-  },
-})
-const AgentUnrecognised = defineEvent({
-  type: 'agent.unrecognised',
-  version: 1,
-  fields: { native: z.unknown(), reason: z.string().optional() },
-})
+  }),
+  event('agent.unrecognised', { native: z.unknown(), reason: z.string().optional() }),
 
-// prompt
-const PromptSubmitted = defineEvent({
-  type: 'prompt.submitted',
-  version: 1,
-  fields: {
+  // prompt
+  event('prompt.submitted', {
     promptId: PromptId,
     parts: z.array(PromptPart),
     delivery: Delivery,
@@ -122,76 +99,43 @@ const PromptSubmitted = defineEvent({
     outside: Outside.optional(),
     paused: z.literal(true).optional().meta({ description: 'The prompt is queued as paused' }),
     by: z.literal('host').optional().meta({ description: 'Written by the host, not by a person' }),
-  },
-})
-const PromptQueued = defineEvent({
-  type: 'prompt.queued',
-  version: 1,
-  fields: {
+  }),
+  event('prompt.queued', {
     promptId: PromptId,
     paused: z.literal(true).optional().meta({
       description: 'A steered prompt whose agent was lost before it confirmed the prompt',
     }),
-  },
-})
-const PromptWithdrawn = defineEvent({ type: 'prompt.withdrawn', version: 1, fields: { promptId: PromptId } })
-/** The agent took up a steered prompt. */
-const PromptTaken = defineEvent({ type: 'prompt.taken', version: 1, fields: { promptId: PromptId } })
-/** A prompt was moved in the queue: before another waiting prompt, or to the end. */
-const PromptMoved = defineEvent({
-  type: 'prompt.moved',
-  version: 1,
-  fields: { promptId: PromptId, before: PromptId.optional() },
-})
+  }),
+  event('prompt.withdrawn', { promptId: PromptId }),
+  /** The agent took up a steered prompt. */
+  event('prompt.taken', { promptId: PromptId }),
+  /** A prompt was moved in the queue: before another waiting prompt, or to the end. */
+  event('prompt.moved', { promptId: PromptId, before: PromptId.optional() }),
 
-// queue
-/**
- * Every prompt that is queued at this point waits for queue.resumed. Prompts that are submitted later do not.
- */
-const QueuePaused = defineEvent({ type: 'queue.paused', version: 1, fields: { by: z.enum(['person']) } })
-const QueueResumed = defineEvent({ type: 'queue.resumed', version: 1, fields: {} })
+  // queue
+  /**
+   * Every prompt that is queued at this point waits for queue.resumed. Prompts that are submitted later do not.
+   */
+  event('queue.paused', { by: z.enum(['person']) }),
+  event('queue.resumed'),
 
-// turn
-const TurnStarted = defineEvent({
-  type: 'turn.started',
-  version: 1,
-  fields: {
+  // turn
+  event('turn.started', {
     promptId: PromptId.optional().meta({ description: 'Absent: the turn started without a prompt' }),
     cause: TurnCause.optional(),
-  },
-})
-const TurnInterrupted = defineEvent({
-  type: 'turn.interrupted',
-  version: 1,
-  fields: { by: z.enum(['person', 'host']) },
-})
-const TurnParked = defineEvent({ type: 'turn.parked', version: 1, fields: { reason: ParkReason } })
-const TurnResumed = defineEvent({ type: 'turn.resumed', version: 1, fields: {} })
-const TurnEnded = defineEvent({ type: 'turn.ended', version: 1, fields: TurnEnd.shape })
+  }),
+  event('turn.interrupted', { by: z.enum(['person', 'host']) }),
+  event('turn.parked', { reason: ParkReason }),
+  event('turn.resumed'),
+  event('turn.ended', TurnEnd.shape),
 
-// block
-const written = {
-  blockId: BlockId,
-  text: z.string(),
-  interrupted: z
-    .literal(true)
-    .optional()
-    .meta({ description: 'The block was interrupted; its text is incomplete' }),
-  ...parent,
-}
-const TextWritten = defineEvent({ type: 'text.written', version: 1, fields: written })
-const ThinkingWritten = defineEvent({ type: 'thinking.written', version: 1, fields: written })
-const BlockRetracted = defineEvent({
-  type: 'block.retracted',
-  version: 1,
-  fields: { blockId: BlockId, reason: z.string().optional() },
-})
+  // block
+  event('text.written', written),
+  event('thinking.written', written),
+  event('block.retracted', { blockId: BlockId, reason: z.string().optional() }),
 
-// tool call
-const ToolCallCalled = defineEvent({
-  type: 'tool-call.called',
-  version: 1,
-  fields: {
+  // tool call
+  event('tool-call.called', {
     toolCallId: ToolCallId,
     name: z.string(),
     kind: ToolKind,
@@ -203,12 +147,8 @@ const ToolCallCalled = defineEvent({
       .optional()
       .meta({ description: 'Only the result was reported; the call is inferred' }),
     ...parent,
-  },
-})
-const ToolCallUpdated = defineEvent({
-  type: 'tool-call.updated',
-  version: 1,
-  fields: {
+  }),
+  event('tool-call.updated', {
     toolCallId: ToolCallId,
     title: z.string().optional(),
     kind: ToolKind.optional(),
@@ -216,91 +156,30 @@ const ToolCallUpdated = defineEvent({
     locations: z.array(ToolLocation).optional(),
     content: z.array(ToolContent).optional(),
     ...parent,
-  },
-})
-const ToolCallEnded = defineEvent({
-  type: 'tool-call.ended',
-  version: 1,
-  fields: { toolCallId: ToolCallId, outcome: ToolOutcome, content: z.array(ToolContent), ...parent },
-})
+  }),
+  event('tool-call.ended', {
+    toolCallId: ToolCallId,
+    outcome: ToolOutcome,
+    content: z.array(ToolContent),
+    ...parent,
+  }),
 
-// person
-const PermissionRequested = defineEvent({
-  type: 'permission.requested',
-  version: 1,
-  fields: PermissionRequest.shape,
-})
-const PermissionResolved = defineEvent({
-  type: 'permission.resolved',
-  version: 1,
-  fields: PermissionResolution.shape,
-})
-const QuestionAsked = defineEvent({ type: 'question.asked', version: 1, fields: QuestionRequest.shape })
-const QuestionResolved = defineEvent({
-  type: 'question.resolved',
-  version: 1,
-  fields: QuestionResolution.shape,
-})
+  // person
+  event('permission.requested', PermissionRequest.shape),
+  event('permission.resolved', PermissionResolution.shape),
+  event('question.asked', QuestionRequest.shape),
+  event('question.resolved', QuestionResolution.shape),
 
-// state
-const PlanUpdated = defineEvent({
-  type: 'plan.updated',
-  version: 1,
-  fields: { entries: z.array(PlanEntry), ...parent },
-})
-const TaskUpdated = defineEvent({ type: 'task.updated', version: 1, fields: Task.shape })
-const UsageMeasured = defineEvent({ type: 'usage.measured', version: 1, fields: Usage.shape })
-const ContextCompacted = defineEvent({
-  type: 'context.compacted',
-  version: 1,
-  fields: {
+  // state
+  event('plan.updated', { entries: z.array(PlanEntry), ...parent }),
+  event('task.updated', Task.shape),
+  event('usage.measured', Usage.shape),
+  event('context.compacted', {
     trigger: z.enum(['manual', 'auto']),
     before: z.number().optional(),
     after: z.number().optional(),
     summary: z.string().optional(),
-  },
-})
-
-export const SessionEvent = z.discriminatedUnion('type', [
-  SessionCreated.schema,
-  SessionConfigured.schema,
-  SessionRenamed.schema,
-  SessionArchived.schema,
-  SessionUnarchived.schema,
-  SessionPinned.schema,
-  SessionUnpinned.schema,
-  SessionForked.schema,
-  SessionReleased.schema,
-  AgentConnected.schema,
-  AgentDisconnected.schema,
-  AgentNoticed.schema,
-  AgentUnrecognised.schema,
-  PromptSubmitted.schema,
-  PromptQueued.schema,
-  PromptWithdrawn.schema,
-  PromptTaken.schema,
-  PromptMoved.schema,
-  QueuePaused.schema,
-  QueueResumed.schema,
-  TurnStarted.schema,
-  TurnInterrupted.schema,
-  TurnParked.schema,
-  TurnResumed.schema,
-  TurnEnded.schema,
-  TextWritten.schema,
-  ThinkingWritten.schema,
-  BlockRetracted.schema,
-  ToolCallCalled.schema,
-  ToolCallUpdated.schema,
-  ToolCallEnded.schema,
-  PermissionRequested.schema,
-  PermissionResolved.schema,
-  QuestionAsked.schema,
-  QuestionResolved.schema,
-  PlanUpdated.schema,
-  TaskUpdated.schema,
-  UsageMeasured.schema,
-  ContextCompacted.schema,
+  }),
 ])
 export type SessionEvent = z.infer<typeof SessionEvent>
 export type EventType = SessionEvent['type']

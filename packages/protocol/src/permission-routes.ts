@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { NewRule, WaitingRequest } from './api-bodies.ts'
 import { EnvironmentInfo, NewEnvironment, OldEnvironment } from './environment.ts'
 import { PermissionRule } from './permission.ts'
-import { NoContent, type Route } from './route.ts'
+import { NoContent, type RouteDefinition } from './route.ts'
 import { NewTrust, TrustedFolder } from './trusted-folder.ts'
 
 /** Requests, rules, trusted folders and variables of agents. */
@@ -12,14 +12,12 @@ export const permissionRoutes = {
     path: '/api/permissions',
     summary: 'The open requests of all sessions',
     reply: z.object({ requests: z.array(WaitingRequest) }),
-    status: 200,
   },
   listRules: {
     method: 'GET',
     path: '/api/rules',
     summary: 'List standing permission rules and grants',
     reply: z.object({ rules: z.array(PermissionRule) }),
-    status: 200,
   },
   createRule: {
     method: 'POST',
@@ -35,7 +33,6 @@ export const permissionRoutes = {
     summary: 'Remove a rule',
     params: z.object({ id: z.string() }),
     reply: NoContent,
-    status: 204,
   },
   listTrustedFolders: {
     method: 'GET',
@@ -43,7 +40,6 @@ export const permissionRoutes = {
     summary:
       'List trusted folders: agents may load the settings, hooks and MCP servers of these and of all folders inside them',
     reply: z.object({ folders: z.array(TrustedFolder) }),
-    status: 200,
   },
   trustFolder: {
     method: 'POST',
@@ -59,14 +55,12 @@ export const permissionRoutes = {
     summary: 'Revoke the trust of a folder',
     query: NewTrust,
     reply: NoContent,
-    status: 204,
   },
   listEnvironments: {
     method: 'GET',
     path: '/api/environment',
     summary: 'List the variables set for the agents of sessions and folders: names, never values',
     reply: z.object({ environments: z.array(EnvironmentInfo) }),
-    status: 200,
   },
   setEnvironment: {
     method: 'POST',
@@ -83,6 +77,5 @@ export const permissionRoutes = {
     summary: 'Remove one variable of a session or a folder, or all of them',
     query: OldEnvironment,
     reply: NoContent,
-    status: 204,
   },
-} as const satisfies Record<string, Route>
+} as const satisfies Record<string, RouteDefinition>

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AgentId, SessionId } from './ids.ts'
 
-export type Route = {
+export type RouteDefinition = {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   path: string
   summary: string
@@ -11,10 +11,13 @@ export type Route = {
   query?: z.ZodObject
   body?: z.ZodType
   reply: z.ZodType
-  status: number
+  /** If not given, 204 without a reply, otherwise 200. */
+  status?: number
   /** Other media types that the same path can answer with. */
   also?: string[]
 }
+
+export type Route = RouteDefinition & { status: number }
 
 export const bySession = z.object({ id: SessionId })
 export const byAgent = z.object({ id: AgentId })

@@ -10,7 +10,7 @@ import {
 import { Command, Receipt } from './command.ts'
 import { AgentId, PromptId } from './ids.ts'
 import { RewindPreview } from './rewind.ts'
-import { bySession, limit, NoContent, type Route, whole } from './route.ts'
+import { bySession, limit, NoContent, type RouteDefinition, whole } from './route.ts'
 import { SessionStatus } from './session.ts'
 import { SessionState } from './session-state.ts'
 import { SessionSummary } from './session-summary.ts'
@@ -33,7 +33,6 @@ export const sessionRoutes = {
     summary: 'Announce a session: its agent is started now, if it can be started without a session',
     body: ExpectedSession,
     reply: NoContent,
-    status: 204,
   },
   listSessions: {
     method: 'GET',
@@ -48,7 +47,6 @@ export const sessionRoutes = {
       cursor: z.string().optional(),
     }),
     reply: z.object({ sessions: z.array(SessionSummary), cursor: z.string().optional() }),
-    status: 200,
   },
   getSession: {
     method: 'GET',
@@ -57,7 +55,6 @@ export const sessionRoutes = {
     params: bySession,
     query: z.object({ tail: whole.pipe(z.int().min(0).max(500)).default(50) }),
     reply: SessionDetail,
-    status: 200,
   },
   patchSession: {
     method: 'PATCH',
@@ -66,7 +63,6 @@ export const sessionRoutes = {
     params: bySession,
     body: SessionPatch,
     reply: SessionSummary,
-    status: 200,
   },
   deleteSession: {
     method: 'DELETE',
@@ -74,7 +70,6 @@ export const sessionRoutes = {
     summary: 'Delete a session and all its events',
     params: bySession,
     reply: NoContent,
-    status: 204,
   },
   command: {
     method: 'POST',
@@ -104,7 +99,6 @@ export const sessionRoutes = {
       }),
     }),
     reply: EventPage,
-    status: 200,
     also: ['text/event-stream'],
   },
   previewRewind: {
@@ -114,7 +108,6 @@ export const sessionRoutes = {
     params: bySession,
     query: z.object({ promptId: PromptId }),
     reply: RewindPreview,
-    status: 200,
   },
   exportSession: {
     method: 'GET',
@@ -123,7 +116,6 @@ export const sessionRoutes = {
     params: bySession,
     query: z.object({ as: ExportFormat.default('jsonl') }),
     reply: z.string(),
-    status: 200,
     also: ['application/jsonl', 'text/markdown', 'text/html'],
   },
-} as const satisfies Record<string, Route>
+} as const satisfies Record<string, RouteDefinition>

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Changes } from './change.ts'
-import { bySession, limit, NoContent, type Route } from './route.ts'
+import { bySession, limit, NoContent, type RouteDefinition } from './route.ts'
 import { NewTerminal, Terminal } from './terminal.ts'
 
 /** Folders, files, changes and terminals. */
@@ -11,7 +11,6 @@ export const workspaceRoutes = {
     summary: 'Folders whose path starts with the query, such as ~/pro; hidden folders only after a dot',
     query: z.object({ q: z.string().max(4096).default(''), limit: limit(200, 50) }),
     reply: z.object({ folders: z.array(z.string()) }),
-    status: 200,
   },
   findFiles: {
     method: 'GET',
@@ -20,7 +19,6 @@ export const workspaceRoutes = {
     params: bySession,
     query: z.object({ q: z.string().max(500).default(''), limit: limit(200, 50) }),
     reply: z.object({ files: z.array(z.string()) }),
-    status: 200,
   },
   findFilesIn: {
     method: 'GET',
@@ -32,7 +30,6 @@ export const workspaceRoutes = {
       limit: limit(200, 50),
     }),
     reply: z.object({ files: z.array(z.string()) }),
-    status: 200,
   },
   listChanges: {
     method: 'GET',
@@ -42,7 +39,6 @@ export const workspaceRoutes = {
     params: bySession,
     query: z.object({ base: z.string().default('HEAD') }),
     reply: Changes,
-    status: 200,
     also: ['text/event-stream'],
   },
   getPatch: {
@@ -52,7 +48,6 @@ export const workspaceRoutes = {
     params: bySession,
     query: z.object({ path: z.string().min(1), base: z.string().default('HEAD') }),
     reply: z.object({ patch: z.string(), cut: z.boolean() }),
-    status: 200,
   },
   listTerminals: {
     method: 'GET',
@@ -60,7 +55,6 @@ export const workspaceRoutes = {
     summary: 'List the terminals of a session',
     params: bySession,
     reply: z.object({ terminals: z.array(Terminal) }),
-    status: 200,
   },
   openTerminal: {
     method: 'POST',
@@ -78,6 +72,5 @@ export const workspaceRoutes = {
     summary: 'End and remove a terminal',
     params: z.object({ id: z.string() }),
     reply: NoContent,
-    status: 204,
   },
-} as const satisfies Record<string, Route>
+} as const satisfies Record<string, RouteDefinition>

@@ -21,6 +21,7 @@ const core = `${server}/core/index.ts`
 const agentPort = `${server}/core/agent-adapter.ts`
 const sessionStorePort = `${server}/core/session-store.ts`
 const deviceStorePort = `${server}/core/device-store.ts`
+const sockets = `${server}/faces/sockets.ts`
 const agentHelpers = `${server}/adapters/*`
 const agentList = `${server}/adapters/index.ts`
 
@@ -180,12 +181,12 @@ export const serverRules: readonly Rule[] = [
   ),
   face(
     'chat',
-    [core, sessionStorePort, `${server}/transcripts`, `${server}/workspace`],
+    [core, sessionStorePort, sockets, `${server}/transcripts`, `${server}/workspace`],
     ['node:http', 'pino', 'zod'],
   ),
   face(
     'http',
-    [core, sessionStorePort, deviceStorePort, `${server}/transcripts`, `${server}/workspace`],
+    [core, sessionStorePort, deviceStorePort, sockets, `${server}/transcripts`, `${server}/workspace`],
     [
       '@hono/node-server',
       'hono',
@@ -205,8 +206,14 @@ export const serverRules: readonly Rule[] = [
   ),
   face('ipc', [core, `${server}/transcripts`], ['zod']),
   face('language-model', [core, agentPort, `${server}/transcripts`], []),
-  face('terminal', [`${server}/workspace`], ['node:http', 'node:stream', 'pino', 'ws']),
-  face('websocket', [core], ['node:http', 'node:stream', 'pino', 'ws']),
+  face('terminal', [sockets, `${server}/workspace`], ['node:stream', 'pino', 'ws']),
+  face('websocket', [core, sockets], ['node:stream', 'pino', 'ws']),
+  {
+    folder: sockets,
+    mayImport: [],
+    packages: ['node:http', 'node:stream'],
+    instead: 'this file has what faces share about sockets, and nothing of one face.',
+  },
   {
     folder: `${server}/transcripts`,
     mayImport: [],

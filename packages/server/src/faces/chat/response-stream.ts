@@ -5,6 +5,7 @@ import type { FeedBatch, FeedReader } from '../../core/index.ts'
 import type { SessionFacts } from '../../transcripts/session-facts.ts'
 import { TurnChunks, type TurnChunksOptions } from '../../transcripts/turn-chunks.ts'
 import type { UiChunk } from '../../transcripts/ui-chunk.ts'
+import { drained } from '../sockets.ts'
 
 export type StreamLimits = {
   readonly heartbeatMs: number
@@ -207,13 +208,3 @@ const blocked =
 
 const paused =
   'Your message is paused, because the turn before it was stopped. It runs when the queue is resumed in another client.'
-
-function drained(outgoing: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      outgoing.off('drain', done).off('close', done)
-      resolve()
-    }
-    outgoing.on('drain', done).on('close', done)
-  })
-}

@@ -6,6 +6,7 @@ import type { DeviceStore } from '../../core/device-store.ts'
 import type { Host } from '../../core/index.ts'
 import { createWorkspace, type Workspace } from '../../workspace/index.ts'
 import type { Terminals } from '../../workspace/terminals.ts'
+import type { Upgrade } from '../sockets.ts'
 import { createApp } from './app.ts'
 import { type Authentication, createAuthentication, linkTo, startLinkLifetimeMs } from './authentication.ts'
 import { createChangeStreams } from './change-streams.ts'
@@ -14,7 +15,7 @@ import type { ChatHandler, MetricsWriter } from './mount.ts'
 import { problem, problemOf, problemResponse } from './problem.ts'
 import { isWildcard, urlHost } from './request-source.ts'
 import { createEventStreams } from './sse.ts'
-import { createUpgrade, type Upgrade, type WebSocketHandler } from './upgrade.ts'
+import { createUpgrade, type WebSocketHandler } from './upgrade.ts'
 
 export type FaceSettings = {
   readonly host: Host

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { forbiddenOriginCode, ParleyError, webSocketProtocol } from '@parley/protocol'
 import { WebSocketServer } from 'ws'
+import { destroyAfter } from '../sockets.ts'
 import type { Authentication } from './authentication.ts'
 
 const reason = 'Pages from that address may not use this server (--allow-origin).'
@@ -42,7 +43,6 @@ export function refuseOrigin(request: IncomingMessage, socket: Duplex): void {
     websocket.on('error', () => {})
     websocket.close(forbiddenOriginCode, reason)
     socket.end()
-    const linger = setTimeout(() => socket.destroy(), lingerMs).unref()
-    socket.once('close', () => clearTimeout(linger))
+    destroyAfter(lingerMs, socket)
   })
 }

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import type { FeedBatch, FeedReader, FeedStart, Host } from '../../core/index.ts'
+import { destroyAfter, drained } from '../sockets.ts'
 
 /** Serves sessions as server-sent events. Owns the frames and the buffer of each reader; the feed owns the order. */
 export type EventStreams = {
@@ -131,8 +132,7 @@ class EventStream implements FeedReader {
     const cursor = this.#cursor
     this.#parts.logger.info({ cursor, buffered: outgoing.writableLength }, 'a reader of events was too slow')
     this.#end(frame('evicted', { cursor }))
-    const linger = setTimeout(() => outgoing.destroy(), lingerMs).unref()
-    outgoing.once('close', () => clearTimeout(linger))
+    destroyAfter(lingerMs, outgoing)
   }
 
   #end(last: string): void {
@@ -166,14 +166,4 @@ function framesOf(batch: FeedBatch): Frames {
 
 function frame(event: string, data: unknown): string {
   return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
-}
-
-function drained(outgoing: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      outgoing.off('drain', done).off('close', done)
-      resolve()
-    }
-    outgoing.on('drain', done).on('close', done)
-  })
 }

@@ -2,21 +2,11 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { ParleyError } from '@parley/protocol'
 import type { Logger } from 'pino'
+import { destroyAfter, type Upgrade } from '../sockets.ts'
 import type { Authentication, Caller } from './authentication.ts'
 import { type Problem, problemOf } from './problem.ts'
 import { mayLearnReason, refuseOrigin } from './refuse-origin.ts'
 
-/** An authorised socket that asked for a WebSocket. */
-export type Upgrade = {
-  readonly request: IncomingMessage
-  readonly socket: Duplex
-  readonly head: Buffer
-  /**
-   * Registers a callback for when the caller's device is signed out; later frames must be ignored. The socket is
-   * destroyed a moment later.
-   */
-  readonly onSignedOut: (call: () => void) => void
-}
 export type WebSocketHandler = (upgrade: Upgrade) => void
 
 export type UpgradeParts = {
@@ -61,8 +51,7 @@ function signedOutOf(caller: Caller, socket: Duplex): Upgrade['onSignedOut'] {
   const calls: (() => void)[] = []
   const forget = caller.onRevoked(() => {
     for (const call of calls) call()
-    const linger = setTimeout(() => socket.destroy(), lingerMs).unref()
-    socket.once('close', () => clearTimeout(linger))
+    destroyAfter(lingerMs, socket)
   })
   socket.once('close', forget)
   return (call) => void calls.push(call)

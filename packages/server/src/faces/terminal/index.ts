@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import {
   errorInfoOf,
@@ -10,19 +9,7 @@ import {
 import type { Logger } from 'pino'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { Terminals, TerminalView } from '../../workspace/terminals.ts'
-
-type Upgrade = {
-  readonly request: IncomingMessage
-  readonly socket: Duplex
-  readonly head: Buffer
-  /** Registers a callback for when the caller's device is signed out. */
-  readonly onSignedOut: (call: () => void) => void
-}
-
-export type TerminalFace = {
-  /** Takes over an authorised upgrade request. */
-  accept(terminalId: string, upgrade: Upgrade): void
-}
+import { destroyAfter, type Upgrade } from '../sockets.ts'
 
 const maxFrameBytes = 1024 * 1024
 /** How long a dropped reader may take to read the rest and the reason. */
@@ -31,13 +18,7 @@ const lingerMs = 30_000
 /**
  * Serves a terminal on its own WebSocket: first the current screen, then its output. The client sends input and sizes.
  */
-export function createTerminalFace({
-  terminals,
-  logger,
-}: {
-  terminals: Terminals
-  logger: Logger
-}): TerminalFace {
+export function createTerminalFace({ terminals, logger }: { terminals: Terminals; logger: Logger }) {
   const server = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,
@@ -45,7 +26,8 @@ export function createTerminalFace({
     handleProtocols: (offered) => offered.has(webSocketProtocol) && webSocketProtocol,
   })
   return {
-    accept(terminalId, { request, socket, head, onSignedOut }) {
+    /** Takes over an authorised upgrade request. */
+    accept(terminalId: string, { request, socket, head, onSignedOut }: Upgrade): void {
       server.handleUpgrade(request, socket, head, (websocket) => {
         websocket.on('error', (error) => logger.debug({ err: error }, 'terminal socket failed'))
         try {
@@ -78,8 +60,7 @@ function attend(
     drop() {
       logger.info({ terminalId }, 'slow reader of a terminal evicted')
       websocket.close(terminalClosed.tooSlow, 'read too slowly; connect again to get the screen')
-      const linger = setTimeout(() => socket.destroy(), lingerMs).unref()
-      socket.once('close', () => clearTimeout(linger))
+      destroyAfter(lingerMs, socket)
     },
   })
   socket.on('drain', () => view.drained())

@@ -1,26 +1,10 @@
-import type { IncomingMessage } from 'node:http'
-import type { Duplex } from 'node:stream'
 import { webSocketProtocol } from '@parley/protocol'
 import type { Logger } from 'pino'
 import { WebSocketServer } from 'ws'
 import type { Host } from '../../core/index.ts'
+import type { Upgrade } from '../sockets.ts'
 import { defaultOutboxLimits, type OutboxLimits } from './outbox.ts'
 import { changeFrame, Peer } from './peer.ts'
-
-type Upgrade = {
-  readonly request: IncomingMessage
-  readonly socket: Duplex
-  readonly head: Buffer
-  /** Registers a callback for when the caller's device is signed out. */
-  readonly onSignedOut: (call: () => void) => void
-}
-
-export type WebSocketFace = {
-  /** Takes over an authorised upgrade request. */
-  accept(upgrade: Upgrade): void
-  readonly peers: number
-  close(): void
-}
 
 const maxFrameBytes = 12 * 1024 * 1024
 
@@ -32,7 +16,7 @@ export function createWebSocketFace(options: {
   limits?: Partial<OutboxLimits>
   /** A peer that does not answer a ping within this time is gone. */
   heartbeatMs?: number
-}): WebSocketFace {
+}) {
   const { host, logger, version, heartbeatMs = 15_000 } = options
   const limits = { ...defaultOutboxLimits, ...options.limits }
   const server = new WebSocketServer({
@@ -54,10 +38,11 @@ export function createWebSocketFace(options: {
   })
 
   return {
-    get peers() {
+    get peers(): number {
       return peers.size
     },
-    accept({ request, socket, head, onSignedOut }) {
+    /** Takes over an authorised upgrade request. */
+    accept({ request, socket, head, onSignedOut }: Upgrade): void {
       server.handleUpgrade(request, socket, head, (websocket) => {
         const peer = new Peer(websocket, socket, {
           host,
@@ -72,7 +57,7 @@ export function createWebSocketFace(options: {
         websocket.once('close', () => peers.delete(peer))
       })
     },
-    close() {
+    close(): void {
       clearInterval(heart)
       stopListening()
       for (const peer of peers) peer.close()

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import type { ServerFrame } from '@parley/protocol'
+import { drained } from '../sockets.ts'
 import { encodeFrames } from './encode.ts'
 
 export type OutboxLimits = {
@@ -61,13 +62,8 @@ export class Outbox {
   room(): Promise<void> | undefined {
     const { writableLength, writableNeedDrain, destroyed } = this.#socket
     if (writableLength <= this.#limits.replayBytes || !writableNeedDrain || destroyed) return undefined
-    this.#room ??= new Promise((resolve) => {
-      const done = () => {
-        this.#socket.off('drain', done).off('close', done)
-        this.#room = undefined
-        resolve()
-      }
-      this.#socket.on('drain', done).on('close', done)
+    this.#room ??= drained(this.#socket).then(() => {
+      this.#room = undefined
     })
     return this.#room
   }

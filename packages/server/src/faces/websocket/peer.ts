@@ -18,6 +18,7 @@ import {
   isTooDeep,
   type SessionChange,
 } from '../../core/index.ts'
+import { destroyAfter } from '../sockets.ts'
 import { encodeFrames } from './encode.ts'
 import { Outbox, type OutboxLimits } from './outbox.ts'
 
@@ -223,9 +224,7 @@ export class Peer {
     this.#outbox.send({ type: 'evicted', cursors })
     this.#leave()
     this.#websocket.close(4008, 'read too slowly')
-    const linger = setTimeout(() => this.#socket.destroy(), evictedLingerMs)
-    linger.unref()
-    this.#socket.once('close', () => clearTimeout(linger))
+    destroyAfter(evictedLingerMs, this.#socket)
   }
 
   #leave(): void {

@@ -1,0 +1,31 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex, Writable } from 'node:stream'
+
+/** An authorised socket that asked for a WebSocket. */
+export type Upgrade = {
+  readonly request: IncomingMessage
+  readonly socket: Duplex
+  readonly head: Buffer
+  /**
+   * Registers a callback for when the caller's device is signed out; later frames must be ignored. The socket is
+   * destroyed a moment later.
+   */
+  readonly onSignedOut: (call: () => void) => void
+}
+
+/** Destroys a stream that has not closed after this time, in which its reader can read the rest. */
+export function destroyAfter(ms: number, stream: Writable): void {
+  const timer = setTimeout(() => stream.destroy(), ms).unref()
+  stream.once('close', () => clearTimeout(timer))
+}
+
+/** Resolves when the unsent bytes are sent, or the stream closes. */
+export function drained(stream: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      stream.off('drain', done).off('close', done)
+      resolve()
+    }
+    stream.on('drain', done).on('close', done)
+  })
+}

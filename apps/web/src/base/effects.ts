@@ -1,12 +1,15 @@
-import { useEffect, useEffectEvent } from 'react'
+import { useEffectEvent, useLayoutEffect } from 'react'
 
-/** Listens to an event of the window while the component is mounted. */
+/**
+ * Listens to an event of the window while the component is mounted. The listener is added before the browser paints:
+ * a person may press a key as soon as the page is shown.
+ */
 export function useWindowEvent<Type extends keyof WindowEventMap>(
   type: Type,
   listener: (event: WindowEventMap[Type]) => void,
 ): void {
   const onEvent = useEffectEvent(listener)
-  useEffect(() => {
+  useLayoutEffect(() => {
     addEventListener(type, onEvent)
     return () => removeEventListener(type, onEvent)
   }, [type])

@@ -31,6 +31,7 @@ function pauseKeys(): void {
   const { dataset } = document.documentElement
   changedAt = Number.POSITIVE_INFINITY
   dataset.cards = 'paused'
+  clearTimeout(resumeTimer)
   requestAnimationFrame(() => {
     changedAt = performance.now()
     clearTimeout(resumeTimer)

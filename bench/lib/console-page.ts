@@ -1,4 +1,5 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { signIn } from '../../tests/e2e/browser-sign-in.ts'
 import type { ParleyServer } from './servers.ts'
 
 /** What the bench injects before the page's own scripts: it observes and counts, and changes nothing. */
@@ -29,49 +30,11 @@ export type Keystroke = { readonly laidOut: number; readonly painted: number }
 export async function newVisitor(browser: Browser, parley: ParleyServer): Promise<BrowserContext> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
   await context.addInitScript(watch)
-  const { url } = await parley.request<{ url: string }>('POST', '/api/links', {})
   const page = await context.newPage()
-  await page.goto(`${parley.url}/api/health`)
-  const publicKey = await page.evaluate(makeKey)
-  const data = { code: new URL(url).hash.slice(1), publicKey }
-  const signedIn = await context.request.post(`${parley.url}/api/devices`, { data })
-  if (!signedIn.ok()) throw new Error(`Signing in: ${signedIn.status()}`)
-  const { deviceId } = (await signedIn.json()) as { deviceId: string }
-  await page.evaluate(keepKey, deviceId)
+  const newLink = async () => (await parley.request<{ url: string }>('POST', '/api/links', {})).url
+  await signIn(page, { url: parley.url, newLink })
   await page.close()
   return context
-}
-
-/** Runs in the page. Does what the console does to sign in (apps/web/src/sign-in), without loading the console. */
-async function makeKey(): Promise<string> {
-  const pair = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, [
-    'sign',
-    'verify',
-  ])
-  Object.assign(window, { benchKey: pair.privateKey })
-  const bytes = new Uint8Array(await crypto.subtle.exportKey('spki', pair.publicKey))
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replace(/=+$/, '')
-}
-
-function keepKey(deviceId: string): Promise<void> {
-  localStorage.setItem('parley:device', deviceId)
-  return new Promise((resolve, reject) => {
-    const opening = indexedDB.open('parley-device', 1)
-    opening.onupgradeneeded = () => opening.result.createObjectStore('devices')
-    opening.onerror = () => reject(opening.error)
-    opening.onsuccess = () => {
-      const writing = opening.result.transaction('devices', 'readwrite')
-      const { benchKey: key } = window as unknown as { benchKey: CryptoKey }
-      writing.objectStore('devices').put({ deviceId, key }, 'this')
-      writing.oncomplete = () => {
-        opening.result.close()
-        resolve()
-      }
-    }
-  })
 }
 
 export type Opened = { readonly readable: number; readonly formatted: number }

@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { consoleAtWork } from './console-at-work.ts'
 import { card, eventually, openSession, prompt, shows } from './console-page.ts'
 
-const { server, browser, openTab } = consoleAtWork(undefined, { serviceWorkers: 'allow' })
+const { server, browser, openTab, openSessionTab } = consoleAtWork(undefined, { serviceWorkers: 'allow' })
 
 type Request = { readonly url: string; readonly headers: IncomingHttpHeaders; readonly body: string }
 
@@ -50,7 +50,7 @@ const statusWith = async (token: string) =>
   (await fetch(`${server.url}/api/sessions`, { headers: { authorization: `Bearer ${token}` } })).status
 
 it('a page on another port of this machine gets no credential, creates no session and decides nothing', async () => {
-  const { page, context } = await openTab()
+  const { page, context } = await openTab({ load: false })
   const secrets = secretsOf(context)
   const id = await server.session('show a permission')
   await openSession(page, server, id)
@@ -137,11 +137,14 @@ it('a page on another port of this machine gets no credential, creates no sessio
 
 it('the code of a link stays neither in the URL nor in the history, and works once', async () => {
   const link = await server.newLink()
-  const { page } = await openTab({}, { url: server.url, newLink: async () => link })
-  expect(page.url()).toBe(`${server.url}/`)
+  const context = await browser().newContext()
+  onTestFinished(() => context.close())
+  const page = await context.newPage()
+  await page.goto(link)
+  await page.waitForURL(`${server.url}/`)
   await page.goBack().catch(() => null)
   expect(page.url()).not.toContain(new URL(link).hash)
-  const { page: late } = await openTab()
+  const { page: late } = await openTab({ load: false })
   await late.evaluate(() => localStorage.clear())
   await late.goto(link)
   await late.getByText('This link was used or has expired').waitFor()
@@ -149,16 +152,15 @@ it('the code of a link stays neither in the URL nor in the history, and works on
 })
 
 it('a stolen access token fails as soon as its browser is signed out elsewhere, and all tabs of that browser sign out', async () => {
-  const { page, context } = await openTab()
   const id = await server.session('show markdown')
-  await openSession(page, server, id)
+  const { page, context } = await openSessionTab(id)
   await shows(page, /quotation/)
   const second = await context.newPage()
   await openSession(second, server, id)
   const token = await tokenOf(page)
   expect(await statusWith(token)).toBe(200)
 
-  const { page: elsewhere } = await openTab()
+  const { page: elsewhere } = await openTab({ load: false })
   await elsewhere.goto(`${server.url}/settings/browser`)
   const list = elsewhere.getByRole('region', { name: 'Signed-in browsers' })
   const entries = list.getByRole('listitem').filter({ hasNotText: 'this browser' })
@@ -173,7 +175,7 @@ it('a stolen access token fails as soon as its browser is signed out elsewhere, 
 })
 
 it('after signing out, the old token fails at once', async () => {
-  const { page } = await openTab()
+  const { page } = await openTab({ load: false })
   await page.goto(`${server.url}/settings/browser`)
   const token = await tokenOf(page)
   expect(await statusWith(token)).toBe(200)
@@ -183,9 +185,8 @@ it('after signing out, the old token fails at once', async () => {
 })
 
 it('after a restart of the server the page signs in again by itself', async () => {
-  const { page } = await openTab()
   const id = await server.session('show markdown')
-  await openSession(page, server, id)
+  const { page } = await openSessionTab(id)
   await shows(page, /quotation/)
   const token = await tokenOf(page)
   await server.kill()
@@ -213,9 +214,8 @@ it('the page of a one-time link sends no request without a credential, except to
 })
 
 it('a session is exported through a URL that works once', async () => {
-  const { page, context } = await openTab()
   const id = await server.session('show markdown')
-  await openSession(page, server, id)
+  const { page, context } = await openSessionTab(id)
   await shows(page, /quotation/)
   await page.getByRole('button', { name: 'Session menu' }).click()
   await page.getByRole('menuitem', { name: 'Export' }).click()
@@ -230,7 +230,6 @@ it('a session is exported through a URL that works once', async () => {
 
 it('a client in a page connects with a token, and is told that another token is refused', async () => {
   const { page } = await openTab()
-  await page.goto(server.url)
   const outcome = await page.evaluate(
     ({ token }) =>
       Promise.all(

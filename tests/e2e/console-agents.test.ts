@@ -11,7 +11,7 @@ const agent = join(import.meta.dirname, '../../packages/server/src/adapters/acp/
 const config = () => readFileSync(join(server.folder, 'data', 'config.json'), 'utf8')
 
 it('a custom agent is added, tested and removed', async () => {
-  const { page } = await openTab()
+  const { page } = await openTab({ load: false })
   await page.goto(`${server.url}/settings/agents`)
   await page.getByRole('button', { name: 'Add an agent' }).click()
   const form = page.getByRole('form', { name: 'New agent' })
@@ -36,7 +36,7 @@ it('a custom agent is added, tested and removed', async () => {
 })
 
 it('a key is pasted, works at once, is not shown again, and can be removed', async () => {
-  const { page } = await openTab(phone)
+  const { page } = await openTab({ ...phone, load: false })
   await page.goto(`${server.url}/settings/agents`)
   const card = page.getByRole('article', { name: 'Claude', exact: true })
   await card.getByText('Not signed in').waitFor()
@@ -57,7 +57,7 @@ it('a key is pasted, works at once, is not shown again, and can be removed', asy
 })
 
 it('a variable is set for a folder, listed by its name only, and removed', async () => {
-  const { page, complaints } = await openTab()
+  const { page, complaints } = await openTab({ load: false })
   await page.goto(`${server.url}/settings/agents`)
   const section = page.getByRole('region', { name: 'Environment variables' })
   await section.getByText('No variables.').waitFor()
@@ -92,7 +92,7 @@ it('a variable is set for a folder, listed by its name only, and removed', async
 })
 
 it('a variable for a session whose agent takes none is refused with the reason', async () => {
-  const { page } = await openTab()
+  const { page } = await openTab({ load: false })
   const id = await server.session('help')
   await page.goto(`${server.url}/settings/agents`)
   await page.getByRole('button', { name: 'Add a variable' }).click()

@@ -16,7 +16,7 @@ import {
 } from './console-page.ts'
 
 /** Answers to requests: given while the server is unreachable, edited, and shown where they wait. */
-const { server, openTab, openThroughDoor } = consoleBehindDoor()
+const { server, openTab, openSessionTab, openThroughDoor } = consoleBehindDoor()
 
 const unsent = (page: Page) => page.getByTestId('unsent')
 
@@ -297,7 +297,7 @@ describe('an error message', () => {
   )
 
   it('is removed when the next attempt succeeds', async () => {
-    const { page, context } = await openTab()
+    const { page, context } = await openTab({ load: false })
     await withoutExpiry(context)
     await page.goto(`${server.url}/new`)
     await page.getByRole('radio', { name: /^Demo/ }).check()
@@ -333,9 +333,8 @@ describe('an error message', () => {
 
 describe('a permission that is edited', () => {
   it('is left by Escape: the card and its keys work again, and the turn goes on', async () => {
-    const { page, complaints } = await openTab()
     const id = await server.session('show a permission')
-    await openSession(page, server, id)
+    const { page, complaints } = await openSessionTab(id)
     await card(page).getByRole('button', { name: 'Edit' }).click()
     const field = card(page).getByRole('textbox', { name: 'command' })
     await field.fill('rm -rf dist')
@@ -365,7 +364,7 @@ describe('a permission that is edited', () => {
 
 describe('the inbox', () => {
   it('shows a plan as the agent wrote it: headings, lists, code', async () => {
-    const { page, complaints } = await openTab()
+    const { page, complaints } = await openTab({ load: false })
     await server.session('make a plan')
     await page.goto(`${server.url}/inbox`)
     const entry = page.getByRole('main').getByRole('listitem').filter({ hasText: 'make a plan' })

@@ -1,12 +1,15 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
-import { ConsoleServer, launchBrowser, openTab, type Tab } from './console-browser.ts'
-
-type TabOptions = Parameters<typeof openTab>[2]
-type Served = { readonly url: string; newLink(): Promise<string> }
+import type { SignInServer } from './browser-sign-in.ts'
+import { ConsoleServer, launchBrowser, openTab, type Tab, type TabOptions } from './console-browser.ts'
+import { conversation } from './console-page.ts'
 
 /** A browser for all tests of a file. What a test opens is closed when the test ends, however it ends. */
-export function browserAtWork(server: Served, prepare?: () => Promise<void>, defaults: TabOptions = {}) {
+export function browserAtWork(
+  server: SignInServer,
+  prepare?: () => Promise<void>,
+  defaults: TabOptions = {},
+) {
   let launched: Browser | undefined
   const browser = () => {
     if (launched) return launched
@@ -18,12 +21,19 @@ export function browserAtWork(server: Served, prepare?: () => Promise<void>, def
     launched = await launchBrowser()
   }, 180_000)
   afterAll(() => launched?.close())
+  const open = async (path: string, options: TabOptions, at: SignInServer): Promise<Tab> => {
+    const tab = await openTab(browser(), at, { ...defaults, ...options }, path)
+    onTestFinished(() => tab.context.close())
+    return tab
+  }
   return {
     browser,
-    /** A signed-in tab in a separate context. */
-    async openTab(options?: TabOptions, at = server): Promise<Tab> {
-      const tab = await openTab(browser(), at, { ...defaults, ...options })
-      onTestFinished(() => tab.context.close())
+    /** A signed-in tab in a separate context, on the start page. */
+    openTab: (options: TabOptions = {}, at = server) => open('/', options, at),
+    /** The same, on the page of a session. */
+    async openSessionTab(id: string, options: TabOptions = {}): Promise<Tab> {
+      const tab = await open(`/sessions/${id}`, options, server)
+      await conversation(tab.page).waitFor()
       return tab
     },
   }

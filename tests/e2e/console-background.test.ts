@@ -18,7 +18,7 @@ const begin = (prompt: unknown, settings: object = {}) =>
 
 describe('a background task', () => {
   it('is shown after its turn, asks on a card, and reports in a turn of its own', async () => {
-    const { page, context, complaints } = await openTab()
+    const { page, context, complaints } = await openTab({ load: false })
     const go = join(home, 'go-card')
     const { prompt, says } = claudeScenarios(home).background.asks(go)
     const { id } = await begin(prompt)
@@ -38,7 +38,7 @@ describe('a background task', () => {
   })
 
   it('can be stopped where it is shown', async () => {
-    const { page, context, complaints } = await openTab()
+    const { page, context, complaints } = await openTab({ load: false })
     const { prompt, session } = claudeScenarios(home).background.runs(join(home, 'never'))
     const { id } = await begin(prompt, session)
     await openSession(page, server, id)

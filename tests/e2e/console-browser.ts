@@ -5,7 +5,14 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { AxeBuilder } from '@axe-core/playwright'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core'
+import { type SignInServer, signIn } from './browser-sign-in.ts'
 
 /** The real program with the demo agent, and a real browser on the page it serves. */
 const root = resolve(import.meta.dirname, '../..')
@@ -110,10 +117,11 @@ export class ConsoleServer {
 
   /** A separate home: no agent of this machine is signed in. */
   #environment(): NodeJS.ProcessEnv {
-    const { PATH, LANG } = process.env
+    const { PATH, LANG, NODE_COMPILE_CACHE } = process.env
     return {
       ...(PATH && { PATH }),
       ...(LANG && { LANG }),
+      ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }),
       HOME: this.folder,
       PARLEY_DATA_DIR: join(this.folder, 'data'),
       PARLEY_TOKEN: this.token,
@@ -157,11 +165,36 @@ async function printedLink(child: ChildProcess): Promise<string> {
   return await new Promise<never>(() => {})
 }
 
-/** Less work for the browser: no emulated graphics processor, and one process for the pages of a context. */
-const cheaper = ['--disable-gpu', '--renderer-process-limit=1', '--disable-site-isolation-trials']
+/** Chromium's window contains a search field with its own pages, which take more time than a test's page. */
+const searchField = ['WebUIOmniboxPopup', 'WebUIOmniboxAimPopup', 'WebUIOmniboxFullPopup']
+/** What Playwright disables. The switch below replaces its switch. */
+const disabledByPlaywright = [
+  'AimEnabled',
+  'AvoidCorsURLLoaderRestartOnRedirect',
+  'AvoidUnnecessaryBeforeUnloadCheckSync',
+  'DestroyProfileOnBrowserClose',
+  'HttpsFirstBalancedModeAutoEnable',
+  'HttpsUpgrades',
+  'LensOverlay',
+  'MediaRouter',
+  'NetworkTimeServiceQuerying',
+  'OptimizationHints',
+  'PaintHolding',
+  'PreconnectToSearch',
+  'ThirdPartyStoragePartitioning',
+]
+
+/** Saves processor time: no emulated graphics processor, one process for the pages of a context, no search field. */
+const browserSwitches = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--renderer-process-limit=1',
+  '--disable-site-isolation-trials',
+  `--disable-features=${[...disabledByPlaywright, ...searchField].join()}`,
+]
 
 export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: chromiumPath(), args: ['--no-sandbox', ...cheaper] })
+  return chromium.launch({ executablePath: chromiumPath(), args: browserSwitches })
 }
 
 function chromiumPath(): string {
@@ -185,22 +218,30 @@ export const phone = {
   deviceScaleFactor: 2,
 }
 
+/** With `load: false`, the tab does not load the console, for tests that first prepare the tab or open another page. */
+export type TabOptions = BrowserContextOptions & { readonly load?: boolean }
+
 /**
- * A signed-in tab in a separate context, without a service worker unless the options allow it: it would fetch every
- * part of the page. Collects all page errors, above all those of the content security policy.
+ * A signed-in tab in a separate context, at a path of the console, when the page handles keys. It has no service worker
+ * unless the options allow it: it would fetch every part of the page. Collects all page errors, above all those of the
+ * content security policy.
  */
 export async function openTab(
   browser: Browser,
-  server: { readonly url: string; newLink(): Promise<string> },
-  options: Parameters<Browser['newContext']>[0] = {},
+  server: SignInServer,
+  { load = true, ...options }: TabOptions = {},
+  path = '/',
 ): Promise<Tab> {
   const defaults = { viewport: { width: 1280, height: 860 }, serviceWorkers: 'block' } as const
   const context = await browser.newContext({ ...defaults, ...options })
   const page = await context.newPage()
   const complaints: string[] = []
   listen(page, complaints)
-  await page.goto(await server.newLink())
-  await page.waitForURL(`${server.url}/`)
+  await signIn(page, server)
+  if (load) {
+    await page.goto(`${server.url}${path}`)
+    await page.locator('#place').waitFor({ state: 'attached' })
+  }
   return { page, context, complaints }
 }
 
@@ -217,7 +258,9 @@ export function listen(page: Page, complaints: string[]): void {
 
 /** The findings of axe that are serious or worse, one line each. */
 export async function seriousFindings(page: Page): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze()
+  // The console has no frames. Outside its legacy mode, axe would open a second page to merge the results of frames.
+  const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ['violations'] })
+  const { violations } = await axe.analyze()
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 160)}`))

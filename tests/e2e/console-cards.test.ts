@@ -22,7 +22,7 @@ const permission = (command: string): Script[number] => ({
   ],
 })
 const options = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten', 'eleven']
-const { server, openTab, session, host } = scriptedConsole({
+const { server, openTab, openSessionTab, session, host } = scriptedConsole({
   'ask for a subagent': [{ type: 'subagent', title: 'Look around', steps: [permission('npm run inside')] }],
   'ask for a command': [permission('npm test')],
   'show a plan': [
@@ -138,8 +138,7 @@ async function isInSight(page: Page, words: string): Promise<boolean> {
 
 describe('a card', () => {
   it('says that a subagent asks, in the session and in the inbox', async () => {
-    const { page } = await openTab()
-    await openSession(page, server, await session('ask for a subagent'))
+    const { page } = await openSessionTab(await session('ask for a subagent'))
     const words = 'A subagent of Scripted wants to run a command'
     const heading = card(page).getByRole('heading', { level: 3 })
     await eventually(() => heading.textContent()).toBe(words)
@@ -148,8 +147,7 @@ describe('a card', () => {
   })
 
   it('says that a request is read-only', async () => {
-    const { page } = await openTab()
-    await openSession(page, server, await session('ask to read'))
+    const { page } = await openSessionTab(await session('ask to read'))
     await card(page).getByText('Read-only', { exact: true }).waitFor()
     await openSession(page, server, await session('ask for a command'))
     await card(page).waitFor()
@@ -157,8 +155,7 @@ describe('a card', () => {
   })
 
   it('shows the files of a patch separately, with the lines that each changes', async () => {
-    const { page } = await openTab()
-    await openSession(page, server, await session('ask to change two files'))
+    const { page } = await openSessionTab(await session('ask to change two files'))
     await card(page).getByRole('heading', { name: 'Scripted wants to change 2 files' }).waitFor()
     const figures = card(page).locator('figure')
     await figures.nth(1).locator('tr.added').first().waitFor()
@@ -166,22 +163,19 @@ describe('a card', () => {
   })
 
   it('of a plan without text shows no empty input', async () => {
-    const { page } = await openTab()
-    await openSession(page, server, await session('propose a plan without text'))
+    const { page } = await openSessionTab(await session('propose a plan without text'))
     await card(page).getByText('The plan is in the conversation above.').waitFor()
     expect(await card(page).getByText('{}').count()).toBe(0)
   })
 
   it('says what a lasting grant would cover, on a phone too', async () => {
-    const { page } = await openTab(phone)
-    await openSession(page, server, await session('ask for a command'))
+    const { page } = await openSessionTab(await session('ask for a command'), phone)
     await card(page).getByText('“For this session” allows npm *').waitFor()
     expect(await isInSight(page, '“For this session” allows npm *')).toBe(true)
   })
 
   it('of a plan has one way to refuse, which asks for a reason; the outcome names a plan', async () => {
-    const { page } = await openTab()
-    await openSession(page, server, await session('show a plan'))
+    const { page } = await openSessionTab(await session('show a plan'))
     await card(page).getByRole('heading', { name: 'The plan' }).waitFor()
     const buttons = await card(page).getByRole('button').allTextContents()
     expect(buttons.filter((name) => /Deny|Request changes/.test(name))).toHaveLength(1)
@@ -203,8 +197,7 @@ describe('a card', () => {
   })
 
   it('shows the preview of an option as soon as it is chosen, however many options there are', async () => {
-    const { page } = await openTab()
-    await openSession(page, server, await session('ask which'))
+    const { page } = await openSessionTab(await session('ask which'))
     await card(page).getByLabel('one').check()
     await card(page).getByText('The layout of one').waitFor()
     await eventually(() => isInSight(page, 'The layout of one')).toBe(true)
@@ -217,7 +210,7 @@ describe('a card', () => {
 
 describe('an answer draft', () => {
   it('to a question is kept after a visit to another session, and after a reload', async () => {
-    const { page } = await openTab()
+    const { page } = await openTab({ load: false })
     const [id, other] = [await session('ask which'), await session('say it')]
     await openSession(page, server, id)
     const words = card(page).getByLabel(/Your own answer/)
@@ -235,8 +228,7 @@ describe('an answer draft', () => {
   })
 
   it('with a reason keeps the reason when the person goes back, and after a reload', async () => {
-    const { page } = await openTab()
-    await openSession(page, server, await session('ask for a command'))
+    const { page } = await openSessionTab(await session('ask for a command'))
     const open = () => card(page).getByRole('button', { name: 'Deny with reason' }).click()
     const reason = card(page).getByLabel('Why not, and what to do instead')
     await open()
@@ -263,9 +255,8 @@ async function resolutionOf(id: string) {
 
 describe('an answer', () => {
   it('can let the agent decide the rest, if the question takes free text', async () => {
-    const { page, complaints } = await openTab()
     const id = await session('ask two things')
-    await openSession(page, server, id)
+    const { page, complaints } = await openSessionTab(id)
     await card(page).getByLabel('Where B').check()
     expect(await seriousFindings(page)).toEqual([])
     await card(page).getByRole('button', { name: 'Let the agent decide' }).click()
@@ -276,11 +267,11 @@ describe('an answer', () => {
   })
 
   it('to a permission edits its texts in fields and the rest as JSON, and shows all of it', async () => {
-    const { page, complaints } = await openTab()
     const id = await session('ask to change a file')
-    await openSession(page, server, id)
+    const { page, complaints } = await openSessionTab(id)
     await card(page).getByRole('button', { name: 'Edit' }).click()
     const field = (name: string) => card(page).getByRole('textbox', { name, exact: true })
+    await field('new_string').waitFor()
     expect(await card(page).getByRole('textbox').count()).toBe(4)
     await field('new_string').fill('black \u202eas coal')
     await card(page).getByText('black \\u{202e}as coal').waitFor()
@@ -306,8 +297,7 @@ describe('an answer', () => {
 
 describe('a turn that failed', () => {
   it('names the error of a call, offers to try again and the command to sign in', async () => {
-    const { page } = await openTab()
-    await openSession(page, server, await session('fail to sign in'))
+    const { page } = await openSessionTab(await session('fail to sign in'))
     const call = conversation(page).getByRole('button', { name: /Search for "x"/ })
     await call.waitFor()
     expect(await call.textContent()).not.toContain('SearchSearch')
@@ -320,16 +310,14 @@ describe('a turn that failed', () => {
   })
 
   it('at a limit of the model names the limit', async () => {
-    const { page } = await openTab()
-    await openSession(page, server, await session('stop at a limit'))
+    const { page } = await openSessionTab(await session('stop at a limit'))
     await shows(page, /output limit \(max_tokens\)/)
   })
 })
 
 describe('a long paragraph', () => {
   it('has no line break in it', async () => {
-    const { page } = await openTab()
-    await openSession(page, server, await session('say much'))
+    const { page } = await openSessionTab(await session('say much'))
     await shows(page, 'That was much.')
     const paragraphs = conversation(page).locator('.markdown > *')
     await eventually(() => paragraphs.evaluateAll((all) => all.map(({ tagName }) => tagName))).toEqual([
@@ -378,8 +366,7 @@ describe('the list', () => {
 
 describe('on a phone', () => {
   it('the header shows the whole name of the project beside everything else', async () => {
-    const { page } = await openTab(phone)
-    await openSession(page, server, await session('say it'))
+    const { page } = await openSessionTab(await session('say it'), phone)
     const header = page.locator('main header').first()
     const name = header.getByText(/^parley-scripted-/)
     const { width } = await boxOf(name)

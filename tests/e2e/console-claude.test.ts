@@ -100,7 +100,7 @@ describe('the first five minutes with Claude Code', () => {
 
 describe('a request of Claude Code', () => {
   it('for a permission is denied with a reason, which the model is told', async () => {
-    const { page, context, complaints } = await openTab()
+    const { page, context, complaints } = await openTab({ load: false })
     await session(page, modelPrompt('Write.', bash('printf x > denied'), { say: 'history' }))
     await card(page).getByText('printf x > denied').waitFor()
     await card(page).getByRole('button', { name: 'Deny with reason' }).click()
@@ -115,7 +115,7 @@ describe('a request of Claude Code', () => {
   })
 
   it('for a permission is allowed with another command', async () => {
-    const { page, context } = await openTab()
+    const { page, context } = await openTab({ load: false })
     await session(page, modelPrompt('Write it.', bash('printf a > asked'), done))
     await card(page).getByRole('button', { name: /^Edit/ }).click()
     await card(page).getByRole('textbox', { name: 'command' }).fill('printf b > edited')
@@ -130,7 +130,7 @@ describe('a request of Claude Code', () => {
   })
 
   it('for an answer is answered, and the answer reaches the model', async () => {
-    const { page, context, complaints } = await openTab()
+    const { page, context, complaints } = await openTab({ load: false })
     const options = [
       { label: 'red', description: 'warm' },
       { label: 'blue', description: 'cold' },
@@ -148,7 +148,7 @@ describe('a request of Claude Code', () => {
   })
 
   it('for a plan is approved; then the work starts and asks as usual', async () => {
-    const { page, context, complaints } = await openTab()
+    const { page, context, complaints } = await openTab({ load: false })
     const words = modelPrompt('Plan it.', done, call('ExitPlanMode', {}), bash('printf p > planned'), done)
     await session(page, words, { mode: 'plan' })
     await card(page).getByRole('heading', { name: 'Two steps' }).waitFor()
@@ -166,7 +166,7 @@ describe('a request of Claude Code', () => {
   })
 
   it('of a subagent has its steps nested under it', async () => {
-    const { page, context, complaints } = await openTab()
+    const { page, context, complaints } = await openTab({ load: false })
     const inside = modelPrompt('Write it down.', bash('printf s > by-subagent'), {
       content: 'It is written.',
     })
@@ -192,7 +192,7 @@ describe('a request of Claude Code', () => {
 })
 
 it('a steered prompt is withdrawn or edited before Claude Code reads it, and only the rest reaches the model', async () => {
-  const { page, complaints } = await openTab()
+  const { page, complaints } = await openTab({ load: false })
   const chip = page.getByTestId('pending-steer')
   const steer = async (words: string) => {
     await prompt(page).fill(words)
@@ -222,7 +222,7 @@ it('a steered prompt is withdrawn or edited before Claude Code reads it, and onl
 })
 
 it('a phone shows who pays, and which project it is', async () => {
-  const { page } = await openTab(phone)
+  const { page } = await openTab({ ...phone, load: false })
   await session(page, modelPrompt('Say it.', done))
   await says(page, 'That is done.')
   const header = page.locator('main header').first()

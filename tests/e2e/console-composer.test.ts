@@ -19,20 +19,21 @@ import {
 } from './console-page.ts'
 
 /** Text and attachments are never lost, are reachable on every screen, and parts that cannot be loaded say so. */
-const { server, openTab, openThroughDoor } = consoleBehindDoor()
+const { server, openTab, openSessionTab, openThroughDoor } = consoleBehindDoor()
 
 const dot = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
   'base64',
 )
-const picture = (name: string, bytes = dot.length) => ({
-  name,
-  mimeType: 'image/png',
-  buffer: Buffer.concat([dot, Buffer.alloc(bytes - dot.length)]),
-})
+/** The path of an image. The browser reads files from disk with far less work than those that a test sends to it. */
+function picture(name: string, bytes = dot.length): string {
+  const folder = join(server.folder, `pictures-${bytes}`)
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, name), Buffer.concat([dot, Buffer.alloc(bytes - dot.length)]))
+  return join(folder, name)
+}
 const chips = (page: Page) => page.getByRole('list', { name: 'Attached' })
-const attach = (page: Page, ...files: ReturnType<typeof picture>[]) =>
-  page.getByLabel('Files to attach').setInputFiles(files)
+const attach = (page: Page, ...files: string[]) => page.getByLabel('Files to attach').setInputFiles(files)
 const queue = (page: Page) => page.getByRole('list', { name: 'Queue' })
 const timeline = (page: Page) => page.getByTestId('timeline')
 const focused = (page: Page) => page.evaluate(() => document.activeElement?.getAttribute('aria-label'))
@@ -139,8 +140,7 @@ describe('a cancelled turn', () => {
   })
 
   it('shows no pause if nothing is queued', async () => {
-    const { page } = await openTab()
-    await openSession(page, server, await server.session('hang'))
+    const { page } = await openSessionTab(await server.session('hang'))
     await shows(page, /do nothing now/)
     await prompt(page).press('Escape')
     await shows(page, 'Stopped')
@@ -200,9 +200,8 @@ describe('a queued prompt that is edited', () => {
 
 describe('a prompt that is refused', () => {
   it('comes back whole, with its images, and says why', async () => {
-    const { page, complaints } = await openTab()
     const id = await server.session()
-    await openSession(page, server, id)
+    const { page, complaints } = await openSessionTab(id)
     await attach(page, picture('cat.png'), picture('dog.png'))
     await chips(page).getByText('dog.png').waitFor()
     await prompt(page).fill('what do you see')
@@ -223,9 +222,8 @@ describe('a prompt that is refused', () => {
   })
 
   it('neither replaces what was written meanwhile nor is dropped for it', async () => {
-    const { page } = await openTab()
     const id = await server.session()
-    await openSession(page, server, id)
+    const { page } = await openSessionTab(id)
     // Large enough to be sent over HTTP, where it can be delayed.
     await attach(page, picture('cat.png', 200_000))
     await chips(page).getByText('cat.png').waitFor()
@@ -256,8 +254,7 @@ describe('a prompt that is refused', () => {
   })
 
   it("takes no attachment beyond the server's limit, and says so at once", async () => {
-    const { page } = await openTab()
-    await openSession(page, server, await server.session())
+    const { page } = await openSessionTab(await server.session())
     await attach(page, picture('one.png', 5_000_000), picture('two.png', 5_000_000), picture('three.png'))
     await page.getByRole('status').getByText('two.png does not fit').waitFor()
     await eventually(() => chips(page).getByRole('listitem').allTextContents()).toEqual([
@@ -269,7 +266,7 @@ describe('a prompt that is refused', () => {
 
 describe('an attachment', () => {
   it('stays with its session while another one is shown', async () => {
-    const { page } = await openTab()
+    const { page } = await openTab({ load: false })
     const [one, other] = [await server.session(), await server.session()]
     await openSession(page, server, one)
     await attach(page, picture('cat.png'))
@@ -294,9 +291,8 @@ describe('an attachment', () => {
   })
 
   it('survives a reload like the text, until it is sent', async () => {
-    const { page } = await openTab()
     const id = await server.session()
-    await openSession(page, server, id)
+    const { page } = await openSessionTab(id)
     await attach(page, picture('cat.png'))
     await chips(page).getByText('cat.png').waitFor()
     await eventually(
@@ -335,9 +331,8 @@ describe('an attachment', () => {
   })
 
   it('comes back with a queued prompt that is edited, which can be typed into at once', async () => {
-    const { page } = await openTab()
     const id = await server.session('hang')
-    await openSession(page, server, id)
+    const { page } = await openSessionTab(id)
     await shows(page, /do nothing now/)
     await attach(page, picture('cat.png'))
     await chips(page).getByText('cat.png').waitFor()
@@ -371,9 +366,8 @@ describe('an attachment', () => {
     )
 
   it('can be dropped anywhere, and the browser never opens it in place of the page', async () => {
-    const { page, complaints } = await openTab()
     const id = await server.session()
-    await openSession(page, server, id)
+    const { page, complaints } = await openSessionTab(id)
     expect(await drop(page, '[data-testid=timeline]', 'dragover')).toBe(true)
     await page.getByTestId('drop-here').waitFor()
     expect(await drop(page, '[data-testid=timeline]', 'drop')).toBe(true)
@@ -490,7 +484,7 @@ describe('a small screen', () => {
   ]
   it.each(shapes)('shows the prompt, the request and part of the conversation: $name', async (shape) => {
     const { width, height } = shape
-    const { page } = await openTab({ ...phone, viewport: { width, height } })
+    const { page } = await openTab({ load: false, ...phone, viewport: { width, height } })
     for (const { words, button } of asks) {
       await openSession(page, server, await server.session(words))
       await card(page).waitFor()
@@ -513,8 +507,9 @@ describe('a small screen', () => {
   })
 
   it('leaves a third of its height to the conversation at 200 % zoom, and shows every question of a card', async () => {
-    const { page } = await openTab({ viewport: { width: 640, height: 430 } })
-    await openSession(page, server, await server.session('ask me something'))
+    const { page } = await openSessionTab(await server.session('ask me something'), {
+      viewport: { width: 640, height: 430 },
+    })
     await card(page).waitFor()
     expect((await boxOf(timeline(page))).height).toBeGreaterThanOrEqual(100)
     await card(page).getByText('1 of 2').waitFor()
@@ -533,8 +528,10 @@ describe('a small screen', () => {
   })
 
   it('has one row for everything below the text while the on-screen keyboard is open', async () => {
-    const { page } = await openTab({ ...phone, viewport: { width: 390, height: 508 } })
-    await openSession(page, server, await server.session('usage'))
+    const { page } = await openSessionTab(await server.session('usage'), {
+      ...phone,
+      viewport: { width: 390, height: 508 },
+    })
     await page.getByTestId('meter').waitFor()
     const rows = [
       page.getByRole('button', { name: 'Attach pictures or files' }),
@@ -554,8 +551,9 @@ describe('a small screen', () => {
 
 describe('the meter', () => {
   it('is fully visible beside a panel', async () => {
-    const { page } = await openTab({ viewport: { width: 1280, height: 800 } })
-    await openSession(page, server, await server.session('usage'))
+    const { page } = await openSessionTab(await server.session('usage'), {
+      viewport: { width: 1280, height: 800 },
+    })
     const meter = page.getByTestId('meter')
     await eventually(() => meter.textContent()).toMatch(/24%.*\$0\.12/)
     await page.getByRole('button', { name: 'Changes' }).click()

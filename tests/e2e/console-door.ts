@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { onTestFinished } from 'vitest'
+import { signIn } from './browser-sign-in.ts'
 import { Door } from './claude-at-work.ts'
 import { consoleAtWork } from './console-at-work.ts'
 
@@ -14,15 +15,12 @@ export type BehindDoor = {
 
 /** A console behind a proxy. With the proxy closed, the server runs but is unreachable. */
 export function consoleBehindDoor() {
-  const work = consoleAtWork(
-    ({ folder }) => {
-      const dataDir = join(folder, 'data')
-      mkdirSync(dataDir)
-      // Any port of this address, because the proxy has another port than the server.
-      writeFileSync(join(dataDir, 'config.json'), JSON.stringify({ allowHosts: ['127.0.0.1'] }))
-    },
-    { serviceWorkers: 'allow' },
-  )
+  const work = consoleAtWork(({ folder }) => {
+    const dataDir = join(folder, 'data')
+    mkdirSync(dataDir)
+    // Any port of this address, because the proxy has another port than the server.
+    writeFileSync(join(dataDir, 'config.json'), JSON.stringify({ allowHosts: ['127.0.0.1'] }))
+  })
   const { server, browser } = work
   return {
     ...work,
@@ -32,8 +30,8 @@ export function consoleBehindDoor() {
       const context = await browser().newContext(options)
       onTestFinished(() => context.close())
       const page = await context.newPage()
-      await page.goto((await server.newLink()).replace(server.url, door.url))
-      await page.waitForURL(`${door.url}/`)
+      await signIn(page, { url: door.url, newLink: () => server.newLink() })
+      await page.goto(door.url)
       await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined))
       return { door, page, context, url: door.url }
     },

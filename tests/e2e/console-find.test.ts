@@ -63,7 +63,7 @@ const foundInSight = (page: Page) =>
 
 describe('find', () => {
   it('goes from match to match within an answer, and returns the focus', async () => {
-    const { page } = await openTab({ viewport: { width: 1280, height: 600 } })
+    const { page } = await openTab({ load: false, viewport: { width: 1280, height: 600 } })
     await open(page, 'three in one')
     await prompt(page).focus()
     await page.keyboard.press('Control+f')
@@ -82,7 +82,7 @@ describe('find', () => {
   })
 
   it('shows a match above the visible part of an output', async () => {
-    const { page } = await openTab({ viewport: { width: 1280, height: 600 } })
+    const { page } = await openTab({ load: false, viewport: { width: 1280, height: 600 } })
     await open(page, 'a long output')
     await page.keyboard.press('Control+f')
     await field(page).fill('heron')
@@ -93,7 +93,7 @@ describe('find', () => {
 
 describe('a row that is opened', () => {
   it('shows the whole command and how it ended', async () => {
-    const { page } = await openTab()
+    const { page } = await openTab({ load: false })
     await open(page, 'a long output')
     await conversation(page)
       .getByRole('button', { name: /for f in a b c/ })
@@ -105,14 +105,14 @@ describe('a row that is opened', () => {
 
 describe('an event of the agent', () => {
   it('shows why the agent crashed', async () => {
-    const { page } = await openTab()
+    const { page } = await openTab({ load: false })
     await open(page, 'a crash')
     await shows(page, 'exit code 139')
     await shows(page, 'Segmentation fault (core dumped)')
   })
 
   it('shows that the conversation was compacted', async () => {
-    const { page } = await openTab()
+    const { page } = await openTab({ load: false })
     await open(page, 'a short memory')
     await shows(page, 'The conversation was compacted from 160k to 12k tokens.')
     await conversation(page).getByText('Show the summary').click()
@@ -122,7 +122,7 @@ describe('an event of the agent', () => {
 
 describe('a phone', () => {
   it('scrolls a table instead of breaking its words', async () => {
-    const { page } = await openTab(phone)
+    const { page } = await openTab({ ...phone, load: false })
     await open(page, 'a table')
     const cell = conversation(page).getByRole('cell', { name: '3.14.26' })
     await cell.waitFor()
@@ -135,7 +135,7 @@ describe('a phone', () => {
   })
 
   it('offers to copy a message, and a link to it, when it is tapped', async () => {
-    const { page } = await openTab(phone)
+    const { page } = await openTab({ ...phone, load: false })
     await open(page, 'three in one')
     const copy = page.getByRole('button', { name: 'Copy link' })
     expect(await copy.count()).toBe(0)

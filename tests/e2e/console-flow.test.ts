@@ -2,14 +2,14 @@ import { newId } from '@parley/protocol'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { seriousFindings } from './console-browser.ts'
-import { boxOf, conversation, eventually, openSession, prompt, shows } from './console-page.ts'
+import { boxOf, conversation, eventually, prompt, shows } from './console-page.ts'
 import { scriptedConsole } from './console-scripted.ts'
 
 /** Queueing, stopping, searching and answering in several tabs. */
 const talk = (name: string) =>
   Array.from({ length: 30 }, (_, at) => ({ type: 'text' as const, text: `${name}, piece ${at}` }))
 const queued = Array.from({ length: 12 }, (_, at) => `queued ${at + 1}`)
-const { server, openTab, session, host, gates, folder } = scriptedConsole(
+const { openTab, openSessionTab, session, host, gates, folder } = scriptedConsole(
   {
     start: [{ type: 'wait', gate: 'start' }],
     ...Object.fromEntries(queued.map((words) => [words, talk(words)])),
@@ -36,8 +36,7 @@ describe('prompts that were queued long before their turns', () => {
       await host().command(id, { type: 'prompt.submit', commandId: newId('cmd'), text })
     gates.open('start')
     await eventually(async () => (await host().state(id)).turns).toBe(13)
-    const { page, complaints } = await openTab()
-    await openSession(page, server, id)
+    const { page, complaints } = await openSessionTab(id)
     await conversation(page).getByText('queued 12, piece 29').waitFor()
     await page.keyboard.press('Escape')
     // Scrolls up by screen pages, but not to the top, so that nothing older is loaded.
@@ -129,8 +128,7 @@ describe('a steered prompt', () => {
   }
 
   it('waits beside the composer until the agent takes it, then is shown where it took effect', async () => {
-    const { page, complaints } = await openTab()
-    await openSession(page, server, await session('steered'))
+    const { page, complaints } = await openSessionTab(await session('steered'))
     await shows(page, 'Before the steer.')
     await steer(page, 'later one')
     expect(await conversation(page).getByText('later one').count()).toBe(0)
@@ -159,9 +157,8 @@ describe('a steered prompt', () => {
   })
 
   it('can be withdrawn and edited until then', async () => {
-    const { page, complaints } = await openTab()
     const id = await session('steered')
-    await openSession(page, server, id)
+    const { page, complaints } = await openSessionTab(id)
     await shows(page, 'Before the steer.')
     await steer(page, 'later two')
     await page.getByRole('button', { name: 'Withdraw steered prompt' }).click()

@@ -26,7 +26,7 @@ const which = (id: string): Script[number] => ({
     },
   ],
 })
-const { server, openTab, session, host } = scriptedConsole({
+const { server, openTab, openSessionTab, session, host } = scriptedConsole({
   'ask once': [permission('echo once')],
   'ask twice': [permission('echo harmless'), permission('rm -rf everything')],
   'ask at once': [
@@ -89,8 +89,7 @@ async function settleAll(page: Page): Promise<void> {
 
 describe('a digit', () => {
   it('answers the card that is shown, wherever the focus is', async () => {
-    const { page } = await openTab()
-    await openSession(page, server, await session('ask once'))
+    const { page } = await openSessionTab(await session('ask once'))
     await card(page).waitFor()
     await conversation(page).getByText('ask once').first().click()
     expect(await request(page).count()).toBe(0)
@@ -99,8 +98,7 @@ describe('a digit', () => {
   })
 
   it('that was meant for one card never answers the next', async () => {
-    const { page } = await openTab()
-    await openSession(page, server, await session('ask twice'))
+    const { page } = await openSessionTab(await session('ask twice'))
     await card(page).getByText('echo harmless').waitFor()
     // From the moment the next card appears, for as long as a key press may be late.
     await page.evaluate(() => {
@@ -135,8 +133,7 @@ describe('a digit', () => {
   })
 
   it('that is held down or typed in a field answers nothing', async () => {
-    const { page } = await openTab()
-    await openSession(page, server, await session('ask which'))
+    const { page } = await openSessionTab(await session('ask which'))
     await card(page).waitFor()
     await pressUntilUsed(page, '1')
     expect(await card(page).getByLabel('red').isChecked()).toBe(true)
@@ -186,8 +183,7 @@ describe('a digit', () => {
 
 describe('the focus', () => {
   it('moves to the prompt when the last card is answered, here or elsewhere', async () => {
-    const { page, context } = await openTab()
-    await openSession(page, server, await session('ask once'))
+    const { page, context } = await openSessionTab(await session('ask once'))
     await request(page).waitFor()
     await pressUntilUsed(page, '1')
     await shows(page, 'So be it: echo once')
@@ -204,9 +200,8 @@ describe('the focus', () => {
   })
 
   it('is not taken from a person who is typing when another card replaces theirs', async () => {
-    const { page, context } = await openTab()
     const id = await session('ask at once')
-    await openSession(page, server, id)
+    const { page, context } = await openSessionTab(id)
     await card(page).getByText('echo first').waitFor()
     await card(page).getByRole('button', { name: 'Deny with reason' }).click()
     await page.keyboard.type('It has ')
@@ -221,8 +216,7 @@ describe('the focus', () => {
   })
 
   it('returns to where a panel, a menu or a title was opened', async () => {
-    const { page } = await openTab()
-    await openSession(page, server, await session('say it'))
+    const { page } = await openSessionTab(await session('say it'))
     await shows(page, 'That was it.')
     await page.getByRole('button', { name: 'Changes' }).click()
     await panel(page, 'Changes').getByRole('button', { name: 'Close panel' }).click()
@@ -278,7 +272,7 @@ describe('in the list of sessions the focus', () => {
   }
 
   it('moves to the next session when one is deleted or archived, and follows one that is moved', async () => {
-    const { page } = await openTab()
+    const { page } = await openTab({ load: false })
     const ids: string[] = []
     for (let count = 0; count < 4; count++) ids.push(await session('say it'))
     await openSession(page, server, ids[2] as string)
@@ -317,8 +311,7 @@ describe('in the list of sessions the focus', () => {
 
 describe('Escape', () => {
   it('stops the turn from the conversation too, but not from a panel, and ends a search first', async () => {
-    const { page } = await openTab()
-    await openSession(page, server, await session('work on'))
+    const { page } = await openSessionTab(await session('work on'))
     await shows(page, 'I am at it.')
     const working = page.getByTestId('working')
     await working.waitFor()

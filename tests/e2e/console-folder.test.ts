@@ -6,7 +6,7 @@ import { commit, seriousFindings } from './console-browser.ts'
 import { boxOf, eventually, openSession, panel, prompt, shows } from './console-page.ts'
 
 /** The folder of a session in the console: choosing it, its files, its changes, its terminals. */
-const { server, openTab } = consoleAtWork()
+const { server, openTab, openSessionTab } = consoleAtWork()
 
 type Agent = { readonly name: string; readonly found: boolean; readonly signedIn?: boolean }
 
@@ -83,7 +83,7 @@ describe('the folder', () => {
   })
 
   it('and the other fields of a new session do not move while agents load and notices appear', async () => {
-    const { page, context } = await openTab({ viewport: { width: 1440, height: 900 } })
+    const { page, context } = await openTab({ load: false, viewport: { width: 1440, height: 900 } })
     const out = (await server.call<{ agents: Agent[] }>('/api/agents')).agents.find(
       ({ found, signedIn }) => found && signedIn === false,
     )
@@ -116,6 +116,7 @@ describe('the folder', () => {
   it('is compared with its last commit, or with its start commit', async () => {
     const folder = server.repository('committed')
     const { page, context, complaints } = await openTab({
+      load: false,
       viewport: { width: 1440, height: 900 },
     })
     const session = await server.call<{ id: string }>('/api/sessions', { agent: 'demo', cwd: folder })
@@ -186,8 +187,7 @@ describe('the folder', () => {
 
 describe('a terminal', () => {
   it('is a real shell in the folder, and is still there after a reload', async () => {
-    const { page, context, complaints } = await openTab()
-    await openSession(page, server, await server.session())
+    const { page, context, complaints } = await openSessionTab(await server.session())
     await page.getByRole('button', { name: 'Terminals' }).click()
     const panel = page.getByRole('complementary', { name: 'Terminals' })
     await panel.getByRole('button', { name: 'Open a terminal' }).click()

@@ -145,7 +145,7 @@ const scripts: Record<string, Script> = {
   ],
 }
 
-const { openTab, server, session, folder } = scriptedConsole(scripts)
+const { openTab, openSessionTab, server, session, folder } = scriptedConsole(scripts)
 
 /** Keys, clicks and the palette still work. */
 async function stillWorks(page: Page): Promise<void> {
@@ -163,8 +163,7 @@ const elements = (page: Page) => page.evaluate(() => document.querySelectorAll('
 
 describe('the page stays usable with unbounded content', () => {
   it('ten megabytes of output, in one line and in many', async () => {
-    const { page, context, complaints } = await openTab()
-    await openSession(page, server, await session('ten megabytes'))
+    const { page, context, complaints } = await openSessionTab(await session('ten megabytes'))
     await shows(page, 'That was all of it.')
     await shows(page, /a long line of it/)
     await page.getByRole('button', { name: /Flood/ }).first().click()
@@ -183,8 +182,7 @@ describe('the page stays usable with unbounded content', () => {
   })
 
   it('a diff of 50,000 lines, in a request and in a result', async () => {
-    const { page, context, complaints } = await openTab()
-    await openSession(page, server, await session('a long diff'))
+    const { page, context, complaints } = await openSessionTab(await session('a long diff'))
     await card(page).getByText('+25000').waitFor()
     await stillWorks(page)
     await prompt(page).fill('')
@@ -205,8 +203,7 @@ describe('the page stays usable with unbounded content', () => {
   })
 
   it('a command of several megabytes, which can be read whole', async () => {
-    const { page, context, complaints } = await openTab()
-    await openSession(page, server, await session('a long command'))
+    const { page, context, complaints } = await openSessionTab(await session('a long command'))
     await card(page).getByText('rm -rf the-end').waitFor()
     await stillWorks(page)
     await prompt(page).fill('')
@@ -227,8 +224,7 @@ describe('the page stays usable with unbounded content', () => {
     git('add', '-A')
     git('commit', '-q', '-m', 'start')
     writeFileSync(join(repository, 'big.txt'), lines(25_000, `new${turned}`).join('\n'))
-    const { page, context, complaints } = await openTab()
-    await openSession(page, server, await session('nothing', repository))
+    const { page, context, complaints } = await openSessionTab(await session('nothing', repository))
     await page.getByRole('button', { name: 'Changes' }).click()
     const file = panel(page, 'Changes').getByRole('button', { name: /big.txt/ })
     await file.waitFor()
@@ -247,7 +243,7 @@ describe('the page stays usable with unbounded content', () => {
 
 describe('the page is not fooled by deceptive content', () => {
   it('hidden characters are shown, invalid images say so, and nothing is fetched', async () => {
-    const { page, context, complaints } = await openTab()
+    const { page, context, complaints } = await openTab({ load: false })
     const asked: string[] = []
     page.on('request', (request) => asked.push(request.url()))
     await openSession(page, server, await session('hidden letters'))
@@ -272,8 +268,7 @@ describe('the page is not fooled by deceptive content', () => {
   })
 
   it('a click that was under way when the next request appeared does not answer it', async () => {
-    const { page } = await openTab()
-    await openSession(page, server, await session('two in a row'))
+    const { page } = await openSessionTab(await session('two in a row'))
     await card(page).getByText('echo harmless').waitFor()
     // Clicked the very moment the button appears, with a pointer that has not moved.
     await page.evaluate(() => {
@@ -301,8 +296,7 @@ describe('the page is not fooled by deceptive content', () => {
   })
 
   it('the second click of a double click does not answer the next request', async () => {
-    const { page, complaints } = await openTab()
-    await openSession(page, server, await session('two in a row'))
+    const { page, complaints } = await openSessionTab(await session('two in a row'))
     await card(page).getByText('echo harmless').waitFor()
     const { left, top, width, height } = await boxOf(allowOnce(page))
     await page.mouse.move(left + width / 2, top + height / 2)
@@ -320,8 +314,7 @@ describe('the page is not fooled by deceptive content', () => {
   })
 
   it('deep nesting is flat on screen, and the request is still readable', async () => {
-    const { page, context, complaints } = await openTab()
-    await openSession(page, server, await session('deep nesting'))
+    const { page, context, complaints } = await openSessionTab(await session('deep nesting'))
     await card(page)
       .getByText(/the innermost/)
       .waitFor()

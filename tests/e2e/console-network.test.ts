@@ -14,7 +14,7 @@ import {
 } from './console-page.ts'
 
 /** The console on a failing network: its cache, its outbox and its notifications. */
-const { server, openTab, openThroughDoor } = consoleBehindDoor()
+const { server, openTab, openSessionTab, openThroughDoor } = consoleBehindDoor()
 
 const submit = (id: string, text: string) =>
   server.call(`/api/sessions/${id}/commands`, { type: 'prompt.submit', commandId: `cmd_${text}`, text })
@@ -24,9 +24,8 @@ const stateOf = (id: string) =>
 
 describe("the browser's copy of a session", () => {
   it('is shown first, and only newer events are fetched', async () => {
-    const { page, context, complaints } = await openTab()
     const id = await server.session('markdown')
-    await openSession(page, server, id)
+    const { page, context, complaints } = await openSessionTab(id)
     await shows(page, /And a quotation/)
     await eventually(async () => (await stateOf(id)).turns).toBe(1)
     await page.getByTestId('working').waitFor({ state: 'detached' })
@@ -121,7 +120,7 @@ describe('notifications', () => {
   it('come once for all tabs, and never for old requests or the session in view', async () => {
     const old = await server.session('show a permission, long ago')
     await eventually(async () => (await waitingIn(old)).length).toBe(1)
-    const { page, context, complaints } = await openTab({ permissions: ['notifications'] })
+    const { page, context, complaints } = await openTab({ load: false, permissions: ['notifications'] })
     const noted = await noteNotifications(context)
     await page.goto(`${server.url}/inbox`)
     const other = await context.newPage()

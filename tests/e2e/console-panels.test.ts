@@ -17,7 +17,7 @@ import {
 } from './console-page.ts'
 
 /** The panels beside a conversation: its changes and its events. */
-const { server, openTab } = consoleAtWork()
+const { server, openTab, openSessionTab } = consoleAtWork()
 
 /** A retried test gets another repository. */
 const repository = (name: string) => server.repository(`${name}-${++made}`)
@@ -41,7 +41,7 @@ const greeting = (words: string) => `export const greet = () => '${words}'\n`
 describe('changes', () => {
   it('appear by themselves when files are written, and are watched only while they are visible', async () => {
     const folder = repository('watched')
-    const { page, complaints } = await openTab()
+    const { page, complaints } = await openTab({ load: false })
     const ended: Request[] = []
     page.on('requestfailed', (request) => isWatch(request) && ended.push(request))
     const watching = page.waitForRequest(isWatch)
@@ -65,7 +65,7 @@ describe('changes', () => {
 
   it('are polled if they cannot be watched', async () => {
     const folder = repository('unwatched')
-    const { page, complaints } = await openTab()
+    const { page, complaints } = await openTab({ load: false })
     await page.route(/\/changes(\?|$)/, (route) =>
       isWatch(route.request()) ? route.abort() : route.continue(),
     )
@@ -81,7 +81,7 @@ describe('changes', () => {
     for (let at = 1; at <= 30; at++) writeFileSync(join(folder, `src/part-${at}.ts`), greeting(`Part ${at}`))
     const locked = Array.from({ length: 40 }, (_, at) => `  "locked-${at}": {}`).join(',\n')
     writeFileSync(join(folder, 'package-lock.json'), `{\n${locked}\n}\n`)
-    const { page, complaints } = await openTab()
+    const { page, complaints } = await openTab({ load: false })
     const changes = await openChanges(page, folder)
     const list = changes.getByRole('navigation', { name: 'Files' })
     await list.getByRole('button').nth(30).waitFor()
@@ -115,7 +115,7 @@ describe('changes', () => {
   it('are highlighted like code, in one column and in two, and the choice is remembered', async () => {
     const folder = repository('coloured')
     writeFileSync(join(folder, 'src/greet.ts'), greeting('Good morning'))
-    const { page, complaints } = await openTab({ viewport: { width: 1440, height: 900 } })
+    const { page, complaints } = await openTab({ load: false, viewport: { width: 1440, height: 900 } })
     const changes = await openChanges(page, folder)
     const added = changes.getByRole('row', { name: /Good morning/ })
     await added.locator('.tok-keyword', { hasText: 'export' }).waitFor()
@@ -142,7 +142,7 @@ describe('changes', () => {
   })
 
   it("open from a turn's list of changed files", async () => {
-    const { page, complaints } = await openTab()
+    const { page, complaints } = await openTab({ load: false })
     const folder = repository('said')
     await openSession(page, server, await sessionIn(folder))
     await say(page, 'edit the greeting')
@@ -174,7 +174,7 @@ describe('changes', () => {
   it('show the number of a wrapped line at its start', async () => {
     const folder = repository('broken')
     writeFileSync(join(folder, 'src/greet.ts'), greeting('many words that do not fit '.repeat(20)))
-    const { page } = await openTab({ viewport: { width: 1440, height: 900 } })
+    const { page } = await openTab({ load: false, viewport: { width: 1440, height: 900 } })
     const changes = await openChanges(page, folder)
     const row = changes.getByRole('row', { name: /many words/ })
     const tops = () =>
@@ -195,7 +195,7 @@ describe('changes', () => {
 
 describe('a panel', () => {
   it('is beside the conversation on a small screen too, and hides the session list', async () => {
-    const { page, complaints } = await openTab({ viewport: { width: 900, height: 700 } })
+    const { page, complaints } = await openTab({ load: false, viewport: { width: 900, height: 700 } })
     const changes = await openChanges(page, repository('beside'))
     await changes.getByText('No changes since').waitFor()
     const [side, talk] = [await boxOf(changes), await boxOf(prompt(page))]
@@ -214,14 +214,14 @@ describe('a panel', () => {
   })
 
   it('covers the screen of a phone', async () => {
-    const { page } = await openTab(phone)
+    const { page } = await openTab({ ...phone, load: false })
     const changes = await openChanges(page, repository('covering'))
     await changes.getByText('No changes since').waitFor()
     expect(await boxOf(changes)).toMatchObject({ left: 0, width: 390 })
   })
 
   it('is closed by going back on a phone, which stays in the session', async () => {
-    const { page, complaints } = await openTab(phone)
+    const { page, complaints } = await openTab({ ...phone, load: false })
     const changes = await openChanges(page, repository('going-back'))
     await changes.getByText('No changes since').waitFor()
     const address = page.url()
@@ -240,7 +240,7 @@ describe('a panel', () => {
   })
 
   it('keeps the comment field visible beside a long line', async () => {
-    const { page } = await openTab({ viewport: { width: 1280, height: 800 } })
+    const { page } = await openTab({ load: false, viewport: { width: 1280, height: 800 } })
     const folder = repository('long-line')
     writeFileSync(join(folder, 'src/greet.ts'), `export const long = '${'x'.repeat(4000)}'\n`)
     const changes = await openChanges(page, folder)
@@ -259,7 +259,7 @@ describe('a panel', () => {
   })
 
   it('shows the recorded events, the newest first, each in full', async () => {
-    const { page, context, complaints } = await openTab()
+    const { page, context, complaints } = await openTab({ load: false })
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
     const id = await server.session('help')
     await openSession(page, server, id)
@@ -299,8 +299,7 @@ describe('a panel', () => {
 
 describe('collapsed rows', () => {
   it('expand all at once, and that is remembered', async () => {
-    const { page, complaints } = await openTab()
-    await openSession(page, server, await server.session('run a command'))
+    const { page, complaints } = await openSessionTab(await server.session('run a command'))
     await allowOnce(page).click()
     await page.getByTestId('working').waitFor({ state: 'detached' })
     const closed = conversation(page).locator('[aria-expanded=false]')
@@ -324,7 +323,7 @@ describe('collapsed rows', () => {
 
 describe('the page', () => {
   it('is fetched on every load, while assets with a hashed name are cached for good', async () => {
-    const { page } = await openTab({ serviceWorkers: 'block' })
+    const { page } = await openTab({ load: false })
     const kept = new Map<string, string>()
     page.on('response', (response) => {
       const { pathname } = new URL(response.url())

@@ -5,7 +5,7 @@ import { consoleBehindDoor, shut } from './console-door.ts'
 import { allowOnce, eventually, keptList, openSession, panel, say, shows } from './console-page.ts'
 
 /** Which parts of the page work without the server, and what the page says about the others. */
-const { server, openTab, openThroughDoor } = consoleBehindDoor()
+const { server, openTab, openSessionTab, openThroughDoor } = consoleBehindDoor()
 
 describe('parts of the page', () => {
   it('are all stored for when the server is unreachable, even those that were never opened', async () => {
@@ -28,7 +28,7 @@ describe('parts of the page', () => {
   })
 
   it('such as a menu can be closed before they have loaded, and the turn goes on', async () => {
-    const { page } = await openTab({ serviceWorkers: 'block' })
+    const { page } = await openTab({ load: false })
     const id = await server.session('hang')
     const works = async () =>
       (await server.call<{ turn?: { interrupted: boolean } }>(`/api/sessions/${id}?tail=0`)).turn
@@ -66,8 +66,7 @@ describe('parts of the page', () => {
   })
 
   it('that cannot be loaded say so in place, and can be tried again', async () => {
-    const { page } = await openTab({ serviceWorkers: 'block' })
-    await openSession(page, server, await server.session('think'))
+    const { page } = await openSessionTab(await server.session('think'))
     await shows(page, /second way is better/)
     const missing = /\/assets\/(settings-page|palette|changes-panel)-/
     await page.route(missing, (route) => route.fulfill({ status: 404, body: 'not here' }))
@@ -150,7 +149,7 @@ describe('open requests', () => {
   })
 
   it('show in the title and the icon of the tab until they are answered', async () => {
-    const { page } = await openTab()
+    const { page } = await openTab({ load: false })
     const asking = new Set<string>()
     const { requests } = await server.call<{ requests: { session: { id: string } }[] }>('/api/permissions')
     for (const { session } of requests) asking.add(session.id)

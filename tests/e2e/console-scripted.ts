@@ -43,7 +43,7 @@ export function consoleWith(prepare: (home: string) => Promise<readonly AgentAda
       return ((await response.json()) as { url: string }).url
     },
   }
-  const { openTab, browser } = browserAtWork(server, async () => {
+  const tabs = browserAtWork(server, async () => {
     started = await startParley({
       dataDir: join(folder, 'data'),
       hostname: '127.0.0.1',
@@ -58,5 +58,5 @@ export function consoleWith(prepare: (home: string) => Promise<readonly AgentAda
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   })
   const create = async (input: NewSessionInput) => (await parley().host.create(input)).id
-  return { server, openTab, browser, create, folder, host: () => parley().host }
+  return { server, ...tabs, create, folder, host: () => parley().host }
 }

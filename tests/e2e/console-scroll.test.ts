@@ -8,7 +8,7 @@ import { conversation, eventually, openSession, say, shows } from './console-pag
 
 /** What a reader sees of a growing conversation, frame by frame, in a real browser. */
 const long = 'ses_long'
-const { server, openTab } = consoleAtWork(async ({ folder, project }) => {
+const { server, openTab, openSessionTab } = consoleAtWork(async ({ folder, project }) => {
   const data = join(folder, 'data')
   mkdirSync(data, { recursive: true })
   await seed(data, [{ id: long, events: 2000 }], project)
@@ -77,9 +77,8 @@ const seenFrames = (page: Page) =>
 
 describe('a conversation that grows', () => {
   it('is followed at its end in every frame, and rows do not overlap', async () => {
-    const { page } = await openTab({ viewport: { width: 1280, height: 600 } })
     const id = await server.session('markdown')
-    await openSession(page, server, id)
+    const { page } = await openSessionTab(id, { viewport: { width: 1280, height: 600 } })
     await eventually(() => turnsOf(id)).toBe(1)
     await watchEnd(page)
     const left = await watchLeaving(page)
@@ -95,9 +94,8 @@ describe('a conversation that grows', () => {
   })
 
   it('does not move a reader above its end, and is followed again when the reader returns', async () => {
-    const { page } = await openTab({ viewport: { width: 1280, height: 600 } })
     const id = await server.session('markdown')
-    await openSession(page, server, id)
+    const { page } = await openSessionTab(id, { viewport: { width: 1280, height: 600 } })
     await eventually(() => turnsOf(id)).toBe(1)
     await say(page, 'show markdown again')
     await page.getByTestId('working').waitFor()
@@ -122,11 +120,10 @@ describe('a conversation that is opened', () => {
     { name: 'narrow', viewport: { width: 390, height: 844 } },
   ])('is at its end, however tall its rows are, $name', async ({ viewport }) => {
     const id = await server.session(`Please look at this. ${'It goes on and on. '.repeat(100)}`)
-    const { page: first } = await openTab({ viewport })
+    const { page: first } = await openTab({ load: false, viewport })
     await openSession(first, server, id)
     await first.getByTestId('working').waitFor({ state: 'detached' })
-    const { page } = await openTab({ viewport })
-    await openSession(page, server, id)
+    const { page } = await openSessionTab(id, { viewport })
     await page.locator('.markdown').last().waitFor()
     await eventually(() => isAtEnd(page)).toBe('true')
     const below = () =>
@@ -137,8 +134,7 @@ describe('a conversation that is opened', () => {
 
 describe('a call that is expanded above the visible part', () => {
   it('does not move the visible part', async () => {
-    const { page } = await openTab({ viewport: { width: 1280, height: 600 } })
-    await openSession(page, server, long)
+    const { page } = await openSessionTab(long, { viewport: { width: 1280, height: 600 } })
     await shows(page, /\w/)
     await eventually(() => isAtEnd(page)).toBe('true')
     await timeline(page).hover()
@@ -163,8 +159,7 @@ describe('a call that is expanded above the visible part', () => {
 
 describe('older pages', () => {
   it('are added above the visible part, which does not move', async () => {
-    const { page } = await openTab({ viewport: { width: 1280, height: 600 } })
-    await openSession(page, server, long)
+    const { page } = await openSessionTab(long, { viewport: { width: 1280, height: 600 } })
     await shows(page, /\w/)
     await eventually(() => isAtEnd(page)).toBe('true')
     const height = () => timeline(page).evaluate((element) => element.scrollHeight)
@@ -231,8 +226,7 @@ function overlaps(page: Page): Promise<string[]> {
 }
 
 it('a reader at the end stays there when rows grow without being drawn again', async () => {
-  const { page, complaints } = await openTab()
-  await openSession(page, server, long)
+  const { page, complaints } = await openSessionTab(long)
   await eventually(() => isAtEnd(page)).toBe('true')
   const below = () =>
     timeline(page).evaluate(

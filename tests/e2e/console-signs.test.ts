@@ -10,7 +10,7 @@ import { allowOnce, card, conversation, eventually, openSession, prompt, shows }
 
 /** Small signs and helpers of the page: titles, marks, copying, installing, navigation. */
 let registry: RegistryUnderTest
-const { server, openTab } = consoleAtWork(async (one) => {
+const { server, openTab, openSessionTab } = consoleAtWork(async (one) => {
   registry = await startRegistry()
   one.environment = registry.env
 })
@@ -91,7 +91,7 @@ describe('agents', () => {
 
 describe('a tab', () => {
   it('has the title of the page it shows', async () => {
-    const { page } = await openTab()
+    const { page } = await openTab({ load: false })
     for (const [address, title] of [
       ['/inbox', 'Inbox · Parley'],
       ['/new', 'New session · Parley'],
@@ -106,7 +106,7 @@ describe('a tab', () => {
 })
 
 it('the settings describe each section in a sentence', async () => {
-  const { page } = await openTab()
+  const { page } = await openTab({ load: false })
   await page.goto(`${server.url}/settings`)
   const places = page.getByRole('navigation', { name: 'Settings' }).getByRole('link')
   await eventually(() => places.allTextContents()).toEqual([
@@ -130,9 +130,8 @@ it('the settings describe each section in a sentence', async () => {
 
 describe('the list', () => {
   it('restores a deleted session with Undo, and opens it', async () => {
-    const { page } = await openTab()
     const id = await server.session('help')
-    await openSession(page, server, id)
+    const { page } = await openSessionTab(id)
     await page.getByRole('button', { name: 'Session menu' }).click()
     await page.getByRole('menuitem', { name: 'Delete' }).click()
     await page.waitForURL(`${server.url}/`)
@@ -142,9 +141,8 @@ describe('the list', () => {
   })
 
   it('has no deleted session any more after a reload', async () => {
-    const { page } = await openTab()
     const id = await server.session('help')
-    await openSession(page, server, id)
+    const { page } = await openSessionTab(id)
     await page.getByRole('button', { name: 'Session menu' }).click()
     await page.getByRole('menuitem', { name: 'Delete' }).click()
     await page.getByRole('button', { name: 'Undo' }).waitFor()
@@ -166,7 +164,7 @@ describe('the link "All sessions"', () => {
   const allSessions = (page: Page) => page.getByRole('main').getByRole('link', { name: 'All sessions' })
 
   it('opens the session list and focuses its search field', async () => {
-    const { page } = await openTab()
+    const { page } = await openTab({ load: false })
     for (const nowhere of ['/nope', '/sessions/ses_nope']) {
       await page.goto(server.url + nowhere)
       await allSessions(page).click()
@@ -178,7 +176,7 @@ describe('the link "All sessions"', () => {
   })
 
   it('opens the session list as a page on a phone', async () => {
-    const { page } = await openTab(phone)
+    const { page } = await openTab({ ...phone, load: false })
     await page.goto(`${server.url}/nope`)
     await allSessions(page).tap()
     await page.waitForURL(`${server.url}/`)
@@ -188,9 +186,8 @@ describe('the link "All sessions"', () => {
 })
 
 it('a message has a link, which leads to it', async () => {
-  const { page } = await openTab(copying)
   const id = await server.session('help')
-  await openSession(page, server, id)
+  const { page } = await openSessionTab(id, copying)
   const message = conversation(page).getByRole('article').filter({ hasText: 'help' }).first()
   const reply = conversation(page).getByRole('article', { name: 'Agent' }).first()
   await reply.hover()
@@ -212,7 +209,7 @@ it('a message has a link, which leads to it', async () => {
 })
 
 it('a failed turn has a notification that says so', async () => {
-  const { page, context } = await openTab({ permissions: ['notifications'] })
+  const { page, context } = await openTab({ load: false, permissions: ['notifications'] })
   const noted = await noteNotifications(context)
   await page.goto(`${server.url}/inbox`)
   await list(page).waitFor()
@@ -248,7 +245,7 @@ describe('the palette', () => {
   const entries = (page: Page) => page.getByRole('dialog').getByRole('option')
 
   it('starts with sessions, and has the actions of the open one', async () => {
-    const { page } = await openTab()
+    const { page } = await openTab({ load: false })
     const [id, other] = [await server.session('show a permission'), await server.session('help')]
     await openSession(page, server, id)
     await allowOnce(page).click()
@@ -285,8 +282,7 @@ describe('the palette', () => {
   })
 
   it('has one entry for exports, which leads to the formats and back', async () => {
-    const { page } = await openTab()
-    await openSession(page, server, await server.session('help'))
+    const { page } = await openSessionTab(await server.session('help'))
     await open(page)
     await page.keyboard.type('export')
     await eventually(() => entries(page).allTextContents()).toEqual(['Export this session…'])
@@ -315,8 +311,7 @@ describe('the palette', () => {
   })
 
   it('shows the shortcuts of its entries', async () => {
-    const { page } = await openTab()
-    await openSession(page, server, await server.session('help'))
+    const { page } = await openSessionTab(await server.session('help'))
     await open(page)
     const keysOf = (label: string) =>
       entries(page).filter({ hasText: label }).first().locator('kbd').allTextContents()
@@ -328,7 +323,7 @@ describe('the palette', () => {
 })
 
 it('keys are named as on the keyboard of the platform', async () => {
-  const { page, context } = await openTab()
+  const { page, context } = await openTab({ load: false })
   await page.goto(`${server.url}/settings/keys`)
   const first = page.getByRole('region', { name: 'Anywhere' }).locator('kbd').first()
   await eventually(() => first.textContent()).toBe('Ctrl')
@@ -340,9 +335,8 @@ it('keys are named as on the keyboard of the platform', async () => {
 })
 
 it('keyboard shortcuts are listed over the current page, which does not change', async () => {
-  const { page, complaints } = await openTab()
   const id = await server.session('help')
-  await openSession(page, server, id)
+  const { page, complaints } = await openSessionTab(id)
   await prompt(page).fill('half a sentence')
   await page.locator('main').focus()
   await page.keyboard.press('?')

@@ -5,7 +5,7 @@ import { phone } from './console-browser.ts'
 import { allowOnce, boxOf, card, conversation, eventually, openSession, say, shows } from './console-page.ts'
 
 /** Where the rows of a conversation are on screen, in a real browser. */
-const { server, openTab } = consoleAtWork()
+const { server, openTab, openSessionTab } = consoleAtWork()
 
 /** A conversation that is longer than the screen. */
 async function longSession(page: Page): Promise<string> {
@@ -88,8 +88,7 @@ describe('an open request', () => {
 
 describe('a phone', () => {
   it('shows the whole mode, model and effort above the buttons', async () => {
-    const { page, context } = await openTab(phone)
-    await openSession(page, server, await server.session('hang'))
+    const { page, context } = await openSessionTab(await server.session('hang'), phone)
     await page.getByRole('button', { name: /^Stop/ }).waitFor()
     const send = await boxOf(page.getByRole('button', { name: 'Queue' }))
     for (const label of ['Mode', 'Model', 'Effort']) {

@@ -16,7 +16,7 @@ import {
 } from './console-page.ts'
 
 /** The console on a touch screen. */
-const { server, openTab } = consoleAtWork()
+const { server, openTab, openSessionTab } = consoleAtWork()
 
 /** Elements that can be pressed and are lower than a finger. Links inside running text are as high as the text. */
 function tooSmall(page: Page): Promise<string[]> {
@@ -36,7 +36,7 @@ async function fits(page: Page): Promise<void> {
 
 describe('on a phone', () => {
   it('a session that does not exist has a way back', async () => {
-    const { page } = await openTab(phone)
+    const { page } = await openTab({ ...phone, load: false })
     await page.goto(`${server.url}/sessions/ses_nope`)
     await page.getByRole('heading', { name: 'Session not found' }).waitFor()
     await fits(page)
@@ -45,7 +45,7 @@ describe('on a phone', () => {
   })
 
   it('the list of shortcuts has keys', async () => {
-    const { page } = await openTab(phone)
+    const { page } = await openTab({ ...phone, load: false })
     await page.goto(`${server.url}/settings/keys`)
     const section = page.getByRole('region', { name: 'In a terminal' })
     await section.getByText('Find in the terminal').waitFor()
@@ -91,8 +91,7 @@ describe('on a phone', () => {
       cwd: folder,
       prompt: `edit the greeting ${'very much '.repeat(300)}`,
     })
-    const { page } = await openTab(phone)
-    await openSession(page, server, id)
+    const { page } = await openSessionTab(id, phone)
     await tapOnCard(allowOnce(page))
     await page.getByTestId('working').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Session menu' }).tap()

@@ -15,13 +15,12 @@ import {
 } from './console-page.ts'
 
 /** How people find things in the console. */
-const { server, openTab } = consoleAtWork()
+const { server, openTab, openSessionTab } = consoleAtWork()
 
 describe('navigation', () => {
   it('leads to a message by its link, and to text by a search', async () => {
-    const { page, context } = await openTab()
     const id = await server.session('run a command')
-    await openSession(page, server, id)
+    const { page, context } = await openSessionTab(id)
     await allowOnce(page).click()
     await shows(page, /All 42 pass/)
     await page.keyboard.press('Control+f')
@@ -39,7 +38,7 @@ describe('navigation', () => {
   })
 
   it('through the list can rename, pin, archive, delete and undo', async () => {
-    const { page, context } = await openTab()
+    const { page, context } = await openTab({ load: false })
     const id = await server.session()
     await page.goto(`${server.url}/sessions/${id}`)
     const list = page.getByRole('navigation', { name: 'Sessions' })
@@ -86,7 +85,7 @@ describe('navigation', () => {
   })
 
   it('shows "Page not found" at an unknown URL', async () => {
-    const { page, context } = await openTab()
+    const { page, context } = await openTab({ load: false })
     for (const path of ['/nope', '/nope/at/all', '/settings/nothing']) {
       const answer = await page.goto(server.url + path)
       expect(answer?.headers()['content-type']).toMatch(/^text\/html/)
@@ -159,8 +158,7 @@ describe('navigation', () => {
   })
 
   it('leads to open requests on a phone, even if a panel was left open in another session', async () => {
-    const { page, context } = await openTab(phone)
-    await openSession(page, server, await server.session('help'))
+    const { page, context } = await openSessionTab(await server.session('help'), phone)
     await page.getByRole('button', { name: 'Changes' }).click()
     await panel(page, 'Changes').waitFor()
     await openSession(page, server, await server.session('show a permission'))
@@ -198,7 +196,7 @@ describe('a new session', () => {
   it('says that the last used agent is missing, and which one is chosen instead', async () => {
     const agent = (await agentsHere()).find(({ found }) => !found)
     if (!agent) throw new Error('Every agent is on this machine.')
-    const { page } = await openTab()
+    const { page } = await openTab({ load: false })
     await page.evaluate(
       (id) => localStorage.setItem('parley:preferences', JSON.stringify({ agent: id })),
       agent.id,
@@ -220,9 +218,8 @@ describe('a new session', () => {
 
 describe('an export', () => {
   it('exists in every format of the server', async () => {
-    const { page, context, complaints } = await openTab()
     const id = await server.session('help')
-    await openSession(page, server, id)
+    const { page, context, complaints } = await openSessionTab(id)
     const choose = async (name: string) => {
       await page.getByRole('button', { name: 'Session menu' }).click()
       await page.getByRole('menuitem', { name: 'Export' }).click()

@@ -16,7 +16,7 @@ import {
 } from './console-page.ts'
 
 /** The console in a real browser, on the real server, with the demo agent. */
-const { server, openTab, browser } = consoleAtWork()
+const { server, openTab, openSessionTab, browser } = consoleAtWork()
 
 describe('the first five minutes', () => {
   it('lead from the printed link to an answered permission', async () => {
@@ -45,7 +45,7 @@ describe('the first five minutes', () => {
   })
 
   it('cost at most 170 KB of script before the first message', async () => {
-    const { context } = await openTab({ serviceWorkers: 'block' })
+    const { context } = await openTab({ load: false })
     const page = await context.newPage()
     const scripts = new Map<string, Promise<Buffer>>()
     page.on('response', (response) => {
@@ -62,8 +62,7 @@ describe('the first five minutes', () => {
   })
 
   it('show the diff before and after it is approved', async () => {
-    const { page, context, complaints } = await openTab()
-    await openSession(page, server, await server.session('edit a file'))
+    const { page, context, complaints } = await openSessionTab(await server.session('edit a file'))
     await card(page).getByText("'Hello, ' + name").waitFor()
     await allowOnce(page).click()
     await shows(page, /takes a name now/)
@@ -77,8 +76,7 @@ describe('the first five minutes', () => {
 
 describe('requests', () => {
   it('are answered by keys, with an optional reason', async () => {
-    const { page, context } = await openTab()
-    await openSession(page, server, await server.session('show a permission'))
+    const { page, context } = await openSessionTab(await server.session('show a permission'))
     await card(page).getByRole('button', { name: 'Deny with reason' }).click()
     await page.getByLabel('Why not, and what to do instead').fill('Keep it')
     await page.keyboard.press('Enter')
@@ -88,8 +86,7 @@ describe('requests', () => {
   })
 
   it('are questions too: one option, several options, free text', async () => {
-    const { page, context, complaints } = await openTab()
-    await openSession(page, server, await server.session('ask me'))
+    const { page, context, complaints } = await openSessionTab(await server.session('ask me'))
     await card(page).getByText('Where should the data live?').waitFor()
     const answer = card(page).getByRole('button', { name: 'Answer' })
     expect(await answer.isDisabled()).toBe(true)
@@ -107,8 +104,7 @@ describe('requests', () => {
   })
 
   it('are plans too, approved and then ticked off beside the conversation', async () => {
-    const { page, context } = await openTab()
-    await openSession(page, server, await server.session('make a plan'))
+    const { page, context } = await openSessionTab(await server.session('make a plan'))
     await card(page).getByText('Write a failing test').waitFor()
     await card(page)
       .getByRole('button', { name: /Approve the plan/ })
@@ -121,8 +117,7 @@ describe('requests', () => {
   })
 
   it('may come from subagents, whose work is nested under them', async () => {
-    const { page, context } = await openTab()
-    await openSession(page, server, await server.session('use a subagent'))
+    const { page, context } = await openSessionTab(await server.session('use a subagent'))
     await card(page).getByText('npx knip').waitFor()
     await conversation(page)
       .getByRole('article', { name: /export const/ })
@@ -140,9 +135,8 @@ describe('requests', () => {
   })
 
   it('are in the inbox, and an answer in one tab shows in the other', async () => {
-    const { page, context } = await openTab()
     const id = await server.session('run a command')
-    await openSession(page, server, id)
+    const { page, context } = await openSessionTab(id)
     await card(page).waitFor()
     const other = await context.newPage()
     await other.goto(`${server.url}/inbox`)
@@ -159,7 +153,7 @@ describe('requests', () => {
   })
 
   it('are not shown if a rule from the settings denies them', async () => {
-    const { page, context, complaints } = await openTab()
+    const { page, context, complaints } = await openTab({ load: false })
     await page.goto(`${server.url}/settings/permissions`)
     await page.getByRole('button', { name: 'Add a rule' }).click()
     await page.keyboard.press('Enter')
@@ -201,8 +195,7 @@ describe('requests', () => {
 
 describe('prompts', () => {
   it('are queued, and can be withdrawn and edited', async () => {
-    const { page, context } = await openTab()
-    await openSession(page, server, await server.session('hang'))
+    const { page, context } = await openSessionTab(await server.session('hang'))
     await shows(page, /do nothing now/)
     await prompt(page).fill('think about it')
     await prompt(page).press('Enter')
@@ -225,8 +218,7 @@ describe('prompts', () => {
   })
 
   it('can steer the running turn', async () => {
-    const { page, context } = await openTab()
-    await openSession(page, server, await server.session('hang'))
+    const { page, context } = await openSessionTab(await server.session('hang'))
     await shows(page, /do nothing now/)
     await prompt(page).fill('look here')
     await page.getByRole('button', { name: 'Steer' }).click()
@@ -237,8 +229,7 @@ describe('prompts', () => {
   })
 
   it('survive a reload while they are being written', async () => {
-    const { page, context } = await openTab()
-    await openSession(page, server, await server.session())
+    const { page, context } = await openSessionTab(await server.session())
     await prompt(page).fill('half a tho')
     await page.reload()
     await eventually(() => prompt(page).inputValue()).toBe('half a tho')
@@ -246,8 +237,7 @@ describe('prompts', () => {
   })
 
   it('complete commands of the agent, and recall the last one', async () => {
-    const { page, context } = await openTab()
-    await openSession(page, server, await server.session('think'))
+    const { page, context } = await openSessionTab(await server.session('think'))
     await shows(page, /second way is better/)
     await prompt(page).pressSequentially('/usa')
     await page.getByRole('option', { name: /usage/ }).waitFor()
@@ -261,8 +251,7 @@ describe('prompts', () => {
   })
 
   it('take images', async () => {
-    const { page, context } = await openTab()
-    await openSession(page, server, await server.session())
+    const { page, context } = await openSessionTab(await server.session())
     const bytes = Buffer.from(
       'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
       'base64',
@@ -281,8 +270,7 @@ describe('prompts', () => {
 
 describe('nothing is lost', () => {
   it('by a reload in the middle of a turn', async () => {
-    const { page, context } = await openTab()
-    await openSession(page, server, await server.session())
+    const { page, context } = await openSessionTab(await server.session())
     await prompt(page).fill('flood')
     await prompt(page).press('Enter')
     await shows(page, /flood flood/)
@@ -295,7 +283,7 @@ describe('nothing is lost', () => {
     const mortal = new ConsoleServer()
     onTestFinished(() => mortal.dispose())
     await mortal.start()
-    const { page, context } = await openTab({ serviceWorkers: 'allow' }, mortal)
+    const { page, context } = await openTab({ load: false, serviceWorkers: 'allow' }, mortal)
     const id = await mortal.session('show a permission')
     await page.goto(`${mortal.url}/sessions/${id}`)
     await card(page).waitFor()
@@ -356,7 +344,7 @@ describe('a phone', () => {
 
 describe('text of an agent', () => {
   it('is shown as text, whatever it contains', async () => {
-    const { page, context, complaints } = await openTab()
+    const { page, context, complaints } = await openTab({ load: false })
     const hostile =
       '<img src=x onerror=alert(1)> <script>alert(2)</script> [x](javascript:alert(3)) <b>bold</b>'
     await openSession(page, server, await server.session(hostile))
@@ -374,7 +362,7 @@ describe('the console is accessible', () => {
     { name: 'on a phone and dark', options: { ...phone, colorScheme: 'dark' as const } },
   ]
   it.each(looks)('axe finds nothing serious, $name', async ({ options }) => {
-    const { page, context } = await openTab(options)
+    const { page, context } = await openTab({ ...options, load: false })
     const found: Record<string, string[]> = {}
     const look = async (name: string) => {
       const findings = await seriousFindings(page)

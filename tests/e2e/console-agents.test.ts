@@ -7,7 +7,7 @@ import { phone, seriousFindings } from './console-browser.ts'
 /** Setting up agents in the settings: a custom agent, a key, a test. */
 const { server, openTab } = consoleAtWork()
 const secret = 'sk-parsley-0123456789'
-const agent = join(import.meta.dirname, '../../packages/server/src/adapters/acp/odd-agent-under-test.ts')
+const agent = join(import.meta.dirname, '../../packages/server/src/adapters/acp/faulty-agent-under-test.ts')
 const config = () => readFileSync(join(server.folder, 'data', 'config.json'), 'utf8')
 
 it('a custom agent is added, tested and removed', async () => {

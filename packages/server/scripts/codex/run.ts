@@ -58,7 +58,7 @@ export class CodexRun implements AsyncDisposable {
     return this.#opened.thread.id
   }
 
-  hear(message: NativeMessage): void {
+  receive(message: NativeMessage): void {
     this.#take(message)
     for (const threadId of subagentsIn(message)) this.#server.claim(threadId, this)
     if ('id' in message) void this.#reply(message)

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { connectInput } from '../testing/read-connection.ts'
 import { folderForFile } from '../testing/temporary-folder.ts'
 import { acpAgents } from './acp/presets.ts'
-import { howToFind, howToGet, programAsTyped, programForTerminal } from './advice.ts'
+import { adviseInstall, adviseMissing, programAsTyped, programForTerminal } from './advice.ts'
 import { builtInAdapters } from './index.ts'
 
 /** The path contains a space, so that it must be quoted. */
@@ -23,19 +23,19 @@ describe('install advice', () => {
   const given = { agent: 'tiny', install, agentsFolder: '/a', parley: undefined }
 
   it('names the Parley command if Parley uses the agents folder, otherwise the npm command', () => {
-    expect(howToGet(given)).toBe('Install it: parley agents install tiny')
+    expect(adviseInstall(given)).toBe('Install it: parley agents install tiny')
     const parley = (words: string) => `npm start -- ${words}`
-    expect(howToGet({ ...given, parley })).toBe('Install it: npm start -- agents install tiny')
-    expect(howToFind({ ...given, parley })).toBe(howToGet({ ...given, parley }))
+    expect(adviseInstall({ ...given, parley })).toBe('Install it: npm start -- agents install tiny')
+    expect(adviseMissing({ ...given, parley })).toBe(adviseInstall({ ...given, parley }))
     const byNpm = 'Install it: npm install -g tiny-agent@1.0.0'
-    expect(howToGet({ ...given, agentsFolder: undefined, parley })).toBe(byNpm)
+    expect(adviseInstall({ ...given, agentsFolder: undefined, parley })).toBe(byNpm)
   })
 
   it('says to correct the configuration if the person configured the program', () => {
     const chosen = { ...given, executable: '/my/tiny' }
     const correct = 'Correct agents.tiny.command in config.json, or remove it.'
-    expect(howToGet(chosen)).toBe(correct)
-    expect(howToFind(chosen)).toBe(`There is no program "/my/tiny". ${correct}`)
+    expect(adviseInstall(chosen)).toBe(correct)
+    expect(adviseMissing(chosen)).toBe(`There is no program "/my/tiny". ${correct}`)
   })
 })
 

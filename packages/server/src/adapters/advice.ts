@@ -19,14 +19,14 @@ export type InstallAdvice = {
 }
 
 /** How to install the tested version of an agent; the same advice serves to replace another version. */
-export function howToGet({
+export function adviseInstall({
   agent,
   install,
   executable,
   agentsFolder,
   parley = plain,
 }: InstallAdvice): string {
-  if (executable !== undefined) return correctIt(agent)
+  if (executable !== undefined) return configAdvice(agent)
   const command =
     agentsFolder === undefined
       ? `npm install -g ${install.package}@${install.version}`
@@ -35,14 +35,14 @@ export function howToGet({
 }
 
 /** How to install an agent whose program is missing. */
-export function howToFind(advice: InstallAdvice): string {
+export function adviseMissing(advice: InstallAdvice): string {
   const { executable } = advice
   return executable === undefined
-    ? howToGet(advice)
-    : `There is no program "${executable}". ${howToGet(advice)}`
+    ? adviseInstall(advice)
+    : `There is no program "${executable}". ${adviseInstall(advice)}`
 }
 
-export function correctIt(agent: string): string {
+export function configAdvice(agent: string): string {
   return `Correct agents.${agent}.command in config.json, or remove it.`
 }
 

@@ -1,6 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { endMarked, markVariable } from './leftovers.ts'
+import { endMarked, markVariable } from './marked-processes.ts'
 
 const stderrTailLength = 4_000
 
@@ -62,7 +62,7 @@ export class AgentProcess {
   }
 
   /** The exit status and the tail of stderr. */
-  lastWords() {
+  exitDetails() {
     const stderrTail = this.#stderr.trim()
     return {
       ...(this.#exit && { exitCode: this.#exit.exitCode }),

@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { folderForFile } from '../testing/temporary-folder.ts'
-import { diffOfReplacing, diffOfWriting, readForDiff } from './file-diff.ts'
+import { readForDiff, replaceDiff, writeDiff } from './file-diff.ts'
 
 const home = folderForFile()
 const cwd = join(home, 'project')
@@ -26,11 +26,11 @@ beforeAll(() => {
 describe('writing a file', () => {
   it('is a patch if the file exists, and the whole content if it does not', async () => {
     const path = join(cwd, 'src/a.txt')
-    expect(await diffOfWriting(path, 'one\n2\nthree\ntwo\n', session)).toEqual({
+    expect(await writeDiff(path, 'one\n2\nthree\ntwo\n', session)).toEqual({
       path,
       patch: '@@ -1,4 +1,4 @@\n one\n-two\n+2\n three\n two',
     })
-    expect(await diffOfWriting('new.txt', 'new\n', session)).toEqual({
+    expect(await writeDiff('new.txt', 'new\n', session)).toEqual({
       path: 'new.txt',
       before: null,
       after: 'new\n',
@@ -38,13 +38,13 @@ describe('writing a file', () => {
   })
 
   it('does not report a file as new if the file could not be read', async () => {
-    expect(await diffOfWriting('link.txt', 'x', session)).toEqual({ path: 'link.txt', after: 'x' })
+    expect(await writeDiff('link.txt', 'x', session)).toEqual({ path: 'link.txt', after: 'x' })
   })
 })
 
 describe('replacing a part of a file', () => {
-  const replace = (path: string, ...replacements: Parameters<typeof diffOfReplacing>[1]) =>
-    diffOfReplacing(path, replacements, session)
+  const replace = (path: string, ...replacements: Parameters<typeof replaceDiff>[1]) =>
+    replaceDiff(path, replacements, session)
 
   it('shows whole lines with their position, for one replacement or all of them', async () => {
     const once = await replace('src/a.txt', { old: 'wo\nth', new: 'wo and a half\nth' })
@@ -101,7 +101,7 @@ describe('reading a file for a diff', () => {
     'src/a.txt/below',
   ])('never reads %s', async (path) => {
     expect(await readForDiff(path, session)).toBeUndefined()
-    expect(JSON.stringify(await diffOfWriting(path, 'x', session))).not.toContain(secret)
+    expect(JSON.stringify(await writeDiff(path, 'x', session))).not.toContain(secret)
   })
 
   it('also reads files in the additional folders of the session', async () => {

@@ -21,14 +21,14 @@ const largestFile = 1024 * 1024
 const largestResult = 2 * largestFile
 
 /** The diff of overwriting the whole file with `content`. */
-export async function diffOfWriting(path: string, content: string, session: Session): Promise<Diff> {
+export async function writeDiff(path: string, content: string, session: Session): Promise<Diff> {
   const before = await readForDiff(path, session)
   if (before === undefined) return { path, after: content }
   return before === null ? { path, before, after: content } : { path, patch: patchOf(before, content) }
 }
 
 /** The diff of replacing parts of the file, in order. */
-export async function diffOfReplacing(
+export async function replaceDiff(
   path: string,
   replacements: readonly Replacement[],
   session: Session,

@@ -81,7 +81,7 @@ it('rejects pending and later calls once it has ended', async () => {
 })
 
 it('sends the version if it is asked to', () => {
-  const { rpc, sent } = peer({ sayVersion: true })
+  const { rpc, sent } = peer({ withVersion: true })
   rpc.notify('initialized')
   expect(sent).toEqual([{ jsonrpc: '2.0', method: 'initialized' }])
 })

@@ -19,7 +19,7 @@ export const methodNotFound = -32601
 
 export type JsonRpcOptions = {
   /** Whether messages carry the member `jsonrpc`. Some programs leave it out. */
-  readonly sayVersion?: boolean
+  readonly withVersion?: boolean
   send(message: object): void
   request(request: JsonRpcRequest): void
   notification(notification: JsonRpcNotification): void
@@ -46,7 +46,7 @@ type Waiting = { resolve(result: unknown): void; reject(error: Error): void }
 
 export function createJsonRpc(options: JsonRpcOptions): JsonRpcPeer {
   const waiting = new Map<JsonRpcId, Waiting>()
-  const version = options.sayVersion ? { jsonrpc: '2.0' } : {}
+  const version = options.withVersion ? { jsonrpc: '2.0' } : {}
   const send = (message: object) => options.send({ ...version, ...message })
   let last = 0
   let over: Error | undefined

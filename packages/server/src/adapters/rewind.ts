@@ -21,7 +21,7 @@ type Content = { readonly bytes: Buffer; readonly mode: number } | null
 type Kept = Place & { readonly before: Content; after?: string }
 type Rewind = { readonly promptId: string; readonly session: Session; files: readonly Kept[] }
 
-const mostKept = 32 * 1024 * 1024
+const maxKeptBytes = 32 * 1024 * 1024
 
 /**
  * Keeps in memory, for each session, the files as they were before its last rewind. The rewind can be undone until the
@@ -45,7 +45,7 @@ export function createRewindKeeper() {
     for (const file of kept) file.after = hashOf(await contentOf(file.place))
     rewinds.set(sessionId, { promptId, session, files: kept })
     for (const id of rewinds.keys()) {
-      if (sizeOf([...rewinds.values()].flatMap((one) => one.files)) <= mostKept) break
+      if (sizeOf([...rewinds.values()].flatMap((one) => one.files)) <= maxKeptBytes) break
       if (id !== sessionId) rewinds.delete(id)
     }
   }
@@ -76,7 +76,7 @@ async function keep(files: readonly string[], session: Session): Promise<readonl
       const place = placeIn(session, path)
       if (place === undefined) return undefined
       kept.push({ path, place, before: await contentOf(place) })
-      if (sizeOf(kept) > mostKept) return undefined
+      if (sizeOf(kept) > maxKeptBytes) return undefined
     }
     return kept
   } catch {
@@ -98,7 +98,7 @@ async function contentOf(place: string): Promise<Content> {
   try {
     await using file = await open(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     const stat = await file.stat()
-    if (!stat.isFile() || stat.size > mostKept)
+    if (!stat.isFile() || stat.size > maxKeptBytes)
       throw new Error(`${place} is not a regular file, so it cannot be restored`)
     return { bytes: await file.readFile(), mode: stat.mode & 0o777 }
   } catch (error) {
@@ -131,7 +131,7 @@ export async function rewindTurn(
   try {
     const files = await work()
     const stopReason = undo ? 'rewind_undone' : 'rewound'
-    return { type: 'turn.ended', outcome: 'completed', stopReason, result: told(files, undo) }
+    return { type: 'turn.ended', outcome: 'completed', stopReason, result: resultText(files, undo) }
   } catch (thrown) {
     const what = undo ? 'The restore cannot be undone' : 'The files cannot be restored to that prompt'
     const error = { code: 'conflict' as const, message: `${what}: ${messageOf(thrown)}` }
@@ -139,7 +139,7 @@ export async function rewindTurn(
   }
 }
 
-function told(files: readonly string[], undo: boolean): string {
+function resultText(files: readonly string[], undo: boolean): string {
   if (undo) return `Undone. Files as they were before the restore: ${files.join(', ')}`
   if (files.length === 0) return 'No file had changed since that prompt.'
   return `Files restored to before that prompt: ${files.join(', ')}`

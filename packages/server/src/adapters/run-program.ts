@@ -21,7 +21,7 @@ export type ProgramEnd = {
 const termGraceMs = 500
 /** How long descendants may keep the output open after the program has exited. */
 const drainMs = 1_000
-const mostStdout = 1024 * 1024
+const maxStdout = 1024 * 1024
 
 /**
  * Runs a program to its end with an empty stdin. Never rejects. If the run is cut short, none of its descendants
@@ -47,7 +47,7 @@ export function runProgram({ timeoutMs, onLine, signal, ...start }: ProgramRun):
   child.stdin.on('error', () => undefined)
   child.stdin.end()
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    if (stdout.length < mostStdout) stdout += text
+    if (stdout.length < maxStdout) stdout += text
   })
   if (onLine) child.stderr.on('data', linesOf(onLine))
   return new Promise((resolve) => {
@@ -56,7 +56,7 @@ export function runProgram({ timeoutMs, onLine, signal, ...start }: ProgramRun):
       for (const timer of [limit, force, drain]) clearTimeout(timer)
       signal?.removeEventListener('abort', abort)
       if (cut) program.kill()
-      const { exitCode = null, stderrTail = '', signal: by } = program.lastWords()
+      const { exitCode = null, stderrTail = '', signal: by } = program.exitDetails()
       const how = { ...(by && { signal: by }), ...(cut && { cut }), ...(error && { error }) }
       resolve({ exitCode, stdout, stderrTail, ...how })
     }

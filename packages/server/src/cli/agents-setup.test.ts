@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createHome, type Home, type Running } from './program-under-test.ts'
 
 const secret = 'sk-parsley-0123456789'
-const agent = new URL('../adapters/acp/odd-agent-under-test.ts', import.meta.url).pathname
+const agent = new URL('../adapters/acp/faulty-agent-under-test.ts', import.meta.url).pathname
 
 let home: Home
 let running: Running

@@ -67,7 +67,7 @@ class AcpConnection implements AgentConnection {
   #closing: Promise<void> | undefined
   /** Resolves when the process sends nothing more, on stderr either. */
   readonly #silent = Promise.withResolvers<void>()
-  readonly #signInTold = Promise.withResolvers<void>()
+  readonly #signInReported = Promise.withResolvers<void>()
   #turnOver = Promise.withResolvers<void>()
 
   constructor(options: AcpConnectionOptions, input: ConnectInput) {
@@ -92,7 +92,7 @@ class AcpConnection implements AgentConnection {
     this.events = this.#queue.outputs
     this.#child = this.#process.spawn({ command: program, args: commandLine(agent, input), cwd, env })
     this.#wire = new Wire(this.#child, {
-      heard: (frame) => this.#hear(frame),
+      received: (frame) => this.#receive(frame),
       garbage: (line) => this.#takeInvalidLine(line),
       sent: (frame) => void this.#take(frame),
       asked: (method, params, signal) => this.#requests.answer(method, params, signal),
@@ -124,7 +124,7 @@ class AcpConnection implements AgentConnection {
           this.#replayed = false
           return replayed
         },
-        signInTold: () => Promise.race([this.#signInTold.promise, this.#process.gone(signInWaitMs)]),
+        signInReported: () => Promise.race([this.#signInReported.promise, this.#process.gone(signInWaitMs)]),
       })
     } catch (error) {
       this.#process.killAll()
@@ -136,8 +136,8 @@ class AcpConnection implements AgentConnection {
     }
     this.#live = true
     const { config, requestedMode: mode } = this.#state
-    const said = config.mode !== undefined && ourMode(this.#state, config.mode) === mode
-    if (!said) void this.#queue.put({ type: 'session.configured', effective: { mode } })
+    const reported = config.mode !== undefined && ourMode(this.#state, config.mode) === mode
+    if (!reported) void this.#queue.put({ type: 'session.configured', effective: { mode } })
     if (this.#over) void this.#end()
   }
 
@@ -239,7 +239,7 @@ class AcpConnection implements AgentConnection {
     if (this.#live) await dealt
   }
 
-  async #hear(frame: Frame): Promise<void> {
+  async #receive(frame: Frame): Promise<void> {
     const { replaying } = this.#state
     if (replaying) this.#replayed ||= isUpdate(frame)
     else await this.#put({ type: 'native', message: frame.message })
@@ -250,7 +250,7 @@ class AcpConnection implements AgentConnection {
     const { state, outputs, unasked = [] } = translate(this.#state, frame)
     const { mode } = this.#state.config
     this.#state = state
-    if (state.signedIn !== undefined) this.#signInTold.resolve()
+    if (state.signedIn !== undefined) this.#signInReported.resolve()
     for (const output of outputs) await this.#put(output)
     this.#closeWhenQuiet()
     for (const ask of unasked) void this.#requests.checkUnasked(ask)
@@ -312,7 +312,7 @@ class AcpConnection implements AgentConnection {
   }
 
   #disconnection(): AgentOutput {
-    const last = this.#process.lastWords()
+    const last = this.#process.exitDetails()
     if (this.#closing) return { type: 'agent.disconnected', reason: 'closed', ...last }
     const message = `The process of ${this.#options.agent.name} has ended.`
     return {

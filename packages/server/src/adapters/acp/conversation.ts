@@ -20,7 +20,7 @@ export type StartContext = {
   /** Whether anything was replayed since the last call. */
   replayed(): boolean
   /** Resolves when the agent has reported whether it is signed in, or after a time limit. */
-  signInTold(): Promise<void>
+  signInReported(): Promise<void>
 }
 
 const authRequired = -32_000
@@ -38,7 +38,7 @@ export async function startSession(context: StartContext): Promise<NativeInitial
   await signedIn(context, about, () => openSession(context, about))
   if (!hasCredential(agent, context.env)) {
     // Some agents create sessions without a sign-in and report the sign-in state by themselves.
-    if (about.agentCapabilities?._meta?.authStatus !== undefined) await context.signInTold()
+    if (about.agentCapabilities?._meta?.authStatus !== undefined) await context.signInReported()
     if (context.state().signedIn === false) throw notSignedIn(agent)
   }
   try {

@@ -32,8 +32,8 @@ function unnamed(kind: ToolKind): string {
 
 function nameOf({ dialect }: TranslateState, native: NativeCall): string | undefined {
   const { meta, callId = [] } = dialect.toolName ?? {}
-  const told = native.name ?? inMeta(native._meta, meta)
-  if (told) return told
+  const reported = native.name ?? inMeta(native._meta, meta)
+  if (reported) return reported
   for (const pattern of callId) {
     const [, name] = new RegExp(pattern).exec(native.toolCallId) ?? []
     if (name) return name
@@ -108,6 +108,6 @@ export function pathsOfCall({
   content,
   input,
 }: Pick<Call, 'locations' | 'content' | 'input'>): string[] {
-  const told = [...locations, ...content].flatMap(({ path }) => path || [])
-  return [...new Set([...told, ...pathsIn(input)])]
+  const reported = [...locations, ...content].flatMap(({ path }) => path || [])
+  return [...new Set([...reported, ...pathsIn(input)])]
 }

@@ -10,7 +10,7 @@ import type {
   ConnectInput,
   Person,
 } from '../../core/agent-adapter.ts'
-import { correctIt, howToFind, programAsTyped } from '../advice.ts'
+import { adviseMissing, configAdvice, programAsTyped } from '../advice.ts'
 import { agentEnvironment } from '../environment.ts'
 import { findProgram, installedVersion, pathWithNode } from '../find-program.ts'
 import {
@@ -89,7 +89,7 @@ function programOf(agent: KnownAgent, options: AcpAdapterOptions): AgentProgram 
     executable === undefined
       ? findProgram({ name: agent.command, env, installed: { folder: agentsFolder, agent: agent.id } })
       : findProgram({ name: executable, env })
-  return createAgentProgram({ name: agent.name, find, hint: howToGet(agent, options) })
+  return createAgentProgram({ name: agent.name, find, hint: adviseInstall(agent, options) })
 }
 
 /**
@@ -182,12 +182,12 @@ function createProbe(
   }, reuseMs)
 }
 
-function howToGet({ id, command, install }: KnownAgent, options: AcpAdapterOptions): string {
+function adviseInstall({ id, command, install }: KnownAgent, options: AcpAdapterOptions): string {
   const { executable, agentsFolder, parley } = options
-  if (install) return howToFind({ agent: id, install, executable, agentsFolder, parley })
+  if (install) return adviseMissing({ agent: id, install, executable, agentsFolder, parley })
   const isKnown = executable === undefined && acpAgents.some((preset) => preset.id === id)
   if (isKnown) return `${command} is not installed. See its install guide.`
-  return `There is no program "${executable ?? command}". ${correctIt(id)}`
+  return `There is no program "${executable ?? command}". ${configAdvice(id)}`
 }
 
 /** The version from the package.json around the program. Asking the program itself takes seconds. */
@@ -229,13 +229,13 @@ async function probeProgram(options: ProbeOptions, signal: AbortSignal): Promise
   const { agent, program, version } = options
   const found: AgentProbe = { found: true, path: program, ...(version !== undefined && { version }) }
   try {
-    const told = await introductionOf(options, signal)
-    return { ...found, ...described(options, told) }
+    const reported = await introductionOf(options, signal)
+    return { ...found, ...described(options, reported) }
   } catch (error) {
     const { code, message } =
       error instanceof ParleyError ? error : { code: 'agent_failed', message: `${error}` }
     if (code === 'agent_not_signed_in') {
-      return { ...found, signedIn: false, hint: 'Sign in with the program itself.', ...howToSignIn(agent) }
+      return { ...found, signedIn: false, hint: 'Sign in with the program itself.', ...signInAdvice(agent) }
     }
     if (!signal.aborted) return { ...found, usable: false, hint: message }
     const hint = `${agent.name} did not answer in time. For details, run "parley agents doctor ${agent.id}".`
@@ -256,24 +256,24 @@ async function introductionOf({ folder, ...options }: ProbeOptions, signal: Abor
     signal,
   })
   const closed = connection.close()
-  let told: Connected = { type: 'agent.connected' }
+  let reported: Connected = { type: 'agent.connected' }
   for await (const output of connection.events)
-    if (output.type === 'agent.connected') told = { ...told, ...output }
+    if (output.type === 'agent.connected') reported = { ...reported, ...output }
   await closed
-  return told
+  return reported
 }
 
-function described({ agent, env, version }: ProbeOptions, told: Connected): Partial<AgentProbe> {
-  const { agentVersion, models, credential } = told
+function described({ agent, env, version }: ProbeOptions, reported: Connected): Partial<AgentProbe> {
+  const { agentVersion, models, credential } = reported
   const signedIn = credential !== undefined || agent.signIn?.required || hasCredential(agent, env)
   return {
     ...(version === undefined && agentVersion !== undefined && { version: agentVersion }),
     ...(models && { models }),
-    ...(signedIn ? { signedIn: true } : howToSignIn(agent)),
+    ...(signedIn ? { signedIn: true } : signInAdvice(agent)),
   }
 }
 
-function howToSignIn({ signIn }: ProbeOptions['agent']): Pick<AgentProbe, 'hint' | 'command'> {
+function signInAdvice({ signIn }: ProbeOptions['agent']): Pick<AgentProbe, 'hint' | 'command'> {
   if (!signIn) return {}
   const { hint, command } = signIn
   return { hint, ...(command !== undefined && { command }) }

@@ -59,7 +59,7 @@ const nodeFirst = { PATH: `${join(process.execPath, '..')}:${process.env.PATH}` 
 
 describe.each(Object.keys(agents) as AgentName[])('%s', { timeout: 90_000 }, (name) => {
   const { command, unasked, running } = agents[name]
-  const nothingLeft = () => vi.waitFor(() => expect(alive(childrenWith(running))).toEqual([]), 5_000)
+  const noProcessLeft = () => vi.waitFor(() => expect(alive(childrenWith(running))).toEqual([]), 5_000)
   const look = { reasoning: 'Herbs.', ...call(command, { command: 'echo parsley', description: 'look' }) }
   const herbs = modelPrompt('Look at the herbs.', look, { content: 'I see parsley.' })
 
@@ -103,7 +103,7 @@ describe.each(Object.keys(agents) as AgentName[])('%s', { timeout: 90_000 }, (na
       const said = await inTerminal(name, cwd, [...terminal.slice(1), '-p', again, ...unasked])
       expect(said).toContain('What was it?')
     }
-    await nothingLeft()
+    await noProcessLeft()
   })
 
   it('keeps a conversation, however often it is read and resumed without a prompt', async () => {
@@ -125,7 +125,7 @@ describe.each(Object.keys(agents) as AgentName[])('%s', { timeout: 90_000 }, (na
       await connection.close()
     }
     expect(await read()).toEqual(first)
-    await nothingLeft()
+    await noProcessLeft()
   })
 
   it('reports an unknown conversation as not found', async () => {
@@ -137,6 +137,6 @@ describe.each(Object.keys(agents) as AgentName[])('%s', { timeout: 90_000 }, (na
       for await (const _ of unknown ?? []) throw new Error('something was remembered')
     }
     await expect(read()).rejects.toMatchObject({ code: 'not_found' })
-    await nothingLeft()
+    await noProcessLeft()
   })
 })

@@ -2,7 +2,7 @@ import { type ClientContext, RequestError } from '@agentclientprotocol/sdk/unsta
 import { type AgentConversation, ParleyError } from '@parley/protocol'
 import type { AgentMemory, Remembered } from '../../core/agent-adapter.ts'
 import { AgentProcess } from '../child-process.ts'
-import { unlessAborted } from '../within.ts'
+import { unlessAborted } from '../time-limit.ts'
 import type { KnownAgent } from './agent.ts'
 import type { AcpConnectionOptions } from './connection.ts'
 import { cannot, initialize, type ListedSession, load, sessionPages, signedIn } from './conversation.ts'
@@ -64,7 +64,7 @@ async function replayOf(program: MemoryProgram, one: AgentConversation): Promise
   const { agentSessionId: sessionId, cwd, updatedAt } = one
   if (!about.agentCapabilities?.loadSession) throw cannot(agent, 'replay its conversations')
   const translator = new ReplayTranslator(agent, { id: sessionId, at: updatedAt })
-  program.listen((frame) => translator.hear(frame))
+  program.listen((frame) => translator.receive(frame))
   const _meta = sessionMeta(agent, { trusted: false })
   const params = { sessionId, cwd, mcpServers: [], ...(_meta && { _meta }) }
   await signedIn(program, about, () => load(program, params))
@@ -87,8 +87,8 @@ export async function withMemoryProgram<T>(
   const { name } = options.agent
   const program = new MemoryProgram(options)
   try {
-    const told = program.introduce().then(() => work(program))
-    return await unlessAborted(told, signal, `Cancelled while ${name} listed its conversations.`)
+    const reported = program.introduce().then(() => work(program))
+    return await unlessAborted(reported, signal, `Cancelled while ${name} listed its conversations.`)
   } catch (error) {
     throw await program.failure(error, signal)
   } finally {
@@ -115,7 +115,7 @@ export class MemoryProgram {
       this.#failure = error
     })
     const wire = new Wire(this.#child, {
-      heard: async (frame) => this.#hear(frame),
+      received: async (frame) => this.#receive(frame),
       garbage: async () => undefined,
       sent: () => undefined,
       asked: async (method) => {
@@ -156,7 +156,7 @@ export class MemoryProgram {
     await endGroup(this.#process, this.#child.pid)
   }
 
-  #hear(frame: Frame): void {
+  #receive(frame: Frame): void {
     this.#replayed ||= frame.message?.method === 'session/update'
     this.#listener(frame)
   }

@@ -47,7 +47,7 @@ it('advises how to install an agent that is missing', async () => {
 it('finds the agent that Parley installed, with its version, and probes its sign-in', async () => {
   const folder = join(home, 'gemini/node_modules/.bin')
   mkdirSync(folder, { recursive: true })
-  const odd = join(import.meta.dirname, 'odd-agent-under-test.ts')
+  const odd = join(import.meta.dirname, 'faulty-agent-under-test.ts')
   const script = `#!/bin/sh\nODD=$GEMINI_ODD exec ${process.execPath} ${odd}\n`
   writeFileSync(join(folder, 'gemini'), script, { mode: 0o755 })
   mkdirSync(join(home, 'gemini/node_modules/@google/gemini-cli'), { recursive: true })

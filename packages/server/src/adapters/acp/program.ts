@@ -45,7 +45,7 @@ export function cannotStart(
   if (error instanceof ParleyError) return error
   const { name, process, failure, signal } = about
   if (signal.aborted) return new ParleyError('cancelled', `Cancelled while ${name} was started.`)
-  const { exitCode, stderrTail } = process.lastWords()
+  const { exitCode, stderrTail } = process.exitDetails()
   const ended = failure?.message ?? `It ended${exitCode ? ` with code ${exitCode}` : ''}.`
   const why = error instanceof RequestError ? ` It says: ${errorMessage(error)}` : ` ${ended}`
   return new ParleyError(

@@ -35,7 +35,7 @@ it('converts files to text for an agent that accepts only text, and refuses imag
 const prompt: PromptPart[] = [{ type: 'text', text: ' Touch it. ' }]
 const after = (changes: object) =>
   continuation(
-    { replaying: true, lastHeard: 'Touch it.', openCall: undefined, dialect: {}, ...changes },
+    { replaying: true, lastPrompt: 'Touch it.', openCall: undefined, dialect: {}, ...changes },
     prompt,
   )
 
@@ -51,7 +51,7 @@ it.each([
   [
     'the agent was told so before',
     {
-      lastHeard:
+      lastPrompt:
         'x There was a restart while you waited for an answer: the last call you asked for has not run. Go on from what is done; do not do it again.',
     },
   ],
@@ -60,11 +60,11 @@ it.each([
 })
 
 it('repeats the prompt to an agent that does not remember it', () => {
-  expect(after({ lastHeard: 'Something else.' })).toEqual(prompt)
+  expect(after({ lastPrompt: 'Something else.' })).toEqual(prompt)
 })
 
 it('sends the explanation and the prompt if nothing was replayed', () => {
-  expect(after({ replaying: false, lastHeard: '' })).toMatchObject([
+  expect(after({ replaying: false, lastPrompt: '' })).toMatchObject([
     { text: expect.stringContaining('What you were asked') },
     { text: ' Touch it. ' },
   ])

@@ -14,13 +14,13 @@ const continueWithoutCall =
  * is not in it, the prompt is repeated. If nothing was replayed, it is repeated with an explanation.
  */
 export function continuation(
-  state: Pick<TranslateState, 'replaying' | 'lastHeard' | 'openCall' | 'dialect'>,
+  state: Pick<TranslateState, 'replaying' | 'lastPrompt' | 'openCall' | 'dialect'>,
   parts: readonly PromptPart[],
 ): readonly PromptPart[] {
-  const { replaying, lastHeard, openCall, dialect } = state
+  const { replaying, lastPrompt, openCall, dialect } = state
   if (!replaying) return [{ type: 'text', text: `${continueWithoutCall} What you were asked:` }, ...parts]
   const asked = parts.find((part) => part.type === 'text')?.text.trim() ?? promptText(parts)
-  const remembers = [asked, askAgain, continueWithoutCall].some((words) => lastHeard.includes(words))
+  const remembers = [asked, askAgain, continueWithoutCall].some((words) => lastPrompt.includes(words))
   if (!remembers) return parts
   const knowsCall = openCall !== undefined && !dialect.forgetsOpenCall
   return [{ type: 'text', text: knowsCall ? askAgain : continueWithoutCall }]

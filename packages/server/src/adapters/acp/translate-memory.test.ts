@@ -7,7 +7,7 @@ function replayOf(...updates: { sessionUpdate: string; [field: string]: unknown 
   const translator = new ReplayTranslator(AcpAgent.parse(gemini), { id: 'ses', at: 7 })
   for (const update of updates) {
     const message: NativeMessage = { method: 'session/update', params: { sessionId: 'ses', update } }
-    translator.hear({ from: 'agent', message })
+    translator.receive({ from: 'agent', message })
   }
   return translator.end().map((one) => (one.type === 'prompt' ? one.parts : one.output))
 }

@@ -17,7 +17,7 @@ const kept: ReadonlySet<AgentOutput['type']> = new Set([
   'agent.unrecognised',
 ] as const)
 
-type Heard = {
+type ReplayUpdate = {
   readonly sessionUpdate: string
   readonly content: NativeContent
   readonly messageId?: string | null
@@ -42,17 +42,17 @@ export class ReplayTranslator {
     this.#notThePerson = dialect.notThePerson ? new RegExp(dialect.notThePerson) : undefined
     this.#notTheAgent = dialect.notTheAgent ? new RegExp(dialect.notTheAgent) : undefined
     // Title and content of an ended call no longer stand for its input.
-    const told = { ...dialect, commandInTitle: false, inputInContent: false }
-    this.#state = initialState({ dialect: told, modes, connectionId: id, requestedMode: 'ask' })
+    const reported = { ...dialect, commandInTitle: false, inputInContent: false }
+    this.#state = initialState({ dialect: reported, modes, connectionId: id, requestedMode: 'ask' })
   }
 
-  hear({ message }: Frame): void {
+  receive({ message }: Frame): void {
     if (message?.method !== 'session/update') return
-    const { update } = (message.params ?? {}) as { update?: Partial<Heard> }
-    if (update?.sessionUpdate === 'user_message_chunk') return this.#hearPerson(update as Heard)
+    const { update } = (message.params ?? {}) as { update?: Partial<ReplayUpdate> }
+    if (update?.sessionUpdate === 'user_message_chunk') return this.#takePrompt(update as ReplayUpdate)
     if (this.#parts.length > 0) this.#begin()
-    if (this.#turns === 0 || this.#isNotSaid(update)) return
-    for (const params of inSteps(update)) this.#tell('agent', { ...message, params })
+    if (this.#turns === 0 || this.#isNotOfAgent(update)) return
+    for (const params of inSteps(update)) this.#translate('agent', { ...message, params })
   }
 
   /** Ends the last turn and returns all turns. No frames may follow. */
@@ -62,11 +62,11 @@ export class ReplayTranslator {
     return this.#remembered
   }
 
-  #isNotSaid({ sessionUpdate, content }: Partial<Heard> = {}): boolean {
+  #isNotOfAgent({ sessionUpdate, content }: Partial<ReplayUpdate> = {}): boolean {
     return sessionUpdate === 'agent_message_chunk' && Boolean(this.#notTheAgent?.test(content?.text ?? ''))
   }
 
-  #hearPerson({ content, messageId }: Heard): void {
+  #takePrompt({ content, messageId }: ReplayUpdate): void {
     if (this.#notThePerson?.test(content?.text ?? '')) return
     if (this.#parts.length > 0 && messageId !== this.#messageId) this.#begin()
     this.#messageId = messageId
@@ -79,14 +79,14 @@ export class ReplayTranslator {
     const prompt = this.#parts.map((part) => (part.type === 'text' ? part : { type: part.type }))
     this.#parts = []
     this.#turns++
-    this.#tell('host', { id: this.#turns, method: 'session/prompt', params: { prompt } })
+    this.#translate('host', { id: this.#turns, method: 'session/prompt', params: { prompt } })
   }
 
   #endTurn(): void {
-    if (this.#turns > 0) this.#tell('agent', { id: this.#turns, result: { stopReason: 'end_turn' } })
+    if (this.#turns > 0) this.#translate('agent', { id: this.#turns, result: { stopReason: 'end_turn' } })
   }
 
-  #tell(from: Frame['from'], message: NativeMessage): void {
+  #translate(from: Frame['from'], message: NativeMessage): void {
     const { state, outputs } = translate(this.#state, { from, message })
     this.#state = state
     for (const output of outputs)

@@ -12,7 +12,7 @@ import type {
 import {
   type Config,
   ourMode,
-  sayOnce,
+  reportOnce,
   sequence,
   type TranslateState,
   type Translation,
@@ -35,11 +35,15 @@ export function takeSession(state: TranslateState, result: NativeSession, params
     ...(config.model !== undefined && { model: config.model }),
     ...(models.length > 0 && { models }),
   }
-  return sequence({ ...state, sessionId, config }, (now) => ({ state: now, outputs: [connected] }), sayConfig)
+  return sequence(
+    { ...state, sessionId, config },
+    (now) => ({ state: now, outputs: [connected] }),
+    reportConfig,
+  )
 }
 
 /** Reports mode, model and effort if they have changed. */
-export function sayConfig(state: TranslateState): Translation {
+export function reportConfig(state: TranslateState): Translation {
   const { mode: native, model } = state.config
   const mode = native === undefined ? undefined : ourMode(state, native)
   const effort = currentOf(state, 'thought_level')
@@ -49,7 +53,7 @@ export function sayConfig(state: TranslateState): Translation {
     ...(effort !== undefined && { options: { effort } }),
   }
   if (Object.keys(effective).length === 0) return noOutput(state)
-  return sayOnce(state, 'config', effective, [{ type: 'session.configured', effective }])
+  return reportOnce(state, 'config', effective, [{ type: 'session.configured', effective }])
 }
 
 /**
@@ -58,13 +62,13 @@ export function sayConfig(state: TranslateState): Translation {
  */
 export function changeMode(state: TranslateState, native: string): Translation {
   const next = { ...state, config: { ...state.config, mode: native } }
-  if (ourMode(state, native) !== undefined) return sayConfig(next)
+  if (ourMode(state, native) !== undefined) return reportConfig(next)
   const text = `The agent changed its mode to ${native}, which is unknown to Parley.`
-  return sayOnce(next, 'mode', native, [notice('warning', 'unknown-mode', text)])
+  return reportOnce(next, 'mode', native, [notice('warning', 'unknown-mode', text)])
 }
 
 export function changeModel(state: TranslateState, model: string): Translation {
-  return sayConfig({ ...state, config: { ...state.config, model } })
+  return reportConfig({ ...state, config: { ...state.config, model } })
 }
 
 export function changeConfig(
@@ -78,7 +82,7 @@ export function changeConfig(
   return sequence(
     model === undefined ? next : { ...next, config: { ...next.config, model } },
     (now) => (mode === undefined ? noOutput(now) : changeMode(now, mode)),
-    sayConfig,
+    reportConfig,
   )
 }
 
@@ -91,12 +95,12 @@ export function takeCommands(
     ...(description && { description }),
     ...(input?.hint && { hint: input.hint }),
   }))
-  return sayOnce(state, 'commands', commands, [{ type: 'agent.connected', commands }])
+  return reportOnce(state, 'commands', commands, [{ type: 'agent.connected', commands }])
 }
 
 export function takeTitle(state: TranslateState, { title }: { title?: string | null }): Translation {
   if (!title || state.replaying) return noOutput(state)
-  return sayOnce(state, 'title', title, [{ type: 'session.renamed', title, by: 'agent' }])
+  return reportOnce(state, 'title', title, [{ type: 'session.renamed', title, by: 'agent' }])
 }
 
 export function takePlan(state: TranslateState, update: NativeUpdate<'plan'>): Translation {
@@ -108,7 +112,7 @@ export function takePlan(state: TranslateState, update: NativeUpdate<'plan'>): T
       ...((priority === 'high' || priority === 'medium' || priority === 'low') && { priority }),
     }),
   )
-  return sayOnce(state, 'plan', entries, [{ type: 'plan.updated', entries }])
+  return reportOnce(state, 'plan', entries, [{ type: 'plan.updated', entries }])
 }
 
 function planStatus(status: string | undefined): PlanEntry['status'] {
@@ -132,10 +136,10 @@ export function takeUsage(
   }
   const next = { ...state, usage }
   const isNews = usage.context !== state.usage.context || usage.window !== state.usage.window
-  return isNews ? sayUsage(next) : noOutput(next)
+  return isNews ? reportUsage(next) : noOutput(next)
 }
 
-export function sayUsage(state: TranslateState): Translation {
+export function reportUsage(state: TranslateState): Translation {
   const { total, context, window, costUsd } = state.usage
   if (context === undefined || context === 0) return noOutput(state)
   const usage = {
@@ -143,7 +147,7 @@ export function sayUsage(state: TranslateState): Translation {
     total,
     ...(costUsd !== undefined && { costUsd }),
   }
-  return sayOnce(state, 'usage', usage, [{ type: 'usage.measured', ...usage }])
+  return reportOnce(state, 'usage', usage, [{ type: 'usage.measured', ...usage }])
 }
 
 export function takeNotice(
@@ -168,7 +172,7 @@ export function takeAuthStatus(state: TranslateState, params: unknown): Translat
   const credential = authStatus?.label ?? (accounts?.find(({ active }) => active) ?? accounts?.[0])?.label
   if (!credential) return noOutput(state)
   const next = { ...state, signedIn: true }
-  return sayOnce(next, 'credential', credential, [{ type: 'agent.connected', credential }])
+  return reportOnce(next, 'credential', credential, [{ type: 'agent.connected', credential }])
 }
 
 export function takeCompaction(
@@ -176,14 +180,17 @@ export function takeCompaction(
   native: NativeUpdate<'compaction_update'>,
 ): Translation {
   if (state.replaying) return noOutput(state)
-  const known = state.compactions.get(native.compactionId) ?? { summary: '', said: false }
+  const known = state.compactions.get(native.compactionId) ?? { summary: '', reported: false }
   const summary = native.summary ? native.summary.map(textOf).join('') : known.summary
   const over = native.status === 'completed' || native.status === 'failed' || native.status === 'cancelled'
   const next = {
     ...state,
-    compactions: new Map(state.compactions).set(native.compactionId, { summary, said: known.said || over }),
+    compactions: new Map(state.compactions).set(native.compactionId, {
+      summary,
+      reported: known.reported || over,
+    }),
   }
-  if (!over || known.said) return noOutput(next)
+  if (!over || known.reported) return noOutput(next)
   if (native.status !== 'completed') {
     const text = native.error ?? `The compaction of the context has ${native.status}.`
     return { state: next, outputs: [notice('warning', 'compaction', text)] }
@@ -196,7 +203,7 @@ export function takeSummaryChunk(
   state: TranslateState,
   { compactionId, content }: { compactionId: string; content: NativeContent },
 ): Translation {
-  const known = state.compactions.get(compactionId) ?? { summary: '', said: false }
+  const known = state.compactions.get(compactionId) ?? { summary: '', reported: false }
   const summary = known.summary + textOf(content)
   return noOutput({
     ...state,

@@ -28,8 +28,8 @@ export type TranslateState = TranslateContext & {
   /** True from the load of a conversation to the next prompt: messages repeat what was recorded before. */
   readonly replaying: boolean
   /** The last message of the person in the replay. */
-  readonly lastHeard: string
-  readonly hearing: boolean
+  readonly lastPrompt: string
+  readonly isInPrompt: boolean
   /** The last call in the replay, unless it was completed: a killed process may have recorded it as refused. */
   readonly openCall: string | undefined
   /** The host's turn that runs. */
@@ -42,10 +42,10 @@ export type TranslateState = TranslateContext & {
   /** How often each id of the agent was used: some agents count from the start in every turn. */
   readonly uses: ReadonlyMap<string, number>
   readonly usage: UsageSoFar
-  readonly compactions: ReadonlyMap<string, { readonly summary: string; readonly said: boolean }>
+  readonly compactions: ReadonlyMap<string, { readonly summary: string; readonly reported: boolean }>
   readonly config: Config
   /** The last values of outputs that are given only on a change. */
-  readonly said: Readonly<Record<string, string>>
+  readonly reported: Readonly<Record<string, string>>
 }
 
 export type Sent = { readonly method: string; readonly params: unknown }
@@ -114,8 +114,8 @@ export function initialState(context: TranslateContext): TranslateState {
     agentVersion: undefined,
     signedIn: undefined,
     replaying: false,
-    lastHeard: '',
-    hearing: false,
+    lastPrompt: '',
+    isInPrompt: false,
     openCall: undefined,
     turn: undefined,
     open: {},
@@ -125,7 +125,7 @@ export function initialState(context: TranslateContext): TranslateState {
     usage: { total: { input: 0, output: 0 }, context: undefined, window: undefined, costUsd: undefined },
     compactions: new Map(),
     config: { mode: undefined, options: [], hasModes: false, hasModels: false, model: undefined },
-    said: {},
+    reported: {},
   }
 }
 
@@ -151,15 +151,15 @@ export function sequence(
 }
 
 /** Gives the outputs only if `value` differs from the last one under this name. */
-export function sayOnce(
+export function reportOnce(
   state: TranslateState,
   name: string,
   value: unknown,
   outputs: AgentOutput[],
 ): Translation {
   const json = JSON.stringify(value) ?? ''
-  if (state.said[name] === json) return noOutput(state)
-  return { state: { ...state, said: { ...state.said, [name]: json } }, outputs }
+  if (state.reported[name] === json) return noOutput(state)
+  return { state: { ...state, reported: { ...state.reported, [name]: json } }, outputs }
 }
 
 /** An id that no other connection gives, short enough for the log. */

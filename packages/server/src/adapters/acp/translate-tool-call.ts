@@ -1,6 +1,6 @@
 import { type Diff, isRecord, type ToolOutcome } from '@parley/protocol'
 import type { AgentOutput, PermissionAsk } from '../../core/agent-adapter.ts'
-import { diffOfReplacing, diffOfWriting, type Session } from '../file-diff.ts'
+import { replaceDiff, type Session, writeDiff } from '../file-diff.ts'
 import { noOutput, withCall } from '../translation.ts'
 import { inputOf, isGiven, type Mention, mergedCall, pathsOfCall, shown } from './describe-call.ts'
 import type { NativeCall, NativeToolContent } from './native.ts'
@@ -280,8 +280,8 @@ export async function diffsFor(
   const diffs = content.flatMap(({ type, path, oldText, newText = '' }) => {
     if (type !== 'diff' || path === undefined) return []
     return oldText
-      ? diffOfReplacing(path, [{ old: oldText, new: newText, everywhere }], session)
-      : diffOfWriting(path, newText, session)
+      ? replaceDiff(path, [{ old: oldText, new: newText, everywhere }], session)
+      : writeDiff(path, newText, session)
   })
   return diffs.length > 0 ? { diffs: await Promise.all(diffs) } : {}
 }

@@ -2,7 +2,7 @@ import { type ErrorInfo, isRecord, type TokenUsage, type TurnOutcome } from '@pa
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import { noOutput, sumTokens } from '../translation.ts'
 import type { NativeError, NativePromptResult } from './native.ts'
-import { sayUsage } from './translate-session.ts'
+import { reportUsage } from './translate-session.ts'
 import { sequence, type TranslateState, type Translation } from './translate-state.ts'
 import { closeTexts } from './translate-text.ts'
 import { callDrafts, endRefused } from './translate-tool-call.ts'
@@ -19,8 +19,8 @@ export function beginTurn(state: TranslateState, params: unknown): Translation {
       turn,
       calls,
       replaying: false,
-      lastHeard: '',
-      hearing: false,
+      lastPrompt: '',
+      isInPrompt: false,
       openCall: undefined,
     }),
   )
@@ -43,7 +43,7 @@ export function endTurn(
     callDrafts,
     closeTexts,
     endRefused,
-    sayUsage,
+    reportUsage,
     (now) => ({
       state: { ...now, turn: undefined, asked: new Map() },
       outputs: now.turn ? [endOf(now, answer, used)] : [],
@@ -113,9 +113,9 @@ const kinds: Readonly<Record<string, ErrorInfo['code']>> = {
 
 /** The agent's error in a form that people can read. */
 export function errorOf({ code, message = '', data }: NativeError): ErrorInfo {
-  const told = isRecord(data) ? data : {}
-  const kind = typeof told.errorKind === 'string' ? told.errorKind : undefined
-  const details = typeof told.details === 'string' ? told.details : undefined
+  const reported = isRecord(data) ? data : {}
+  const kind = typeof reported.errorKind === 'string' ? reported.errorKind : undefined
+  const details = typeof reported.details === 'string' ? reported.details : undefined
   const plain = unwrapped(message.replace(/^Internal error:? ?/, ''))
   return {
     code: (kind && kinds[kind]) || codes[String(code)] || 'agent_failed',

@@ -245,17 +245,17 @@ describe('a turn', () => {
 
 describe('a session', () => {
   const load = host({ id: 1, method: 'session/load', params: { sessionId: 's' } })
-  const heard = (words: string) => update('user_message_chunk', { content: { type: 'text', text: words } })
+  const received = (words: string) => update('user_message_chunk', { content: { type: 'text', text: words } })
 
   it('that is loaded gives no output for its replay, before or after the response', () => {
     const { outputs, state } = playOn(
       stateFor('gemini'),
       load,
-      heard('Hello.'),
+      received('Hello.'),
       text('Hello, you.'),
       agent({ id: 1, result: {} }),
       update('tool_call', { ...run, status: 'completed' }),
-      heard('Touch it.'),
+      received('Touch it.'),
       update('hologram_update'),
       prompt(2),
       text('Now.'),
@@ -274,12 +274,12 @@ describe('a session', () => {
     const { state } = playOn(
       stateFor('gemini'),
       load,
-      heard('One.'),
+      received('One.'),
       text('Yes.'),
-      heard('Two.'),
-      heard('Three.'),
+      received('Two.'),
+      received('Three.'),
     )
-    expect(state.lastHeard).toBe('Two.\nThree.')
+    expect(state.lastPrompt).toBe('Two.\nThree.')
   })
 
   it('reports a change to an unknown mode', () => {

@@ -40,11 +40,11 @@ export {
 export function translate(state: TranslateState, { from, message }: Frame): Translation {
   return attempt(state, message, (): Translation => {
     if (!isRecord(message)) return unrecognised(state, message, 'not a JSON-RPC message')
-    return from === 'host' ? hearHost(state, message) : hearAgent(state, message)
+    return from === 'host' ? takeSent(state, message) : takeReceived(state, message)
   })
 }
 
-function hearHost(state: TranslateState, { id, method, params, result }: NativeMessage): Translation {
+function takeSent(state: TranslateState, { id, method, params, result }: NativeMessage): Translation {
   if (method === undefined)
     return id === undefined || id === null ? noOutput(state) : answered(state, id, result)
   if (id === undefined || id === null) {
@@ -71,18 +71,18 @@ function answered(state: TranslateState, id: string | number, result: unknown): 
   return noOutput(withCall(next, asked.callId, { ...call, refused }))
 }
 
-function hearAgent(state: TranslateState, message: NativeMessage): Translation {
+function takeReceived(state: TranslateState, message: NativeMessage): Translation {
   const { id, method, params } = message
-  if (method !== undefined) return hearMethod(state, message, method, params)
+  if (method !== undefined) return takeMethod(state, message, method, params)
   const sent = id === undefined || id === null ? undefined : state.sent.get(id)
   if (id === undefined || id === null || !sent)
     return unrecognised(state, message, 'a response without a request')
   const open = new Map(state.sent)
   open.delete(id)
-  return hearAnswer({ ...state, sent: open }, sent, message)
+  return takeResponse({ ...state, sent: open }, sent, message)
 }
 
-function hearAnswer(state: TranslateState, { method, params }: Sent, message: NativeMessage): Translation {
+function takeResponse(state: TranslateState, { method, params }: Sent, message: NativeMessage): Translation {
   const { result, error } = message
   const fields = (params ?? {}) as Readonly<Record<string, string>>
   if (method === 'session/prompt')
@@ -107,7 +107,7 @@ function hearAnswer(state: TranslateState, { method, params }: Sent, message: Na
   }
 }
 
-function hearMethod(
+function takeMethod(
   state: TranslateState,
   message: NativeMessage,
   method: string,
@@ -116,7 +116,7 @@ function hearMethod(
   switch (method) {
     case 'session/update': {
       const { update } = params as { update: AnyUpdate }
-      return hearUpdate(state, message, update)
+      return takeUpdate(state, message, update)
     }
     case 'session/request_permission': {
       const { toolCall, options } = params as NativePermission
@@ -182,9 +182,9 @@ const beside = new Set([
   'notice',
 ])
 
-function hearUpdate(before: TranslateState, message: NativeMessage, update: AnyUpdate): Translation {
+function takeUpdate(before: TranslateState, message: NativeMessage, update: AnyUpdate): Translation {
   const key = update.sessionUpdate
-  const state = noteHeard(before, update)
+  const state = noteReplay(before, update)
   if (Object.hasOwn(ignoredUpdates, key)) return noOutput(state)
   const isKnown = Object.hasOwn(handlers, key)
   if (state.replaying && !isKnown) return noOutput(state)
@@ -212,7 +212,7 @@ function settleCalls(except?: string): (state: TranslateState) => Translation {
 }
 
 /** In a replay, tracks the last message of the person and the call that the agent waited for. */
-function noteHeard(state: TranslateState, update: AnyUpdate): TranslateState {
+function noteReplay(state: TranslateState, update: AnyUpdate): TranslateState {
   const { sessionUpdate: key, toolCallId, status } = update
   if (!state.replaying || beside.has(key)) return state
   if (key === 'user_message_chunk') {
@@ -220,11 +220,11 @@ function noteHeard(state: TranslateState, update: AnyUpdate): TranslateState {
     const words = content.text ?? ''
     const { notThePerson } = state.dialect
     if (notThePerson && new RegExp(notThePerson).test(words)) return state
-    const lastHeard = state.hearing ? `${state.lastHeard}\n${words}` : words
-    return { ...state, hearing: true, lastHeard, openCall: undefined }
+    const lastPrompt = state.isInPrompt ? `${state.lastPrompt}\n${words}` : words
+    return { ...state, isInPrompt: true, lastPrompt, openCall: undefined }
   }
   const call = typeof toolCallId === 'string' ? toolCallId : undefined
   const isDone = status === 'completed'
   const left = isDone && call === state.openCall ? undefined : state.openCall
-  return { ...state, hearing: false, openCall: key === 'tool_call' && !isDone ? call : left }
+  return { ...state, isInPrompt: false, openCall: key === 'tool_call' && !isDone ? call : left }
 }

@@ -13,7 +13,7 @@ export type WireEvents = {
   /**
    * Called with every message of the agent, in order; the next is read when the promise resolves. Must not reject.
    */
-  heard(frame: Frame): Promise<void>
+  received(frame: Frame): Promise<void>
   /** Called with a line on stdout that is not a message. */
   garbage(line: string): Promise<void>
   /** Called with every message to the agent, before it is written. */
@@ -27,7 +27,7 @@ const drainMs = 1_000
 
 /**
  * The connection to an agent. The SDK only matches requests and responses, and would drop unknown messages. So every
- * message is passed to `heard` first, unchanged, and only requests and responses go on to the SDK.
+ * message is passed to `received` first, unchanged, and only requests and responses go on to the SDK.
  */
 export class Wire {
   readonly agent: ClientContext
@@ -82,7 +82,7 @@ export class Wire {
       void work()
     }
     const reader = readJsonLines(stdout, {
-      message: (value) => take(() => this.#hear(value)),
+      message: (value) => take(() => this.#receive(value)),
       garbage: (line) => take(() => this.#events.garbage(line)),
       end: () => {
         ended = true
@@ -96,9 +96,9 @@ export class Wire {
     this.#connection.close()
   }
 
-  async #hear(message: unknown): Promise<void> {
+  async #receive(message: unknown): Promise<void> {
     if (typeof message !== 'object' || message === null) return this.#events.garbage(JSON.stringify(message))
-    await this.#events.heard({ from: 'agent', message: message as NativeMessage })
+    await this.#events.received({ from: 'agent', message: message as NativeMessage })
     if (this.#isForSdk(message)) this.#inbox?.enqueue(message as AnyMessage)
   }
 

@@ -118,7 +118,7 @@ class ClaudeConnection implements AgentConnection {
     } catch (error) {
       this.#program.kill()
       const isLost = (this.#input.resume?.turns ?? 0) > 0 && this.#transcript === undefined
-      throw cannotStart(error, isLost, this.#program.process.lastWords())
+      throw cannotStart(error, isLost, this.#program.process.exitDetails())
     }
     this.#ended = this.#pump(this.#query)
     void this.#introduce(this.#query)
@@ -186,7 +186,7 @@ class ClaudeConnection implements AgentConnection {
   }
 
   async saidElsewhere(): Promise<'nothing' | 'unknown'> {
-    return (await this.#watch.hasStrangers(this.#state.saidSessionId)) ? 'unknown' : 'nothing'
+    return (await this.#watch.hasStrangers(this.#state.reportedSessionId)) ? 'unknown' : 'nothing'
   }
 
   async stopTask(taskId: string): Promise<void> {
@@ -351,7 +351,7 @@ class ClaudeConnection implements AgentConnection {
     }
     this.#calls.releaseAll()
     this.#program.process.killAll()
-    void this.#queue.put(disconnection(this.#closing, failure, this.#program.process.lastWords()))
+    void this.#queue.put(disconnection(this.#closing, failure, this.#program.process.exitDetails()))
     this.#queue.end()
   }
 

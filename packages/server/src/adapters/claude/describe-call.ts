@@ -9,7 +9,7 @@ import {
   type ToolTable,
   textField as text,
 } from '../call-description.ts'
-import { diffOfReplacing, diffOfWriting, type Replacement, readForDiff, type Session } from '../file-diff.ts'
+import { type Replacement, readForDiff, replaceDiff, type Session, writeDiff } from '../file-diff.ts'
 import type { HostToolNames } from '../host-tool-server.ts'
 
 export type ToolDescription = {
@@ -107,13 +107,13 @@ async function diffOfCall(name: string, input: CallInput, session: Session): Pro
   if (typeof path !== 'string' || path === '') return undefined
   switch (name) {
     case 'Write':
-      return typeof input.content === 'string' ? diffOfWriting(path, input.content, session) : undefined
+      return typeof input.content === 'string' ? writeDiff(path, input.content, session) : undefined
     case 'Edit':
     case 'MultiEdit': {
       const edits = name === 'Edit' ? [input] : Array.isArray(input.edits) ? input.edits : []
       const replacements = edits.map(replacementOf)
       return replacements.length > 0 && replacements.every((one) => one !== undefined)
-        ? diffOfReplacing(path, replacements, session)
+        ? replaceDiff(path, replacements, session)
         : undefined
     }
     case 'NotebookEdit':

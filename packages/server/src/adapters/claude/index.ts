@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { type AgentProbe, capabilities, ParleyError } from '@parley/protocol'
 import type { AgentAdapter, PrepareInput } from '../../core/agent-adapter.ts'
-import { correctIt, programAsTyped, programForTerminal } from '../advice.ts'
+import { configAdvice, programAsTyped, programForTerminal } from '../advice.ts'
 import { agentEnvironment } from '../environment.ts'
 import {
   commonCapabilities,
@@ -63,7 +63,7 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
     hint:
       executable === undefined
         ? 'Reinstall the dependencies of Parley for this platform: npm install'
-        : `There is no program "${executable}". ${correctIt('claude')}`,
+        : `There is no program "${executable}". ${configAdvice('claude')}`,
   })
   const keeper = createRewindKeeper()
   return {

@@ -179,17 +179,17 @@ function lateBound<T extends object>(current: () => T): T {
 export function disconnection(
   isClosing: boolean,
   failure: unknown,
-  lastWords: ReturnType<AgentProcess['lastWords']>,
+  exitDetails: ReturnType<AgentProcess['exitDetails']>,
 ): AgentOutput {
-  if (isClosing) return { type: 'agent.disconnected', reason: 'closed', ...lastWords }
+  if (isClosing) return { type: 'agent.disconnected', reason: 'closed', ...exitDetails }
   const why = reasonOf(failure)
-  const { stderrTail } = lastWords
+  const { stderrTail } = exitDetails
   const error = {
     code: 'agent_failed' as const,
     message: `${why}. The next prompt starts it again.`,
     ...(stderrTail !== undefined && { details: { stderrTail } }),
   }
-  return { type: 'agent.disconnected', reason: 'crashed', error, ...lastWords }
+  return { type: 'agent.disconnected', reason: 'crashed', error, ...exitDetails }
 }
 
 /** A TypeError comes from the SDK itself, which failed on a message such as a result without `errors`. */
@@ -203,7 +203,7 @@ function reasonOf(failure: unknown): string {
 export function cannotStart(
   error: unknown,
   isLost: boolean,
-  { stderrTail }: ReturnType<AgentProcess['lastWords']>,
+  { stderrTail }: ReturnType<AgentProcess['exitDetails']>,
 ): ParleyError {
   const message = isLost
     ? 'Claude Code no longer has this conversation: its transcript is missing. Start a new session.'

@@ -173,7 +173,7 @@ export function isAskedAgain(parts: readonly PromptPart[]): boolean {
 
 /** The prompt in an entry; undefined for any other entry. */
 export function promptOf(entry: Entry): PromptPart[] | undefined {
-  const said = saidContent(entry)
+  const said = promptContent(entry)
   const content = typeof said === 'string' ? [{ type: 'text', text: said }] : said
   if (!Array.isArray(content)) return undefined
   const parts = (content as readonly NativePart[]).flatMap(promptPart)
@@ -186,7 +186,7 @@ export function idOfPrompt({ uuid, attachment }: Entry): { id?: string } {
   return id === undefined ? {} : { id }
 }
 
-function saidContent(entry: Entry): unknown {
+function promptContent(entry: Entry): unknown {
   const { type, message, isCompactSummary, isSidechain, attachment } = entry
   const isQueued = attachment?.type === 'queued_command' && attachment.commandMode === 'prompt'
   if (type === 'attachment') return isQueued && !isSidechain ? attachment.prompt : undefined

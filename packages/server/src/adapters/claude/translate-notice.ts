@@ -31,10 +31,10 @@ export const notices = {
   },
 
   rate_limit_event: (state, { rate_limit_info: info }) => {
-    if (info.status === 'allowed' && state.saidRateLimit === 'allowed') return noOutput(state)
+    if (info.status === 'allowed' && state.reportedRateLimit === 'allowed') return noOutput(state)
     const [level, text] = limits[info.status] ?? limits.allowed
     return {
-      state: { ...state, saidRateLimit: info.status },
+      state: { ...state, reportedRateLimit: info.status },
       outputs: [notice(level, 'rate-limit', text, { data: info })],
     }
   },
@@ -42,10 +42,10 @@ export const notices = {
   'system/model_refusal_fallback': (state, message) => {
     const { scope, original_model: from, fallback_model: to, api_refusal_category: category } = message
     const taken = retract(state, message.retracted_message_uuids ?? [], 'the model refused')
-    const swapped = scope !== 'local' && to !== state.saidModel
+    const swapped = scope !== 'local' && to !== state.reportedModel
     const text = message.content || `The model ${from} refused; ${to} continues.`
     return {
-      state: swapped ? { ...taken.state, saidModel: to } : taken.state,
+      state: swapped ? { ...taken.state, reportedModel: to } : taken.state,
       outputs: [
         ...taken.outputs,
         notice('warning', 'model-fallback', text, { data: { from, to, category } }),

@@ -16,7 +16,7 @@ export function translateResult(state: TranslateState, result: NativeResult): Tr
   if (isForeign(state, result)) return { state: withoutStreams(measured.state), outputs: measured.outputs }
   const done = withoutStreams(withoutTurn(measured.state))
   if (result.terminal_reason === 'tool_deferred') return { state: done, outputs: measured.outputs }
-  return { state: done, outputs: [...measured.outputs, ...silence(result), endOf(state, result)] }
+  return { state: done, outputs: [...measured.outputs, ...emptyAnswerNotice(result), endOf(state, result)] }
 }
 
 function withSessionId({ state, outputs }: Translation, { session_id }: NativeResult): Translation {
@@ -44,7 +44,7 @@ function isForeign({ turn }: TranslateState, { origin, user_message_uuids }: Nat
 }
 
 /** The model was asked, also a second time, and returned nothing. A command of the agent itself needs no model. */
-function silence(result: NativeResult): AgentOutput[] {
+function emptyAnswerNotice(result: NativeResult): AgentOutput[] {
   const empty =
     outcomeOf(result) === 'completed' &&
     result.subtype === 'success' &&

@@ -21,11 +21,11 @@ export function takeInit(state: TranslateState, init: NativeInit): Translation {
     commands: init.slash_commands.map((name) => known.get(name) ?? { name }),
   }
   const said = JSON.stringify(connected)
-  const taken = { ...state, cwd: init.cwd, saidConnected: said, saidSessionId: init.session_id }
+  const taken = { ...state, cwd: init.cwd, reportedConnection: said, reportedSessionId: init.session_id }
   const next = inForce(taken, init.permissionMode, init.model)
   return {
     state: next.state,
-    outputs: [...(said === state.saidConnected ? [] : [connected]), ...next.outputs],
+    outputs: [...(said === state.reportedConnection ? [] : [connected]), ...next.outputs],
   }
 }
 
@@ -34,10 +34,10 @@ export function takeInit(state: TranslateState, init: NativeInit): Translation {
  * `init` comes from a failed start, whose id belongs to no conversation.
  */
 export function takeSessionId(state: TranslateState, sessionId: string | undefined): Translation {
-  const { saidSessionId } = state
-  if (!sessionId || saidSessionId === undefined || sessionId === saidSessionId) return noOutput(state)
+  const { reportedSessionId } = state
+  if (!sessionId || reportedSessionId === undefined || sessionId === reportedSessionId) return noOutput(state)
   return {
-    state: { ...state, saidSessionId: sessionId, saidConnected: '' },
+    state: { ...state, reportedSessionId: sessionId, reportedConnection: '' },
     outputs: [{ type: 'agent.connected', agentSessionId: sessionId }],
   }
 }
@@ -155,19 +155,19 @@ const modes: Readonly<Record<string, PermissionMode>> = {
   bypassPermissions: 'bypass',
 }
 
-function inForce(state: TranslateState, nativeMode: string, model = state.saidModel): Translation {
+function inForce(state: TranslateState, nativeMode: string, model = state.reportedModel): Translation {
   const wanted = state.requestedMode === 'read-only' && nativeMode === 'default'
   const mode = wanted ? 'read-only' : modes[nativeMode]
   const said = mode ?? nativeMode
   const effective: SessionSettings = {
-    ...(model !== undefined && model !== state.saidModel && { model }),
-    ...(mode && mode !== state.saidMode && { mode }),
+    ...(model !== undefined && model !== state.reportedModel && { model }),
+    ...(mode && mode !== state.reportedMode && { mode }),
   }
   const outputs: AgentOutput[] =
     Object.keys(effective).length > 0 ? [{ type: 'session.configured', effective }] : []
-  if (!mode && said !== state.saidMode) {
+  if (!mode && said !== state.reportedMode) {
     const text = `The agent uses its own permission mode ${nativeMode}.`
     outputs.push(notice('warning', 'unknown-mode', text, { data: { mode: nativeMode } }))
   }
-  return { state: { ...state, saidMode: said, saidModel: model }, outputs }
+  return { state: { ...state, reportedMode: said, reportedModel: model }, outputs }
 }

@@ -44,12 +44,12 @@ export type TranslateState = {
   readonly usage: UsageSoFar
   /** A compaction whose summary may come with the next message. */
   readonly compaction: Compaction | undefined
-  readonly saidConnected: string
+  readonly reportedConnection: string
   /** The id of the conversation as last reported. */
-  readonly saidSessionId: string | undefined
-  readonly saidMode: string | undefined
-  readonly saidModel: string | undefined
-  readonly saidRateLimit: string
+  readonly reportedSessionId: string | undefined
+  readonly reportedMode: string | undefined
+  readonly reportedModel: string | undefined
+  readonly reportedRateLimit: string
 }
 
 export type Turn = {
@@ -132,11 +132,11 @@ function emptyState(context: TranslateContext): TranslateState {
       maxOutput: undefined,
     },
     compaction: undefined,
-    saidConnected: '',
-    saidSessionId: undefined,
-    saidMode: undefined,
-    saidModel: undefined,
-    saidRateLimit: 'allowed',
+    reportedConnection: '',
+    reportedSessionId: undefined,
+    reportedMode: undefined,
+    reportedModel: undefined,
+    reportedRateLimit: 'allowed',
   }
 }
 

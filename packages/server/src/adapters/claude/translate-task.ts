@@ -8,7 +8,7 @@ export function startTask(state: TranslateState, message: NativeMessage<'system/
   if (message.skip_transcript) return noOutput(state)
   const { task_id, tool_use_id, description, is_backgrounded, parent_task_id } = message
   const parent = parent_task_id ? state.tasks[parent_task_id]?.toolCallId : undefined
-  return say(state, {
+  return reportTask(state, {
     taskId: task_id,
     title: description,
     status: 'running',
@@ -25,7 +25,7 @@ export function updateTask(
   const task = state.tasks[task_id]
   if (!task) return noOutput(state)
   const status = patch.status ? taskStatus[patch.status] : task.status
-  return say(state, {
+  return reportTask(state, {
     ...task,
     status: status ?? task.status,
     ...(patch.description && { title: patch.description }),
@@ -40,7 +40,7 @@ export function progressTask(
   { task_id, summary }: NativeMessage<'system/task_progress'>,
 ): Translation {
   const task = state.tasks[task_id]
-  return task && summary ? say(state, { ...task, summary }) : noOutput(state)
+  return task && summary ? reportTask(state, { ...task, summary }) : noOutput(state)
 }
 
 export function endTask(
@@ -55,7 +55,7 @@ export function endTask(
     ...(tool_use_id && { toolCallId: callIdOf(state, tool_use_id) }),
   }
   const ended: Task = { ...task, status, ...(summary && { summary }) }
-  return say({ ...state, reported: ended }, ended)
+  return reportTask({ ...state, reported: ended }, ended)
 }
 
 /**
@@ -72,7 +72,7 @@ export function settleTasks(
   )
   return sequence(
     state,
-    ...lost.map((task) => (now: TranslateState) => say(now, { ...task, status: 'stopped' })),
+    ...lost.map((task) => (now: TranslateState) => reportTask(now, { ...task, status: 'stopped' })),
   )
 }
 
@@ -85,7 +85,7 @@ const taskStatus: Readonly<Record<string, Task['status']>> = {
   killed: 'stopped',
 }
 
-function say(state: TranslateState, task: Task): Translation {
+function reportTask(state: TranslateState, task: Task): Translation {
   const before = state.tasks[task.taskId]
   if (before && JSON.stringify(before) === JSON.stringify(task)) return noOutput(state)
   return {

@@ -1,6 +1,6 @@
 import type { TokenUsage } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput, sumTokens } from '../translation.ts'
+import { noOutput, noTokens, sumTokens } from '../translation.ts'
 import type { NativeResult, NativeUsage } from './native.ts'
 import type { TranslateState, Translation } from './translate-state.ts'
 
@@ -40,7 +40,7 @@ export function measureResult(state: TranslateState, result: NativeResult): Tran
   const { total, costUsd = 0 } = state.usage
   const goesOn = added !== undefined && total !== undefined
   if (!goesOn && Object.keys(result.modelUsage ?? {}).length === 0) return noOutput(state)
-  const { window, maxOutput } = limitsIn(result.modelUsage, state.saidModel)
+  const { window, maxOutput } = limitsIn(result.modelUsage, state.reportedModel)
   const usage = {
     ...state.usage,
     window: window ?? state.usage.window,
@@ -100,7 +100,6 @@ function limitsIn(models: ModelUsage | undefined, main: string | undefined) {
 }
 
 function totalOf(models: ModelUsage | undefined): TokenUsage {
-  const empty: TokenUsage = { input: 0, output: 0 }
   return Object.values(models ?? {}).reduce(
     (total, model) =>
       sumTokens(total, {
@@ -110,7 +109,7 @@ function totalOf(models: ModelUsage | undefined): TokenUsage {
         cacheWrite: model.cacheCreationInputTokens ?? 0,
         reasoning: model.thinkingTokens ?? 0,
       }),
-    empty,
+    noTokens,
   )
 }
 

@@ -117,7 +117,7 @@ async function play(host: Host, reader: TestReader, cwd: string, text = prompt) 
   }
 }
 
-const nothing = {
+const noneLoaded = {
   asked: ['Bash'],
   ends: ['denied', 'failed'],
   ownHook: true,
@@ -145,15 +145,15 @@ describe('the settings, hooks and servers of a folder', () => {
     const cwd = folder()
     const host = await claudeHost()
     const reader = await follow(host, cwd)
-    expect(await play(host, reader, cwd)).toEqual(nothing)
+    expect(await play(host, reader, cwd)).toEqual(noneLoaded)
     await host.trust(cwd)
     await reader.until(({ state }) => !state.connected)
     expect(await play(host, reader, cwd)).toEqual(everything)
     await host.distrust(cwd)
     await reader.until(({ state }) => !state.connected)
     // A conversation keeps what was said in it, including the text of CLAUDE.md.
-    expect(await play(host, reader, cwd)).toEqual({ ...nothing, memory: true })
-    expect(await play(host, await follow(host, cwd), cwd)).toEqual(nothing)
+    expect(await play(host, reader, cwd)).toEqual({ ...noneLoaded, memory: true })
+    expect(await play(host, await follow(host, cwd), cwd)).toEqual(noneLoaded)
     const ownTrust = JSON.parse(readFileSync(join(config, '.claude.json'), 'utf8'))
     expect(ownTrust.projects?.[cwd]?.hasTrustDialogAccepted ?? false).toBe(false)
   })
@@ -165,7 +165,7 @@ describe('the settings, hooks and servers of a folder', () => {
     const projects = { ...before.projects, [cwd]: { hasTrustDialogAccepted: true } }
     writeJson(file, { ...before, projects })
     const host = await claudeHost()
-    expect(await play(host, await follow(host, cwd), cwd)).toEqual(nothing)
+    expect(await play(host, await follow(host, cwd), cwd)).toEqual(noneLoaded)
   })
 
   it('take effect in a subfolder of a trusted folder', async () => {
@@ -218,10 +218,10 @@ describe('the settings of the person', () => {
     const cwd = folder()
     const host = await claudeHost()
     const reader = await follow(host, cwd, 'ask', { userSettings: false })
-    expect(await play(host, reader, cwd)).toEqual({ ...nothing, ownHook: false, loaded: [] })
+    expect(await play(host, reader, cwd)).toEqual({ ...noneLoaded, ownHook: false, loaded: [] })
     const configure = { type: 'session.configure' as const, options: { userSettings: true } }
     await host.command(reader.sessionId, { commandId: 'with-settings', ...configure })
-    expect(await play(host, reader, cwd)).toEqual(nothing)
+    expect(await play(host, reader, cwd)).toEqual(noneLoaded)
   })
 
   it('do not load if the configuration says so, unless a session asks for them', async () => {

@@ -137,22 +137,22 @@ it('lets a conversation be resumed at once if it could not be opened, and unsubs
 it('keeps messages of a limited number of unclaimed conversations, and leaves no request open', () =>
   withSpeaker(async (odd) => {
     await odd.call('speak')
-    const heard: NativeMessage[] = []
-    const listener: Listener = { hear: (message) => void heard.push(message), lost: () => undefined }
+    const received: NativeMessage[] = []
+    const listener: Listener = { receive: (message) => void received.push(message), lost: () => undefined }
     for (let one = 0; one < 300; one++) odd.claim(`thread-${one}`, listener)
-    const ids = heard.flatMap((message) => ('id' in message ? [message.id] : []))
+    const ids = received.flatMap((message) => ('id' in message ? [message.id] : []))
     expect([ids.length, ids[0], ids.at(-1)]).toEqual([100, 'ask-200', 'ask-299'])
     expect(await odd.call('count')).toEqual({ refused: 200, away: 0 })
   }))
 
 it('does not remember abandoned conversations forever', () =>
   withSpeaker(async (odd) => {
-    const heard: NativeMessage[] = []
-    const listener: Listener = { hear: (message) => void heard.push(message), lost: () => undefined }
+    const received: NativeMessage[] = []
+    const listener: Listener = { receive: (message) => void received.push(message), lost: () => undefined }
     for (let one = 0; one < 1_010; one++) odd.claim(`thread-${one}`, listener)
     odd.leave(listener)
     await odd.call('speak')
     for (let one = 0; one < 300; one++) odd.claim(`thread-${one}`, listener)
-    expect(heard).toHaveLength(10)
+    expect(received).toHaveLength(10)
     expect(await odd.call('count')).toEqual({ refused: 290, away: 0 })
   }))

@@ -1,4 +1,4 @@
-import { unlessAborted } from '../within.ts'
+import { unlessAborted } from '../time-limit.ts'
 import { AppServer, type AppServerOptions } from './app-server.ts'
 
 export type Lease = {

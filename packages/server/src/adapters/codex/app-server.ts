@@ -1,7 +1,7 @@
 import type { AgentModel } from '@parley/protocol'
 import type { AgentProcess } from '../child-process.ts'
 import { type JsonRpcId, methodNotFound } from '../json-rpc.ts'
-import { within } from '../within.ts'
+import { resolvesWithin } from '../time-limit.ts'
 import { HookServer } from './hook-server.ts'
 import { type NativeMessage, unintelligible } from './native.ts'
 import { isOwnHook, type NativeHook } from './native-hook.ts'
@@ -13,16 +13,16 @@ export type AppServerOptions = {
   readonly env: Readonly<Record<string, string>>
   readonly startMs?: number | undefined
   /** Advice on how to get a version that works. */
-  readonly getIt?: string | undefined
+  readonly installAdvice?: string | undefined
 }
 
 /** Receives the messages of a conversation and its subagents, and those for all conversations. */
 export type Listener = {
-  hear(message: NativeMessage): void
+  receive(message: NativeMessage): void
   /** Called when the program has ended, with its last output. */
-  lost(words: LastWords): void
+  lost(words: ExitDetails): void
 }
-export type LastWords = ReturnType<AgentProcess['lastWords']>
+export type ExitDetails = ReturnType<AgentProcess['exitDetails']>
 
 /** How long the program may take to exit when asked to, and to unload a conversation. */
 const exitMs = 1_500
@@ -51,7 +51,7 @@ export class AppServer {
   /** Messages for all listeners, including later ones. */
   readonly #standing: NativeMessage[] = []
   /** Output from before the first listener, kept for it. */
-  #unheard: NativeMessage[] = []
+  #unread: NativeMessage[] = []
   readonly #holding = new Set<Listener>()
   #over = false
   #stalled = false
@@ -108,7 +108,7 @@ export class AppServer {
   async #awaitMessage(): Promise<void> {
     const received = this.#received
     const answer = this.call('thread/loaded/list').catch(() => undefined)
-    const answered = await within(silenceMs, answer)
+    const answered = await resolvesWithin(silenceMs, answer)
     // While a listener holds the program, its output is not read.
     if (answered || this.#received !== received || this.#holding.size > 0 || this.#over) return
     this.#stalled = true
@@ -116,8 +116,8 @@ export class AppServer {
     await this.gone
   }
 
-  lastWords(): LastWords {
-    return this.#program.process.lastWords()
+  exitDetails(): ExitDetails {
+    return this.#program.process.exitDetails()
   }
 
   call<Result>(method: string, params: object = {}): Promise<Result> {
@@ -135,7 +135,7 @@ export class AppServer {
   /** Announces that a listener will open and claim this thread. Waits if the thread is still being unloaded. */
   async expect(threadId: string): Promise<void> {
     const closed = this.#closing.get(threadId)?.promise ?? Promise.resolve()
-    await within(unloadMs, closed)
+    await resolvesWithin(unloadMs, closed)
     this.#closed(threadId)
     this.#left.delete(threadId)
   }
@@ -166,9 +166,9 @@ export class AppServer {
   claim(threadId: string, listener: Listener): void {
     const isNew = ![...this.#listeners.values()].includes(listener)
     this.#listeners.set(threadId, listener)
-    if (isNew) for (const message of [...this.#standing, ...this.#unheard]) listener.hear(message)
-    this.#unheard = []
-    for (const message of this.#unclaimed.get(threadId) ?? []) listener.hear(message)
+    if (isNew) for (const message of [...this.#standing, ...this.#unread]) listener.receive(message)
+    this.#unread = []
+    for (const message of this.#unclaimed.get(threadId) ?? []) listener.receive(message)
     this.#unclaimed.delete(threadId)
   }
 
@@ -257,7 +257,7 @@ export class AppServer {
     if (threadId === undefined) return this.#broadcast(message)
     if (message.method === 'thread/closed') this.#closed(threadId)
     const listener = this.#listeners.get(threadId)
-    if (listener) listener.hear(message)
+    if (listener) listener.receive(message)
     else if (!this.#left.has(threadId)) this.#keep(threadId, message)
     else this.#refuseRequest(message)
   }
@@ -270,8 +270,8 @@ export class AppServer {
   #broadcast(message: NativeMessage): void {
     if ('id' in message) this.refuse(message.id, 'Parley cannot answer this request.')
     if (message.method === 'configWarning' && this.#standing.length < maxKept) this.#standing.push(message)
-    if (message.method === unintelligible && this.#listeners.size === 0) this.#unheard.push(message)
-    for (const listener of new Set(this.#listeners.values())) listener.hear(message)
+    if (message.method === unintelligible && this.#listeners.size === 0) this.#unread.push(message)
+    for (const listener of new Set(this.#listeners.values())) listener.receive(message)
   }
 
   #keep(threadId: string, message: NativeMessage): void {
@@ -285,7 +285,7 @@ export class AppServer {
   async #end(): Promise<void> {
     this.#over = true
     this.#program.rpc.end(new Error('Codex has ended.'))
-    for (const listener of new Set(this.#listeners.values())) listener.lost(this.lastWords())
+    for (const listener of new Set(this.#listeners.values())) listener.lost(this.exitDetails())
     this.#listeners.clear()
     for (const threadId of this.#closing.keys()) this.#closed(threadId)
     await this.hookServer.close()
@@ -303,7 +303,7 @@ export class Inbox implements Listener {
   #wake: () => void = () => undefined
   #isClosed = false
   /** The last output of the program, once it has ended. */
-  lastWords: LastWords | undefined
+  exitDetails: ExitDetails | undefined
 
   /** `preview` gets each message at once, before those that wait are read. */
   constructor(server: AppServer, preview: (message: NativeMessage) => void) {
@@ -311,15 +311,15 @@ export class Inbox implements Listener {
     this.#preview = preview
   }
 
-  hear(message: NativeMessage): void {
+  receive(message: NativeMessage): void {
     this.#preview(message)
     this.#waiting.push(message)
     if (this.#waiting.length > maxWaiting) this.#server.hold(this, true)
     this.#wake()
   }
 
-  lost(words: LastWords): void {
-    this.lastWords = words
+  lost(words: ExitDetails): void {
+    this.exitDetails = words
     this.#wake()
   }
 
@@ -328,7 +328,7 @@ export class Inbox implements Listener {
     while (!this.#isClosed) {
       const next = this.#waiting.shift()
       if (next) yield next
-      else if (this.lastWords) return
+      else if (this.exitDetails) return
       else {
         this.#server.hold(this, false)
         await new Promise<void>((resolve) => {

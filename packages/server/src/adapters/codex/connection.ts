@@ -9,9 +9,9 @@ import {
 import { hostToolNames } from '../host-tool-server.ts'
 import type { JsonRpcId } from '../json-rpc.ts'
 import { createOutputQueue } from '../output-queue.ts'
+import { resolvesWithin, unlessAborted } from '../time-limit.ts'
 import { withDenied, withInterrupt, withoutTurn } from '../translation.ts'
-import { unlessAborted, within } from '../within.ts'
-import { Inbox, type LastWords } from './app-server.ts'
+import { type ExitDetails, Inbox } from './app-server.ts'
 import type { AppServerPool, Lease } from './app-server-pool.ts'
 import {
   interruptTurns,
@@ -72,7 +72,7 @@ async function giveUp(lease: Lease, { resume }: ConnectInput, opening: ReturnTyp
   const { server, isShared } = lease
   void server.checkAlive()
   const abandoned = server.abandon(opening, resume?.fork ? undefined : resume?.agentSessionId)
-  if (isShared) await within(leaveMs, abandoned)
+  if (isShared) await resolvesWithin(leaveMs, abandoned)
 }
 
 class CodexConnection implements AgentConnection {
@@ -257,7 +257,7 @@ class CodexConnection implements AgentConnection {
     try {
       await this.#call('thread/settings/update', this.#turnParams())
       const { model = this.#opened.model, options = {} } = settings
-      const effort = options.effort ?? this.#state.said.effort
+      const effort = options.effort ?? this.#state.reported.effort
       this.#state = withSettings(this.#state, { options, model, effort })
       this.#reportConfigured()
     } catch (error) {
@@ -267,7 +267,7 @@ class CodexConnection implements AgentConnection {
 
   #reportConfigured(): void {
     const { mode = 'ask' } = this.#settings
-    const { model } = this.#state.said
+    const { model } = this.#state.reported
     const effective = { mode, ...(model !== undefined && { model }), ...optionsInForce(this.#state) }
     void this.#queue.put({ type: 'session.configured', effective })
   }
@@ -283,7 +283,7 @@ class CodexConnection implements AgentConnection {
     server.hookServer.leave(this.#check)
     this.#inbox.close()
     const mustLeave = this.#lease.isShared || disconnection.reason === 'crashed'
-    const left = !mustLeave || server.over || (await within(leaveMs, this.#leaveThreads()))
+    const left = !mustLeave || server.over || (await resolvesWithin(leaveMs, this.#leaveThreads()))
     if (!left) void server.checkAlive()
     await this.#lease.release()
     void this.#queue.put({ type: 'agent.disconnected', ...disconnection })
@@ -297,7 +297,7 @@ class CodexConnection implements AgentConnection {
   }
 
   get #over(): boolean {
-    return this.#closed !== undefined || this.#inbox.lastWords !== undefined
+    return this.#closed !== undefined || this.#inbox.exitDetails !== undefined
   }
 
   // From Codex
@@ -305,7 +305,7 @@ class CodexConnection implements AgentConnection {
   /** Translates one message after another, as fast as the reader takes the outputs. */
   async #pump(): Promise<void> {
     for await (const message of this.#inbox.messages()) await this.#take(message)
-    if (!this.#closed && this.#inbox.lastWords) this.#reportLost(this.#inbox.lastWords)
+    if (!this.#closed && this.#inbox.exitDetails) this.#reportLost(this.#inbox.exitDetails)
   }
 
   async #take(message: NativeMessage): Promise<void> {
@@ -340,7 +340,7 @@ class CodexConnection implements AgentConnection {
     this.#closed ??= this.#shut({ reason: 'crashed', error: { code: 'agent_failed', message } })
   }
 
-  #reportLost(words: LastWords): void {
+  #reportLost(words: ExitDetails): void {
     this.#requests.close()
     this.#lease.server.hookServer.leave(this.#check)
     const how = this.#lease.server.stalled ? 'stopped answering and was ended' : 'ended'

@@ -127,7 +127,7 @@ it('ends the program when it is aborted during the start', async () => {
 it('receives nothing while a listener holds the program', async () => {
   const env = { ...codexEnvironment({ url: world.server.url, home }), PATH: join(process.execPath, '..') }
   const app = await AppServer.start({ program: codexProgram, env })
-  const listener = { hear: () => undefined, lost: () => undefined }
+  const listener = { receive: () => undefined, lost: () => undefined }
   app.hold(listener, true)
   let answered = false
   const models = app.call('model/list').then(() => {

@@ -63,10 +63,12 @@ const lookUp = (word: string) => call('mcp__parley/lookup', { word })
 const looking = (word: string) => modelPrompt('Look it up.', lookUp(word), { content: 'It is a herb.' })
 /** The tools that the model was told about. For some models, Codex describes tools in the conversation itself. */
 function toolsOfModel(model: string): string[] {
-  type Told = { readonly tools?: readonly { readonly name: string; readonly tools?: { name: string }[] }[] }
+  type ModelInput = {
+    readonly tools?: readonly { readonly name: string; readonly tools?: { name: string }[] }[]
+  }
   const body = home.model.calls.findLast((made) => made.body?.model === model)?.body
-  const told = [body, ...((body?.input ?? []) as object[])] as readonly Told[]
-  return told
+  const inputs = [body, ...((body?.input ?? []) as object[])] as readonly ModelInput[]
+  return inputs
     .flatMap(({ tools = [] }) => tools)
     .flatMap(({ name, tools = [] }) => tools.map((tool) => `${name}/${tool.name}`))
 }

@@ -1,6 +1,6 @@
 import { type AgentProbe, capabilities, ParleyError } from '@parley/protocol'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
-import { howToFind, howToGet, programAsTyped, programForTerminal } from '../advice.ts'
+import { adviseInstall, adviseMissing, programAsTyped, programForTerminal } from '../advice.ts'
 import { agentEnvironment, environmentKey } from '../environment.ts'
 import { findProgram, pathWithNode } from '../find-program.ts'
 import {
@@ -10,7 +10,7 @@ import {
   lazyMemory,
   type ProgramAdapterOptions,
 } from '../program-adapter.ts'
-import { unlessAborted } from '../within.ts'
+import { unlessAborted } from '../time-limit.ts'
 import type { AppServerPool } from './app-server-pool.ts'
 import { honouredOptions, offeredModes } from './settings.ts'
 
@@ -42,12 +42,12 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
   env.PATH = pathWithNode(env.PATH)
   const { agentsFolder, parley, executable, startMs } = options
   const advice = { agent: 'codex', install, executable, agentsFolder, parley }
-  const getIt = howToGet(advice)
+  const installAdvice = adviseInstall(advice)
   const installed = { folder: agentsFolder, agent: 'codex' }
   const { find, expectFound, refusal, probe } = createAgentProgram({
     name: 'Codex',
     find: () => findProgram({ name: executable ?? 'codex', env, installed }),
-    hint: howToFind(advice),
+    hint: adviseMissing(advice),
   })
   const typed = (path: string) => programAsTyped(path, options.env)
   const pools = new Map<string, Promise<AppServerPool>>()
@@ -56,7 +56,7 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
     const key = environmentKey(more)
     const known = pools.get(key)
     if (known) return known
-    const start = () => ({ program: find() ?? '', env: { ...env, ...more }, startMs, getIt })
+    const start = () => ({ program: find() ?? '', env: { ...env, ...more }, startMs, installAdvice })
     const made = import('./app-server-pool.ts').then(({ createAppServerPool }) => createAppServerPool(start))
     pools.set(key, made)
     return made
@@ -101,7 +101,7 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
       expectFolder(input.cwd)
       const { connectCodex } = await import('./connection.ts')
       return connectCodex(await poolFor(input.env), input).catch((error: unknown) => {
-        throw notSignedIn(error) ? withHint(error, howToSignIn(typed(find() ?? 'codex'))) : error
+        throw notSignedIn(error) ? withHint(error, signInAdvice(typed(find() ?? 'codex'))) : error
       })
     },
   }
@@ -115,7 +115,7 @@ function withHint({ code, message }: ParleyError, hint: string): ParleyError {
   return new ParleyError(code, `${message} ${hint}`)
 }
 
-function howToSignIn(program: string): string {
+function signInAdvice(program: string): string {
   return `Sign in once with the program itself: ${program} login. Or set OPENAI_API_KEY for the server.`
 }
 
@@ -131,7 +131,7 @@ async function askProgram(
     try {
       const answers = Promise.all([readAccount(server), server.models().catch(() => [])])
       const [{ signedIn }, models] = await unlessAborted(answers, signal, 'Codex did not answer in time.')
-      const hint = signedIn ? {} : { hint: howToSignIn(typed), command: `${typed} login` }
+      const hint = signedIn ? {} : { hint: signInAdvice(typed), command: `${typed} login` }
       return { found: true, path, version: server.version, signedIn, models, ...hint }
     } finally {
       if (signal.aborted) void server.checkAlive()

@@ -137,7 +137,7 @@ it('a conversation in the older format is imported as far as Codex reports it, w
   const ended = () => new Promise<void>((resolve) => ends.push(resolve))
   const isEnd = ({ method, params }: NativeMessage) =>
     method === 'turn/completed' && (params as { threadId: string }).threadId === thread.id
-  codex.claim(thread.id, { hear: (message) => isEnd(message) && ends.shift()?.(), lost: () => undefined })
+  codex.claim(thread.id, { receive: (message) => isEnd(message) && ends.shift()?.(), lost: () => undefined })
   const say = async (text: string) => {
     const over = ended()
     await codex.call('turn/start', {

@@ -1,7 +1,7 @@
 import { type AgentConversation, messageOf, ParleyError } from '@parley/protocol'
 import type { AgentMemory, Remembered } from '../../core/agent-adapter.ts'
 import { JsonRpcError } from '../json-rpc.ts'
-import { unlessAborted } from '../within.ts'
+import { unlessAborted } from '../time-limit.ts'
 import type { AppServer } from './app-server.ts'
 import type { Lease } from './app-server-pool.ts'
 import { promptIdIn, promptOf, Retelling, type StoredThread, type StoredTurn } from './translate-memory.ts'
@@ -18,7 +18,7 @@ export function codexMemory(acquire: (signal: AbortSignal) => Promise<Lease>): A
           found.push(...conversationOf(thread))
         return found
       } catch (error) {
-        throw cannotTell('its conversations', error)
+        throw cannotRead('its conversations', error)
       } finally {
         await release()
       }
@@ -30,7 +30,7 @@ export function codexMemory(acquire: (signal: AbortSignal) => Promise<Lease>): A
         const { thread } = await asked(about, signal)
         yield* retell(server, thread, signal)
       } catch (error) {
-        throw cannotTell(`the conversation ${agentSessionId}`, error)
+        throw cannotRead(`the conversation ${agentSessionId}`, error)
       } finally {
         await release()
       }
@@ -39,7 +39,7 @@ export function codexMemory(acquire: (signal: AbortSignal) => Promise<Lease>): A
 }
 
 /** Codex responds with an error if there is nothing to read, and not at all if it has ended. */
-function cannotTell(what: string, error: unknown): ParleyError {
+function cannotRead(what: string, error: unknown): ParleyError {
   if (error instanceof ParleyError) return error
   const why = messageOf(error)
   const code = error instanceof JsonRpcError ? 'not_found' : 'agent_failed'

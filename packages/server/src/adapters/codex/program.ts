@@ -3,7 +3,7 @@ import { messageOf, ParleyError } from '@parley/protocol'
 import { AgentProcess } from '../child-process.ts'
 import { type JsonLinesReader, readJsonLines } from '../json-lines.ts'
 import { createJsonRpc, type JsonRpcPeer } from '../json-rpc.ts'
-import { within } from '../within.ts'
+import { resolvesWithin } from '../time-limit.ts'
 import { type NativeMessage, unintelligible } from './native.ts'
 
 export type ProgramOptions = {
@@ -11,7 +11,7 @@ export type ProgramOptions = {
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
   /** Advice on how to get a version that works. */
-  readonly getIt?: string | undefined
+  readonly installAdvice?: string | undefined
   /** How long the program may take for the handshake. */
   readonly startMs?: number | undefined
   /** Aborts the start. Ignored once the program has started. */
@@ -29,7 +29,7 @@ export type RunningProgram = {
   /** Closes its stdin, upon which the program exits. */
   dismiss(): void
   /** Sets the receiver of messages, which first gets those that have already arrived. */
-  handOver(hear: (message: NativeMessage) => void): void
+  handOver(receive: (message: NativeMessage) => void): void
 }
 
 /** The oldest version that is known to work. */
@@ -73,7 +73,7 @@ async function isSignedIn({ rpc }: RunningProgram): Promise<boolean> {
 /** The result; undefined if the call fails or takes too long. */
 async function answered(call: Promise<unknown>): Promise<unknown> {
   const result = call.catch(() => undefined)
-  return (await within(answerMs, result)) ? result : undefined
+  return (await resolvesWithin(answerMs, result)) ? result : undefined
 }
 
 /**
@@ -140,15 +140,15 @@ async function greet(
 }
 
 function cannotStart(
-  { program, getIt = `Install it: npm install -g @openai/codex@${oldestVersion}` }: ProgramOptions,
+  { program, installAdvice = `Install it: npm install -g @openai/codex@${oldestVersion}` }: ProgramOptions,
   error: unknown,
   process: AgentProcess,
 ): ParleyError {
   const why = messageOf(error)
-  const { stderrTail, exitCode } = process.lastWords()
+  const { stderrTail, exitCode } = process.exitDetails()
   return new ParleyError(
     'agent_failed',
-    `${program} could not be used as "codex app-server": ${why}. Parley needs Codex ${oldestVersion} or newer. ${getIt}`,
+    `${program} could not be used as "codex app-server": ${why}. Parley needs Codex ${oldestVersion} or newer. ${installAdvice}`,
     {
       details: {
         ...(exitCode !== undefined && { exitCode }),
@@ -175,11 +175,11 @@ function isOlder(version: string, than: string): boolean {
 
 function mailbox() {
   const waiting: NativeMessage[] = []
-  let hear: ((message: NativeMessage) => void) | undefined
+  let receive: ((message: NativeMessage) => void) | undefined
   return {
-    put: (message: NativeMessage) => void (hear ? hear(message) : waiting.push(message)),
+    put: (message: NativeMessage) => void (receive ? receive(message) : waiting.push(message)),
     handOver(listener: (message: NativeMessage) => void) {
-      hear = listener
+      receive = listener
       for (const message of waiting.splice(0)) listener(message)
     },
   }

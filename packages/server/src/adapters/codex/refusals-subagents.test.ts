@@ -61,13 +61,13 @@ const ends = (outputs: readonly AgentOutput[], id: string) =>
     output.type === 'tool-call.ended' && output.toolCallId === id ? [output.outcome] : [],
   )
 
-const heard = () => home.model.calls.map(({ body }) => JSON.stringify(body?.input ?? '')).join('\n')
+const modelInput = () => home.model.calls.map(({ body }) => JSON.stringify(body?.input ?? '')).join('\n')
 
 it.each(['first', 'second'] as const)('gives no terminal to a subagent of the %s kind', async (kind) => {
   const connection = await adapter(kind === 'second').connect(connectInput({ cwd }))
   await delegate(connection, kind, call('exec_command', { cmd: 'touch done.txt', tty: true }, 'toolu_touch'))
   await connection.close()
-  expect(heard()).toContain('TTY execution is disabled')
+  expect(modelInput()).toContain('TTY execution is disabled')
   expect(existsSync(join(cwd, 'done.txt'))).toBe(false)
 })
 
@@ -78,15 +78,15 @@ it.each(['first', 'second'] as const)('refuses a call of a subagent of the %s ki
   )
   await delegate(connection, kind, touch)
   await connection.close()
-  expect(heard()).toContain('Not this.')
+  expect(modelInput()).toContain('Not this.')
   expect(existsSync(join(cwd, 'done.txt'))).toBe(false)
 })
 
 it('refuses a call of a subagent that is resumed as a conversation of its own', async () => {
   const codex = adapter(false)
   const first = await codex.connect(connectInput({ cwd }))
-  const told = await delegate(first, 'first')
-  const subagent = told.find((output) => output.type === 'task.updated')?.taskId ?? ''
+  const firstOutputs = await delegate(first, 'first')
+  const subagent = firstOutputs.find((output) => output.type === 'task.updated')?.taskId ?? ''
   await first.close()
   home.model.script(isOf('Go on.'), steps(touch, done))
   const resume = { agentSessionId: subagent, turns: 1 }

@@ -28,7 +28,7 @@ const echo = {
   args: ['--conditions=source', new URL('../../testing/mcp-echo.ts', import.meta.url).pathname],
 }
 
-type Played = { ran: boolean; events: SessionEvent[]; heard: string }
+type Played = { ran: boolean; events: SessionEvent[]; written: string }
 
 async function play(
   answer: ModelAnswer,
@@ -57,8 +57,8 @@ async function play(
   const read = await host.read(id, { after: 0, limit: 1000 })
   await host.close()
   const events = read.events.map(({ json }) => JSON.parse(json) as SessionEvent)
-  const heard = events.flatMap((event) => (event.type === 'text.written' ? [event.text] : [])).join('\n')
-  return { ran: existsSync(join(cwd, 'done.txt')), events, heard }
+  const written = events.flatMap((event) => (event.type === 'text.written' ? [event.text] : [])).join('\n')
+  return { ran: existsSync(join(cwd, 'done.txt')), events, written }
 }
 
 const decisions = (events: readonly SessionEvent[]) =>
@@ -84,13 +84,13 @@ it.each([
   ['ask', noTouch, 'rule', 'A rule refuses Bash where command is touch *.'],
   ['bypass', noTouch, 'rule', 'A rule refuses Bash where command is touch *.'],
 ] as const)('does not run a command that Parley refuses: mode %s', async (mode, rule, by, why) => {
-  const { ran, events, heard } = await play(run('touch done.txt'), { mode, ...(rule && { rule }) })
+  const { ran, events, written } = await play(run('touch done.txt'), { mode, ...(rule && { rule }) })
   expect({ ran, decisions: decisions(events), ends: ends(events) }).toEqual({
     ran: false,
     decisions: [['denied', by]],
     ends: ['denied'],
   })
-  expect(heard).toContain(why)
+  expect(written).toContain(why)
 })
 
 it('in bypass, runs every command except those that a rule refuses', async () => {
@@ -103,7 +103,7 @@ it('in bypass, runs every command except those that a rule refuses', async () =>
 
 it('in a read-only session, only reads', async () => {
   const read = await play(run('cat poem.txt'), { mode: 'read-only' })
-  expect(read.heard).toContain('roses are red')
+  expect(read.written).toContain('roses are red')
   expect(decisions(read.events)).toEqual([['allowed', 'mode']])
   const wrote = await play(run('cat poem.txt > done.txt'), { mode: 'read-only' })
   expect([wrote.ran, decisions(wrote.events), ends(wrote.events)]).toEqual([
@@ -143,16 +143,16 @@ it.each([
   ['a tool that Codex considers safe', call('view_image', { path: 'poem.txt' }), 'view_image'],
 ] as const)('a rule refuses %s', async (_what, answer, tool) => {
   const rule: NewRule = { tool, decision: 'deny', scope: 'always' }
-  const { events, heard } = await play(answer, { rule, mode: 'bypass', mcpServers: { echo } })
-  expect(heard).toContain(`A rule refuses ${tool}.`)
+  const { events, written } = await play(answer, { rule, mode: 'bypass', mcpServers: { echo } })
+  expect(written).toContain(`A rule refuses ${tool}.`)
   expect([decisions(events), ends(events)]).toEqual([[['denied', 'rule']], ['denied']])
 })
 
 it('does not offer a tool that a rule refuses if Codex never asks about it', async () => {
   const spawn = call('collaboration/spawn_agent', { task_name: 'a', message: 'b' })
   const rule: NewRule = { tool: 'spawn_agent', decision: 'deny', scope: 'always' }
-  const { heard } = await play(spawn, { rule })
-  expect(heard).toContain('unsupported call')
+  const { written } = await play(spawn, { rule })
+  expect(written).toContain('unsupported call')
 })
 
 it('allows only the tools in the list of the session', async () => {

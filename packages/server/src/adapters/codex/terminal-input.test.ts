@@ -20,7 +20,7 @@ async function play(work: (bench: Bench) => Promise<void>): Promise<void> {
 }
 
 /** The output of a call that the model received last. */
-function heard(callId: string): string {
+function modelInput(callId: string): string {
   const input = (home.model.calls.at(-1)?.body?.input ?? []) as { call_id?: string; output?: string }[]
   return input.find((item) => item.call_id === callId && item.output !== undefined)?.output ?? ''
 }
@@ -31,7 +31,7 @@ it('starts no command in a terminal, and does not offer one', async () => {
   await play(async (bench) => {
     const turn = await (await bench.session({ mode: 'bypass' })).prompt('Type.')
     await turn.completed()
-    expect(heard('a')).toContain('TTY execution is disabled')
+    expect(modelInput('a')).toContain('TTY execution is disabled')
     expect(turn.all('tool-call.called')).toEqual([])
     expect(await bench.file('note.txt')).toBeUndefined()
     type Tool = { name?: string; parameters?: { properties: object } }
@@ -44,7 +44,7 @@ it('starts no command in a terminal, and does not offer one', async () => {
 
 it('accepts no input for a running command', async () => {
   const cmd = 'echo begun; until [ -e go ]; do sleep 0.05; done; cat > note.txt; echo ended'
-  const session_id = () => Number(/session ID (\d+)/.exec(heard('a'))?.[1])
+  const session_id = () => Number(/session ID (\d+)/.exec(modelInput('a'))?.[1])
   const type = () => call('b', 'write_stdin', { session_id: session_id(), chars: 'rm -rf .\n' })
   const wait = () => call('d', 'write_stdin', { session_id: session_id(), chars: '', yield_time_ms: 30_000 })
   home.model.script(
@@ -61,8 +61,8 @@ it('accepts no input for a running command', async () => {
     const session = await bench.session({ mode: 'bypass' })
     const turn = await session.prompt('Type.')
     await turn.completed()
-    expect(heard('a')).toContain('running with session ID')
-    expect(heard('b')).toContain('stdin is closed')
+    expect(modelInput('a')).toContain('running with session ID')
+    expect(modelInput('b')).toContain('stdin is closed')
     expect(await bench.file('note.txt')).toBe('')
     expect(session.all('agent.noticed').map(({ code }) => code)).not.toContain('terminal-input')
     expect(turn.all('tool-call.ended')).toHaveLength(2)

@@ -51,7 +51,7 @@ export class Retelling {
     this.#pass(item.startedAtMs, seconds(startedAt))
     const compacting = item.type === 'contextCompaction' && items[0] === item
     if (compacting) yield this.#begin([{ type: 'command', name: 'compact' }], compacting)
-    yield* this.#tell(methodOf(item), { threadId: this.#threadId, item })
+    yield* this.#translate(methodOf(item), { threadId: this.#threadId, item })
     this.#pass(item.completedAtMs)
   }
 
@@ -67,15 +67,15 @@ export class Retelling {
     for (const item of turn.items.filter(({ type }) => type === 'agentMessage')) {
       // Item ids of old conversations are numbers that are unique only within a thread.
       const apart = { ...item, id: `${threadId}:${item.id}` }
-      yield* this.#tell('item/completed', { threadId, item: apart })
+      yield* this.#translate('item/completed', { threadId, item: apart })
     }
     const status = turn.status === 'inProgress' ? 'interrupted' : turn.status
-    yield* this.#tell('turn/completed', { threadId, turn: { ...turn, status } })
+    yield* this.#translate('turn/completed', { threadId, turn: { ...turn, status } })
   }
 
   *end(turn: StoredTurn): Generator<Remembered> {
     this.#pass(seconds(turn.completedAt))
-    yield* this.#tell('turn/completed', { threadId: this.#threadId, turn })
+    yield* this.#translate('turn/completed', { threadId: this.#threadId, turn })
   }
 
   /** Background tasks that were left running did not outlive the program. */
@@ -92,7 +92,7 @@ export class Retelling {
     return { type: 'prompt', at: this.#at, parts }
   }
 
-  *#tell(method: string, params: object): Generator<Remembered> {
+  *#translate(method: string, params: object): Generator<Remembered> {
     const { state, outputs } = translate(this.#state, { method, params })
     this.#state = state
     for (const output of outputs) yield { type: 'output', at: this.#at, output }

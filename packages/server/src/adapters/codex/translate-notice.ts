@@ -66,10 +66,10 @@ export const notices = {
     { rateLimits }: { rateLimits: NativeRateLimits },
   ): Translation => {
     const rateLimit = levelOf(rateLimits)
-    if (rateLimit === state.said.rateLimit) return noOutput(state)
+    if (rateLimit === state.reported.rateLimit) return noOutput(state)
     const [level, text] = limits[rateLimit]
     return {
-      state: { ...state, said: { ...state.said, rateLimit } },
+      state: { ...state, reported: { ...state.reported, rateLimit } },
       outputs: [notice(level, 'rate-limit', text, { data: rateLimits })],
     }
   },
@@ -152,9 +152,9 @@ const maxWarnings = 100
 
 /** Codex repeats its warnings with every turn and for every subagent. */
 function once(state: TranslateState, ...parts: NoticeArguments): Translation {
-  const { warnings } = state.said
+  const { warnings } = state.reported
   const [, , text] = parts
   if (warnings.has(text)) return noOutput(state)
   const remembered = warnings.size < maxWarnings ? new Set(warnings).add(text) : new Set([text])
-  return notify({ ...state, said: { ...state.said, warnings: remembered } }, ...parts)
+  return notify({ ...state, reported: { ...state.reported, warnings: remembered } }, ...parts)
 }

@@ -11,8 +11,8 @@ export function takeSettings(
   if (threadId !== state.threadId) return noOutput(state)
   const { model } = threadSettings
   const effort = threadSettings.effort ?? undefined
-  if (model === state.said.model && effort === state.said.effort) return noOutput(state)
-  const next = { ...state, said: { ...state.said, model, effort } }
+  if (model === state.reported.model && effort === state.reported.effort) return noOutput(state)
+  const next = { ...state, reported: { ...state.reported, model, effort } }
   return {
     state: next,
     outputs: [{ type: 'session.configured', effective: { model, ...optionsInForce(next) } }],

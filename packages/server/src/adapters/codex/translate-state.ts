@@ -35,7 +35,7 @@ export type TranslateState = {
   readonly interrupting: boolean
   readonly usage: UsageSoFar
   readonly mcpServers: Readonly<Record<string, string>>
-  readonly said: Said
+  readonly reported: Reported
 }
 
 export type Turn = {
@@ -90,7 +90,7 @@ export type UsageSoFar = {
 }
 
 /** The values that were reported already and are not repeated. */
-export type Said = {
+export type Reported = {
   readonly model: string | undefined
   readonly effort: string | undefined
   readonly rateLimit: 'free' | 'near' | 'reached'
@@ -116,7 +116,7 @@ export function initialState(context: TranslateContext): TranslateState {
     interrupting: false,
     usage: { total: undefined, context: 0, window: undefined },
     mcpServers: {},
-    said: { model: undefined, effort: undefined, rateLimit: 'free', warnings: new Set() },
+    reported: { model: undefined, effort: undefined, rateLimit: 'free', warnings: new Set() },
   }
 }
 
@@ -147,12 +147,12 @@ export function withSettings(
   state: TranslateState,
   { options, model, effort }: { options: SessionOptions; model: string; effort: string | undefined },
 ): TranslateState {
-  return { ...state, options, said: { ...state.said, model, effort } }
+  return { ...state, options, reported: { ...state.reported, model, effort } }
 }
 
 /** The effective options: the requested ones, with the effort that Codex reports. */
-export function optionsInForce({ options, said }: TranslateState): { options?: SessionOptions } {
-  const inForce = { ...options, ...(said.effort !== undefined && { effort: said.effort }) }
+export function optionsInForce({ options, reported }: TranslateState): { options?: SessionOptions } {
+  const inForce = { ...options, ...(reported.effort !== undefined && { effort: reported.effort }) }
   return Object.keys(inForce).length > 0 ? { options: inForce } : {}
 }
 

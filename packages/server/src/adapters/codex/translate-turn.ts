@@ -71,7 +71,7 @@ function structuredOutput(answer: string): { structuredOutput?: unknown } {
 }
 
 /** A failed call of the model. The last error comes again with the end of the turn. */
-export function hearError(
+export function takeError(
   state: TranslateState,
   { threadId, error, willRetry }: { threadId: string; error: NativeTurnError; willRetry: boolean },
 ): Translation {

@@ -10,7 +10,7 @@ const root = 'root'
 const inTurn = () => withTurn(initialState({ threadId: root, cwd: '/somewhere' }))
 
 /** Translates messages given as [method, params]. Without a thread, they belong to the conversation itself. */
-function told(state: TranslateState, ...messages: [method: string, params: object][]) {
+function translateAll(state: TranslateState, ...messages: [method: string, params: object][]) {
   const outputs: AgentOutput[] = []
   for (const [method, params] of messages) {
     const next = translate(state, { method, params: { threadId: root, turnId: 't', ...params } })
@@ -52,7 +52,7 @@ const types = (outputs: readonly AgentOutput[]) => outputs.map(({ type }) => typ
 
 describe('texts', () => {
   it('are streamed and written under one id', () => {
-    expect(told(inTurn(), delta('a', 'Hel'), delta('a', 'lo'), said('a', 'Hello')).outputs).toEqual([
+    expect(translateAll(inTurn(), delta('a', 'Hel'), delta('a', 'lo'), said('a', 'Hello')).outputs).toEqual([
       { type: 'text.streamed', blockId: 'a', text: 'Hel' },
       { type: 'text.streamed', blockId: 'a', text: 'lo' },
       { type: 'text.written', blockId: 'a', text: 'Hello' },
@@ -60,7 +60,7 @@ describe('texts', () => {
   })
 
   it('are retracted and written anew if they differ from their deltas', () => {
-    const { outputs } = told(inTurn(), delta('a', 'Hello <note>'), said('a', 'Hello'))
+    const { outputs } = translateAll(inTurn(), delta('a', 'Hello <note>'), said('a', 'Hello'))
     expect(outputs.slice(1)).toEqual([
       { type: 'block.retracted', blockId: 'a', reason: 'written differently' },
       { type: 'text.written', blockId: 'a:whole', text: 'Hello' },
@@ -69,7 +69,7 @@ describe('texts', () => {
 
   it('are retracted when the answer breaks off and is tried again', () => {
     const error = { message: 'Reconnecting... 1/5', additionalDetails: 'stream closed' }
-    const { outputs } = told(
+    const { outputs } = translateAll(
       inTurn(),
       delta('a', 'Hel'),
       ['error', { error, willRetry: true }],
@@ -85,7 +85,7 @@ describe('texts', () => {
   const starts = (type: string, id: string): [string, object] => ['item/started', { item: { type, id } }]
 
   it('that a steered prompt interrupts are written before what follows it', () => {
-    const { outputs } = told(
+    const { outputs } = translateAll(
       inTurn(),
       delta('one', 'Half a'),
       starts('userMessage', 'steer'),
@@ -102,23 +102,23 @@ describe('texts', () => {
   })
 
   it('that were closed and are then completed are not written twice', () => {
-    const broken = told(inTurn(), delta('one', 'Half a'), starts('userMessage', 'steer'))
-    expect(told(broken.state, delta('one', ' word'), said('one', 'Half a')).outputs).toEqual([])
-    expect(told(broken.state, said('one', 'Half a word')).outputs).toMatchObject([
+    const broken = translateAll(inTurn(), delta('one', 'Half a'), starts('userMessage', 'steer'))
+    expect(translateAll(broken.state, delta('one', ' word'), said('one', 'Half a')).outputs).toEqual([])
+    expect(translateAll(broken.state, said('one', 'Half a word')).outputs).toMatchObject([
       { type: 'block.retracted', blockId: 'one' },
       { type: 'text.written', text: 'Half a word' },
     ])
   })
 
   it('that are empty give no output', () => {
-    expect(told(inTurn(), delta('a', ''), said('a', '')).outputs).toEqual([])
+    expect(translateAll(inTurn(), delta('a', ''), said('a', '')).outputs).toEqual([])
   })
 
   it('of thinking come in parts', () => {
     const outputs = allOutputs('thinking')
     expect(outputsOf(outputs, 'thinking.written')).toMatchObject([{ text: 'Two and two is four.' }])
     const item = { type: 'reasoning', id: 'r', summary: ['one', 'two'], content: ['three'] }
-    expect(told(inTurn(), ['item/completed', { item }]).outputs).toMatchObject([
+    expect(translateAll(inTurn(), ['item/completed', { item }]).outputs).toMatchObject([
       { blockId: 'r:s0', text: 'one' },
       { blockId: 'r:s1', text: 'two' },
       { blockId: 'r:c0', text: 'three' },
@@ -193,7 +193,7 @@ describe('tool calls', () => {
       `item/${when}`,
       { item: { type: 'webSearch', id: 'w', query } },
     ]
-    const { outputs } = told(inTurn(), search('started', ''), search('completed', 'parsley'))
+    const { outputs } = translateAll(inTurn(), search('started', ''), search('completed', 'parsley'))
     expect(outputs).toMatchObject([
       { type: 'tool-call.called', kind: 'fetch', title: 'Search the web' },
       { type: 'tool-call.updated', title: 'Search the web for "parsley"' },
@@ -202,15 +202,15 @@ describe('tool calls', () => {
   })
 
   it('whose start was not seen are recorded', () => {
-    expect(types(told(inTurn(), command('completed')).outputs)).toEqual([
+    expect(types(translateAll(inTurn(), command('completed')).outputs)).toEqual([
       'tool-call.called',
       'tool-call.ended',
     ])
   })
 
   it('that were denied and then failed end as denied', () => {
-    const { state } = told(inTurn(), command('started'))
-    const { outputs } = told(withDenied(state, 'call'), command('completed', { status: 'failed' }))
+    const { state } = translateAll(inTurn(), command('started'))
+    const { outputs } = translateAll(withDenied(state, 'call'), command('completed', { status: 'failed' }))
     expect(outputs).toMatchObject([{ outcome: 'denied' }])
   })
 })
@@ -238,11 +238,15 @@ describe('work that outlives its turn', () => {
       agentThreadId: 'child',
       agentPath: '/root/look',
     }
-    const begun = told(inTurn(), ['item/started', { item: spawn }], ['item/completed', { item: spawn }])
+    const begun = translateAll(
+      inTurn(),
+      ['item/started', { item: spawn }],
+      ['item/completed', { item: spawn }],
+    )
     expect(types(begun.outputs)).toEqual(['tool-call.called', 'tool-call.ended', 'task.updated'])
-    const over = told(begun.state, ended('completed'))
+    const over = translateAll(begun.state, ended('completed'))
     const text = { threadId: 'child', item: { type: 'agentMessage', id: 'm', text: 'I see.' } }
-    const { outputs } = told(
+    const { outputs } = translateAll(
       over.state,
       ['item/agentMessage/delta', { threadId: 'child', itemId: 'm', delta: 'I see.' }],
       ['item/completed', text],
@@ -285,14 +289,14 @@ describe('the end of a turn', () => {
     [{ message: 'x', codexErrorInfo: 'other' }, 'agent_failed'],
     [null, 'agent_failed'],
   ])('has the error code for: %j', (error, code) => {
-    expect(told(inTurn(), ended('failed', error)).outputs).toMatchObject([
+    expect(translateAll(inTurn(), ended('failed', error)).outputs).toMatchObject([
       { type: 'turn.ended', outcome: 'failed', error: { code } },
     ])
   })
 
   it('that the host does not know gives no output', () => {
-    expect(told(initialState({ threadId: root }), ended('completed')).outputs).toEqual([])
-    const other = told(inTurn(), ['turn/started', { turn: { id: 'mine' } }], ended('completed'))
+    expect(translateAll(initialState({ threadId: root }), ended('completed')).outputs).toEqual([])
+    const other = translateAll(inTurn(), ['turn/started', { turn: { id: 'mine' } }], ended('completed'))
     expect(other.outputs).toEqual([])
   })
 
@@ -320,7 +324,7 @@ it('counts cached tokens separately from other input, and a turn by its calls', 
     const tokenUsage = { total: tokens(total), last: tokens(last), modelContextWindow: 1000 }
     return ['thread/tokenUsage/updated', { tokenUsage }]
   }
-  const { outputs } = told(inTurn(), used(110, 10), used(110, 10), used(130, 20), ended('completed'))
+  const { outputs } = translateAll(inTurn(), used(110, 10), used(110, 10), used(130, 20), ended('completed'))
   expect(outputs).toMatchObject([
     {
       type: 'usage.measured',
@@ -343,19 +347,19 @@ it('reports plans, compactions and terminal input', () => {
   ])
   expect(outputsOf(allOutputs('compact'), 'context.compacted')).toMatchObject([{ trigger: 'manual' }])
   const item = { type: 'contextCompaction', id: 'c' }
-  expect(told(inTurn(), ['item/completed', { item }]).outputs).toMatchObject([{ trigger: 'auto' }])
+  expect(translateAll(inTurn(), ['item/completed', { item }]).outputs).toMatchObject([{ trigger: 'auto' }])
   const typed = outputsOf(allOutputs('terminal-input'), 'agent.noticed')
   expect(typed).toContainEqual(expect.objectContaining({ code: 'terminal-input' }))
 })
 
 it('reports repeated warnings once, and limits only on a change', () => {
   const warning: [string, object] = ['warning', { message: 'Mind the step.' }]
-  expect(told(inTurn(), warning, warning).outputs).toHaveLength(1)
+  expect(translateAll(inTurn(), warning, warning).outputs).toHaveLength(1)
   const limits = (usedPercent: number): [string, object] => [
     'account/rateLimits/updated',
     { rateLimits: { primary: { usedPercent }, secondary: null, rateLimitReachedType: null } },
   ]
-  const { outputs } = told(inTurn(), limits(10), limits(91), limits(95), limits(100), limits(3))
+  const { outputs } = translateAll(inTurn(), limits(10), limits(91), limits(95), limits(100), limits(3))
   expect(outputsOf(outputs, 'agent.noticed').map(({ level }) => level)).toEqual(['warning', 'error', 'info'])
 })
 
@@ -366,7 +370,7 @@ it('reports changed settings with the unchanged options', () => {
     'thread/settings/updated',
     { threadSettings: { model, effort } },
   ]
-  expect(told(state, settings('one', 'low'), settings('two', 'high')).outputs).toEqual([
+  expect(translateAll(state, settings('one', 'low'), settings('two', 'high')).outputs).toEqual([
     { type: 'session.configured', effective: { model: 'two', options: { ...options, effort: 'high' } } },
   ])
 })

@@ -6,7 +6,7 @@ import { takeMcpStatus, takeName, takeSettings } from './translate-session.ts'
 import type { TranslateState, Translation } from './translate-state.ts'
 import { streams } from './translate-stream.ts'
 import { streamOutput, updatePatch } from './translate-tool-call.ts'
-import { beginTurn, completeTurn, hearError, updatePlan } from './translate-turn.ts'
+import { beginTurn, completeTurn, takeError, updatePlan } from './translate-turn.ts'
 import { measure } from './translate-usage.ts'
 
 type Handler = (state: TranslateState, params: never) => Translation
@@ -19,7 +19,7 @@ export const handlers = {
   'turn/plan/updated': updatePlan,
   'item/started': startItem,
   'item/completed': completeItem,
-  error: hearError,
+  error: takeError,
   ...streams,
 
   // tools

@@ -3,8 +3,8 @@ import { ParleyError, type Prompt, type RewindPreview, type SessionSettings } fr
 import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import { type RewindKeeper, type RewindRequest, rewindRequest } from '../rewind.ts'
+import { resolvesWithin, unlessAborted } from '../time-limit.ts'
 import { withInterrupt, withoutTurn } from '../translation.ts'
-import { unlessAborted, within } from '../within.ts'
 import { applyRules, type Conversation, openConversation } from './conversation.ts'
 import { readEvents } from './events.ts'
 import { errorText, ignoredFrames } from './native.ts'
@@ -49,7 +49,7 @@ export async function connectOpenCode(
     const opening = open({ server, release }, input, shared)
     return await unlessAborted(opening, input.signal, 'Cancelled while OpenCode was started.')
   } catch (error) {
-    const { stderrTail } = server.lastWords()
+    const { stderrTail } = server.exitDetails()
     if (input.signal.aborted) server.checkAlive()
     await release()
     if (error instanceof ParleyError) throw error
@@ -199,7 +199,7 @@ class OpenCodeConnection implements AgentConnection {
   async #close(): Promise<void> {
     this.#closing = true
     this.#watch.begin()
-    if (this.#state.turn) await within(stopMs, this.#stop())
+    if (this.#state.turn) await resolvesWithin(stopMs, this.#stop())
     this.#reading.abort()
     await this.#release()
   }
@@ -228,7 +228,7 @@ class OpenCodeConnection implements AgentConnection {
    */
   async #run(command: NativeCommand, messageId: string): Promise<void> {
     const { round } = this.#watch
-    const lastModel = this.#state.saidModel ?? this.#info.defaultModel ?? ''
+    const lastModel = this.#state.reportedModel ?? this.#info.defaultModel ?? ''
     this.#prompts.command(messageId, command, lastModel).catch((error: unknown) => {
       if (!this.#state.turn?.begun) void this.#fail(error, round)
     })
@@ -275,9 +275,9 @@ class OpenCodeConnection implements AgentConnection {
   }
 
   async #stop(): Promise<void> {
-    const stopped = await within(answerMs, this.#abort())
+    const stopped = await resolvesWithin(answerMs, this.#abort())
     if (!stopped) this.#server.checkAlive()
-    await within(answerMs, this.#requests.refuseAll())
+    await resolvesWithin(answerMs, this.#requests.refuseAll())
   }
 
   async #abort(): Promise<void> {
@@ -336,7 +336,7 @@ class OpenCodeConnection implements AgentConnection {
 
   /** Handles what an event requires of the connection. */
   #attend(type: string, properties: Readonly<Record<string, unknown>>): void {
-    this.#requests.hear(type, properties)
+    this.#requests.take(type, properties)
     switch (type) {
       case 'session.error':
         return this.#watch.expectStartAfterError()
@@ -362,7 +362,7 @@ class OpenCodeConnection implements AgentConnection {
   async #disconnected(): Promise<AgentOutput> {
     if (this.#closing) return { type: 'agent.disconnected', reason: 'closed' }
     await this.#release()
-    const words = this.#server.lastWords()
+    const words = this.#server.exitDetails()
     const error = { code: 'agent_failed' as const, message: 'The server of OpenCode ended unexpectedly.' }
     return { type: 'agent.disconnected', reason: 'crashed', error, ...words }
   }

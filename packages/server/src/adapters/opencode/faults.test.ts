@@ -17,7 +17,7 @@ import { bash, call, done, OpenCodeUnderTest } from './opencode-under-test.ts'
 const world = await OpenCodeUnderTest.forFile()
 
 const waiting = { timeout: 30_000, interval: 50 }
-const nothingLeft = () => vi.waitFor(() => expect(world.processes()).toEqual([]), waiting)
+const noProcessLeft = () => vi.waitFor(() => expect(world.processes()).toEqual([]), waiting)
 const hello = modelPrompt('Hello.', { content: 'Hello there.' })
 const node = `exec ${process.execPath} --conditions=source`
 
@@ -33,7 +33,7 @@ describe('a server that dies', { timeout: 90_000 }, () => {
       await vi.waitFor(() => expect(world.running('sleep 4321')).toEqual([]), waiting)
       await (await session.prompt(hello)).completed()
     })
-    await nothingLeft()
+    await noProcessLeft()
   })
 
   it('with an open permission: the request stays, and its answer takes effect once', async () => {
@@ -55,7 +55,7 @@ describe('a server that dies', { timeout: 90_000 }, () => {
       expect(await bench.file('note.txt')).toBe('once\n')
       expect(turn.all('permission.resolved').map(({ outcome }) => outcome)).toEqual(['allowed', 'allowed'])
     })
-    await nothingLeft()
+    await noProcessLeft()
   })
 
   it('ends with our process, even if that is killed', async () => {
@@ -68,7 +68,7 @@ describe('a server that dies', { timeout: 90_000 }, () => {
     await new Promise((resolve) => us.stdout.once('data', resolve))
     expect(world.running('opencode serve')).toHaveLength(1)
     us.kill('SIGKILL')
-    await nothingLeft()
+    await noProcessLeft()
   })
 })
 
@@ -107,7 +107,7 @@ describe('a broken event stream', { timeout: 90_000 }, () => {
       expect(await bench.file('note.txt')).toBe('once\n')
       expect(session.all('agent.disconnected')).toEqual([])
     }, proxied())
-    await nothingLeft()
+    await noProcessLeft()
   })
 
   it('in a turn with an output schema: the turn returns its structured output', async () => {
@@ -126,7 +126,7 @@ describe('a broken event stream', { timeout: 90_000 }, () => {
       expect(await turn.completed()).toMatchObject({ structuredOutput: { count: 2 } })
       expect(turn.all('tool-call.ended')).toHaveLength(2)
     }, proxied())
-    await nothingLeft()
+    await noProcessLeft()
   })
 
   it.each(['cut', 'whole'] as const)(
@@ -153,7 +153,7 @@ describe('a broken event stream', { timeout: 90_000 }, () => {
         expect(turn.said).toContain('blue')
         expect(turn.all('question.asked')).toHaveLength(1)
       }, proxied())
-      await nothingLeft()
+      await noProcessLeft()
     },
   )
 })
@@ -172,7 +172,7 @@ describe('the start of a server with faults', { timeout: 90_000 }, () => {
       await turn.completed()
       expect(turn.said).toContain('Hello there.')
     }, world.adapter({ executable }))
-    await nothingLeft()
+    await noProcessLeft()
   })
 
   it('is given up when the caller aborts, and leaves no process behind', async () => {
@@ -184,7 +184,7 @@ describe('the start of a server with faults', { timeout: 90_000 }, () => {
     await vi.waitFor(() => expect(world.running('sleep 1000')).not.toEqual([]), waiting)
     cancelled.abort()
     await expect(connecting).rejects.toMatchObject({ name: 'ParleyError', code: 'cancelled' })
-    await nothingLeft()
+    await noProcessLeft()
   })
 })
 
@@ -206,7 +206,7 @@ describe('a failed start is refused with advice', { timeout: 60_000 }, () => {
       code,
       message: expect.stringContaining(words),
     })
-    await nothingLeft()
+    await noProcessLeft()
   })
 
   it('for a missing provider of models', async () => {
@@ -229,7 +229,7 @@ describe('a failed start is refused with advice', { timeout: 60_000 }, () => {
       code: 'agent_failed',
       message: expect.stringContaining('Start a new session'),
     })
-    await nothingLeft()
+    await noProcessLeft()
   })
 })
 
@@ -263,7 +263,7 @@ describe('a failing model', { timeout: 90_000 }, () => {
   })
   afterAll(async () => {
     await world.leave()
-    await nothingLeft()
+    await noProcessLeft()
     front.close()
   })
   const fronted = () => {

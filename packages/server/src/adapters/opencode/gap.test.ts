@@ -110,12 +110,14 @@ function withCut(lines: readonly FixtureLine[], cut: Cut): AgentOutput[] {
 /** Cuts at random places. Reads happen at or after the end of the cut, before the next message from us. */
 function* cutsOf(lines: readonly FixtureLine[]): Generator<Cut> {
   const random = pseudoRandom(lines.length)
-  const within = (from: number, to: number) => from + Math.floor(random() * (to - from + 1))
+  const resolvesWithin = (from: number, to: number) => from + Math.floor(random() * (to - from + 1))
   for (let count = 0; count < 150; count++) {
-    const from = within(0, lines.length)
-    const to = within(from, nextSaid(lines, from, 'parley.turn'))
+    const from = resolvesWithin(0, lines.length)
+    const to = resolvesWithin(from, nextSaid(lines, from, 'parley.turn'))
     const last = nextSaid(lines, to, 'parley.')
-    const reads = [within(to, last), within(to, last), within(to, last)].toSorted((a, b) => a - b)
+    const reads = [resolvesWithin(to, last), resolvesWithin(to, last), resolvesWithin(to, last)].toSorted(
+      (a, b) => a - b,
+    )
     yield { from, to, reads: reads as [number, number, number] }
   }
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type AgentProbe, capabilities } from '@parley/protocol'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
-import { howToFind, howToGet, programAsTyped, programForTerminal } from '../advice.ts'
+import { adviseInstall, adviseMissing, programAsTyped, programForTerminal } from '../advice.ts'
 import { agentEnvironment } from '../environment.ts'
 import { agentFolder, findProgram, installedVersion } from '../find-program.ts'
 import {
@@ -35,11 +35,11 @@ export function createOpenCodeAdapter(options: OpenCodeAdapterOptions): AgentAda
     ...(options.add && { add: options.add }),
   })
   const given = { agent: id, install, executable: options.executable, agentsFolder, parley }
-  const getIt = howToGet(given)
+  const installAdvice = adviseInstall(given)
   const { find, expectFound, refusal, probe } = createAgentProgram({
     name: 'OpenCode',
     find: () => findProgram({ name: executable, env, installed: { folder: agentsFolder, agent: id } }),
-    hint: howToFind(given),
+    hint: adviseMissing(given),
   })
   const signIn = (program: string) => `${programAsTyped(program, options.env)} auth login`
   let pool: ServerPool | undefined
@@ -80,14 +80,14 @@ export function createOpenCodeAdapter(options: OpenCodeAdapterOptions): AgentAda
       agentSessionId,
     ],
     probe: probe((path, signal) =>
-      probeProgram(path, { env, agentsFolder, signal, advice: { getIt, signIn: signIn(path) } }),
+      probeProgram(path, { env, agentsFolder, signal, advice: { installAdvice, signIn: signIn(path) } }),
     ),
     refusal,
     async connect(input) {
       expectFolder(input.cwd)
       const shared = await acquire(input, input.signal)
       const { connectOpenCode } = await import('./connection.ts')
-      const advice = { getIt, signIn: signIn(find() ?? id) }
+      const advice = { installAdvice, signIn: signIn(find() ?? id) }
       return connectOpenCode(shared, input, { advice, keeper })
     },
   }
@@ -104,7 +104,7 @@ type ProbeContext = {
 async function probeProgram(path: string, context: ProbeContext): Promise<AgentProbe> {
   const { advice } = context
   const version = await versionOf(path, context)
-  const hint = version === undefined ? undefined : tooOld(version, advice.getIt)
+  const hint = version === undefined ? undefined : tooOld(version, advice.installAdvice)
   if (version !== undefined && hint !== undefined) return { found: true, path, version, usable: false, hint }
   const signInHint = `Sign in once with the program itself (${advice.signIn}), or set the key of a provider.`
   const signedIn = hasEvidentCredential(context.env)

@@ -1,7 +1,7 @@
 import type { GlobalSession, OpencodeClient } from '@opencode-ai/sdk/v2/client'
 import { type AgentConversation, ParleyError } from '@parley/protocol'
 import type { AgentMemory } from '../../core/agent-adapter.ts'
-import { unlessAborted } from '../within.ts'
+import { unlessAborted } from '../time-limit.ts'
 import { errorText } from './native.ts'
 import { messageIdOf } from './prompt.ts'
 import type { SharedServer } from './server.ts'
@@ -18,7 +18,7 @@ export function opencodeMemory(acquire: (signal: AbortSignal) => Promise<SharedS
       try {
         return await asked(conversations(server.client(), cwd, signal), signal)
       } catch (error) {
-        throw cannotTell('its conversations', error)
+        throw cannotRead('its conversations', error)
       } finally {
         await release()
       }
@@ -30,7 +30,7 @@ export function opencodeMemory(acquire: (signal: AbortSignal) => Promise<SharedS
         const session = await asked(sessionBy(client, agentSessionId, signal), signal)
         yield* retell(session, (id) => asked(messagesOf(client, id, signal), signal))
       } catch (error) {
-        throw cannotTell(`the conversation ${agentSessionId}`, error)
+        throw cannotRead(`the conversation ${agentSessionId}`, error)
       } finally {
         await release()
       }
@@ -39,7 +39,7 @@ export function opencodeMemory(acquire: (signal: AbortSignal) => Promise<SharedS
   }
 }
 
-function cannotTell(what: string, error: unknown): ParleyError {
+function cannotRead(what: string, error: unknown): ParleyError {
   if (error instanceof ParleyError) return error
   return new ParleyError('agent_failed', `OpenCode cannot return ${what}: ${errorText(error)}`, {
     cause: error,

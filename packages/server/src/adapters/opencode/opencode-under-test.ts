@@ -117,7 +117,7 @@ export class OpenCodeUnderTest implements AsyncDisposable {
 
   /** For `executable`: the real program behind a proxy that lies. */
   lying(lie: 'version' | 'rules' | 'late' | 'steer'): string {
-    const proxy = join(import.meta.dirname, 'lying-proxy-under-test.ts')
+    const proxy = join(import.meta.dirname, 'faulty-proxy-under-test.ts')
     const node = `exec ${process.execPath} --conditions=source`
     return this.script(`lying-${lie}`, `${node} ${proxy} ${lie} ${this.lies} ${opencodeProgram()} "$@"`)
   }

@@ -12,7 +12,7 @@ import { oldestVersion, tooOld } from './server-info.ts'
 
 const world = await OpenCodeUnderTest.forFile()
 
-const nothingLeft = () =>
+const noProcessLeft = () =>
   vi.waitFor(() => expect(world.processes()).toEqual([]), { timeout: 30_000, interval: 50 })
 const advice = 'Correct agents.opencode.command'
 
@@ -54,7 +54,7 @@ describe('another version', () => {
       message: expect.stringContaining(advice),
       details: { version: '1.10.0', needed: oldestVersion },
     })
-    await nothingLeft()
+    await noProcessLeft()
   })
 })
 
@@ -71,7 +71,7 @@ describe('rules that OpenCode does not accept', () => {
       message: expect.stringContaining('Install another version'),
     })
     rmSync(file())
-    await nothingLeft()
+    await noProcessLeft()
   })
 
   it('before a prompt: the prompt is not sent until the rules are accepted', async () => {
@@ -93,7 +93,7 @@ describe('rules that OpenCode does not accept', () => {
       },
       world.adapter({ executable: world.lying('rules') }),
     )
-    await nothingLeft()
+    await noProcessLeft()
   })
 })
 
@@ -114,5 +114,5 @@ it('rules that another program has added have no effect: the next call needs per
     await turn.ended()
     expect(() => readFileSync(join(bench.folder, 'note.txt'))).toThrow('ENOENT')
   })
-  await nothingLeft()
+  await noProcessLeft()
 })

@@ -44,7 +44,7 @@ beforeEach(() => {
 })
 
 const permission = (id: string) =>
-  requests.hear('permission.asked', {
+  requests.take('permission.asked', {
     id,
     sessionID: 'ses_1',
     permission: 'doom_loop',
@@ -52,7 +52,7 @@ const permission = (id: string) =>
     metadata: {},
     always: [],
   })
-const question = (id: string) => requests.hear('question.asked', { id, sessionID: 'ses_1', questions: [] })
+const question = (id: string) => requests.take('question.asked', { id, sessionID: 'ses_1', questions: [] })
 
 it('rejects requests that came while the last turn was being stopped, so that nothing waits behind them', async () => {
   stopping = true

@@ -31,7 +31,7 @@ export class Requests {
   }
 
   /** Takes an event; most do not concern requests. */
-  hear(type: string, properties: Readonly<Record<string, unknown>>): void {
+  take(type: string, properties: Readonly<Record<string, unknown>>): void {
     const requestId = String(properties.requestID)
     switch (type) {
       case 'permission.asked':

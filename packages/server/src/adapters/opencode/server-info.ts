@@ -35,7 +35,7 @@ export async function readServerInfo(
   advice: Advice,
 ): Promise<ServerInfo> {
   const version = await versionOf(client, advice)
-  const refusal = tooOld(version, advice.getIt)
+  const refusal = tooOld(version, advice.installAdvice)
   if (refusal !== undefined)
     throw new ParleyError('agent_failed', refusal, { details: { version, needed: oldestVersion } })
   const thrown = { throwOnError: true } as const
@@ -103,13 +103,13 @@ export function billingOfModel(
   return billings[(model ?? defaultModel ?? '').split('/', 1)[0] ?? '']
 }
 
-async function versionOf(client: OpencodeClient, { getIt }: Advice): Promise<string> {
+async function versionOf(client: OpencodeClient, { installAdvice }: Advice): Promise<string> {
   try {
     const { data } = await client.global.health({ throwOnError: true })
     if (typeof data.version === 'string') return data.version
     throw new Error('it does not report its version')
   } catch (error) {
-    const message = `The program that answers is not an OpenCode server, or is too old: ${errorText(error)}. Parley needs ${oldestVersion} or later. ${getIt}`
+    const message = `The program that answers is not an OpenCode server, or is too old: ${errorText(error)}. Parley needs ${oldestVersion} or later. ${installAdvice}`
     throw new ParleyError('agent_failed', message, { cause: error })
   }
 }
@@ -205,16 +205,16 @@ export const oldestVersion = '1.18.33'
 /** Advice for people. `signIn` is a command. */
 export type Advice = {
   /** How to get a version that works. */
-  readonly getIt: string
+  readonly installAdvice: string
   readonly signIn: string
 }
 
 /** Why this version is refused; undefined if it is not. A version that cannot be parsed is refused. */
-export function tooOld(version: string, getIt: string): string | undefined {
+export function tooOld(version: string, installAdvice: string): string | undefined {
   const given = numbersOf(version)
   const needed = numbersOf(oldestVersion) ?? []
   if (given && compare(given, needed) >= 0) return undefined
-  return `OpenCode ${version} is too old: Parley needs ${oldestVersion} or later. ${getIt}`
+  return `OpenCode ${version} is too old: Parley needs ${oldestVersion} or later. ${installAdvice}`
 }
 
 /** A prerelease, such as a beta, is older than its version. */

@@ -5,8 +5,8 @@ import { type AddressInfo, createServer } from 'node:net'
 import { createOpencodeClient, type OpencodeClient } from '@opencode-ai/sdk/v2/client'
 import { ParleyError } from '@parley/protocol'
 import { AgentProcess } from '../child-process.ts'
-import { markVariable } from '../leftovers.ts'
-import { unlessAborted } from '../within.ts'
+import { markVariable } from '../marked-processes.ts'
+import { unlessAborted } from '../time-limit.ts'
 import { errorText } from './native.ts'
 import { oldestVersion } from './server-info.ts'
 
@@ -72,8 +72,8 @@ export class OpenCodeServer {
     return this.#gone.promise
   }
 
-  lastWords() {
-    return this.#process.lastWords()
+  exitDetails() {
+    return this.#process.exitDetails()
   }
 
   /** A client for one folder, since OpenCode keeps data per folder, or for data that belongs to none. */
@@ -134,7 +134,7 @@ export class OpenCodeServer {
   }
 
   #cannotStart(program: string, error: unknown): ParleyError {
-    const { exitCode, stderrTail } = this.lastWords()
+    const { exitCode, stderrTail } = this.exitDetails()
     const code = exitCode === undefined || exitCode === null ? '' : ` (exit code ${exitCode})`
     const message = `${program} did not start as an OpenCode server: ${errorText(error)}${code}. Parley needs OpenCode ${oldestVersion} or later; to check it, run "parley doctor".`
     return new ParleyError('agent_failed', message, {

@@ -9,7 +9,7 @@ import { bash, done, OpenCodeUnderTest } from './opencode-under-test.ts'
 const world = await OpenCodeUnderTest.forFile()
 
 const waiting = { timeout: 60_000, interval: 50 }
-const nothingLeft = () => vi.waitFor(() => expect(world.processes()).toEqual([]), waiting)
+const noProcessLeft = () => vi.waitFor(() => expect(world.processes()).toEqual([]), waiting)
 const busy = (words: string) => modelPrompt(words, bash('tail -f /dev/null'), done)
 const history = modelPrompt('What did I say?', { say: 'history' })
 
@@ -51,7 +51,7 @@ describe('a server that hangs under two sessions', { timeout: 240_000 }, () => {
       }
       await expectGone(pids)
     })
-    await nothingLeft()
+    await noProcessLeft()
   })
 
   it('one is cancelled: the turn of the other fails, and another server resumes both', async () => {
@@ -68,7 +68,7 @@ describe('a server that hangs under two sessions', { timeout: 240_000 }, () => {
         expect(next.said).toContain(words)
       }
     })
-    await nothingLeft()
+    await noProcessLeft()
   })
 
   it('an aborted connect has the server killed', async () => {
@@ -82,7 +82,7 @@ describe('a server that hangs under two sessions', { timeout: 240_000 }, () => {
     const third = await adapter.connect(connectInput({ cwd: world.home }))
     await expectGone(pids)
     await Promise.all([first.close(), third.close()])
-    await nothingLeft()
+    await noProcessLeft()
   })
 })
 
@@ -98,5 +98,5 @@ it('a command that fails long after its turn does not fail the next turn', async
     },
     world.adapter({ executable: world.lying('late') }),
   )
-  await nothingLeft()
+  await noProcessLeft()
 })

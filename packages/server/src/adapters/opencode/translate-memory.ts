@@ -6,7 +6,7 @@ import { askAgain, type Remembered } from '../../core/agent-adapter.ts'
 import { withInterrupt, withoutTurn } from '../translation.ts'
 import type { NativeMessage } from './native.ts'
 import { translate } from './translate.ts'
-import { reconcileStatus, tellCompaction, tellPart } from './translate-snapshot.ts'
+import { reconcileStatus, translateStoredCompaction, translateStoredPart } from './translate-snapshot.ts'
 import { initialState, type TranslateState, type Translation, withTurn } from './translate-state.ts'
 import { metadataOf } from './translate-tool-call.ts'
 
@@ -108,7 +108,7 @@ class Retelling {
 
   *part({ sessionID, time }: NativeMessage, part: Part): Generator<Remembered> {
     this.#pass(timeOf(part))
-    yield* this.#give(tellPart(this.#state, sessionID, written(part, time.created)))
+    yield* this.#give(translateStoredPart(this.#state, sessionID, written(part, time.created)))
     const todos = todosOf(part)
     if (todos)
       yield* this.#give(translate(this.#state, { type: 'todo.updated', properties: { sessionID, todos } }))
@@ -116,7 +116,7 @@ class Retelling {
 
   *afterParts(info: NativeMessage): Generator<Remembered> {
     if (info.role === 'assistant') this.#pass(info.time.completed)
-    yield* this.#give(tellCompaction(this.#state, info))
+    yield* this.#give(translateStoredCompaction(this.#state, info))
   }
 
   /** An answer without an end was interrupted. */

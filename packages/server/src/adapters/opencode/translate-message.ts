@@ -26,9 +26,9 @@ export function translateMessage(
   const messages = new Map(state.messages).set(info.id, { role: info.role, summary })
   const seen = { ...state, messages }
   if (info.sessionID !== state.root) return noOutput(seen)
-  if (info.role === 'user') return noOutput(withinTurn(seen, (turn) => heardOf(turn, info.id)))
+  if (info.role === 'user') return noOutput(withinTurn(seen, (turn) => receivedPrompt(turn, info.id)))
   const next = withinTurn(seen, (turn) => ({
-    ...(isNew && { unheard: [] }),
+    ...(isNew && { unseen: [] }),
     ...answerOf(turn, info),
     ...(info.error && { error: turn.error ?? info.error }),
   }))
@@ -36,9 +36,9 @@ export function translateMessage(
 }
 
 /** OpenCode has received a steered prompt; the next step of the model will see it. */
-function heardOf({ sent, unheard }: Turn, id: string): Partial<Turn> {
+function receivedPrompt({ sent, unseen }: Turn, id: string): Partial<Turn> {
   if (!sent.includes(id)) return {}
-  return { sent: sent.filter((one) => one !== id), unheard: [...unheard, id] }
+  return { sent: sent.filter((one) => one !== id), unseen: [...unseen, id] }
 }
 
 function answerOf({ answer }: Turn, { id, time, finish, structured }: Assistant): Partial<Turn> {
@@ -57,9 +57,9 @@ function modelInForce(state: TranslateState, { summary, providerID, modelID }: A
   const model = `${providerID}/${modelID}`
   const window = state.windows[model] ?? state.usage.window
   const next = { ...state, usage: { ...state.usage, window } }
-  if (summary || model === state.saidModel) return noOutput(next)
+  if (summary || model === state.reportedModel) return noOutput(next)
   const output: AgentOutput = { type: 'session.configured', effective: { model } }
-  return { state: { ...next, saidModel: model }, outputs: [output] }
+  return { state: { ...next, reportedModel: model }, outputs: [output] }
 }
 
 export function removePart(
@@ -88,7 +88,7 @@ export const partHandlers = {
   tool: translateTool,
   'step-start': beginAttempt,
   'step-finish': measureStep,
-  file: tellOfFile,
+  file: noticeFile,
   compaction: beginCompaction,
 } satisfies Record<Handled, Handler>
 
@@ -111,7 +111,7 @@ export function translatePart(
 }
 
 /** The model created a file. There is no block for it, so it becomes a notice. */
-function tellOfFile(state: TranslateState, { id, sessionID, mime, filename, url }: FilePart): Translation {
+function noticeFile(state: TranslateState, { id, sessionID, mime, filename, url }: FilePart): Translation {
   if (state.done.has(id)) return noOutput(state)
   const output: AgentOutput = {
     type: 'agent.noticed',

@@ -145,7 +145,7 @@ export const notices = {
   })),
 }
 
-export function tellOfDeletion(state: TranslateState, { info }: { readonly info: Session }): Translation {
+export function noticeDeletion(state: TranslateState, { info }: { readonly info: Session }): Translation {
   if (info.id !== state.root) return noOutput(state)
   const text = 'The conversation was deleted in OpenCode. Start a new session.'
   return { state, outputs: [{ type: 'agent.noticed', level: 'error', code: 'session-deleted', text }] }

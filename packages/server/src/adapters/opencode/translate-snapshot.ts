@@ -24,8 +24,8 @@ export function reconcile(state: TranslateState, snapshot: SessionSnapshot): Tra
     state,
     ...missed.flatMap(({ info, parts }) => [
       onEvent({ type: 'message.updated', properties: { sessionID, info } }),
-      ...parts.map((part) => (now: TranslateState) => tellPart(now, sessionID, part)),
-      (now: TranslateState) => tellCompaction(now, info),
+      ...parts.map((part) => (now: TranslateState) => translateStoredPart(now, sessionID, part)),
+      (now: TranslateState) => translateStoredCompaction(now, info),
     ]),
     onEvent({ type: 'todo.updated', properties: { sessionID, todos } }),
   )
@@ -41,7 +41,7 @@ export function reconcileStatus(state: TranslateState, status: SessionStatus): T
 }
 
 /** Reports a part as it is now. For an unfinished text, only its end contains the whole text. */
-export function tellPart(state: TranslateState, sessionID: string, part: Part): Translation {
+export function translateStoredPart(state: TranslateState, sessionID: string, part: Part): Translation {
   const message = state.messages.get(part.messageID)
   if ((part.type === 'text' || part.type === 'reasoning') && message?.role === 'assistant') {
     return translateBlock(state, part, true)
@@ -50,7 +50,7 @@ export function tellPart(state: TranslateState, sessionID: string, part: Part): 
 }
 
 /** The event was missed, but the summary is complete. */
-export function tellCompaction(state: TranslateState, info: NativeMessage): Translation {
+export function translateStoredCompaction(state: TranslateState, info: NativeMessage): Translation {
   const { sessionID } = info
   const whole = info.role === 'assistant' && info.summary && info.finish !== undefined && !info.error
   if (!whole || !state.compaction) return noOutput(state)

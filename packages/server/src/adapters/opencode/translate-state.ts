@@ -1,5 +1,5 @@
 import type { TokenUsage } from '@parley/protocol'
-import { type Translation as SharedTranslation, withCall } from '../translation.ts'
+import { noTokens, type Translation as SharedTranslation, withCall } from '../translation.ts'
 import type { NativeError } from './native.ts'
 
 export type TranslateContext = {
@@ -40,11 +40,11 @@ export type TranslateState = {
   readonly plans: Readonly<Record<string, string>>
   readonly usage: UsageSoFar
   readonly compaction: Compaction | undefined
-  readonly saidModel: string | undefined
+  readonly reportedModel: string | undefined
   /** When the last reported retry starts. */
-  readonly saidRetry: number | undefined
+  readonly reportedRetry: number | undefined
   /** Whether the last turn has reported its error: later reports of it are repetitions. */
-  readonly saidError: boolean
+  readonly reportedError: boolean
 }
 
 export type Turn = {
@@ -57,7 +57,7 @@ export type Turn = {
    * (`unheard`).
    */
   readonly sent: readonly string[]
-  readonly unheard: readonly string[]
+  readonly unseen: readonly string[]
   /** A steered prompt that came too late for OpenCode's turn: it must be sent again. */
   readonly orphan: string | undefined
   readonly answer: Answer | undefined
@@ -120,10 +120,8 @@ export type Compaction = {
 
 export type Translation = SharedTranslation<TranslateState>
 
-const nothingUsed: TokenUsage = { input: 0, output: 0 }
-
 export function initialState(context: TranslateContext): TranslateState {
-  const { root, cwd, title, windows = {}, servers = [], total = nothingUsed, costUsd = 0 } = context
+  const { root, cwd, title, windows = {}, servers = [], total = noTokens, costUsd = 0 } = context
   return {
     root,
     cwd,
@@ -142,9 +140,9 @@ export function initialState(context: TranslateContext): TranslateState {
     plans: {},
     usage: { total, costUsd, context: 0, window: undefined },
     compaction: undefined,
-    saidModel: undefined,
-    saidRetry: undefined,
-    saidError: false,
+    reportedModel: undefined,
+    reportedRetry: undefined,
+    reportedError: false,
   }
 }
 
@@ -156,12 +154,12 @@ export function withTurn(state: TranslateState, at: number): TranslateState {
       at,
       begun: false,
       sent: [],
-      unheard: [],
+      unseen: [],
       orphan: undefined,
       answer: undefined,
       error: undefined,
       text: '',
-      usage: nothingUsed,
+      usage: noTokens,
       costUsd: 0,
     },
     interrupting: false,
@@ -172,7 +170,7 @@ export function withTurn(state: TranslateState, at: number): TranslateState {
     early: new Map(),
     requests: new Map(),
     compaction: undefined,
-    saidError: false,
+    reportedError: false,
   }
 }
 

@@ -34,7 +34,7 @@ function tryAgain(
     action,
   }: Extract<NativeProperties<'session.status'>['status'], { type: 'retry' }>,
 ): Translation {
-  if (state.saidRetry === next) return noOutput(state)
+  if (state.reportedRetry === next) return noOutput(state)
   const notice: AgentOutput = {
     type: 'agent.noticed',
     level: 'warning',
@@ -43,7 +43,7 @@ function tryAgain(
     data: { attempt, next, ...(action && { action }) },
     ...parentOf(state, sessionID),
   }
-  return { state: { ...state, saidRetry: next }, outputs: [notice] }
+  return { state: { ...state, reportedRetry: next }, outputs: [notice] }
 }
 
 /**
@@ -57,7 +57,7 @@ export function becomeIdle(
   const { turn } = state
   if (sessionID !== state.root || !turn?.begun || turn.sent.length > 0) return noOutput(state)
   if (turn.answer && !turn.answer.completed) return noOutput(state)
-  const [orphan] = turn.unheard
+  const [orphan] = turn.unseen
   if (orphan !== undefined && !turn.error && !state.interrupting) {
     return noOutput(withinTurn(state, () => ({ begun: false, orphan })))
   }
@@ -73,7 +73,7 @@ export function takeError(
   if (isRoot && state.turn && error.name !== 'ContextOverflowError') {
     return noOutput(withinTurn(state, (turn) => ({ error: turn.error ?? error })))
   }
-  if (isRoot && state.saidError) return noOutput(state)
+  if (isRoot && state.reportedError) return noOutput(state)
   const notice: AgentOutput = {
     type: 'agent.noticed',
     level: isRoot && !state.turn ? 'error' : 'warning',
@@ -104,7 +104,7 @@ function endTurn(state: TranslateState, turn: Turn): Translation {
     ...(outcome === 'completed' && text !== '' && { result: text }),
     ...(answer?.structured !== undefined && { structuredOutput: answer.structured }),
   }
-  return { state: { ...withoutTurn(state), saidError: outcome === 'failed' }, outputs: [ended] }
+  return { state: { ...withoutTurn(state), reportedError: outcome === 'failed' }, outputs: [ended] }
 }
 
 function outcomeOf({ interrupting }: TranslateState, { answer, error }: Turn): TurnOutcome {

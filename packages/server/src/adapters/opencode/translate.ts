@@ -7,10 +7,10 @@ import {
   followSession,
   ignoredHere,
   meetSession,
+  noticeDeletion,
   notices,
   rememberRequest,
   takeReply,
-  tellOfDeletion,
   updatePlan,
 } from './translate-notice.ts'
 import type { TranslateState, Translation } from './translate-state.ts'
@@ -51,7 +51,7 @@ export const handlers = {
   // session
   'session.created': meetSession,
   'session.updated': followSession,
-  'session.deleted': tellOfDeletion,
+  'session.deleted': noticeDeletion,
   'session.status': followStatus,
   'session.idle': becomeIdle,
   'session.error': takeError,

@@ -77,7 +77,7 @@ export class ScriptedConnection implements AgentConnection {
       models: [...deps.models],
       ...(effective.model !== undefined && { model: effective.model }),
     })
-    this.#sayInForce(refused)
+    this.#reportSettings(refused)
   }
 
   async send(message: AgentMessage): Promise<'pending' | undefined> {
@@ -104,7 +104,7 @@ export class ScriptedConnection implements AgentConnection {
   async configure(settings: SessionSettings): Promise<void> {
     const { effective, refused } = effectiveSettings(this.#deps.models, settings, this.#settings)
     this.#settings = effective
-    this.#sayInForce(refused)
+    this.#reportSettings(refused)
   }
 
   async close(): Promise<void> {
@@ -142,7 +142,7 @@ export class ScriptedConnection implements AgentConnection {
     for (const entry of this.#deps.transcript.load(from)) this.#deps.transcript.append(under, entry)
   }
 
-  #sayInForce(refused: readonly string[]): void {
+  #reportSettings(refused: readonly string[]): void {
     for (const text of refused) {
       this.#queue.put({ type: 'agent.noticed', level: 'warning', code: 'setting_refused', text })
     }

@@ -3,7 +3,7 @@ import { relative, resolve, sep } from 'node:path'
 import { type Answers, messageOf, type ToolContent } from '@parley/protocol'
 import type { AgentOutput, PermissionAnswer, PermissionAsk } from '../../core/agent-adapter.ts'
 import { aborted } from './gates.ts'
-import { inPieces, say } from './play-text.ts'
+import { inPieces, writeText } from './play-text.ts'
 import {
   type CallSpec,
   type Effect,
@@ -18,7 +18,7 @@ import { type Place, type Playing, parentOf, type Turn } from './turn.ts'
 
 /** One tool call from its announcement to its end. */
 export type Call = { readonly toolCallId: string; readonly spec: CallSpec; readonly place: Place }
-type Saying = AsyncGenerator<AgentOutput>
+type Outputs = AsyncGenerator<AgentOutput>
 
 export async function* playTool(turn: Turn, step: ToolStep, place: Place): Playing {
   const call = { toolCallId: turn.newId('call'), spec: step, place }
@@ -95,7 +95,7 @@ export async function* playQuestion(turn: Turn, step: QuestionStep, place: Place
   turn.remember('answered', place.path)
   const text = answersInWords(step, answer.answers)
   if (call) yield ended(call, 'completed', [{ type: 'text', text }])
-  return yield* say(turn, text, place)
+  return yield* writeText(turn, text, place)
 }
 
 function answersInWords(step: QuestionStep, answers: Answers): string {
@@ -106,7 +106,7 @@ function answersInWords(step: QuestionStep, answers: Answers): string {
 }
 
 /** Streams the input of the call in fragments, then announces the call. */
-export async function* announce(turn: Turn, call: Call): Saying {
+export async function* announce(turn: Turn, call: Call): Outputs {
   const { toolCallId, spec, place } = call
   const { name, kind = 'other', title = name, input = {}, locations, inputPieces = 3 } = spec
   const shown = { toolCallId, name, kind, title, ...parentOf(place) }
@@ -158,12 +158,12 @@ async function* settle(turn: Turn, call: PermissionCall, given: PermissionAnswer
     case 'allowed':
       turn.remember('answered', place.path)
       yield* run(turn, call, answer.input)
-      return spec.reply?.allowed === undefined ? undefined : yield* say(turn, spec.reply.allowed, place)
+      return spec.reply?.allowed === undefined ? undefined : yield* writeText(turn, spec.reply.allowed, place)
     case 'denied':
       turn.remember('answered', place.path)
       yield ended(call, 'denied', [{ type: 'text', text: answer.message ?? 'Denied.' }])
       if (answer.endTurn) return { type: 'end', outcome: 'cancelled', stopReason: 'denied' }
-      if (spec.reply?.denied !== undefined) yield* say(turn, spec.reply.denied, place)
+      if (spec.reply?.denied !== undefined) yield* writeText(turn, spec.reply.denied, place)
       return spec.endOnDenied ? { type: 'end' } : undefined
     default:
       yield ended(call, 'cancelled', [])
@@ -172,7 +172,7 @@ async function* settle(turn: Turn, call: PermissionCall, given: PermissionAnswer
 }
 
 /** Applies the effect before any output about it; `edited` is the input as a person changed it. */
-async function* run(turn: Turn, call: Call, edited?: unknown): Saying {
+async function* run(turn: Turn, call: Call, edited?: unknown): Outputs {
   const { toolCallId, spec, place } = call
   const problem = spec.effect && applyEffect(turn.cwd, spec.effect, edited)
   if (edited !== undefined) yield { type: 'tool-call.updated', toolCallId, input: edited, ...parentOf(place) }

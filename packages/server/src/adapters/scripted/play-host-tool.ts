@@ -1,7 +1,7 @@
 import { hostToolName } from '@parley/protocol'
 import type { HostToolAnswer, PermissionAnswer } from '../../core/agent-adapter.ts'
 import { announce, answerTo, type Call, ended } from './play-call.ts'
-import { say } from './play-text.ts'
+import { writeText } from './play-text.ts'
 import type { HostToolStep } from './script.ts'
 import { type Place, type Playing, parentOf, type Turn } from './turn.ts'
 
@@ -33,7 +33,7 @@ export async function* playHostTool(turn: Turn, step: HostToolStep, place: Place
   if (edited !== undefined) yield { type: 'tool-call.updated', toolCallId: call.toolCallId, input: edited }
   const outcome = answer.denied ? 'denied' : answer.isError ? 'failed' : 'completed'
   yield ended(call, outcome, [...answer.content])
-  return yield* say(turn, `The tool says: ${textOf(answer)}`, place)
+  return yield* writeText(turn, `The tool says: ${textOf(answer)}`, place)
 }
 
 function ask(turn: Turn, { toolCallId, spec, place }: Call): Promise<PermissionAnswer | undefined> {

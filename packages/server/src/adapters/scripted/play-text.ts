@@ -13,7 +13,7 @@ export async function* playText(turn: Turn, step: TextStep | ThinkingStep, place
 }
 
 /** Plays a text that the player itself writes, such as a reply to an answer. */
-export function say(turn: Turn, text: string, place: Place): Playing {
+export function writeText(turn: Turn, text: string, place: Place): Playing {
   return playText(turn, { type: 'text', text }, place)
 }
 

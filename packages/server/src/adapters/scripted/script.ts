@@ -58,12 +58,12 @@ export type StepOf<Type extends StepType> = Extract<Step, { type: Type }>
 /**
  * Streamed in `pieces` equal pieces and then written; without `pieces` streamed word by word; with 0 only written.
  */
-type Said = { readonly text: string; readonly pieces?: number }
-export type TextStep = Said & { readonly type: 'text' }
-export type ThinkingStep = Said & { readonly type: 'thinking' }
+type Streamed = { readonly text: string; readonly pieces?: number }
+export type TextStep = Streamed & { readonly type: 'text' }
+export type ThinkingStep = Streamed & { readonly type: 'thinking' }
 
 /** A text that is retracted: after it was written, or with `unwritten` while it is still being streamed. */
-export type RetractionStep = Said & {
+export type RetractionStep = Streamed & {
   readonly type: 'retraction'
   readonly reason?: string
   readonly unwritten?: true

@@ -119,18 +119,18 @@ const manners: Record<string, (rest: string) => unknown> = {
   unasked: async () => {
     const running = call({ ...command, status: 'in_progress' })
     update('tool_call', running)
-    await heard('session/cancel')
+    await received('session/cancel')
     update('tool_call_update', { toolCallId: running.toolCallId, status: 'failed' })
     return 'cancelled'
   },
   mode: async () => {
     update('current_mode_update', { currentModeId: 'wild' })
-    await heard('session/set_mode')
+    await received('session/set_mode')
   },
   /** Ends its turn when it is steered, without the steered prompt. */
   deaf: async () => {
     text('I do not listen.')
-    await heard('_session/steering')
+    await received('_session/steering')
   },
   die: () => process.exit(7),
 }
@@ -138,7 +138,7 @@ const manners: Record<string, (rest: string) => unknown> = {
 const listeners = new Map<string, () => void>()
 
 /** Resolves when a message with this method arrives. */
-function heard(what: string): Promise<void> {
+function received(what: string): Promise<void> {
   return new Promise((resolve) => listeners.set(what, resolve))
 }
 

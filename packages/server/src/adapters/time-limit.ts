@@ -1,7 +1,7 @@
 import { ParleyError } from '@parley/protocol'
 
 /** Resolves true if `work` resolves within `ms`, otherwise false. Rejects if `work` rejects before that. */
-export function within(ms: number, work: Promise<unknown>): Promise<boolean> {
+export function resolvesWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
   const timeout = Promise.withResolvers<boolean>()
   const timer = setTimeout(timeout.resolve, ms, false)
   return Promise.race([work.then(() => true), timeout.promise]).finally(() => clearTimeout(timer))

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { type AcpAgent, createAcpAdapter } from './index.ts'
 
-const program = join(import.meta.dirname, 'odd-agent-under-test.ts')
+const program = join(import.meta.dirname, 'faulty-agent-under-test.ts')
 
 /** An adapter for the misbehaving agent. */
-export function oddAgent(options: {
+export function faultyAgent(options: {
   home: string
   manner?: string
   more?: Partial<AcpAgent>

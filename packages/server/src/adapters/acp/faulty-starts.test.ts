@@ -6,14 +6,14 @@ import { onBench } from '../../testing/adapter-contract/bench.ts'
 import { childrenWith } from '../../testing/child-processes.ts'
 import { connectInput } from '../../testing/read-connection.ts'
 import { folderForFile } from '../../testing/temporary-folder.ts'
+import { faultyAgent } from './faulty-adapter-under-test.ts'
 import { type AcpAgent, createAcpAdapter } from './index.ts'
-import { oddAgent } from './odd-adapter-under-test.ts'
 import { alive } from './processes-under-test.ts'
 
 /** Probing, starting and listing conversations, with behaviour that no real program can be made to show. */
 const home = folderForFile()
 
-const odd = (manner = '', more: Partial<AcpAgent> = {}, env = {}) => oddAgent({ home, manner, more, env })
+const odd = (manner = '', more: Partial<AcpAgent> = {}, env = {}) => faultyAgent({ home, manner, more, env })
 const world = { adapter: () => odd(), store: createMemoryStore }
 
 describe('an agent that cannot be started', () => {
@@ -29,16 +29,16 @@ describe('an agent that cannot be started', () => {
     ['nobody', 'agent_not_signed_in', /not signed in/],
   ])('is refused with an error code: %s', async (manner, code, message) => {
     expect(await refusal(manner)).toMatchObject({ code, message: expect.stringMatching(message) })
-    await vi.waitFor(() => expect(alive(childrenWith('odd-agent-under-test'))).toEqual([]))
+    await vi.waitFor(() => expect(alive(childrenWith('faulty-agent-under-test'))).toEqual([]))
   })
 
   it('is given up when the host aborts, and leaves no process behind', async () => {
     const giveUp = new AbortController()
     const refused = refusal('slow', { signal: giveUp.signal })
-    await vi.waitFor(() => expect(childrenWith('odd-agent-under-test')).toHaveLength(1))
+    await vi.waitFor(() => expect(childrenWith('faulty-agent-under-test')).toHaveLength(1))
     giveUp.abort()
     expect(await refused).toMatchObject({ code: 'cancelled' })
-    await vi.waitFor(() => expect(alive(childrenWith('odd-agent-under-test'))).toEqual([]))
+    await vi.waitFor(() => expect(alive(childrenWith('faulty-agent-under-test'))).toEqual([]))
   })
 
   it('is refused with the reason if the file is not a program', async () => {
@@ -64,7 +64,7 @@ describe('a probe', () => {
   const signIn = { hint: 'Set ODD_KEY.', variables: ['ODD_KEY'] }
   const look = async (manner: string, more: Partial<AcpAgent> = { signIn }, env = {}) => {
     const probe = await odd(manner, { vendor: ['ODD_'], ...more }, env).probe(AbortSignal.timeout(15_000))
-    await vi.waitFor(() => expect(alive(childrenWith('odd-agent-under-test'))).toEqual([]))
+    await vi.waitFor(() => expect(alive(childrenWith('faulty-agent-under-test'))).toEqual([]))
     return probe
   }
   const hint = 'Set ODD_KEY.'
@@ -93,10 +93,10 @@ describe('a probe', () => {
   it('ends when it is aborted, with an agent that does not respond', async () => {
     const giveUp = new AbortController()
     const looking = odd('slow').probe(giveUp.signal)
-    await vi.waitFor(() => expect(childrenWith('odd-agent-under-test')).toHaveLength(1))
+    await vi.waitFor(() => expect(childrenWith('faulty-agent-under-test')).toHaveLength(1))
     giveUp.abort()
     expect(await looking).toMatchObject({ found: true, hint: expect.stringContaining('agents doctor odd') })
-    await vi.waitFor(() => expect(alive(childrenWith('odd-agent-under-test'))).toEqual([]))
+    await vi.waitFor(() => expect(alive(childrenWith('faulty-agent-under-test'))).toEqual([]))
   })
 })
 
@@ -147,16 +147,16 @@ describe('conversations of an agent', () => {
       message: expect.stringContaining('Resource not found'),
     })
     await expect(read('forgetful')).rejects.toMatchObject({ code: 'not_found' })
-    await vi.waitFor(() => expect(alive(childrenWith('odd-agent-under-test'))).toEqual([]))
+    await vi.waitFor(() => expect(alive(childrenWith('faulty-agent-under-test'))).toEqual([]))
   })
 
   it('are given up when the caller aborts, and leave no process behind', async () => {
     const giveUp = new AbortController()
     const listing = memoryOf('slow')?.list({}, giveUp.signal)
-    await vi.waitFor(() => expect(childrenWith('odd-agent-under-test')).toHaveLength(1))
+    await vi.waitFor(() => expect(childrenWith('faulty-agent-under-test')).toHaveLength(1))
     giveUp.abort()
     await expect(listing).rejects.toMatchObject({ code: 'cancelled' })
-    await vi.waitFor(() => expect(alive(childrenWith('odd-agent-under-test'))).toEqual([]))
+    await vi.waitFor(() => expect(alive(childrenWith('faulty-agent-under-test'))).toEqual([]))
   })
 })
 

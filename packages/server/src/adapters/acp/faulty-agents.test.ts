@@ -7,13 +7,13 @@ import { createMemoryStore } from '../../stores/memory.ts'
 import { type Bench, type BenchSession, onBench, type Turn } from '../../testing/adapter-contract/bench.ts'
 import { childrenWith } from '../../testing/child-processes.ts'
 import { folderForFile } from '../../testing/temporary-folder.ts'
-import { oddAgent } from './odd-adapter-under-test.ts'
+import { faultyAgent } from './faulty-adapter-under-test.ts'
 import { alive } from './processes-under-test.ts'
 
 /** Agents with behaviour that no real program can be made to show: a small program of our own, run as a process. */
 const home = folderForFile()
 
-const odd = () => oddAgent({ home, more: { dialect: { planFile: '^Plan in (.+)$' } } })
+const odd = () => faultyAgent({ home, more: { dialect: { planFile: '^Plan in (.+)$' } } })
 const world = { adapter: () => odd(), store: createMemoryStore }
 
 type Played = { bench: Bench; session: BenchSession; turn: Turn }
@@ -37,11 +37,11 @@ async function play(
     const session = await bench.session(mode ? { mode } : {})
     await work({ bench, session, turn: await session.prompt(words.replaceAll('FOLDER', bench.folder)) })
   })
-  await vi.waitFor(() => expect(alive(childrenWith('odd-agent-under-test'))).toEqual([]))
+  await vi.waitFor(() => expect(alive(childrenWith('faulty-agent-under-test'))).toEqual([]))
 }
 
 it('a steered prompt that the agent does not accept begins the next turn', async () => {
-  const steered = oddAgent({
+  const steered = faultyAgent({
     home,
     more: { capabilities: ['streaming', 'steer'], dialect: { steering: '_session/steering' } },
   })

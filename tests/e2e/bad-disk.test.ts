@@ -8,7 +8,7 @@ import { ParleyError, type SessionEvent } from '@parley/protocol'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { logProblems } from '../../packages/server/src/testing/invariants.ts'
 import { failToStart, type ServerOnFolder, startOnFolder } from './server-on-folder.ts'
-import { eventsOf, isIdle, logOf, scripted, stateWhen } from './session-at-work.ts'
+import { eventsOf, isIdle, logOf, scripted, stateWhen } from './session-fixture.ts'
 import { smallDisks } from './small-disk.ts'
 
 function connect({ url, token }: ServerOnFolder): Client {

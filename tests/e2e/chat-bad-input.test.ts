@@ -5,13 +5,13 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Page } from '../../packages/server/src/faces/chat/page-under-test.ts'
 import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
 import type { UiMessage } from '../../packages/server/src/transcripts/ui-message.ts'
-import { bash, ClaudeAtWork, done } from './claude-at-work.ts'
+import { bash, ClaudeFixture, done } from './claude-fixture.ts'
 import { eventually } from './console-page.ts'
 
 /** Invalid requests of a page while a command of the real Claude Code waits for permission. */
-let claude: ClaudeAtWork
+let claude: ClaudeFixture
 beforeAll(async () => {
-  claude = await ClaudeAtWork.start()
+  claude = await ClaudeFixture.start()
 })
 afterAll(() => claude?.[Symbol.asyncDispose]())
 

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
 import type { ModelAnswer, ModelServer } from '../../packages/server/src/testing/model-server.ts'
-import { ChatPages, type PageAgent } from './chat-pages-at-work.ts'
-import { call, done } from './claude-at-work.ts'
+import { ChatPages, type PageAgent } from './chat-pages-fixture.ts'
+import { call, done } from './claude-fixture.ts'
 import { eventually } from './console-page.ts'
 
 /** Pages built with the real AI SDK in both major versions, in a real browser, with two real agents. */

@@ -5,12 +5,12 @@ import { Page } from '../../packages/server/src/faces/chat/page-under-test.ts'
 import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
 import type { ModelAnswer, ModelServer } from '../../packages/server/src/testing/model-server.ts'
 import { comparable } from '../../packages/server/src/transcripts/turn-under-test.ts'
-import { bash, ClaudeAtWork, call, done } from './claude-at-work.ts'
+import { bash, ClaudeFixture, call, done } from './claude-fixture.ts'
 
 /** Stock pages of both major versions of the AI SDK with the real Claude Code, and nothing of Parley in the page. */
-let claude: ClaudeAtWork
+let claude: ClaudeFixture
 beforeAll(async () => {
-  claude = await ClaudeAtWork.start({ script: overload })
+  claude = await ClaudeFixture.start({ script: overload })
 })
 afterAll(() => claude?.[Symbol.asyncDispose]())
 

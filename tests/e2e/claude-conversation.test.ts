@@ -2,12 +2,12 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
-import { bash, ClaudeAtWork, call, done, fileText, isRunning, seen } from './claude-at-work.ts'
+import { bash, ClaudeFixture, call, done, fileText, isRunning, seen } from './claude-fixture.ts'
 
 /** Ordinary use of the real Claude Code, through the server and its client. */
-let claude: ClaudeAtWork
+let claude: ClaudeFixture
 beforeAll(async () => {
-  claude = await ClaudeAtWork.start()
+  claude = await ClaudeFixture.start()
 })
 afterAll(() => claude?.[Symbol.asyncDispose]())
 

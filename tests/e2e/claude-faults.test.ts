@@ -5,15 +5,15 @@ import type {
   ModelStep,
   WireEvent,
 } from '../../packages/server/src/testing/model-server.ts'
-import { ClaudeAtWork, type Log, type SessionAtWork } from './claude-at-work.ts'
+import { ClaudeFixture, type Log, type SessionFixture } from './claude-fixture.ts'
 
 /**
  * A failing model under the real Claude Code behind the real server. Every fault is reported when it happens, ends the
  * turn with the right outcome, and leaves a usable session. A prompt names its fault: "Now <fault>."
  */
-let claude: ClaudeAtWork
+let claude: ClaudeFixture
 beforeAll(async () => {
-  claude = await ClaudeAtWork.start({ script: misbehave })
+  claude = await ClaudeFixture.start({ script: misbehave })
 })
 afterAll(() => claude?.[Symbol.asyncDispose]())
 
@@ -78,7 +78,7 @@ function misbehave(model: ModelServer): void {
   model.wire((event, { body }: ModelCall) => (wires[fault(body?.messages) ?? ''] ?? ((same) => same))(event))
 }
 
-async function suffer(fault: string, session?: SessionAtWork): Promise<Log> {
+async function suffer(fault: string, session?: SessionFixture): Promise<Log> {
   const own = session ?? (await claude.session())
   await own.prompt(`Now ${fault}.`)
   const log = await own.ended()
@@ -87,7 +87,7 @@ async function suffer(fault: string, session?: SessionAtWork): Promise<Log> {
 }
 
 /** The same process, if it survived, answers the next prompt. */
-async function goesOn(session: SessionAtWork, before: Log): Promise<void> {
+async function goesOn(session: SessionFixture, before: Log): Promise<void> {
   const after = await session.completes('Now hello.')
   expect(after.said).toBe(words)
   expect(after.connections).toEqual(before.connections)
@@ -128,7 +128,7 @@ describe('a model is retried and then answers', () => {
     const { openBlocks } = await session.when((state) =>
       state.openBlocks.some((block) => 'text' in block && block.text !== ''),
     )
-    claude.door.cut()
+    claude.proxy.cut()
     const log = await session.ended()
     hold.release()
     expect(log.end.outcome).toBe('completed')
@@ -191,10 +191,10 @@ describe('a failing model fails the turn, with a notice at once and an error at 
 
   it('when it cannot be reached', async () => {
     const session = await claude.session()
-    await claude.door.shut()
+    await claude.proxy.close()
     await session.prompt('Now nobody.')
     const log = await session.ended()
-    await claude.door.open()
+    await claude.proxy.open()
     expect(log.end).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
     expect(log.end.error?.message).toMatch(/refused.*again/)
     expect(log.notices).toEqual(['warning api-retry', 'error server_error'])

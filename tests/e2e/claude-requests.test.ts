@@ -4,12 +4,12 @@ import type { OpenRequest, SessionEvent, SessionState } from '@parley/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
 import type { ModelRequest, ModelServer } from '../../packages/server/src/testing/model-server.ts'
-import { bash, ClaudeAtWork, call, done, type SessionAtWork } from './claude-at-work.ts'
+import { bash, ClaudeFixture, call, done, type SessionFixture } from './claude-fixture.ts'
 
 /** Requests of Claude Code over HTTP and WebSocket, and the effect of the answers on the real program. */
-let claude: ClaudeAtWork
+let claude: ClaudeFixture
 beforeAll(async () => {
-  claude = await ClaudeAtWork.start({ script: writeThePlan })
+  claude = await ClaudeFixture.start({ script: writeThePlan })
 })
 afterAll(() => claude?.[Symbol.asyncDispose]())
 
@@ -27,7 +27,7 @@ function writeThePlan(model: ModelServer): void {
 }
 
 const history = { say: 'history' } as const
-const file = ({ folder }: SessionAtWork, name: string) => join(folder, name)
+const file = ({ folder }: SessionFixture, name: string) => join(folder, name)
 
 describe('by plain HTTP and server-sent events', () => {
   it('asks a question; the answer reaches the model', async () => {

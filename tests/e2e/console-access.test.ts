@@ -3,10 +3,10 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { BrowserContext, Page } from 'playwright-core'
 import { expect, it, onTestFinished } from 'vitest'
-import { consoleAtWork } from './console-at-work.ts'
+import { consoleFixture } from './console-fixture.ts'
 import { card, eventually, openSession, prompt, shows } from './console-page.ts'
 
-const { server, browser, openTab, openSessionTab } = consoleAtWork(undefined, { serviceWorkers: 'allow' })
+const { server, browser, openTab, openSessionTab } = consoleFixture(undefined, { serviceWorkers: 'allow' })
 
 type Request = { readonly url: string; readonly headers: IncomingHttpHeaders; readonly body: string }
 

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { consoleAtWork } from './console-at-work.ts'
 import { phone, seriousFindings } from './console-browser.ts'
+import { consoleFixture } from './console-fixture.ts'
 
 /** Setting up agents in the settings: a custom agent, a key, a test. */
-const { server, openTab } = consoleAtWork()
+const { server, openTab } = consoleFixture()
 const secret = 'sk-parsley-0123456789'
 const agent = join(import.meta.dirname, '../../packages/server/src/adapters/acp/faulty-agent-under-test.ts')
 const config = () => readFileSync(join(server.folder, 'data', 'config.json'), 'utf8')
@@ -57,7 +57,7 @@ it('a key is pasted, works at once, is not shown again, and can be removed', asy
 })
 
 it('a variable is set for a folder, listed by its name only, and removed', async () => {
-  const { page, complaints } = await openTab({ load: false })
+  const { page, consoleErrors } = await openTab({ load: false })
   await page.goto(`${server.url}/settings/agents`)
   const section = page.getByRole('region', { name: 'Environment variables' })
   await section.getByText('No variables.').waitFor()
@@ -88,7 +88,7 @@ it('a variable is set for a folder, listed by its name only, and removed', async
   await section.getByRole('button', { name: 'Remove SHOP_TOKEN for good' }).click()
   await section.getByText('No variables.').waitFor()
   expect((await listed()).environments).toEqual([])
-  expect(complaints).toEqual([])
+  expect(consoleErrors).toEqual([])
 })
 
 it('a variable for a session whose agent takes none is refused with the reason', async () => {

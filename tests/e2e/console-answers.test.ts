@@ -1,8 +1,7 @@
 import type { BrowserContext, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import type { Door } from './claude-at-work.ts'
+import type { ClosableProxy } from './claude-fixture.ts'
 import { phone, seriousFindings } from './console-browser.ts'
-import { consoleBehindDoor, shut } from './console-door.ts'
 import {
   allowOnce,
   boxOf,
@@ -14,16 +13,17 @@ import {
   shows,
   tapOnCard,
 } from './console-page.ts'
+import { consoleBehindProxy, goOffline } from './console-proxy.ts'
 
 /** Answers to requests: given while the server is unreachable, edited, and shown where they wait. */
-const { server, openTab, openSessionTab, openThroughDoor } = consoleBehindDoor()
+const { server, openTab, openSessionTab, openThroughProxy } = consoleBehindProxy()
 
 const unsent = (page: Page) => page.getByTestId('unsent')
 
 /** A session with an open request, on a page that could be reloaded without the server. */
-async function asked(words: string, page: Page, door: Door): Promise<string> {
+async function asked(words: string, page: Page, proxy: ClosableProxy): Promise<string> {
   const id = await server.session(words)
-  await openSession(page, { url: door.url }, id)
+  await openSession(page, { url: proxy.url }, id)
   await card(page).waitFor()
   await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined))
   await eventually(() => page.evaluate(async () => (await caches.keys()).length)).toBe(1)
@@ -32,8 +32,8 @@ async function asked(words: string, page: Page, door: Door): Promise<string> {
   return id
 }
 
-async function restore(door: Door, page: Page, context: BrowserContext): Promise<void> {
-  await door.open()
+async function restore(proxy: ClosableProxy, page: Page, context: BrowserContext): Promise<void> {
+  await proxy.open()
   await context.setOffline(false)
   await page.getByTestId('offline').first().waitFor({ state: 'detached' })
 }
@@ -81,9 +81,9 @@ describe('an answer that is given while the server is unreachable', () => {
     },
   ]
   it.each(kinds)('is kept, shown, and sent once: $name', async ({ words, give, said, next, outcome }) => {
-    const { door, page, context } = await openThroughDoor()
-    const id = await asked(words, page, door)
-    await shut({ door, page, context })
+    const { proxy, page, context } = await openThroughProxy()
+    const id = await asked(words, page, proxy)
+    await goOffline({ proxy, page, context })
     await give(page)
     await unsent(page).getByText(`Not sent yet: ${said}`).waitFor()
     await eventually(() => page.getByTestId('announcer').textContent()).toBe(`Not sent yet: ${said}`)
@@ -93,51 +93,51 @@ describe('an answer that is given while the server is unreachable', () => {
     await unsent(page).getByText(`Not sent yet: ${said}`).waitFor()
     expect(await outcomesOf(id)).toEqual([])
 
-    await restore(door, page, context)
+    await restore(proxy, page, context)
     await shows(page, new RegExp(next))
     await unsent(page).waitFor({ state: 'detached' })
     expect(await outcomesOf(id)).toEqual([outcome])
   })
 
   it('can be taken back, and is then not sent', async () => {
-    const { door, page, context } = await openThroughDoor(phone)
-    const id = await asked('show a permission', page, door)
-    await shut({ door, page, context })
+    const { proxy, page, context } = await openThroughProxy(phone)
+    const id = await asked('show a permission', page, proxy)
+    await goOffline({ proxy, page, context })
     await tapOnCard(allowOnce(page))
     await unsent(page).getByRole('button', { name: 'Withdraw' }).tap()
     await allowOnce(page).waitFor()
-    await restore(door, page, context)
+    await restore(proxy, page, context)
     await tapOnCard(card(page).getByRole('button', { name: 'Deny', exact: true }))
     await shows(page, /I leave it alone/)
     expect(await outcomesOf(id)).toEqual(['denied'])
   })
 
   it('can be taken back in another tab', async () => {
-    const { door, page, context } = await openThroughDoor()
-    const id = await asked('show a permission', page, door)
+    const { proxy, page, context } = await openThroughProxy()
+    const id = await asked('show a permission', page, proxy)
     const other = await context.newPage()
-    await openSession(other, { url: door.url }, id)
+    await openSession(other, { url: proxy.url }, id)
     await card(other).waitFor()
-    await shut({ door, page, context })
+    await goOffline({ proxy, page, context })
     await allowOnce(page).click()
     await unsent(other).getByText('Not sent yet: Allow once').waitFor()
     await unsent(other).getByRole('button', { name: 'Withdraw' }).click()
     for (const tab of [page, other]) await allowOnce(tab).waitFor()
-    await restore(door, page, context)
+    await restore(proxy, page, context)
     await card(other).getByRole('button', { name: 'Deny 3' }).click()
     await shows(page, /I leave it alone/)
     expect(await outcomesOf(id)).toEqual(['denied'])
   })
 
   it('is reported and changes nothing if the request was answered elsewhere meanwhile', async () => {
-    const { door, page, context } = await openThroughDoor()
-    const id = await asked('show a permission', page, door)
-    await shut({ door, page, context })
+    const { proxy, page, context } = await openThroughProxy()
+    const id = await asked('show a permission', page, proxy)
+    await goOffline({ proxy, page, context })
     await allowOnce(page).click()
     await unsent(page).waitFor()
     const decide = { type: 'permission.decide', commandId: `cmd_${id}`, decision: 'deny' }
     await server.call(`/api/sessions/${id}/commands`, { ...decide, requestId: await requestOf(id) })
-    await restore(door, page, context)
+    await restore(proxy, page, context)
     const told = page.getByRole('status').getByText(/\(Allow once\) was not used: it was denied elsewhere\./)
     await told.waitFor()
     await shows(page, /Denied by you/)
@@ -149,17 +149,17 @@ describe('an answer that is given while the server is unreachable', () => {
   })
 
   it('is neither sent by itself nor forgotten once its tab is closed', async () => {
-    const { door, page, context } = await openThroughDoor()
-    const id = await asked('show a permission', page, door)
-    await shut({ door, page, context })
+    const { proxy, page, context } = await openThroughProxy()
+    const id = await asked('show a permission', page, proxy)
+    await goOffline({ proxy, page, context })
     await allowOnce(page).click()
     await unsent(page).waitFor()
     await page.close()
 
     const later = await context.newPage()
-    await door.open()
+    await proxy.open()
     await context.setOffline(false)
-    await later.goto(`${door.url}/`)
+    await later.goto(`${proxy.url}/`)
     await later.getByRole('status').getByText('“Allow once” was not sent').waitFor()
     await later.getByRole('status').getByRole('button', { name: 'Show' }).click()
     const entry = later.getByRole('main').getByRole('listitem').filter({ hasText: 'show a permission' })
@@ -173,9 +173,9 @@ describe('an answer that is given while the server is unreachable', () => {
   })
 
   it('that was never sent is discarded with a message if the request is no longer open', async () => {
-    const { door, page, context } = await openThroughDoor()
-    const id = await asked('show a permission', page, door)
-    await shut({ door, page, context })
+    const { proxy, page, context } = await openThroughProxy()
+    const id = await asked('show a permission', page, proxy)
+    await goOffline({ proxy, page, context })
     await allowOnce(page).click()
     await unsent(page).waitFor()
     await page.close()
@@ -183,9 +183,9 @@ describe('an answer that is given while the server is unreachable', () => {
     await eventually(() => outcomesOf(id)).toEqual(['cancelled'])
 
     const later = await context.newPage()
-    await door.open()
+    await proxy.open()
     await context.setOffline(false)
-    await later.goto(`${door.url}/`)
+    await later.goto(`${proxy.url}/`)
     await later
       .getByRole('status')
       .getByText(/was not sent, and the request is no longer open/)
@@ -198,7 +198,7 @@ describe('an answer that is given while the server is unreachable', () => {
 
 describe('two tabs of one browser', () => {
   it('both answer: the first answer at the server counts, and the other tab is told', async () => {
-    const { page, context, complaints } = await openTab()
+    const { page, context, consoleErrors } = await openTab()
     const other = await context.newPage()
     // What this tab sends is delayed, as on a slow network, and the page's timer for slow answers never fires.
     await other.addInitScript(() => {
@@ -255,7 +255,7 @@ describe('two tabs of one browser', () => {
     const told = other.getByRole('status').getByText(/was not used: it was allowed elsewhere\./)
     await told.waitFor()
     expect(await page.getByRole('status').getByText('was not used').count()).toBe(0)
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 })
 
@@ -274,10 +274,10 @@ describe('an error message', () => {
   ])(
     'does not move the page, does not cover the answer, and is removed when the server is back, on $name',
     async ({ options }) => {
-      const { door, page, context } = await openThroughDoor(options)
+      const { proxy, page, context } = await openThroughProxy(options)
       await withoutExpiry(context)
-      await asked('show a permission', page, door)
-      await shut({ door, page, context })
+      await asked('show a permission', page, proxy)
+      await goOffline({ proxy, page, context })
       const header = page.getByRole('banner').or(page.locator('header')).first()
       const places = [header, page.getByTestId('timeline'), card(page), prompt(page)]
       const before = await Promise.all(places.map(boxOf))
@@ -291,7 +291,7 @@ describe('an error message', () => {
       for (const place of [card(page), prompt(page)]) {
         expect((await boxOf(place)).top).toBeGreaterThanOrEqual(said.bottom)
       }
-      await restore(door, page, context)
+      await restore(proxy, page, context)
       await words.waitFor({ state: 'detached' })
     },
   )
@@ -334,7 +334,7 @@ describe('an error message', () => {
 describe('a permission that is edited', () => {
   it('is left by Escape: the card and its keys work again, and the turn goes on', async () => {
     const id = await server.session('show a permission')
-    const { page, complaints } = await openSessionTab(id)
+    const { page, consoleErrors } = await openSessionTab(id)
     await card(page).getByRole('button', { name: 'Edit' }).click()
     const field = card(page).getByRole('textbox', { name: 'command' })
     await field.fill('rm -rf dist')
@@ -358,13 +358,13 @@ describe('a permission that is edited', () => {
     }).toBe(0)
     await shows(page, 'Allowed once by you')
     expect(await page.getByText('with changes').count()).toBe(0)
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 })
 
 describe('the inbox', () => {
   it('shows a plan as the agent wrote it: headings, lists, code', async () => {
-    const { page, complaints } = await openTab({ load: false })
+    const { page, consoleErrors } = await openTab({ load: false })
     await server.session('make a plan')
     await page.goto(`${server.url}/inbox`)
     const entry = page.getByRole('main').getByRole('listitem').filter({ hasText: 'make a plan' })
@@ -375,6 +375,6 @@ describe('the inbox', () => {
     ])
     await entry.getByRole('button', { name: /Approve the plan/ }).click()
     await entry.waitFor({ state: 'detached' })
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 })

@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { AgentHome } from '../../packages/server/src/testing/agent-home.ts'
 import { claudeScenarios } from '../../packages/server/src/testing/model-scenarios.ts'
-import { consoleAtWork } from './console-at-work.ts'
+import { consoleFixture } from './console-fixture.ts'
 import { allowOnce, card, conversation, openSession } from './console-page.ts'
 
 /** Background tasks of the real Claude Code in the console; only its model is scripted. */
 const agents = await AgentHome.forFile()
 const home = agents.path
-const { server, openTab } = consoleAtWork(async (made) => {
+const { server, openTab } = consoleFixture(async (made) => {
   made.environment = agents.env('claude')
 })
 
@@ -18,7 +18,7 @@ const begin = (prompt: unknown, settings: object = {}) =>
 
 describe('a background task', () => {
   it('is shown after its turn, asks on a card, and reports in a turn of its own', async () => {
-    const { page, context, complaints } = await openTab({ load: false })
+    const { page, context, consoleErrors } = await openTab({ load: false })
     const go = join(home, 'go-card')
     const { prompt, says } = claudeScenarios(home).background.asks(go)
     const { id } = await begin(prompt)
@@ -33,12 +33,12 @@ describe('a background task', () => {
       .getByText('The agent continued by itself after the background task “write late”.')
       .waitFor()
     await page.getByTestId('background').waitFor({ state: 'detached' })
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 
   it('can be stopped where it is shown', async () => {
-    const { page, context, complaints } = await openTab({ load: false })
+    const { page, context, consoleErrors } = await openTab({ load: false })
     const { prompt, session } = claudeScenarios(home).background.runs(join(home, 'never'))
     const { id } = await begin(prompt, session)
     await openSession(page, server, id)
@@ -46,7 +46,7 @@ describe('a background task', () => {
     await page.getByTestId('background').waitFor({ state: 'detached' })
     const { tasks } = await server.call<{ tasks: { status: string }[] }>(`/api/sessions/${id}`)
     expect(tasks).toMatchObject([{ status: 'stopped' }])
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 })

@@ -209,7 +209,7 @@ function chromiumPath(): string {
   )
 }
 
-export type Tab = { readonly page: Page; readonly context: BrowserContext; readonly complaints: string[] }
+export type Tab = { readonly page: Page; readonly context: BrowserContext; readonly consoleErrors: string[] }
 
 export const phone = {
   viewport: { width: 390, height: 780 },
@@ -235,24 +235,24 @@ export async function openTab(
   const defaults = { viewport: { width: 1280, height: 860 }, serviceWorkers: 'block' } as const
   const context = await browser.newContext({ ...defaults, ...options })
   const page = await context.newPage()
-  const complaints: string[] = []
-  listen(page, complaints)
+  const consoleErrors: string[] = []
+  listen(page, consoleErrors)
   await signIn(page, server)
   if (load) {
     await page.goto(`${server.url}${path}`)
     await page.locator('#place').waitFor({ state: 'attached' })
   }
-  return { page, context, complaints }
+  return { page, context, consoleErrors }
 }
 
-export function listen(page: Page, complaints: string[]): void {
-  page.on('pageerror', (error) => complaints.push(String(error)))
-  page.on('dialog', (dialog) => complaints.push(`dialog: ${dialog.message()}`))
+export function listen(page: Page, consoleErrors: string[]): void {
+  page.on('pageerror', (error) => consoleErrors.push(String(error)))
+  page.on('dialog', (dialog) => consoleErrors.push(`dialog: ${dialog.message()}`))
   page.on('console', (message) => {
     const text = message.text()
     if (message.type() !== 'error' || /net::ERR|Failed to load resource|WebSocket connection/.test(text))
       return
-    complaints.push(text)
+    consoleErrors.push(text)
   })
 }
 

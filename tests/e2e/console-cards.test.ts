@@ -126,7 +126,7 @@ const { server, openTab, openSessionTab, session, host } = scriptedConsole({
   'say it': [{ type: 'text', text: 'That was it.' }],
 })
 
-async function isInSight(page: Page, words: string): Promise<boolean> {
+async function isVisible(page: Page, words: string): Promise<boolean> {
   return card(page)
     .getByText(words)
     .evaluate((element) => {
@@ -171,7 +171,7 @@ describe('a card', () => {
   it('says what a lasting grant would cover, on a phone too', async () => {
     const { page } = await openSessionTab(await session('ask for a command'), phone)
     await card(page).getByText('“For this session” allows npm *').waitFor()
-    expect(await isInSight(page, '“For this session” allows npm *')).toBe(true)
+    expect(await isVisible(page, '“For this session” allows npm *')).toBe(true)
   })
 
   it('of a plan has one way to refuse, which asks for a reason; the outcome names a plan', async () => {
@@ -200,10 +200,10 @@ describe('a card', () => {
     const { page } = await openSessionTab(await session('ask which'))
     await card(page).getByLabel('one').check()
     await card(page).getByText('The layout of one').waitFor()
-    await eventually(() => isInSight(page, 'The layout of one')).toBe(true)
+    await eventually(() => isVisible(page, 'The layout of one')).toBe(true)
     await card(page).getByLabel('nine').check()
     await card(page).getByText('The layout of nine').waitFor()
-    await eventually(() => isInSight(page, 'The layout of nine')).toBe(true)
+    await eventually(() => isVisible(page, 'The layout of nine')).toBe(true)
     expect(await card(page).getByTestId('preview').count()).toBe(1)
   })
 })
@@ -256,19 +256,19 @@ async function resolutionOf(id: string) {
 describe('an answer', () => {
   it('can let the agent decide the rest, if the question takes free text', async () => {
     const id = await session('ask two things')
-    const { page, complaints } = await openSessionTab(id)
+    const { page, consoleErrors } = await openSessionTab(id)
     await card(page).getByLabel('Where B').check()
     expect(await seriousFindings(page)).toEqual([])
     await card(page).getByRole('button', { name: 'Let the agent decide' }).click()
     await card(page).waitFor({ state: 'detached' })
     await shows(page, 'You decide.')
     expect(await resolutionOf(id)).toMatchObject({ answers: { Where: 'Where B', When: 'You decide.' } })
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 
   it('to a permission edits its texts in fields and the rest as JSON, and shows all of it', async () => {
     const id = await session('ask to change a file')
-    const { page, complaints } = await openSessionTab(id)
+    const { page, consoleErrors } = await openSessionTab(id)
     await card(page).getByRole('button', { name: 'Edit' }).click()
     const field = (name: string) => card(page).getByRole('textbox', { name, exact: true })
     await field('new_string').waitFor()
@@ -291,7 +291,7 @@ describe('an answer', () => {
     expect(await resolutionOf(id)).toMatchObject({
       input: { file_path: 'poem.txt', old_string: 'red', new_string: 'black\nas coal', line: 4 },
     })
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 })
 

@@ -5,9 +5,9 @@ import { describe, expect, it } from 'vitest'
 import { AgentHome } from '../../packages/server/src/testing/agent-home.ts'
 import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
 import type { ModelRequest, ModelServer } from '../../packages/server/src/testing/model-server.ts'
-import { bash, call, done } from './claude-at-work.ts'
-import { consoleAtWork } from './console-at-work.ts'
+import { bash, call, done } from './claude-fixture.ts'
 import { listen, phone } from './console-browser.ts'
+import { consoleFixture } from './console-fixture.ts'
 import {
   allowOnce,
   boxOf,
@@ -23,7 +23,7 @@ import {
 /** The console in a real browser, on the real server, with the real Claude Code; only its model is scripted. */
 const home = await AgentHome.forFile({ prepare: writeThePlan })
 const { model } = home
-const { server, openTab, browser } = consoleAtWork(async (made) => {
+const { server, openTab, browser } = consoleFixture(async (made) => {
   made.environment = home.env('claude')
 })
 
@@ -63,8 +63,8 @@ describe('the first five minutes with Claude Code', () => {
     const edit = { file_path: path, old_string: "'Hello'", new_string: "'Good morning'" }
     const context = await browser().newContext({ viewport: { width: 1440, height: 900 } })
     const page = await context.newPage()
-    const complaints: string[] = []
-    listen(page, complaints)
+    const consoleErrors: string[] = []
+    listen(page, consoleErrors)
     await page.goto(server.link)
 
     const claude = page.getByRole('radio', { name: /^Claude [\d.]+.*Ready/ })
@@ -93,14 +93,14 @@ describe('the first five minutes with Claude Code', () => {
     const changes = panel(page, 'Changes')
     await changes.getByRole('row', { name: /Good morning/ }).waitFor()
     await changes.getByText('1 file on main').waitFor()
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 })
 
 describe('a request of Claude Code', () => {
   it('for a permission is denied with a reason, which the model is told', async () => {
-    const { page, context, complaints } = await openTab({ load: false })
+    const { page, context, consoleErrors } = await openTab({ load: false })
     await session(page, modelPrompt('Write.', bash('printf x > denied'), { say: 'history' }))
     await card(page).getByText('printf x > denied').waitFor()
     await card(page).getByRole('button', { name: 'Deny with reason' }).click()
@@ -110,7 +110,7 @@ describe('a request of Claude Code', () => {
     await page.getByTestId('working').waitFor({ state: 'detached' })
     expect(existsSync(join(server.project, 'denied'))).toBe(false)
     expect(JSON.stringify(model.calls.at(-1)?.body)).toContain('Not in this folder')
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 
@@ -130,7 +130,7 @@ describe('a request of Claude Code', () => {
   })
 
   it('for an answer is answered, and the answer reaches the model', async () => {
-    const { page, context, complaints } = await openTab({ load: false })
+    const { page, context, consoleErrors } = await openTab({ load: false })
     const options = [
       { label: 'red', description: 'warm' },
       { label: 'blue', description: 'cold' },
@@ -143,12 +143,12 @@ describe('a request of Claude Code', () => {
     await says(page, 'That is done.')
     await says(page, 'blue')
     expect(JSON.stringify(model.calls.at(-1)?.body)).toContain('blue')
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 
   it('for a plan is approved; then the work starts and asks as usual', async () => {
-    const { page, context, complaints } = await openTab({ load: false })
+    const { page, context, consoleErrors } = await openTab({ load: false })
     const words = modelPrompt('Plan it.', done, call('ExitPlanMode', {}), bash('printf p > planned'), done)
     await session(page, words, { mode: 'plan' })
     await card(page).getByRole('heading', { name: 'Two steps' }).waitFor()
@@ -161,12 +161,12 @@ describe('a request of Claude Code', () => {
     await allowOnce(page).click()
     await says(page, 'That is done.')
     expect(existsSync(join(server.project, 'planned'))).toBe(true)
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 
   it('of a subagent has its steps nested under it', async () => {
-    const { page, context, complaints } = await openTab({ load: false })
+    const { page, context, consoleErrors } = await openTab({ load: false })
     const inside = modelPrompt('Write it down.', bash('printf s > by-subagent'), {
       content: 'It is written.',
     })
@@ -186,13 +186,13 @@ describe('a request of Claude Code', () => {
     await page.getByRole('button', { name: /Subagent Write a note/ }).click()
     await step.waitFor()
     expect(existsSync(join(server.project, 'by-subagent'))).toBe(true)
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 })
 
 it('a steered prompt is withdrawn or edited before Claude Code reads it, and only the rest reaches the model', async () => {
-  const { page, complaints } = await openTab({ load: false })
+  const { page, consoleErrors } = await openTab({ load: false })
   const chip = page.getByTestId('pending-steer')
   const steer = async (words: string) => {
     await prompt(page).fill(words)
@@ -218,7 +218,7 @@ it('a steered prompt is withdrawn or edited before Claude Code reads it, and onl
   expect(heard).toContain('thyme')
   expect(heard).not.toMatch(/parsley|rosemary/)
   expect(await page.getByText(/went wrong|cannot be withdrawn/).count()).toBe(0)
-  expect(complaints).toEqual([])
+  expect(consoleErrors).toEqual([])
 })
 
 it('a phone shows who pays, and which project it is', async () => {

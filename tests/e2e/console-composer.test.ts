@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { phone, seriousFindings } from './console-browser.ts'
-import { consoleBehindDoor, shut } from './console-door.ts'
 import {
   boxOf,
   card,
@@ -17,9 +16,10 @@ import {
   say,
   shows,
 } from './console-page.ts'
+import { consoleBehindProxy, goOffline } from './console-proxy.ts'
 
 /** Text and attachments are never lost, are reachable on every screen, and parts that cannot be loaded say so. */
-const { server, openTab, openSessionTab, openThroughDoor } = consoleBehindDoor()
+const { server, openTab, openSessionTab, openThroughProxy } = consoleBehindProxy()
 
 const dot = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
@@ -91,7 +91,7 @@ describe('a cancelled turn', () => {
   const rows = (page: Page) => queue(page).getByRole('listitem').allTextContents()
 
   it('pauses the queue, across a reload too, until it is resumed', async () => {
-    const { page, complaints } = await openTab()
+    const { page, consoleErrors } = await openTab()
     await stopWithTwo(page)
     await page.reload()
     await eventually(() => rows(page)).toEqual([
@@ -108,11 +108,11 @@ describe('a cancelled turn', () => {
         .getByText(/second way is better/)
         .count(),
     ).toBe(2)
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 
   it('lets a new prompt run at once; the paused ones stay until they are withdrawn', async () => {
-    const { page, complaints } = await openTab()
+    const { page, consoleErrors } = await openTab()
     await stopWithTwo(page)
     await say(page, 'show markdown')
     await conversation(page).getByRole('heading').first().waitFor()
@@ -122,7 +122,7 @@ describe('a cancelled turn', () => {
       await eventually(() => queue(page).getByText('Paused', { exact: true }).count()).toBe(left)
     }
     await queue(page).waitFor({ state: 'detached' })
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 
   it('leaves an edited paused prompt paused', async () => {
@@ -164,7 +164,7 @@ describe('a queued prompt that is edited', () => {
   }
 
   it('returns to its place in the queue', async () => {
-    const { page, complaints } = await openTab()
+    const { page, consoleErrors } = await openTab()
     await queueThree(page)
     await edit(page, 1, 'think first')
     await page.reload()
@@ -178,11 +178,11 @@ describe('a queued prompt that is edited', () => {
     ])
     await say(page, 'think last')
     await eventually(async () => (await waiting(page)).at(-1)).toBe('4.think last')
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 
   it('returns before the next queued prompt, but a prompt written from scratch has no place', async () => {
-    const { page, complaints } = await openTab()
+    const { page, consoleErrors } = await openTab()
     await queueThree(page)
     await edit(page, 1, 'think first')
     await page.getByRole('button', { name: 'Withdraw queued prompt 1' }).click()
@@ -194,14 +194,14 @@ describe('a queued prompt that is edited', () => {
     await say(page, 'think anew')
     await queue(page).getByText('think anew').waitFor()
     await eventually(() => waiting(page)).toEqual(['Nextthink third', '2.think anew'])
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 })
 
 describe('a prompt that is refused', () => {
   it('comes back whole, with its images, and says why', async () => {
     const id = await server.session()
-    const { page, complaints } = await openSessionTab(id)
+    const { page, consoleErrors } = await openSessionTab(id)
     await attach(page, picture('cat.png'), picture('dog.png'))
     await chips(page).getByText('dog.png').waitFor()
     await prompt(page).fill('what do you see')
@@ -218,7 +218,7 @@ describe('a prompt that is refused', () => {
     expect(await seriousFindings(page)).toEqual([])
     await page.getByRole('alert').getByRole('button', { name: 'Dismiss' }).click()
     await why.waitFor({ state: 'detached' })
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 
   it('neither replaces what was written meanwhile nor is dropped for it', async () => {
@@ -309,11 +309,11 @@ describe('an attachment', () => {
   })
 
   it('survives a reload while it is being sent, however large it is', async () => {
-    const { door, page, context, url } = await openThroughDoor()
+    const { proxy, page, context, url } = await openThroughProxy()
     const id = await server.session()
     await openSession(page, { url }, id)
     await untilKeptOffline(page, id)
-    await shut({ door, page, context })
+    await goOffline({ proxy, page, context })
     await attach(page, picture('large.png', 6_000_000))
     await chips(page).getByText('large.png').waitFor()
     await say(page, 'show markdown of it')
@@ -323,7 +323,7 @@ describe('an attachment', () => {
     await eventually(async () => (await keptParts(page)).length).toBe(1)
     await page.reload()
     await outgoing.getByText('show markdown of it').waitFor()
-    await door.open()
+    await proxy.open()
     await context.setOffline(false)
     await outgoing.waitFor({ state: 'detached' })
     await eventually(() => promptsOf(id)).toEqual([['text', 'image']])
@@ -367,7 +367,7 @@ describe('an attachment', () => {
 
   it('can be dropped anywhere, and the browser never opens it in place of the page', async () => {
     const id = await server.session()
-    const { page, complaints } = await openSessionTab(id)
+    const { page, consoleErrors } = await openSessionTab(id)
     expect(await drop(page, '[data-testid=timeline]', 'dragover')).toBe(true)
     await page.getByTestId('drop-here').waitFor()
     expect(await drop(page, '[data-testid=timeline]', 'drop')).toBe(true)
@@ -381,7 +381,7 @@ describe('an attachment', () => {
     await page.getByRole('heading', { name: 'Inbox' }).waitFor()
     expect(await drop(page, 'main', 'dragover')).toBe(true)
     expect(await drop(page, 'main', 'drop')).toBe(true)
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 })
 
@@ -392,7 +392,7 @@ describe('the first prompt of a new session', () => {
     const folder = join(server.folder, 'first-prompt')
     mkdirSync(join(folder, 'src'), { recursive: true })
     writeFileSync(join(folder, 'src', 'greeting.ts'), '')
-    const { page, complaints } = await openTab()
+    const { page, consoleErrors } = await openTab()
     await page.getByRole('radio', { name: /^Demo/ }).check()
     await page.getByRole('combobox', { name: 'Folder' }).fill(folder)
     await page.getByRole('combobox', { name: 'Mode', exact: true }).selectOption('Read only')
@@ -433,11 +433,11 @@ describe('the first prompt of a new session', () => {
     expect(await prompt(page).inputValue()).toBe('')
     expect(await chips(page).count()).toBe(0)
     expect(await page.getByRole('combobox', { name: 'Mode', exact: true }).inputValue()).toBe('ask')
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 
   it('offers files only while it has the focus', async () => {
-    const { page, complaints } = await openTab()
+    const { page, consoleErrors } = await openTab()
     const demo = page.getByRole('radio', { name: /^Demo/ })
     await page.getByRole('combobox', { name: 'Folder' }).fill(server.project)
     writeFileSync(join(server.project, 'greeting.ts'), '')
@@ -450,7 +450,7 @@ describe('the first prompt of a new session', () => {
     await files.getByRole('option', { name: 'greeting.ts' }).click()
     await eventually(() => prompt(page).inputValue()).toBe('@greeting.ts ')
     expect(await focused(page)).toBe('Prompt')
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 
   it('is kept if it was edited while the session was created', async () => {

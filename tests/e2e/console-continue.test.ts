@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { AgentHome } from '../../packages/server/src/testing/agent-home.ts'
 import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
-import { consoleAtWork } from './console-at-work.ts'
+import { consoleFixture } from './console-fixture.ts'
 import { conversation, eventually, openSession, panel } from './console-page.ts'
 
 /** From the console into the real Claude Code's own program, with the same conversation; only its model is scripted. */
 const home = await AgentHome.forFile()
-const { server, openTab } = consoleAtWork(async (made) => {
+const { server, openTab } = consoleFixture(async (made) => {
   usedBefore(join(home.path, '.claude'), made.project)
   made.environment = home.env('claude')
 })
@@ -26,7 +26,7 @@ function usedBefore(config: string, project: string): void {
 }
 
 it("a session is released to the agent's own program, which knows the conversation", async () => {
-  const { page, complaints } = await openTab({ viewport: { width: 1600, height: 900 } })
+  const { page, consoleErrors } = await openTab({ viewport: { width: 1600, height: 900 } })
   const { id } = await server.call<{ id: string }>('/api/sessions', {
     agent: 'claude',
     cwd: server.project,
@@ -44,5 +44,5 @@ it("a session is released to the agent's own program, which knows the conversati
     `/api/sessions/${id}`,
   )
   expect({ connected, released }).toEqual({ connected: false, released: expect.any(Number) })
-  expect(complaints).toEqual([])
+  expect(consoleErrors).toEqual([])
 })

@@ -52,7 +52,7 @@ async function open(page: Page, words: string): Promise<void> {
 const field = (page: Page) => page.getByRole('textbox', { name: 'Find in this session' })
 
 /** The text of the current match, if it is visible in the conversation. */
-const foundInSight = (page: Page) =>
+const visibleMatch = (page: Page) =>
   page.evaluate(() => {
     const range = [...(CSS.highlights.get('find-now') ?? [])][0] as Range | undefined
     const frame = document.querySelector('[data-testid=timeline]')?.getBoundingClientRect()
@@ -69,14 +69,14 @@ describe('find', () => {
     await page.keyboard.press('Control+f')
     await field(page).fill('OTTER')
     await page.getByText('1 of 3').waitFor()
-    await eventually(() => foundInSight(page)).toBe('An otter.')
+    await eventually(() => visibleMatch(page)).toBe('An otter.')
     await page.keyboard.press('Enter')
-    await eventually(() => foundInSight(page)).toBe('Another otter.')
+    await eventually(() => visibleMatch(page)).toBe('Another otter.')
     await page.keyboard.press('Enter')
     await page.getByText('3 of 3').waitFor()
-    await eventually(() => foundInSight(page)).toBe('The last otter.')
+    await eventually(() => visibleMatch(page)).toBe('The last otter.')
     await page.keyboard.press('Shift+Enter')
-    await eventually(() => foundInSight(page)).toBe('Another otter.')
+    await eventually(() => visibleMatch(page)).toBe('Another otter.')
     await page.keyboard.press('Escape')
     await eventually(() => prompt(page).evaluate((one) => one === document.activeElement)).toBe(true)
   })
@@ -87,7 +87,7 @@ describe('find', () => {
     await page.keyboard.press('Control+f')
     await field(page).fill('heron')
     await page.getByText('1 of 1').waitFor()
-    await eventually(() => foundInSight(page)).toContain('here is the heron')
+    await eventually(() => visibleMatch(page)).toContain('here is the heron')
   })
 })
 

@@ -36,7 +36,7 @@ describe('prompts that were queued long before their turns', () => {
       await host().command(id, { type: 'prompt.submit', commandId: newId('cmd'), text })
     gates.open('start')
     await eventually(async () => (await host().state(id)).turns).toBe(13)
-    const { page, complaints } = await openSessionTab(id)
+    const { page, consoleErrors } = await openSessionTab(id)
     await conversation(page).getByText('queued 12, piece 29').waitFor()
     await page.keyboard.press('Escape')
     // Scrolls up by screen pages, but not to the top, so that nothing older is loaded.
@@ -54,7 +54,7 @@ describe('prompts that were queued long before their turns', () => {
       first.boundingBox(),
     ])
     expect(prompt?.y).toBeLessThan(answer?.y ?? 0)
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 })
 
@@ -67,7 +67,7 @@ describe('the palette', () => {
     const { sessions: made } = await host().list({ limit: 1, q: 'Errand' })
     for (const title of made.length > 0 ? [] : titles)
       await host().create({ agent: 'scripted', cwd: folder, title })
-    const { page, complaints } = await openTab()
+    const { page, consoleErrors } = await openTab()
     await page.getByRole('link', { name: /Errand number 210/ }).waitFor()
     expect(await page.getByRole('link', { name: /Errand number 001/ }).count()).toBe(0)
 
@@ -104,7 +104,7 @@ describe('the palette', () => {
     late.resolve()
     await field(page).press('Enter')
     await page.getByRole('heading', { name: 'Errand number 003' }).waitFor()
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 
   it('says when the server cannot be reached', async () => {
@@ -128,7 +128,7 @@ describe('a steered prompt', () => {
   }
 
   it('waits beside the composer until the agent takes it, then is shown where it took effect', async () => {
-    const { page, complaints } = await openSessionTab(await session('steered'))
+    const { page, consoleErrors } = await openSessionTab(await session('steered'))
     await shows(page, 'Before the steer.')
     await steer(page, 'later one')
     expect(await conversation(page).getByText('later one').count()).toBe(0)
@@ -153,12 +153,12 @@ describe('a steered prompt', () => {
     await page.reload()
     await shows(page, 'While I am at it: later one')
     await inOrder()
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 
   it('can be withdrawn and edited until then', async () => {
     const id = await session('steered')
-    const { page, complaints } = await openSessionTab(id)
+    const { page, consoleErrors } = await openSessionTab(id)
     await shows(page, 'Before the steer.')
     await steer(page, 'later two')
     await page.getByRole('button', { name: 'Withdraw steered prompt' }).click()
@@ -171,6 +171,6 @@ describe('a steered prompt', () => {
     gates.open('later three')
     expect((await host().state(id)).turn?.steers ?? []).toEqual([])
     expect(await conversation(page).getByText('While I am at it').count()).toBe(0)
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 })

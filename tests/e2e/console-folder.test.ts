@@ -1,12 +1,12 @@
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { consoleAtWork } from './console-at-work.ts'
 import { commit, seriousFindings } from './console-browser.ts'
+import { consoleFixture } from './console-fixture.ts'
 import { boxOf, eventually, openSession, panel, prompt, shows } from './console-page.ts'
 
 /** The folder of a session in the console: choosing it, its files, its changes, its terminals. */
-const { server, openTab, openSessionTab } = consoleAtWork()
+const { server, openTab, openSessionTab } = consoleFixture()
 
 type Agent = { readonly name: string; readonly found: boolean; readonly signedIn?: boolean }
 
@@ -15,7 +15,7 @@ describe('the folder', () => {
     const place = join(server.folder, 'places')
     for (const name of ['alpha/one', 'alpha/two', 'Alps', '.hidden'])
       mkdirSync(join(place, name), { recursive: true })
-    const { page, context, complaints } = await openTab()
+    const { page, context, consoleErrors } = await openTab()
     await page.getByRole('radio', { name: /^Demo/ }).check()
     const folder = page.getByRole('combobox', { name: 'Folder' })
     const options = page.getByRole('listbox', { name: 'Folders' }).getByRole('option')
@@ -42,13 +42,13 @@ describe('the folder', () => {
     await next.goto(`${server.url}/new`)
     await next.getByRole('combobox', { name: 'Folder' }).fill('alpha/o')
     await next.getByRole('option', { name: /alpha\/one.*recent/ }).waitFor()
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 
   it('that does not exist or is a file is reported at its field', async () => {
     writeFileSync(join(server.folder, 'a-file'), '')
-    const { page, context, complaints } = await openTab()
+    const { page, context, consoleErrors } = await openTab()
     await page.getByRole('radio', { name: /^Demo/ }).check()
     const folder = page.getByRole('combobox', { name: 'Folder' })
     const said = () =>
@@ -78,7 +78,7 @@ describe('the folder', () => {
     }
     await folder.fill(server.project)
     expect([await said(), await folder.getAttribute('aria-invalid')]).toEqual([null, 'false'])
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 
@@ -115,7 +115,7 @@ describe('the folder', () => {
 
   it('is compared with its last commit, or with its start commit', async () => {
     const folder = server.repository('committed')
-    const { page, context, complaints } = await openTab({
+    const { page, context, consoleErrors } = await openTab({
       load: false,
       viewport: { width: 1440, height: 900 },
     })
@@ -147,7 +147,7 @@ describe('the folder', () => {
     await page.keyboard.press('ArrowRight')
     await page.keyboard.press('ArrowRight')
     await eventually(async () => (await boxOf(changes)).width).toBe(Math.round(width - 64))
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 
@@ -155,7 +155,7 @@ describe('the folder', () => {
     const folder = server.repository('repository')
     writeFileSync(join(folder, 'src/greet.ts'), "export const greet = (name: string) => 'Hello, ' + name\n")
 
-    const { page, context, complaints } = await openTab()
+    const { page, context, consoleErrors } = await openTab()
     await page.getByRole('radio', { name: /^Demo/ }).check()
     await page.getByLabel('Folder', { exact: true }).fill(folder)
     await page.getByLabel('Load this project’s settings, hooks and MCP servers').check()
@@ -180,14 +180,14 @@ describe('the folder', () => {
     await page.goto(`${server.url}/settings/permissions`)
     await page.getByRole('button', { name: /^Revoke trust of .*repository/ }).click()
     await page.getByText('Agents load only your own settings.').waitFor()
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 })
 
 describe('a terminal', () => {
   it('is a real shell in the folder, and is still there after a reload', async () => {
-    const { page, context, complaints } = await openSessionTab(await server.session())
+    const { page, context, consoleErrors } = await openSessionTab(await server.session())
     await page.getByRole('button', { name: 'Terminals' }).click()
     const panel = page.getByRole('complementary', { name: 'Terminals' })
     await panel.getByRole('button', { name: 'Open a terminal' }).click()
@@ -204,7 +204,7 @@ describe('a terminal', () => {
       .first()
       .waitFor()
     expect(await seriousFindings(page)).toEqual([])
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 })

@@ -163,7 +163,7 @@ const elements = (page: Page) => page.evaluate(() => document.querySelectorAll('
 
 describe('the page stays usable with unbounded content', () => {
   it('ten megabytes of output, in one line and in many', async () => {
-    const { page, context, complaints } = await openSessionTab(await session('ten megabytes'))
+    const { page, context, consoleErrors } = await openSessionTab(await session('ten megabytes'))
     await shows(page, 'That was all of it.')
     await shows(page, /a long line of it/)
     await page.getByRole('button', { name: /Flood/ }).first().click()
@@ -177,12 +177,12 @@ describe('the page stays usable with unbounded content', () => {
     await page.reload()
     await shows(page, 'That was all of it.')
     await stillWorks(page)
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 
   it('a diff of 50,000 lines, in a request and in a result', async () => {
-    const { page, context, complaints } = await openSessionTab(await session('a long diff'))
+    const { page, context, consoleErrors } = await openSessionTab(await session('a long diff'))
     await card(page).getByText('+25000').waitFor()
     await stillWorks(page)
     await prompt(page).fill('')
@@ -198,18 +198,18 @@ describe('the page stays usable with unbounded content', () => {
       .click()
     await stillWorks(page)
     expect(await elements(page)).toBeLessThan(40_000)
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 
   it('a command of several megabytes, which can be read whole', async () => {
-    const { page, context, complaints } = await openSessionTab(await session('a long command'))
+    const { page, context, consoleErrors } = await openSessionTab(await session('a long command'))
     await card(page).getByText('rm -rf the-end').waitFor()
     await stillWorks(page)
     await prompt(page).fill('')
     await allowOnce(page).click()
     await shows(page, 'It ran.')
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 
@@ -224,7 +224,7 @@ describe('the page stays usable with unbounded content', () => {
     git('add', '-A')
     git('commit', '-q', '-m', 'start')
     writeFileSync(join(repository, 'big.txt'), lines(25_000, `new${turned}`).join('\n'))
-    const { page, context, complaints } = await openSessionTab(await session('nothing', repository))
+    const { page, context, consoleErrors } = await openSessionTab(await session('nothing', repository))
     await page.getByRole('button', { name: 'Changes' }).click()
     const file = panel(page, 'Changes').getByRole('button', { name: /big.txt/ })
     await file.waitFor()
@@ -236,14 +236,14 @@ describe('the page stays usable with unbounded content', () => {
       .click()
     await stillWorks(page)
     expect(await panel(page, 'Changes').textContent()).not.toContain('\u202e')
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 })
 
 describe('the page is not fooled by deceptive content', () => {
   it('hidden characters are shown, invalid images say so, and nothing is fetched', async () => {
-    const { page, context, complaints } = await openTab({ load: false })
+    const { page, context, consoleErrors } = await openTab({ load: false })
     const asked: string[] = []
     page.on('request', (request) => asked.push(request.url()))
     await openSession(page, server, await session('hidden letters'))
@@ -263,7 +263,7 @@ describe('the page is not fooled by deceptive content', () => {
     ).toEqual([])
     expect(await conversation(page).locator('script, iframe, object, svg [onload]').count()).toBe(0)
     await stillWorks(page)
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 
@@ -296,7 +296,7 @@ describe('the page is not fooled by deceptive content', () => {
   })
 
   it('the second click of a double click does not answer the next request', async () => {
-    const { page, complaints } = await openSessionTab(await session('two in a row'))
+    const { page, consoleErrors } = await openSessionTab(await session('two in a row'))
     await card(page).getByText('echo harmless').waitFor()
     const { left, top, width, height } = await boxOf(allowOnce(page))
     await page.mouse.move(left + width / 2, top + height / 2)
@@ -310,11 +310,11 @@ describe('the page is not fooled by deceptive content', () => {
     expect(await conversation(page).getByText('So be it: rm').count()).toBe(0)
     await allowOnce(page).click()
     await shows(page, 'So be it: rm -rf everything')
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 
   it('deep nesting is flat on screen, and the request is still readable', async () => {
-    const { page, context, complaints } = await openSessionTab(await session('deep nesting'))
+    const { page, context, consoleErrors } = await openSessionTab(await session('deep nesting'))
     await card(page)
       .getByText(/the innermost/)
       .waitFor()
@@ -323,7 +323,7 @@ describe('the page is not fooled by deceptive content', () => {
     await allowOnce(page).click()
     await shows(page, 'Odd it was.')
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 })

@@ -1,6 +1,5 @@
 import type { BrowserContext } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { consoleBehindDoor, shut } from './console-door.ts'
 import {
   allowOnce,
   card,
@@ -12,9 +11,10 @@ import {
   say,
   shows,
 } from './console-page.ts'
+import { consoleBehindProxy, goOffline } from './console-proxy.ts'
 
 /** The console on a failing network: its cache, its outbox and its notifications. */
-const { server, openTab, openSessionTab, openThroughDoor } = consoleBehindDoor()
+const { server, openTab, openSessionTab, openThroughProxy } = consoleBehindProxy()
 
 const submit = (id: string, text: string) =>
   server.call(`/api/sessions/${id}/commands`, { type: 'prompt.submit', commandId: `cmd_${text}`, text })
@@ -25,7 +25,7 @@ const stateOf = (id: string) =>
 describe("the browser's copy of a session", () => {
   it('is shown first, and only newer events are fetched', async () => {
     const id = await server.session('markdown')
-    const { page, context, complaints } = await openSessionTab(id)
+    const { page, context, consoleErrors } = await openSessionTab(id)
     await shows(page, /And a quotation/)
     await eventually(async () => (await stateOf(id)).turns).toBe(1)
     await page.getByTestId('working').waitFor({ state: 'detached' })
@@ -44,16 +44,16 @@ describe("the browser's copy of a session", () => {
     const { seq: now } = await stateOf(id)
     expect(reads.map(({ searchParams }) => searchParams.get('limit'))).toEqual([`${now - seq}`])
     await eventually(() => conversation(page).getByText('And a quotation').count()).toBe(1)
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 })
 
 describe('offline and back', () => {
   it('loses nothing: reading continues, prompts wait, and events from meanwhile are shown', async () => {
-    const { door, page, context } = await openThroughDoor()
+    const { proxy, page, context } = await openThroughProxy()
     const id = await server.session('markdown')
-    await openSession(page, { url: door.url }, id)
+    await openSession(page, { url: proxy.url }, id)
     await shows(page, /And a quotation/)
     await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined))
     await eventually(() => page.evaluate(async () => (await caches.keys()).length)).toBe(1)
@@ -61,7 +61,7 @@ describe('offline and back', () => {
     const { seq } = await stateOf(id)
     await eventually(() => keptSeq(page, id)).toBe(seq)
 
-    await shut({ door, page, context })
+    await goOffline({ proxy, page, context })
     await submit(id, 'think meanwhile')
     await eventually(async () => (await stateOf(id)).turns).toBe(2)
     await say(page, 'ask me')
@@ -75,7 +75,7 @@ describe('offline and back', () => {
         .count(),
     ).toBe(0)
 
-    await door.open()
+    await proxy.open()
     await context.setOffline(false)
     await card(page).getByText('Where should the data live?').waitFor()
     await shows(page, /second way is better/)
@@ -87,12 +87,12 @@ describe('offline and back', () => {
   })
 
   it('continues by itself when only the connection was cut in mid-turn', async () => {
-    const { door, page, context } = await openThroughDoor()
+    const { proxy, page, context } = await openThroughProxy()
     const id = await server.session()
-    await openSession(page, { url: door.url }, id)
+    await openSession(page, { url: proxy.url }, id)
     await say(page, 'flood')
     await shows(page, /flood flood/)
-    for (let cut = 0; cut < 3; cut++) door.cut()
+    for (let cut = 0; cut < 3; cut++) proxy.cut()
     await shows(page, 'That was 240,000 characters.')
     await prompt(page).fill('still here')
     expect((await stateOf(id)).blocks.filter(({ type }) => type === 'prompt')).toHaveLength(1)
@@ -120,7 +120,7 @@ describe('notifications', () => {
   it('come once for all tabs, and never for old requests or the session in view', async () => {
     const old = await server.session('show a permission, long ago')
     await eventually(async () => (await waitingIn(old)).length).toBe(1)
-    const { page, context, complaints } = await openTab({ load: false, permissions: ['notifications'] })
+    const { page, context, consoleErrors } = await openTab({ load: false, permissions: ['notifications'] })
     const noted = await noteNotifications(context)
     await page.goto(`${server.url}/inbox`)
     const other = await context.newPage()
@@ -146,7 +146,7 @@ describe('notifications', () => {
     const ending = await server.session('think, and be done')
     await eventually(async () => (await stateOf(ending)).turns).toBe(1)
     await eventually(() => noted).toEqual(['show a permission, now needs your answer', 'think, and be done'])
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 

@@ -2,8 +2,8 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page, Request } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { consoleAtWork } from './console-at-work.ts'
 import { phone, seriousFindings } from './console-browser.ts'
+import { consoleFixture } from './console-fixture.ts'
 import {
   allowOnce,
   boxOf,
@@ -17,7 +17,7 @@ import {
 } from './console-page.ts'
 
 /** The panels beside a conversation: its changes and its events. */
-const { server, openTab, openSessionTab } = consoleAtWork()
+const { server, openTab, openSessionTab } = consoleFixture()
 
 /** A retried test gets another repository. */
 const repository = (name: string) => server.repository(`${name}-${++made}`)
@@ -41,7 +41,7 @@ const greeting = (words: string) => `export const greet = () => '${words}'\n`
 describe('changes', () => {
   it('appear by themselves when files are written, and are watched only while they are visible', async () => {
     const folder = repository('watched')
-    const { page, complaints } = await openTab({ load: false })
+    const { page, consoleErrors } = await openTab({ load: false })
     const ended: Request[] = []
     page.on('requestfailed', (request) => isWatch(request) && ended.push(request))
     const watching = page.waitForRequest(isWatch)
@@ -60,12 +60,12 @@ describe('changes', () => {
     expect(ended).toEqual([])
     await page.getByRole('button', { name: 'Close panel' }).click()
     await eventually(() => ended.length).toBe(1)
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 
   it('are polled if they cannot be watched', async () => {
     const folder = repository('unwatched')
-    const { page, complaints } = await openTab({ load: false })
+    const { page, consoleErrors } = await openTab({ load: false })
     await page.route(/\/changes(\?|$)/, (route) =>
       isWatch(route.request()) ? route.abort() : route.continue(),
     )
@@ -73,7 +73,7 @@ describe('changes', () => {
     await changes.getByText('No changes since').waitFor()
     writeFileSync(join(folder, 'src/greet.ts'), greeting('Good night'))
     await changes.getByRole('row', { name: /Good night/ }).waitFor()
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 
   it('start with the list of files, which leads to each file; generated ones stay collapsed until then', async () => {
@@ -81,7 +81,7 @@ describe('changes', () => {
     for (let at = 1; at <= 30; at++) writeFileSync(join(folder, `src/part-${at}.ts`), greeting(`Part ${at}`))
     const locked = Array.from({ length: 40 }, (_, at) => `  "locked-${at}": {}`).join(',\n')
     writeFileSync(join(folder, 'package-lock.json'), `{\n${locked}\n}\n`)
-    const { page, complaints } = await openTab({ load: false })
+    const { page, consoleErrors } = await openTab({ load: false })
     const changes = await openChanges(page, folder)
     const list = changes.getByRole('navigation', { name: 'Files' })
     await list.getByRole('button').nth(30).waitFor()
@@ -93,11 +93,11 @@ describe('changes', () => {
     await list.getByRole('button', { name: /part-9.ts/ }).click()
     const last = changes.getByRole('region', { name: 'src/part-9.ts' })
     await last.getByRole('row', { name: /Part 9/ }).waitFor()
-    const inSight = async () => {
+    const isShown = async () => {
       const [heading, whole] = [await boxOf(last.getByRole('button').first()), await boxOf(changes)]
       return heading.top > whole.top && heading.bottom < whole.bottom
     }
-    await eventually(inSight).toBe(true)
+    await eventually(isShown).toBe(true)
     await eventually(() => page.evaluate(() => document.activeElement?.textContent)).toContain('part-9.ts')
     expect(await seriousFindings(page)).toEqual([])
 
@@ -109,13 +109,13 @@ describe('changes', () => {
     await page.reload()
     await changes.getByRole('region', { name: 'src/part-9.ts' }).waitFor({ state: 'attached' })
     expect(await list.count()).toBe(0)
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 
   it('are highlighted like code, in one column and in two, and the choice is remembered', async () => {
     const folder = repository('coloured')
     writeFileSync(join(folder, 'src/greet.ts'), greeting('Good morning'))
-    const { page, complaints } = await openTab({ load: false, viewport: { width: 1440, height: 900 } })
+    const { page, consoleErrors } = await openTab({ load: false, viewport: { width: 1440, height: 900 } })
     const changes = await openChanges(page, folder)
     const added = changes.getByRole('row', { name: /Good morning/ })
     await added.locator('.tok-keyword', { hasText: 'export' }).waitFor()
@@ -138,11 +138,11 @@ describe('changes', () => {
     const gone = changes.getByRole('region', { name: 'src/greet.ts' })
     await gone.getByRole('button', { expanded: false }).click()
     await gone.getByRole('row', { name: /Hello/ }).locator('.tok-keyword').first().waitFor()
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 
   it("open from a turn's list of changed files", async () => {
-    const { page, complaints } = await openTab({ load: false })
+    const { page, consoleErrors } = await openTab({ load: false })
     const folder = repository('said')
     await openSession(page, server, await sessionIn(folder))
     await say(page, 'edit the greeting')
@@ -168,7 +168,7 @@ describe('changes', () => {
     await page.getByRole('button', { name: 'Changes', exact: true }).click()
     await changes.getByText('30 files on main').waitFor()
     expect(await note.count()).toBe(0)
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 
   it('show the number of a wrapped line at its start', async () => {
@@ -195,7 +195,7 @@ describe('changes', () => {
 
 describe('a panel', () => {
   it('is beside the conversation on a small screen too, and hides the session list', async () => {
-    const { page, complaints } = await openTab({ load: false, viewport: { width: 900, height: 700 } })
+    const { page, consoleErrors } = await openTab({ load: false, viewport: { width: 900, height: 700 } })
     const changes = await openChanges(page, repository('beside'))
     await changes.getByText('No changes since').waitFor()
     const [side, talk] = [await boxOf(changes), await boxOf(prompt(page))]
@@ -210,7 +210,7 @@ describe('a panel', () => {
     await changes.getByText('No changes since').waitFor()
     await page.getByRole('button', { name: 'Close panel' }).click()
     await page.getByRole('navigation', { name: 'Sessions' }).waitFor()
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 
   it('covers the screen of a phone', async () => {
@@ -221,7 +221,7 @@ describe('a panel', () => {
   })
 
   it('is closed by going back on a phone, which stays in the session', async () => {
-    const { page, complaints } = await openTab({ ...phone, load: false })
+    const { page, consoleErrors } = await openTab({ ...phone, load: false })
     const changes = await openChanges(page, repository('going-back'))
     await changes.getByText('No changes since').waitFor()
     const address = page.url()
@@ -236,7 +236,7 @@ describe('a panel', () => {
     await changes.waitFor({ state: 'detached' })
     await page.goBack()
     await eventually(() => page.url()).not.toBe(address)
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 
   it('keeps the comment field visible beside a long line', async () => {
@@ -259,7 +259,7 @@ describe('a panel', () => {
   })
 
   it('shows the recorded events, the newest first, each in full', async () => {
-    const { page, context, complaints } = await openTab({ load: false })
+    const { page, context, consoleErrors } = await openTab({ load: false })
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
     const id = await server.session('help')
     await openSession(page, server, id)
@@ -293,13 +293,13 @@ describe('a panel', () => {
     await eventually(async () => (await recorded()).length).toBeGreaterThan(known)
     await page.getByTestId('working').waitFor({ state: 'detached' })
     await eventually(rows).toEqual(listed(await recorded()))
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 })
 
 describe('collapsed rows', () => {
   it('expand all at once, and that is remembered', async () => {
-    const { page, complaints } = await openSessionTab(await server.session('run a command'))
+    const { page, consoleErrors } = await openSessionTab(await server.session('run a command'))
     await allowOnce(page).click()
     await page.getByTestId('working').waitFor({ state: 'detached' })
     const closed = conversation(page).locator('[aria-expanded=false]')
@@ -317,7 +317,7 @@ describe('collapsed rows', () => {
     expect(await closed.count()).toBe(0)
     await choose('Collapse all')
     await closed.first().waitFor()
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 })
 

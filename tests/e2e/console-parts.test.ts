@@ -1,18 +1,18 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { seriousFindings } from './console-browser.ts'
-import { consoleBehindDoor, shut } from './console-door.ts'
 import { allowOnce, eventually, keptList, openSession, panel, say, shows } from './console-page.ts'
+import { consoleBehindProxy, goOffline } from './console-proxy.ts'
 
 /** Which parts of the page work without the server, and what the page says about the others. */
-const { server, openTab, openSessionTab, openThroughDoor } = consoleBehindDoor()
+const { server, openTab, openSessionTab, openThroughProxy } = consoleBehindProxy()
 
 describe('parts of the page', () => {
   it('are all stored for when the server is unreachable, even those that were never opened', async () => {
-    const { door, page, context, url } = await openThroughDoor()
+    const { proxy, page, context, url } = await openThroughProxy()
     await openSession(page, { url }, await server.session('think'))
     await shows(page, /second way is better/)
-    await shut({ door, page, context })
+    await goOffline({ proxy, page, context })
     await page.getByRole('button', { name: 'Changes' }).click()
     await panel(page, 'Changes')
       .getByText(/does not answer/)
@@ -101,7 +101,7 @@ describe('open requests', () => {
   const icon = (page: Page) => page.locator('link[rel=icon]').getAttribute('href')
 
   it('are still shown when the page is opened without the server', async () => {
-    const { door, page, context, url } = await openThroughDoor()
+    const { proxy, page, context, url } = await openThroughProxy()
     const id = await server.session('show a permission, later')
     await page.goto(`${url}/inbox`)
     const entry = page.getByRole('main').getByRole('listitem').filter({ hasText: 'show a permission, later' })
@@ -109,7 +109,7 @@ describe('open requests', () => {
     const kept = async () => ((await keptList(page, 'waiting')) as { requests?: [] })?.requests?.length
     const count = (await server.call<{ requests: unknown[] }>('/api/permissions')).requests.length
     await eventually(kept).toBe(count)
-    await shut({ door, page, context })
+    await goOffline({ proxy, page, context })
     await page.reload()
     await page.getByText('These requests were open when the server last answered').waitFor()
     await entry.waitFor()
@@ -119,7 +119,7 @@ describe('open requests', () => {
 
     await entry.getByRole('button', { name: /Allow once/ }).click()
     await entry.getByText('Not sent yet: Allow once').waitFor()
-    await door.open()
+    await proxy.open()
     await context.setOffline(false)
     await entry.waitFor({ state: 'detached' })
     const { events } = await server.call<{ events: { type: string; outcome?: string }[] }>(
@@ -131,7 +131,7 @@ describe('open requests', () => {
   })
 
   it('are unknown without the server if the browser has no copy, and the page says so', async () => {
-    const { door, page, context, url } = await openThroughDoor()
+    const { proxy, page, context, url } = await openThroughProxy()
     await page.evaluate(
       () =>
         new Promise((resolve) => {
@@ -140,7 +140,7 @@ describe('open requests', () => {
           forgetting.onblocked = resolve
         }),
     )
-    await shut({ door, page, context })
+    await goOffline({ proxy, page, context })
     await page.goto(`${url}/inbox`)
     await page.getByText('Offline. Open requests are shown when the server is reachable again.').waitFor()
     await page.goto(`${url}/sessions/ses_never_seen`)

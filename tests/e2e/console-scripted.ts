@@ -9,7 +9,7 @@ import { createScriptedAdapter } from '../../packages/server/src/adapters/script
 import type { Script } from '../../packages/server/src/adapters/scripted/script.ts'
 import { type Parley, startParley } from '../../packages/server/src/cli/start.ts'
 import type { AgentAdapter } from '../../packages/server/src/core/agent-adapter.ts'
-import { browserAtWork } from './console-at-work.ts'
+import { browserFixture } from './console-fixture.ts'
 
 /** A real server whose agent plays, for each prompt, the script of that name; and a browser. */
 export function scriptedConsole(
@@ -43,7 +43,7 @@ export function consoleWith(prepare: (home: string) => Promise<readonly AgentAda
       return ((await response.json()) as { url: string }).url
     },
   }
-  const tabs = browserAtWork(server, async () => {
+  const tabs = browserFixture(server, async () => {
     started = await startParley({
       dataDir: join(folder, 'data'),
       hostname: '127.0.0.1',

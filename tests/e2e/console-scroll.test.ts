@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { seed } from '../../bench/lib/seed.ts'
-import { consoleAtWork } from './console-at-work.ts'
+import { consoleFixture } from './console-fixture.ts'
 import { conversation, eventually, openSession, say, shows } from './console-page.ts'
 
 /** What a reader sees of a growing conversation, frame by frame, in a real browser. */
 const long = 'ses_long'
-const { server, openTab, openSessionTab } = consoleAtWork(async ({ folder, project }) => {
+const { server, openTab, openSessionTab } = consoleFixture(async ({ folder, project }) => {
   const data = join(folder, 'data')
   mkdirSync(data, { recursive: true })
   await seed(data, [{ id: long, events: 2000 }], project)
@@ -226,7 +226,7 @@ function overlaps(page: Page): Promise<string[]> {
 }
 
 it('a reader at the end stays there when rows grow without being drawn again', async () => {
-  const { page, complaints } = await openSessionTab(long)
+  const { page, consoleErrors } = await openSessionTab(long)
   await eventually(() => isAtEnd(page)).toBe('true')
   const below = () =>
     timeline(page).evaluate(
@@ -240,5 +240,5 @@ it('a reader at the end stays there when rows grow without being drawn again', a
   await grow(400)
   await eventually(below).toBeLessThanOrEqual(1)
   expect(await isAtEnd(page)).toBe('true')
-  expect(complaints).toEqual([])
+  expect(consoleErrors).toEqual([])
 })

@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { consoleAtWork } from './console-at-work.ts'
+import { consoleFixture } from './console-fixture.ts'
 import { eventually, keptSeq, openSession, prompt, shows } from './console-page.ts'
 
-const { server, openTab } = consoleAtWork()
+const { server, openTab } = consoleFixture()
 
 /** Everything that the browser has stored, as one text. */
 const kept = (page: Page) =>

@@ -4,13 +4,13 @@ import {
   type RegistryUnderTest,
   startRegistry,
 } from '../../packages/server/src/adapters/npm-registry-under-test.ts'
-import { consoleAtWork } from './console-at-work.ts'
 import { phone, seriousFindings } from './console-browser.ts'
+import { consoleFixture } from './console-fixture.ts'
 import { allowOnce, card, conversation, eventually, openSession, prompt, shows } from './console-page.ts'
 
 /** Small signs and helpers of the page: titles, marks, copying, installing, navigation. */
 let registry: RegistryUnderTest
-const { server, openTab, openSessionTab } = consoleAtWork(async (one) => {
+const { server, openTab, openSessionTab } = consoleFixture(async (one) => {
   registry = await startRegistry()
   one.environment = registry.env
 })
@@ -336,7 +336,7 @@ it('keys are named as on the keyboard of the platform', async () => {
 
 it('keyboard shortcuts are listed over the current page, which does not change', async () => {
   const id = await server.session('help')
-  const { page, complaints } = await openSessionTab(id)
+  const { page, consoleErrors } = await openSessionTab(id)
   await prompt(page).fill('half a sentence')
   await page.locator('main').focus()
   await page.keyboard.press('?')
@@ -347,5 +347,5 @@ it('keyboard shortcuts are listed over the current page, which does not change',
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'detached' })
   expect(await prompt(page).inputValue()).toBe('half a sentence')
-  expect(complaints).toEqual([])
+  expect(consoleErrors).toEqual([])
 })

@@ -1,11 +1,11 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { consoleAtWork } from './console-at-work.ts'
 import { phone, seriousFindings } from './console-browser.ts'
+import { consoleFixture } from './console-fixture.ts'
 import { boxOf, eventually, openSession, panel, prompt } from './console-page.ts'
 
 /** Terminals: searching in them, their size, their names, and their end. */
-const { server, openTab } = consoleAtWork()
+const { server, openTab } = consoleFixture()
 
 async function openTerminal(page: Page) {
   await openSession(page, server, await server.session())
@@ -49,7 +49,7 @@ describe('keyboard input', () => {
     eventually(() => page.evaluate(() => document.activeElement?.className)).toBe('xterm-helper-textarea')
 
   it('goes to the prompt after a page load or a choice of session, whatever panel is open', async () => {
-    const { page, context, complaints } = await openTab()
+    const { page, context, consoleErrors } = await openTab()
     const other = await server.session('show markdown for the other session')
     const terminals = await openTerminal(page)
     const here = new URL(page.url()).pathname
@@ -89,11 +89,11 @@ describe('keyboard input', () => {
     await inShell(tab)
     await screenSays(page, /[$#]/)
     expect(await focused(page)).toBe('Prompt')
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 
   it('goes to the shell that was chosen: by its tab, by the button of the panel, by the palette', async () => {
-    const { page, complaints } = await openTab()
+    const { page, consoleErrors } = await openTab()
     const terminals = await openTerminal(page)
     await inShell(page)
     await terminals.getByRole('button', { name: 'New terminal' }).click()
@@ -112,7 +112,7 @@ describe('keyboard input', () => {
     await page.keyboard.type('terminals')
     await page.keyboard.press('Enter')
     await inShell(page)
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 
   it('goes to the prompt when its terminal is closed, and not to the next terminal', async () => {
@@ -128,7 +128,7 @@ describe('keyboard input', () => {
 
 describe('finding in a terminal', () => {
   it('counts the matches, goes through them, and returns the focus to the shell', async () => {
-    const { page, complaints } = await openTab()
+    const { page, consoleErrors } = await openTab()
     const terminals = await openTerminal(page)
     await type(page, 'for n in $(seq 120); do echo "line-$n $((n % 40))needle"; done; echo end-$((1+1))')
     await screenSays(page, 'end-2')
@@ -163,7 +163,7 @@ describe('finding in a terminal', () => {
     await screenSays(page, 'typed-4')
     await page.keyboard.press('Control+Shift+F')
     await field.waitFor()
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 
   it('works on a phone, where tabs can be closed by touch', async () => {
@@ -182,7 +182,7 @@ describe('finding in a terminal', () => {
 
 describe('a terminal', () => {
   it('is as wide as the panel, before and after the panel is made wider', async () => {
-    const { page, complaints } = await openTab({ viewport: { width: 1600, height: 900 } })
+    const { page, consoleErrors } = await openTab({ viewport: { width: 1600, height: 900 } })
     const terminals = await openTerminal(page)
     const columns = async (mark: string) => {
       await type(page, `echo ${mark}-$(stty size | cut -d' ' -f2)-${mark}`)
@@ -199,20 +199,20 @@ describe('a terminal', () => {
     const after = await columns('second')
     const wanted = ((await boxOf(screenOf(page))).width * before) / width
     expect(Math.abs(after - wanted)).toBeLessThanOrEqual(1)
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 
   it('shows any colour that a program chooses', async () => {
-    const { page, complaints } = await openTab()
+    const { page, consoleErrors } = await openTab()
     await openTerminal(page)
     await type(page, "printf '\\033[38;2;10;200;30mgre''en\\033[0m\\n'")
     const words = screenOf(page).locator('span', { hasText: /^green$/ })
     await eventually(() => words.evaluate((one) => getComputedStyle(one).color)).toBe('rgb(10, 200, 30)')
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 
   it('is identified by its name and the running program, and asks before it ends that program', async () => {
-    const { page, complaints } = await openTab()
+    const { page, consoleErrors } = await openTab()
     const terminals = await openTerminal(page)
     const tabs = async () => (await terminals.getByRole('button', { name: /^Close (?!panel)/ }).all()).length
     await terminals.getByRole('button', { name: 'New terminal' }).click()
@@ -234,6 +234,6 @@ describe('a terminal', () => {
     await eventually(tabs).toBe(1)
     await terminals.getByRole('button', { name: /^Close (?!panel)/ }).click()
     await terminals.getByRole('button', { name: 'Open a terminal' }).waitFor()
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 })

@@ -1,11 +1,11 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { consoleAtWork } from './console-at-work.ts'
 import { phone } from './console-browser.ts'
+import { consoleFixture } from './console-fixture.ts'
 import { allowOnce, boxOf, card, conversation, eventually, openSession, say, shows } from './console-page.ts'
 
 /** Where the rows of a conversation are on screen, in a real browser. */
-const { server, openTab, openSessionTab } = consoleAtWork()
+const { server, openTab, openSessionTab } = consoleFixture()
 
 /** A conversation that is longer than the screen. */
 async function longSession(page: Page): Promise<string> {
@@ -38,7 +38,7 @@ describe('an open request', () => {
   it.each(screens)(
     'takes space from the conversation and covers none of it, on $name',
     async ({ options }) => {
-      const { page, context, complaints } = await openTab(options)
+      const { page, context, consoleErrors } = await openTab(options)
       await longSession(page)
       const before = await boxOf(timeline(page))
       await say(page, 'show a permission')
@@ -57,7 +57,7 @@ describe('an open request', () => {
       await page.getByTestId('working').waitFor({ state: 'detached' })
       await eventually(() => isInSight(page, /And a quotation/)).toBe(true)
       await eventually(() => timeline(page).getAttribute('data-at-end')).toBe('true')
-      expect(complaints).toEqual([])
+      expect(consoleErrors).toEqual([])
       await context.close()
     },
   )

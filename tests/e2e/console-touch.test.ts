@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { consoleAtWork } from './console-at-work.ts'
 import { phone, seriousFindings } from './console-browser.ts'
+import { consoleFixture } from './console-fixture.ts'
 import {
   allowOnce,
   card,
@@ -16,7 +16,7 @@ import {
 } from './console-page.ts'
 
 /** The console on a touch screen. */
-const { server, openTab, openSessionTab } = consoleAtWork()
+const { server, openTab, openSessionTab } = consoleFixture()
 
 /** Elements that can be pressed and are lower than a finger. Links inside running text are as high as the text. */
 function tooSmall(page: Page): Promise<string[]> {

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { consoleAtWork } from './console-at-work.ts'
 import { phone, rememberConversation, seriousFindings } from './console-browser.ts'
+import { consoleFixture } from './console-fixture.ts'
 import {
   allowOnce,
   boxOf,
@@ -15,7 +15,7 @@ import {
 } from './console-page.ts'
 
 /** How people find things in the console. */
-const { server, openTab, openSessionTab } = consoleAtWork()
+const { server, openTab, openSessionTab } = consoleFixture()
 
 describe('navigation', () => {
   it('leads to a message by its link, and to text by a search', async () => {
@@ -99,7 +99,7 @@ describe('navigation', () => {
 
   it("leads to conversations in an agent's own history, which continue here", async () => {
     rememberConversation(server.folder, { title: 'Water the herbs', reply: 'They are watered.' })
-    const { page, context, complaints } = await openTab()
+    const { page, context, consoleErrors } = await openTab()
     const refused: string[] = []
     page.on('response', (answer) => answer.status() >= 400 && refused.push(answer.url()))
     await page.getByRole('link', { name: 'Continue a Claude or Codex session' }).click()
@@ -118,12 +118,12 @@ describe('navigation', () => {
     await page.goto(`${server.url}/import`)
     await page.getByRole('button', { name: /Water the herbs.*Already imported/ }).click()
     await page.waitForURL(here)
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 
   it('works by keyboard alone', async () => {
-    const { page, context, complaints } = await openTab()
+    const { page, context, consoleErrors } = await openTab()
     await page.getByRole('radio', { name: /^Demo/ }).waitFor()
     await page.keyboard.press('Control+k')
     await page.getByPlaceholder('Search sessions and commands').waitFor()
@@ -153,7 +153,7 @@ describe('navigation', () => {
     await eventually(() => page.evaluate(() => document.activeElement?.tagName)).toBe('ARTICLE')
     await page.keyboard.press('i')
     await page.getByRole('heading', { name: 'Inbox' }).waitFor()
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 
@@ -177,7 +177,7 @@ describe('a new session', () => {
   it('says what to do about an agent that is not signed in, before anything is written', async () => {
     const agent = (await agentsHere()).find(({ found, signedIn }) => found && signedIn === false)
     if (!agent) throw new Error('Every agent is signed in, though this server has a home of its own.')
-    const { page, complaints } = await openTab()
+    const { page, consoleErrors } = await openTab()
     await page.getByRole('radio', { name: new RegExp(`^${agent.name}`) }).check()
     await notice(page).getByText(`${agent.name} is not signed in.`).waitFor()
     expect(await notice(page).textContent()).toContain(agent.hint)
@@ -190,7 +190,7 @@ describe('a new session', () => {
     expect(await seriousFindings(page)).toEqual([])
     await page.getByRole('radio', { name: /^Demo/ }).check()
     await notice(page).waitFor({ state: 'detached' })
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 
   it('says that the last used agent is missing, and which one is chosen instead', async () => {
@@ -219,7 +219,7 @@ describe('a new session', () => {
 describe('an export', () => {
   it('exists in every format of the server', async () => {
     const id = await server.session('help')
-    const { page, context, complaints } = await openSessionTab(id)
+    const { page, context, consoleErrors } = await openSessionTab(id)
     const choose = async (name: string) => {
       await page.getByRole('button', { name: 'Session menu' }).click()
       await page.getByRole('menuitem', { name: 'Export' }).click()
@@ -256,7 +256,7 @@ describe('an export', () => {
     await eventually(here).toBe('Rename')
     await page.keyboard.press('Escape')
     await page.getByRole('menu').waitFor({ state: 'detached' })
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 })
 

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { consoleAtWork } from './console-at-work.ts'
 import { ConsoleServer, listen, phone, seriousFindings } from './console-browser.ts'
+import { consoleFixture } from './console-fixture.ts'
 import {
   allowOnce,
   card,
@@ -16,14 +16,14 @@ import {
 } from './console-page.ts'
 
 /** The console in a real browser, on the real server, with the demo agent. */
-const { server, openTab, openSessionTab, browser } = consoleAtWork()
+const { server, openTab, openSessionTab, browser } = consoleFixture()
 
 describe('the first five minutes', () => {
   it('lead from the printed link to an answered permission', async () => {
     const context = await browser().newContext()
     const page = await context.newPage()
-    const complaints: string[] = []
-    listen(page, complaints)
+    const consoleErrors: string[] = []
+    listen(page, consoleErrors)
     await page.goto(server.link)
     await page.getByRole('heading', { name: 'What do you want to build?' }).waitFor()
     const demo = page.getByRole('radio', { name: /^Demo/ })
@@ -40,7 +40,7 @@ describe('the first five minutes', () => {
     await shows(page, 'Allowed once by you')
     await card(page).waitFor({ state: 'detached' })
     await eventually(() => page.title()).toBe('show a permission · Parley')
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 
@@ -62,14 +62,14 @@ describe('the first five minutes', () => {
   })
 
   it('show the diff before and after it is approved', async () => {
-    const { page, context, complaints } = await openSessionTab(await server.session('edit a file'))
+    const { page, context, consoleErrors } = await openSessionTab(await server.session('edit a file'))
     await card(page).getByText("'Hello, ' + name").waitFor()
     await allowOnce(page).click()
     await shows(page, /takes a name now/)
     await shows(page, /1 file changed/)
     await page.getByRole('button', { name: /^Edit src\/greet.ts/ }).click()
     await conversation(page).getByText("export const greet = (name: string) => 'Hello, ' + name").waitFor()
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 })
@@ -86,7 +86,7 @@ describe('requests', () => {
   })
 
   it('are questions too: one option, several options, free text', async () => {
-    const { page, context, complaints } = await openSessionTab(await server.session('ask me'))
+    const { page, context, consoleErrors } = await openSessionTab(await server.session('ask me'))
     await card(page).getByText('Where should the data live?').waitFor()
     const answer = card(page).getByRole('button', { name: 'Answer' })
     expect(await answer.isDisabled()).toBe(true)
@@ -99,7 +99,7 @@ describe('requests', () => {
     await shows(page, 'On paper')
     await shows(page, 'Tests, Linting')
     await shows(page, 'With that I could start.')
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 
@@ -153,7 +153,7 @@ describe('requests', () => {
   })
 
   it('are not shown if a rule from the settings denies them', async () => {
-    const { page, context, complaints } = await openTab({ load: false })
+    const { page, context, consoleErrors } = await openTab({ load: false })
     await page.goto(`${server.url}/settings/permissions`)
     await page.getByRole('button', { name: 'Add a rule' }).click()
     await page.keyboard.press('Enter')
@@ -188,7 +188,7 @@ describe('requests', () => {
     await page.goto(`${server.url}/settings/permissions`)
     await revoke.click()
     await page.getByText('No rules.').waitFor()
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 })
@@ -315,7 +315,7 @@ describe('nothing is lost', () => {
 
 describe('a phone', () => {
   it('approves, answers and queues', async () => {
-    const { page, context, complaints } = await openTab(phone)
+    const { page, context, consoleErrors } = await openTab(phone)
     await page.getByRole('link', { name: 'New session' }).tap()
     await page.getByRole('radio', { name: /^Demo/ }).check()
     await page.getByLabel('Folder', { exact: true }).fill(server.project)
@@ -337,21 +337,21 @@ describe('a phone', () => {
     await page.getByRole('link', { name: 'All sessions' }).tap()
     await page.getByRole('navigation', { name: 'Sessions' }).getByText('show a permission').first().waitFor()
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 })
 
 describe('text of an agent', () => {
   it('is shown as text, whatever it contains', async () => {
-    const { page, context, complaints } = await openTab({ load: false })
+    const { page, context, consoleErrors } = await openTab({ load: false })
     const hostile =
       '<img src=x onerror=alert(1)> <script>alert(2)</script> [x](javascript:alert(3)) <b>bold</b>'
     await openSession(page, server, await server.session(hostile))
     await shows(page, /You said/)
     await page.getByTestId('working').waitFor({ state: 'detached' })
     expect(await conversation(page).locator('script, img, b, iframe, a[href^="javascript"]').count()).toBe(0)
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
     await context.close()
   })
 })

@@ -51,7 +51,7 @@ const user = (content: string) => ({ role: 'user', content }) as const
 
 describe.each(sdks)('%s on the real Claude Code', (_, sdk) => {
   it('returns text, reasoning and usage; two turns share one session, one process and one conversation', async () => {
-    await using door = await claude()
+    await using fixture = await claude()
     const asked = user(
       modelPrompt('Think of mint.', {
         reasoning: 'Let me see.',
@@ -59,35 +59,38 @@ describe.each(sdks)('%s on the real Claude Code', (_, sdk) => {
         content: 'One, two.',
       } as ModelAnswer),
     )
-    const first = await sdk.generateText({ model: door.model, messages: [asked] })
+    const first = await sdk.generateText({ model: fixture.model, messages: [asked] })
     expect([first.text, first.reasoningText]).toEqual(['One, two.', 'Let me see.'])
     expect(first.finishReason).toBe('stop')
     expect(first.usage).toMatchObject({ inputTokens: 120, outputTokens: 30 })
     expect(first.response.modelId).toMatch(/claude/)
-    expect(door.modelCalls()).toHaveLength(1)
+    expect(fixture.modelCalls()).toHaveLength(1)
     const next = user(modelPrompt('And now?', { say: 'history' }))
-    const result = sdk.streamText({ model: door.model, messages: [asked, ...first.response.messages, next] })
+    const result = sdk.streamText({
+      model: fixture.model,
+      messages: [asked, ...first.response.messages, next],
+    })
     expect(await result.text).toContain('Think of mint.')
     expect(await result.warnings).toEqual([])
-    expect(await door.sessions()).toHaveLength(1)
-    expect(await door.events('turn.started')).toHaveLength(2)
-    expect(new Set((await door.events('agent.connected')).map(({ connectionId }) => connectionId)).size).toBe(
-      1,
-    )
-    expect(door.modelCalls()).toHaveLength(2)
-    const prompts = (await door.events('prompt.submitted')).map(({ parts }) => promptText(parts))
+    expect(await fixture.sessions()).toHaveLength(1)
+    expect(await fixture.events('turn.started')).toHaveLength(2)
+    expect(
+      new Set((await fixture.events('agent.connected')).map(({ connectionId }) => connectionId)).size,
+    ).toBe(1)
+    expect(fixture.modelCalls()).toHaveLength(2)
+    const prompts = (await fixture.events('prompt.submitted')).map(({ parts }) => promptText(parts))
     expect(prompts).toEqual([asked.content, next.content])
   })
 
   it("runs the agent's own tools only with permission, as parts that the caller need not run", async () => {
     const asked: string[] = []
-    await using door = await claude({
+    await using fixture = await claude({
       onPermission({ tool, input }) {
         asked.push(`${tool} ${(input as { command: string }).command}`)
         return asked.length === 1 ? 'allow' : 'deny'
       },
     })
-    writeFileSync(join(door.cwd, 'note.txt'), 'of the sea')
+    writeFileSync(join(fixture.cwd, 'note.txt'), 'of the sea')
     const run = (command: string, id: string) => calls(call('Bash', { command, description: 'x' }, id))
     const prompt = modelPrompt(
       'Do it.',
@@ -95,7 +98,7 @@ describe.each(sdks)('%s on the real Claude Code', (_, sdk) => {
       run('rm note.txt', 'toolu_b'),
       { content: 'Done.' },
     )
-    const result = sdk.streamText({ model: door.model, prompt })
+    const result = sdk.streamText({ model: fixture.model, prompt })
     const types: string[] = []
     for await (const { type } of result.fullStream) if (types.at(-1) !== type) types.push(type)
     const tool = ['tool-input-start', 'tool-input-delta', 'tool-input-end', 'tool-call']
@@ -110,7 +113,7 @@ describe.each(sdks)('%s on the real Claude Code', (_, sdk) => {
         providerExecuted: true,
       },
     ])
-    expect((await door.events('permission.resolved')).map(({ outcome }) => outcome)).toEqual([
+    expect((await fixture.events('permission.resolved')).map(({ outcome }) => outcome)).toEqual([
       'allowed',
       'denied',
     ])
@@ -118,7 +121,7 @@ describe.each(sdks)('%s on the real Claude Code', (_, sdk) => {
   })
 
   it("calls the caller's tools in several steps of one turn, and continues in the session", async () => {
-    await using door = await claude()
+    await using fixture = await claude()
     const looked: string[] = []
     const tools = {
       lookup: sdk.tool({
@@ -140,25 +143,25 @@ describe.each(sdks)('%s on the real Claude Code', (_, sdk) => {
       ),
     )
     const stopWhen = sdk.stepCountIs(9)
-    const first = await sdk.generateText({ model: door.model, messages: [asked], tools, stopWhen })
+    const first = await sdk.generateText({ model: fixture.model, messages: [asked], tools, stopWhen })
     expect(looked.slice(0, 1)).toEqual(['sage'])
     expect(looked.slice(1).sort()).toEqual(['mint', 'thyme'])
     expect(first.finishReason).toBe('stop')
-    const ended = await door.events('tool-call.ended')
+    const ended = await fixture.events('tool-call.ended')
     expect(ended.map(({ outcome }) => outcome)).toEqual(['completed', 'completed', 'completed'])
-    expect(door.modelCalls()).toHaveLength(3)
-    expect(JSON.stringify(door.modelCalls().at(-1)?.body)).toContain('mint is a herb')
+    expect(fixture.modelCalls()).toHaveLength(3)
+    expect(JSON.stringify(fixture.modelCalls().at(-1)?.body)).toContain('mint is a herb')
     const more = user(modelPrompt('Once more.', calls(look('dill', 'toolu_d')), { content: 'Enough.' }))
     const messages = [asked, ...(await repliedIn(first)), more]
-    const second = sdk.streamText({ model: door.model, messages, tools, stopWhen })
+    const second = sdk.streamText({ model: fixture.model, messages, tools, stopWhen })
     expect(await second.text).toBe('Enough.')
     expect(looked.at(-1)).toBe('dill')
-    expect(await door.sessions()).toHaveLength(1)
-    expect(await door.events('turn.started')).toHaveLength(2)
+    expect(await fixture.sessions()).toHaveLength(1)
+    expect(await fixture.events('turn.started')).toHaveLength(2)
   })
 
   it('steers a message after a result into the waiting turn', async () => {
-    await using door = await claude()
+    await using fixture = await claude()
     const tools = {
       lookup: sdk.tool({
         inputSchema: z.object({ word: z.string() }),
@@ -167,43 +170,43 @@ describe.each(sdks)('%s on the real Claude Code', (_, sdk) => {
     }
     const look = calls(call('mcp__parley__lookup', { word: 'sage' }))
     const asked = user(modelPrompt('Look it up.', look, { content: 'A herb.' }))
-    const first = await sdk.generateText({ model: door.model, messages: [asked], tools })
+    const first = await sdk.generateText({ model: fixture.model, messages: [asked], tools })
     expect(first.finishReason).toBe('tool-calls')
     const messages = [asked, ...first.response.messages, user('And be quick.')]
-    const second = await sdk.generateText({ model: door.model, messages, tools })
+    const second = await sdk.generateText({ model: fixture.model, messages, tools })
     expect(second.text).toContain('A herb.')
-    expect(await door.sessions()).toHaveLength(1)
-    expect(await door.events('turn.ended')).toMatchObject([{ outcome: 'completed' }])
-    const request = JSON.stringify(door.modelCalls().at(-1)?.body)
+    expect(await fixture.sessions()).toHaveLength(1)
+    expect(await fixture.events('turn.ended')).toMatchObject([{ outcome: 'completed' }])
+    const request = JSON.stringify(fixture.modelCalls().at(-1)?.body)
     expect(request).toContain('sage is a herb')
     expect(request).toContain('And be quick.')
   })
 
   it('replays an edited history in a new session, and the model reads it', async () => {
-    await using door = await claude()
+    await using fixture = await claude()
     const asked = user('What is sage?')
-    const first = await sdk.generateText({ model: door.model, system: 'Be brief.', messages: [asked] })
+    const first = await sdk.generateText({ model: fixture.model, system: 'Be brief.', messages: [asked] })
     const edited = { role: 'assistant', content: `It is a tree, not: ${first.text}` } as const
     const next = user(modelPrompt('And now?', { content: 'It grows.' }))
     const messages = [asked, edited, next]
-    const second = await sdk.generateText({ model: door.model, system: 'Be brief.', messages })
+    const second = await sdk.generateText({ model: fixture.model, system: 'Be brief.', messages })
     expect(second.text).toBe('It grows.')
     expect(second.warnings).toMatchObject([{ type: 'other' }])
-    expect(await door.sessions()).toHaveLength(2)
-    const request = JSON.stringify(door.modelCalls().at(-1)?.body)
+    expect(await fixture.sessions()).toHaveLength(2)
+    const request = JSON.stringify(fixture.modelCalls().at(-1)?.body)
     expect(request).toContain('It is a tree, not: ')
     expect(request).toContain('Be brief.')
-    expect(JSON.stringify(door.modelCalls()[0]?.body?.system)).toContain('Be brief.')
+    expect(JSON.stringify(fixture.modelCalls()[0]?.body?.system)).toContain('Be brief.')
   })
 
   it('generates an object that fits a schema', async () => {
-    await using door = await claude()
+    await using fixture = await claude()
     const prompt = modelPrompt('Count.', calls(call('StructuredOutput', { count: 3 })), {
       content: 'I counted.',
     })
     const schema = z.object({ count: z.number() })
     const { output } = await sdk.generateText({
-      model: door.model,
+      model: fixture.model,
       prompt,
       output: sdk.Output.object({ schema }),
     })
@@ -211,24 +214,24 @@ describe.each(sdks)('%s on the real Claude Code', (_, sdk) => {
   })
 
   it('stops when the caller aborts, fails when the model does, and reports a missing sign-in', async () => {
-    await using door = await claude()
+    await using fixture = await claude()
     const hold = server.hold(4)
     const aborting = new AbortController()
     const prompt = modelPrompt('Go on.', { content: 'One, two, three, four, five, six, seven, eight.' })
-    const generating = sdk.generateText({ model: door.model, prompt, abortSignal: aborting.signal })
+    const generating = sdk.generateText({ model: fixture.model, prompt, abortSignal: aborting.signal })
     const refused = expect(generating).rejects.toMatchObject({ name: 'AbortError' })
     await hold.reached
     aborting.abort()
     await refused
-    const [id = ''] = await door.sessions()
-    for await (const event of door.host.events(id)) if (event.type === 'turn.ended') break
+    const [id = ''] = await fixture.sessions()
+    for await (const event of fixture.host.events(id)) if (event.type === 'turn.ended') break
     hold.release()
-    expect(await door.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
+    expect(await fixture.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
     const error = {
       error: { message: 'It is 400.', type: 'invalid_request_error' },
       status: 400,
     } as ModelAnswer
-    const failing = sdk.generateText({ model: door.model, prompt: modelPrompt('Fail.', error) })
+    const failing = sdk.generateText({ model: fixture.model, prompt: modelPrompt('Fail.', error) })
     await expect(failing).rejects.toSatisfy(sdk.APICallError.isInstance)
     await using nobody = await claude({ env: { PATH: process.env.PATH, HOME: join(home.path, 'nobody') } })
     const unknown = sdk.generateText({ model: nobody.model, prompt: 'Hello' })
@@ -237,11 +240,11 @@ describe.each(sdks)('%s on the real Claude Code', (_, sdk) => {
 })
 
 it('sends native messages only to callers that ask for them', async () => {
-  await using door = await claude()
+  await using fixture = await claude()
   for (const includeRawChunks of [true, false]) {
     const text = modelPrompt('Hello.', { content: 'Hello, you.' })
     const prompt = [{ role: 'user' as const, content: [{ type: 'text' as const, text }] }]
-    const { stream } = await door.model.doStream({ prompt, includeRawChunks })
+    const { stream } = await fixture.model.doStream({ prompt, includeRawChunks })
     const parts = await Array.fromAsync(stream)
     const native = parts.flatMap((part) =>
       part.type === 'raw' ? [(part.rawValue as { type: string }).type] : [],

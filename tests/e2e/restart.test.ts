@@ -8,7 +8,7 @@ import type { Script } from '../../packages/server/src/adapters/scripted/script.
 import { logProblems } from '../../packages/server/src/testing/invariants.ts'
 import { KillableServer } from './killable-server.ts'
 import { failToStart } from './server-on-folder.ts'
-import { colour, eventsOf, isIdle, logOf, open, permission, scripted, stateWhen } from './session-at-work.ts'
+import { colour, eventsOf, isIdle, logOf, open, permission, scripted, stateWhen } from './session-fixture.ts'
 
 let server: KillableServer
 let client: Client

@@ -4,7 +4,7 @@ import { type Client, createClient } from '@parley/client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createHome, type Home, type Running } from '../../packages/server/src/cli/program-under-test.ts'
 import { readPrometheus, sampleValue } from '../../packages/server/src/telemetry/prometheus-under-test.ts'
-import { isIdle, open, stateWhen } from './session-at-work.ts'
+import { isIdle, open, stateWhen } from './session-fixture.ts'
 import type { SpanLine } from './telemetry-sdk.ts'
 
 /** The real program with the demo agent, started with telemetry as a user would. */

@@ -3,19 +3,19 @@ import { join } from 'node:path'
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { onTestFinished } from 'vitest'
 import { signIn } from './browser-sign-in.ts'
-import { Door } from './claude-at-work.ts'
-import { consoleAtWork } from './console-at-work.ts'
+import { ClosableProxy } from './claude-fixture.ts'
+import { consoleFixture } from './console-fixture.ts'
 
-export type BehindDoor = {
-  readonly door: Door
+export type ProxiedTab = {
+  readonly proxy: ClosableProxy
   readonly page: Page
   readonly context: BrowserContext
   readonly url: string
 }
 
 /** A console behind a proxy. With the proxy closed, the server runs but is unreachable. */
-export function consoleBehindDoor() {
-  const work = consoleAtWork(({ folder }) => {
+export function consoleBehindProxy() {
+  const work = consoleFixture(({ folder }) => {
     const dataDir = join(folder, 'data')
     mkdirSync(dataDir)
     // Any port of this address, because the proxy has another port than the server.
@@ -24,23 +24,23 @@ export function consoleBehindDoor() {
   const { server, browser } = work
   return {
     ...work,
-    async openThroughDoor(options: BrowserContextOptions = {}): Promise<BehindDoor> {
-      const door = await Door.open(server.port)
-      onTestFinished(() => door.shut())
+    async openThroughProxy(options: BrowserContextOptions = {}): Promise<ProxiedTab> {
+      const proxy = await ClosableProxy.open(server.port)
+      onTestFinished(() => proxy.close())
       const context = await browser().newContext(options)
       onTestFinished(() => context.close())
       const page = await context.newPage()
-      await signIn(page, { url: door.url, newLink: () => server.newLink() })
-      await page.goto(door.url)
+      await signIn(page, { url: proxy.url, newLink: () => server.newLink() })
+      await page.goto(proxy.url)
       await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined))
-      return { door, page, context, url: door.url }
+      return { proxy, page, context, url: proxy.url }
     },
   }
 }
 
 /** Closes the proxy and waits until the page shows that it is offline. */
-export async function shut({ door, page, context }: Omit<BehindDoor, 'url'>): Promise<void> {
+export async function goOffline({ proxy, page, context }: Omit<ProxiedTab, 'url'>): Promise<void> {
   await context.setOffline(true)
-  await door.shut()
+  await proxy.close()
   await page.getByTestId('offline').filter({ visible: true }).first().waitFor()
 }

@@ -21,27 +21,27 @@ import { KillableServer } from './killable-server.ts'
 const factMs = 30_000
 
 /** The real Claude Code behind a real server process, with the real client in front and a scripted model behind it. */
-export class ClaudeAtWork implements AsyncDisposable {
+export class ClaudeFixture implements AsyncDisposable {
   readonly server = new KillableServer()
   readonly #home: AgentHome
   /** The proxy between Claude Code and its model. */
-  readonly door: Door
+  readonly proxy: ClosableProxy
   #client: Client | undefined
   #folders = 0
 
-  private constructor(home: AgentHome, door: Door) {
+  private constructor(home: AgentHome, proxy: ClosableProxy) {
     this.#home = home
-    this.door = door
+    this.proxy = proxy
   }
 
   /** `script` comes first: the model answers by prompt only what no script of it takes. */
   static async start(
     options: { script?: (model: ModelServer) => void; env?: Record<string, string> } = {},
-  ): Promise<ClaudeAtWork> {
+  ): Promise<ClaudeFixture> {
     const home = await AgentHome.open(options.script && { prepare: options.script })
-    const claude = new ClaudeAtWork(home, await Door.open(Number(new URL(home.model.url).port)))
+    const claude = new ClaudeFixture(home, await ClosableProxy.open(Number(new URL(home.model.url).port)))
     claude.server.claudeEnvironment = {
-      ...home.env('claude', { url: claude.door.url }),
+      ...home.env('claude', { url: claude.proxy.url }),
       ...options.env,
     }
     await claude.server.start()
@@ -71,13 +71,13 @@ export class ClaudeAtWork implements AsyncDisposable {
     return folder
   }
 
-  async session(settings: Partial<NewSessionInput> = {}): Promise<SessionAtWork> {
+  async session(settings: Partial<NewSessionInput> = {}): Promise<SessionFixture> {
     const { id, cwd } = await this.client.createSession({ agent: 'claude', cwd: this.folder(), ...settings })
-    return new SessionAtWork(this.client, id, cwd)
+    return new SessionFixture(this.client, id, cwd)
   }
 
-  follow(id: string, cwd = ''): SessionAtWork {
-    return new SessionAtWork(this.client, id, cwd)
+  follow(id: string, cwd = ''): SessionFixture {
+    return new SessionFixture(this.client, id, cwd)
   }
 
   /** The blocks of this type that the model was given in its last call. */
@@ -91,13 +91,13 @@ export class ClaudeAtWork implements AsyncDisposable {
     this.#client?.close()
     await this.server.end('SIGTERM')
     await this.server.dispose()
-    await this.door.shut()
+    await this.proxy.close()
     await this.#home[Symbol.asyncDispose]()
   }
 }
 
 /** A session and the actions of a test on it. */
-export class SessionAtWork {
+export class SessionFixture {
   readonly id: string
   readonly folder: string
   readonly mirror: Mirror
@@ -267,7 +267,7 @@ export function bash(command: string): ModelAnswer {
 export const done: ModelAnswer = { content: 'That is done.' }
 
 /** A proxy to a port that can be closed, opened again at the same address, or cut in mid-transfer. */
-export class Door {
+export class ClosableProxy {
   readonly #to: number
   readonly #sockets = new Set<Socket>()
   #server: Server | undefined
@@ -277,10 +277,10 @@ export class Door {
     this.#to = to
   }
 
-  static async open(to: number): Promise<Door> {
-    const door = new Door(to)
-    await door.open()
-    return door
+  static async open(to: number): Promise<ClosableProxy> {
+    const proxy = new ClosableProxy(to)
+    await proxy.open()
+    return proxy
   }
 
   get url(): string {
@@ -315,7 +315,7 @@ export class Door {
     for (const socket of this.#sockets) socket.resetAndDestroy()
   }
 
-  async shut(): Promise<void> {
+  async close(): Promise<void> {
     const server = this.#server
     this.#server = undefined
     if (!server) return

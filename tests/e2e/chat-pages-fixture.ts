@@ -94,7 +94,7 @@ type Part = UiMessage['parts'][number]
 
 /** One tab with such a page. */
 export class ChatTab {
-  readonly complaints: string[] = []
+  readonly consoleErrors: string[] = []
   readonly place: Place
   readonly #pages: ChatPages
   #page: Page | undefined
@@ -112,7 +112,7 @@ export class ChatTab {
   async load(context: BrowserContext): Promise<this> {
     this.#page = await context.newPage()
     this.page.setDefaultTimeout(patienceMs)
-    listen(this.page, this.complaints)
+    listen(this.page, this.consoleErrors)
     await this.page.goto(this.place.address)
     await this.page.getByRole('main').waitFor()
     return this
@@ -177,6 +177,6 @@ export class ChatTab {
 
   async close(): Promise<void> {
     await this.page.context().close()
-    expect(this.complaints).toEqual([])
+    expect(this.consoleErrors).toEqual([])
   }
 }

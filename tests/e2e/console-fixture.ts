@@ -5,7 +5,7 @@ import { ConsoleServer, launchBrowser, openTab, type Tab, type TabOptions } from
 import { conversation } from './console-page.ts'
 
 /** A browser for all tests of a file. What a test opens is closed when the test ends, however it ends. */
-export function browserAtWork(
+export function browserFixture(
   server: SignInServer,
   prepare?: () => Promise<void>,
   defaults: TabOptions = {},
@@ -39,14 +39,14 @@ export function browserAtWork(
   }
 }
 
-/** Like `browserAtWork`, with the real server. `prepare` runs before its start; `defaults` are options of its tabs. */
-export function consoleAtWork(
+/** Like `browserFixture`, with the real server. `prepare` runs before its start; `defaults` are options of its tabs. */
+export function consoleFixture(
   prepare?: (server: ConsoleServer) => void | Promise<void>,
   defaults: TabOptions = {},
 ) {
   const server = new ConsoleServer()
   afterAll(() => server.dispose())
-  const work = browserAtWork(
+  const work = browserFixture(
     server,
     async () => {
       await prepare?.(server)

@@ -2,12 +2,11 @@ import type { OpencodeClient, Session } from '@opencode-ai/sdk/v2/client'
 import { ParleyError, type TokenUsage } from '@parley/protocol'
 import type { ConnectInput } from '../../core/agent-adapter.ts'
 import { noTokens, sumTokens } from '../translation.ts'
+import { thrown } from './native.ts'
 import { endsWith, type NativeRule, sessionRules } from './rules.ts'
 import { type Advice, oldestVersion, readServerInfo, type ServerInfo } from './server-info.ts'
 import { agentFor } from './settings.ts'
 import { tokensOf } from './translate-usage.ts'
-
-const thrown = { throwOnError: true } as const
 
 /** An open OpenCode session, and what the server reported. */
 export type Conversation = {

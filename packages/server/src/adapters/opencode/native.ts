@@ -131,6 +131,9 @@ export type NativeChangedFile = {
   readonly type?: string
 }
 
+/** Makes a call of the SDK reject on an error response. */
+export const thrown = { throwOnError: true } as const
+
 /** The message of an error, thrown or returned by OpenCode. */
 export function errorText(error: unknown): string {
   if (error instanceof Error) return error.message

@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import type { OpencodeClient } from '@opencode-ai/sdk/v2/client'
 import type { Prompt, PromptPart } from '@parley/protocol'
 import { askAgain } from '../../core/agent-adapter.ts'
+import { thrown } from './native.ts'
 import { type EffectiveSettings, nativeModel } from './settings.ts'
 
 export type NativePromptPart =
@@ -80,8 +81,6 @@ function file(mime: string, base64: string, filename: string | undefined): Nativ
     ...(filename !== undefined && { filename }),
   }
 }
-
-const thrown = { throwOnError: true } as const
 
 /** Sends prompts and commands to one OpenCode session, with the settings in effect. */
 export class PromptSender {

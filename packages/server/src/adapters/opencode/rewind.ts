@@ -2,7 +2,7 @@ import type { OpencodeClient } from '@opencode-ai/sdk/v2/client'
 import type { RewindPreview } from '@parley/protocol'
 import type { AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
 import { type RewindKeeper, type RewindRequest, rewindTurn } from '../rewind.ts'
-import { errorText } from './native.ts'
+import { errorText, thrown } from './native.ts'
 import { messageIdOf } from './prompt.ts'
 
 const notes = ['Files that git ignores are not restored.', 'The conversation stays as it is.']
@@ -34,8 +34,6 @@ export function rewind(
     return files
   })
 }
-
-const thrown = { throwOnError: true } as const
 
 /** The position of the prompt in the conversation, and the files that changed in the steps since. */
 async function changesSince(

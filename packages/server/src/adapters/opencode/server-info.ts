@@ -1,7 +1,7 @@
 import type { OpencodeClient, Provider } from '@opencode-ai/sdk/v2/client'
 import { type AgentCommand, type AgentModel, type Billing, ParleyError } from '@parley/protocol'
 import type { AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
-import { errorText } from './native.ts'
+import { errorText, thrown } from './native.ts'
 import { type NativeAgent, unaskedTools } from './rules.ts'
 
 /** The data that a server reports about itself for one folder. */
@@ -38,7 +38,6 @@ export async function readServerInfo(
   const refusal = tooOld(version, advice.installAdvice)
   if (refusal !== undefined)
     throw new ParleyError('agent_failed', refusal, { details: { version, needed: oldestVersion } })
-  const thrown = { throwOnError: true } as const
   const [providers, config, agents, commands, servers, tools] = await Promise.all([
     client.config.providers({}, thrown),
     client.config.get({}, thrown),

@@ -1,6 +1,6 @@
 import type { FilePart, Part } from '@opencode-ai/sdk/v2/client'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput } from '../translation.ts'
+import { noOutput, notice } from '../translation.ts'
 import { ignoredParts, type NativeMessage, type NativePartType, type NativeProperties } from './native.ts'
 import {
   parentOf,
@@ -113,14 +113,9 @@ export function translatePart(
 /** The model created a file. There is no block for it, so it becomes a notice. */
 function noticeFile(state: TranslateState, { id, sessionID, mime, filename, url }: FilePart): Translation {
   if (state.done.has(id)) return noOutput(state)
-  const output: AgentOutput = {
-    type: 'agent.noticed',
-    level: 'info',
-    code: 'file',
-    text: `The model made a file: ${filename ?? mime}`,
-    data: { mime, url, ...(filename !== undefined && { filename }) },
-    ...parentOf(state, sessionID),
-  }
+  const data = { mime, url, ...(filename !== undefined && { filename }) }
+  const text = `The model made a file: ${filename ?? mime}`
+  const output = notice('info', 'file', text, { data, ...parentOf(state, sessionID) })
   return { state: withDone(state, id), outputs: [output] }
 }
 

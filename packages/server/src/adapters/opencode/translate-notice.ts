@@ -1,6 +1,6 @@
 import type { Session, Todo } from '@opencode-ai/sdk/v2/client'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput, withCall } from '../translation.ts'
+import { noOutput, notice, withCall } from '../translation.ts'
 import type { NativeProperties } from './native.ts'
 import {
   callIdOf,
@@ -101,52 +101,45 @@ export function takeReply(
 /** For events that only the connection handles. */
 export const ignoredHere = (state: TranslateState): Translation => noOutput(state)
 
-type Notice = Omit<Extract<AgentOutput, { type: 'agent.noticed' }>, 'type'>
-
-function noticeOf<Properties>(describe: (properties: Properties) => Notice) {
+function noticeOf<Properties>(describe: (properties: Properties) => Parameters<typeof notice>) {
   return (state: TranslateState, properties: Properties): Translation => ({
     state,
-    outputs: [{ type: 'agent.noticed', ...describe(properties) }],
+    outputs: [notice(...describe(properties))],
   })
 }
 
+const closedBecause = 'because its settings changed: running work was stopped.'
+
 /** Messages beside the conversation. */
 export const notices = {
-  'tui.toast.show': noticeOf(({ title, message, variant }: NativeProperties<'tui.toast.show'>) => ({
-    level: variant === 'error' || variant === 'warning' ? variant : 'info',
-    code: 'toast',
-    text: title === undefined ? message : `${title}: ${message}`,
-  })),
-  'mcp.browser.open.failed': noticeOf(({ mcpName, url }: NativeProperties<'mcp.browser.open.failed'>) => ({
-    level: 'warning',
-    code: 'mcp-sign-in',
-    text: `The MCP server ${mcpName} requires sign-in: open ${url}`,
-    data: { server: mcpName, url },
-  })),
-  'workspace.failed': noticeOf(({ message }: NativeProperties<'workspace.failed'>) => ({
-    level: 'warning',
-    code: 'workspace-failed',
-    text: message,
-  })),
-  'worktree.failed': noticeOf(({ message }: NativeProperties<'worktree.failed'>) => ({
-    level: 'warning',
-    code: 'worktree-failed',
-    text: message,
-  })),
-  'server.instance.disposed': noticeOf(() => ({
-    level: 'warning',
-    code: 'disposed',
-    text: 'OpenCode closed this folder because its settings changed: running work was stopped.',
-  })),
-  'global.disposed': noticeOf(() => ({
-    level: 'warning',
-    code: 'disposed',
-    text: 'OpenCode closed all folders because its settings changed: running work was stopped.',
-  })),
+  'tui.toast.show': noticeOf(({ title, message, variant }: NativeProperties<'tui.toast.show'>) => {
+    const level = variant === 'error' || variant === 'warning' ? variant : 'info'
+    return [level, 'toast', title === undefined ? message : `${title}: ${message}`]
+  }),
+  'mcp.browser.open.failed': noticeOf(({ mcpName, url }: NativeProperties<'mcp.browser.open.failed'>) => {
+    const text = `The MCP server ${mcpName} requires sign-in: open ${url}`
+    return ['warning', 'mcp-sign-in', text, { data: { server: mcpName, url } }]
+  }),
+  'workspace.failed': noticeOf(({ message }: NativeProperties<'workspace.failed'>) => [
+    'warning',
+    'workspace-failed',
+    message,
+  ]),
+  'worktree.failed': noticeOf(({ message }: NativeProperties<'worktree.failed'>) => [
+    'warning',
+    'worktree-failed',
+    message,
+  ]),
+  'server.instance.disposed': noticeOf(() => [
+    'warning',
+    'disposed',
+    `OpenCode closed this folder ${closedBecause}`,
+  ]),
+  'global.disposed': noticeOf(() => ['warning', 'disposed', `OpenCode closed all folders ${closedBecause}`]),
 }
 
 export function noticeDeletion(state: TranslateState, { info }: { readonly info: Session }): Translation {
   if (info.id !== state.root) return noOutput(state)
   const text = 'The conversation was deleted in OpenCode. Start a new session.'
-  return { state, outputs: [{ type: 'agent.noticed', level: 'error', code: 'session-deleted', text }] }
+  return { state, outputs: [notice('error', 'session-deleted', text)] }
 }

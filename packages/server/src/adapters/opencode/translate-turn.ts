@@ -1,6 +1,6 @@
 import type { ErrorInfo, TurnOutcome } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { noOutput, withoutTurn } from '../translation.ts'
+import { noOutput, notice, withoutTurn } from '../translation.ts'
 import type { NativeError, NativeProperties } from './native.ts'
 import { parentOf, type TranslateState, type Translation, type Turn, withinTurn } from './translate-state.ts'
 
@@ -35,15 +35,9 @@ function tryAgain(
   }: Extract<NativeProperties<'session.status'>['status'], { type: 'retry' }>,
 ): Translation {
   if (state.reportedRetry === next) return noOutput(state)
-  const notice: AgentOutput = {
-    type: 'agent.noticed',
-    level: 'warning',
-    code: 'api-retry',
-    text: `The model could not answer: ${message} Trying again (attempt ${attempt}).`,
-    data: { attempt, next, ...(action && { action }) },
-    ...parentOf(state, sessionID),
-  }
-  return { state: { ...state, reportedRetry: next }, outputs: [notice] }
+  const text = `The model could not answer: ${message} Trying again (attempt ${attempt}).`
+  const more = { data: { attempt, next, ...(action && { action }) }, ...parentOf(state, sessionID) }
+  return { state: { ...state, reportedRetry: next }, outputs: [notice('warning', 'api-retry', text, more)] }
 }
 
 /**
@@ -74,15 +68,10 @@ export function takeError(
     return noOutput(withinTurn(state, (turn) => ({ error: turn.error ?? error })))
   }
   if (isRoot && state.reportedError) return noOutput(state)
-  const notice: AgentOutput = {
-    type: 'agent.noticed',
-    level: isRoot && !state.turn ? 'error' : 'warning',
-    code: 'agent-error',
-    text: messageOf(error),
-    data: { name: error.name },
-    ...(sessionID === undefined ? {} : parentOf(state, sessionID)),
-  }
-  return { state, outputs: [notice] }
+  const level = isRoot && !state.turn ? 'error' : 'warning'
+  const parent = sessionID === undefined ? {} : parentOf(state, sessionID)
+  const more = { data: { name: error.name }, ...parent }
+  return { state, outputs: [notice(level, 'agent-error', messageOf(error), more)] }
 }
 
 /** The prompt failed before it was started. */

@@ -1,4 +1,5 @@
 import type { OpencodeClient, PermissionRequest, QuestionRequest } from '@opencode-ai/sdk/v2/client'
+import { thrown } from './native.ts'
 import { reconcile, reconcileStatus } from './translate-snapshot.ts'
 import type { TranslateState, Translation } from './translate-state.ts'
 import { failToBegin } from './translate-turn.ts'
@@ -8,7 +9,6 @@ const startMs = 1_000
 /** How often and at what interval missed events are requested. */
 const maxAttempts = 25
 const retryMs = 200
-const thrown = { throwOnError: true } as const
 
 export type WatchContext = {
   readonly client: OpencodeClient

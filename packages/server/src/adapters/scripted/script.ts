@@ -24,8 +24,15 @@ export type Step =
   | TextStep
   | ThinkingStep
   | RetractionStep
-  | NoticeStep
-  | UnrecognisedStep
+  | {
+      readonly type: 'notice'
+      readonly level: 'info' | 'warning' | 'error'
+      readonly code: string
+      readonly text: string
+      readonly data?: unknown
+    }
+  /** A native message that an adapter does not recognise. */
+  | { readonly type: 'unrecognised'; readonly native: unknown }
   | FloodStep
   // calls
   | ToolStep
@@ -37,20 +44,25 @@ export type Step =
   | QuestionStep
   | PlanApprovalStep
   // state
-  | PlanStep
-  | UsageStep
+  | { readonly type: 'plan'; readonly entries: readonly PlanEntry[] }
+  | ({ readonly type: 'usage' } & Usage)
   | CompactionStep
-  | RenameStep
-  | NewAgentSessionStep
-  | ToolsStep
+  | { readonly type: 'rename'; readonly title: string }
+  /** The agent continues under a new agent session id; the last id reported is the one to resume. */
+  | { readonly type: 'new-agent-session'; readonly agentSessionId: string }
+  /** The agent reports its list of tools, whether or not it is correct. */
+  | { readonly type: 'tools'; readonly tools: readonly string[] }
   // waiting
-  | WaitStep
-  | PauseStep
-  | HangStep
+  /** Waits until a test opens the gate. */
+  | { readonly type: 'wait'; readonly gate: string }
+  | { readonly type: 'pause'; readonly ms: number }
+  /** Does nothing until it is interrupted. With `stubborn`, only closing the connection ends it. */
+  | { readonly type: 'hang'; readonly stubborn?: true }
   // end
   | EndStep
   | CrashStep
-  | VanishStep
+  /** The outputs end without a result or a reason. */
+  | { readonly type: 'vanish' }
 
 export type StepType = Step['type']
 export type StepOf<Type extends StepType> = Extract<Step, { type: Type }>
@@ -68,17 +80,6 @@ export type RetractionStep = Streamed & {
   readonly reason?: string
   readonly unwritten?: true
 }
-
-export type NoticeStep = {
-  readonly type: 'notice'
-  readonly level: 'info' | 'warning' | 'error'
-  readonly code: string
-  readonly text: string
-  readonly data?: unknown
-}
-
-/** A native message that an adapter does not recognise. */
-export type UnrecognisedStep = { readonly type: 'unrecognised'; readonly native: unknown }
 
 /** `deltas` pieces of `size` characters in `blocks` consecutive blocks, as fast as the reader takes them. */
 export type FloodStep = {
@@ -175,8 +176,6 @@ export type PlanApprovalStep = {
   readonly plan: string
 } & AfterAnswer
 
-export type PlanStep = { readonly type: 'plan'; readonly entries: readonly PlanEntry[] }
-export type UsageStep = { readonly type: 'usage' } & Usage
 export type CompactionStep = {
   readonly type: 'compaction'
   readonly trigger?: 'manual' | 'auto'
@@ -184,21 +183,6 @@ export type CompactionStep = {
   readonly after?: number
   readonly summary?: string
 }
-export type RenameStep = { readonly type: 'rename'; readonly title: string }
-/** The agent continues under a new agent session id; the last id reported is the one to resume. */
-export type NewAgentSessionStep = { readonly type: 'new-agent-session'; readonly agentSessionId: string }
-
-/** The agent reports its list of tools, whether or not it is correct. */
-export type ToolsStep = { readonly type: 'tools'; readonly tools: readonly string[] }
-
-/** Waits until a test opens the gate. */
-export type WaitStep = { readonly type: 'wait'; readonly gate: string }
-export type PauseStep = { readonly type: 'pause'; readonly ms: number }
-/**
- * Does nothing until it is interrupted; with `stubborn` ignores the interrupt, so that the host must close the
- * connection.
- */
-export type HangStep = { readonly type: 'hang'; readonly stubborn?: true }
 
 /** Ends the turn. Later steps are not played. */
 export type EndStep = {
@@ -218,8 +202,6 @@ export type CrashStep = {
   readonly signal?: string
   readonly stderrTail?: string
 }
-/** The outputs end without a result or a reason. */
-export type VanishStep = { readonly type: 'vanish' }
 
 /** True if the step itself asks a person something; steps inside it do not count. */
 export function asksPerson(step: Step): boolean {

@@ -1,6 +1,6 @@
 import type { TurnOutcome } from '@parley/protocol'
 import { useEffect, useLayoutEffect, useState } from 'react'
-import { useWindowEvent } from '../base/effects.ts'
+import { usePageVisible, useWindowEvent } from '../base/effects.ts'
 import { errorText } from '../base/error-text.logic.ts'
 import { isEditable } from '../base/focus.ts'
 import { preferences, setPreferences } from '../base/preferences.ts'
@@ -160,14 +160,10 @@ function useMarkSeen(): void {
   const id = useSessionState((state) => state.id)
   // A working session does not count as unread, so it is not marked as seen with every event.
   const updatedAt = useSessionState((state) => (state.status === 'working' ? 0 : state.updatedAt))
+  const isVisible = usePageVisible()
   useEffect(() => {
-    const see = () => {
-      if (!document.hidden && updatedAt > 0) markSeen(id, updatedAt)
-    }
-    see()
-    addEventListener('visibilitychange', see)
-    return () => removeEventListener('visibilitychange', see)
-  }, [id, updatedAt])
+    if (isVisible && updatedAt > 0) markSeen(id, updatedAt)
+  }, [id, updatedAt, isVisible])
 }
 
 const turnEnds: Record<TurnOutcome, string> = {

@@ -1,4 +1,4 @@
-import { useEffectEvent, useLayoutEffect } from 'react'
+import { useEffectEvent, useLayoutEffect, useSyncExternalStore } from 'react'
 
 /**
  * Listens to an event of the window while the component is mounted. The listener is added before the browser paints:
@@ -20,4 +20,14 @@ export function abortable(work: (signal: AbortSignal) => unknown): () => void {
   const controller = new AbortController()
   work(controller.signal)
   return () => controller.abort()
+}
+
+export function usePageVisible(): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      document.addEventListener('visibilitychange', listener)
+      return () => document.removeEventListener('visibilitychange', listener)
+    },
+    () => !document.hidden,
+  )
 }

@@ -5,10 +5,7 @@ export type Store<State> = ReadableStore<State> & {
   set(change: State | ((before: State) => State)): void
 }
 
-export type ReadableStore<State> = {
-  get(): State
-  subscribe(listener: () => void): () => void
-}
+export type ReadableStore<State> = { get(): State; subscribe(listener: () => void): () => void }
 
 export function createStore<State>(initial: State): Store<State> {
   let state = initial

@@ -1,7 +1,7 @@
 import type { Changes } from '@parley/protocol'
-import { startTransition, useEffect, useRef, useState, useSyncExternalStore } from 'react'
+import { startTransition, useEffect, useRef, useState } from 'react'
 import { client, useConnection } from '../base/client.ts'
-import { useWindowEvent } from '../base/effects.ts'
+import { usePageVisible, useWindowEvent } from '../base/effects.ts'
 import { errorText } from '../base/error-text.logic.ts'
 import { useSessionId, useSnapshot } from '../session-data/session-context.tsx'
 import { type Stamps, stampsAfter } from './stamps.logic.ts'
@@ -20,7 +20,7 @@ export function useChanges(base: string) {
   const [seen, setSeen] = useState<Seen>({ stamps: new Map() })
   const refresh = useRef<(paths?: readonly string[]) => void>(() => {})
   const online = useConnection().state === 'open'
-  const visible = useVisible()
+  const visible = usePageVisible()
   useEffect(() => {
     const controller = new AbortController()
     refresh.current = oneAtATime((paths) =>
@@ -108,16 +108,6 @@ function watch(id: string, refresh: (paths?: readonly string[]) => void): () => 
     clearInterval(timer)
     stop()
   }
-}
-
-function useVisible(): boolean {
-  return useSyncExternalStore(
-    (listener) => {
-      document.addEventListener('visibilitychange', listener)
-      return () => document.removeEventListener('visibilitychange', listener)
-    },
-    () => !document.hidden,
-  )
 }
 
 /** Changes when a step that may have written something ends. */

@@ -55,7 +55,6 @@ function PausedRow({ count }: { count: number }) {
 
 /** A steered prompt enters the timeline when the agent accepts it, which may be long after it was sent. */
 function PendingSteer({ prompt }: { prompt: Prompt }) {
-  const { withdraw, edit } = usePromptActions(prompt, { followers: [], paused: false })
   return (
     <li
       data-testid="pending-steer"
@@ -64,45 +63,23 @@ function PendingSteer({ prompt }: { prompt: Prompt }) {
       <CornerDownRight size={14} aria-hidden className="breathe shrink-0 text-mark" />
       <span className="shrink-0 text-xs text-mark">Steering, not read yet</span>
       <span className="min-w-0 flex-1 truncate">{visible(promptText(prompt.parts))}</span>
-      <IconButton label="Edit steered prompt" onClick={() => void edit()}>
-        <Pencil size={13} />
-      </IconButton>
-      <IconButton label="Withdraw steered prompt" onClick={() => void withdraw().catch(toastError)}>
-        <X size={14} />
-      </IconButton>
+      <PromptActions prompt={prompt} name="steered prompt" place={{ followers: [], paused: false }} />
     </li>
   )
-}
-
-function usePromptActions(prompt: Prompt, place: QueuePlace) {
-  const sessionId = useSessionId()
-  const withdraw = () => client.withdraw(sessionId, prompt.promptId)
-  const edit = async () => {
-    try {
-      await withdraw()
-      draftOf(sessionId).putBack(prompt.parts, place)
-      focusPrompt()
-    } catch (thrown) {
-      toastError(thrown)
-    }
-  }
-  return { withdraw, edit }
 }
 
 function QueuedPrompt({ prompt, place, queue }: { prompt: Prompt; place: number; queue: readonly Prompt[] }) {
   const above = queue[place - 2]
   const sessionId = useSessionId()
-  const text = promptText(prompt.parts)
   const Icon = prompt.paused ? Pause : ListOrdered
   const followers = queue.slice(place).map(({ promptId }) => promptId)
-  const { withdraw, edit } = usePromptActions(prompt, { followers, paused: prompt.paused ?? false })
   return (
     <li
       className={`flex shrink-0 items-center gap-2 rounded-lg border border-line bg-side py-0.5 pr-1 pl-2.5 text-sm ${prompt.paused ? 'text-soft' : ''}`}
     >
       <Icon size={14} aria-hidden className="shrink-0 text-faint" />
       <span className="shrink-0 text-xs text-faint">{labelOf(prompt, place)}</span>
-      <span className="min-w-0 flex-1 truncate">{visible(text)}</span>
+      <span className="min-w-0 flex-1 truncate">{visible(promptText(prompt.parts))}</span>
       {above && above.paused === prompt.paused && (
         <IconButton
           label={`Run queued prompt ${place} earlier`}
@@ -113,13 +90,33 @@ function QueuedPrompt({ prompt, place, queue }: { prompt: Prompt; place: number;
           <ArrowUp size={14} />
         </IconButton>
       )}
-      <IconButton label={`Edit queued prompt ${place}`} onClick={() => void edit()}>
+      <PromptActions
+        prompt={prompt}
+        name={`queued prompt ${place}`}
+        place={{ followers, paused: prompt.paused ?? false }}
+      />
+    </li>
+  )
+}
+
+/** The buttons that edit and withdraw a waiting prompt. An edited one returns to its place. */
+function PromptActions({ prompt, name, place }: { prompt: Prompt; name: string; place: QueuePlace }) {
+  const sessionId = useSessionId()
+  const withdraw = () => client.withdraw(sessionId, prompt.promptId)
+  const edit = async () => {
+    await withdraw()
+    draftOf(sessionId).putBack(prompt.parts, place)
+    focusPrompt()
+  }
+  return (
+    <>
+      <IconButton label={`Edit ${name}`} onClick={() => void edit().catch(toastError)}>
         <Pencil size={13} />
       </IconButton>
-      <IconButton label={`Withdraw queued prompt ${place}`} onClick={() => void withdraw().catch(toastError)}>
+      <IconButton label={`Withdraw ${name}`} onClick={() => void withdraw().catch(toastError)}>
         <X size={14} />
       </IconButton>
-    </li>
+    </>
   )
 }
 

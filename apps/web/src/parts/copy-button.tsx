@@ -3,18 +3,24 @@ import { useState } from 'react'
 import { Button, IconButton } from './button.tsx'
 import { toastError } from './toasts.tsx'
 
+/** Copies a text. If the browser refuses, the person is told. */
+export async function copyText(text: string, onCopied: () => void): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text)
+    onCopied()
+  } catch {
+    toastError(new Error('The browser blocked copying.'))
+  }
+}
+
 function useCopy(text: () => string) {
   const [copied, setCopied] = useState(false)
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(text())
+  const copy = () =>
+    void copyText(text(), () => {
       setCopied(true)
       setTimeout(() => setCopied(false), 1500)
-    } catch {
-      toastError(new Error('The browser blocked copying.'))
-    }
-  }
-  return { copied, copy: () => void copy() }
+    })
+  return { copied, copy }
 }
 
 type Props = { text: () => string; label?: string; className?: string }

@@ -10,10 +10,7 @@ type InputForm = {
 type TextField = { readonly name: string; readonly text: string }
 
 /** The edited fields. A field that is missing here is unchanged. */
-export type Edits = {
-  readonly texts?: Readonly<Record<string, string>>
-  readonly others?: string
-}
+export type Edits = { readonly texts?: Readonly<Record<string, string>>; readonly others?: string }
 
 type Fields = Readonly<Record<string, unknown>>
 

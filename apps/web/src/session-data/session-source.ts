@@ -23,13 +23,13 @@ function createSource(id: string): LiveStore<MirrorSnapshot> {
     return copy
   }
   const mirror = sharedMirror(client, id, { start })
-  const save = createSaver(id, mirror)
+  const saved = { seq: 0 }
   let stopSaving: () => void = () => {}
   let subscribers = 0
   return {
     getSnapshot: mirror.getSnapshot,
     subscribe(listener) {
-      if (subscribers++ === 0) stopSaving = saveWhileShown(mirror, save)
+      if (subscribers++ === 0) stopSaving = saveWhileShown(id, mirror, saved)
       const unsubscribe = mirror.subscribe(listener)
       return () => {
         if (--subscribers === 0) stopSaving()
@@ -40,41 +40,29 @@ function createSource(id: string): LiveStore<MirrorSnapshot> {
 }
 
 type SharedMirror = ReturnType<typeof sharedMirror>
-type Saver = { readonly hasSaved: () => boolean; readonly save: () => void }
 
-/** Saves the end of the session if it has changed since the last time. */
-function createSaver(id: string, mirror: SharedMirror): Saver {
-  let savedSeq = 0
-  return {
-    hasSaved: () => savedSeq > 0,
-    save() {
-      const { status, view, error } = mirror.getSnapshot()
-      if (status === 'failed' && error?.code === 'not_found') return forgetSession(id)
-      const isFromServer = status === 'live' || status === 'reconnecting'
-      const tail = mirror.current?.tail(maxCached)
-      if (!isFromServer || !tail || view.state.seq === savedSeq) return
-      savedSeq = view.state.seq
-      void cacheSession(recordOf(tail, Date.now()))
-    },
-  }
-}
-
-/** Saves soon after each change, and at once when the connection is lost or the page is closed. */
-function saveWhileShown(mirror: SharedMirror, { hasSaved, save }: Saver): () => void {
+/** Saves the end of the session soon after each change, and at once when the connection is lost or the page is closed. */
+function saveWhileShown(id: string, mirror: SharedMirror, saved: { seq: number }): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined
-  const saveNow = () => {
+  const save = () => {
     clearTimeout(timer)
     timer = undefined
-    save()
+    const { status, view, error } = mirror.getSnapshot()
+    if (status === 'failed' && error?.code === 'not_found') return forgetSession(id)
+    const isFromServer = status === 'live' || status === 'reconnecting'
+    const tail = mirror.current?.tail(maxCached)
+    if (!isFromServer || !tail || view.state.seq === saved.seq) return
+    saved.seq = view.state.seq
+    void cacheSession(recordOf(tail, Date.now()))
   }
-  addEventListener('pagehide', saveNow)
+  addEventListener('pagehide', save)
   const unsubscribe = mirror.subscribe(() => {
-    if (mirror.getSnapshot().status === 'reconnecting') saveNow()
-    else timer ??= setTimeout(saveNow, hasSaved() ? nextSaveMs : firstSaveMs)
+    if (mirror.getSnapshot().status === 'reconnecting') save()
+    else timer ??= setTimeout(save, saved.seq > 0 ? nextSaveMs : firstSaveMs)
   })
   return () => {
-    removeEventListener('pagehide', saveNow)
-    saveNow()
+    removeEventListener('pagehide', save)
+    save()
     unsubscribe()
   }
 }

@@ -17,11 +17,7 @@ export function AgentSetup({ agent }: { agent: AgentInfo }) {
   const params = { id: agent.id }
   const attempt = async (work: () => Promise<unknown>) => {
     setProblem('')
-    try {
-      await work()
-    } catch (thrown) {
-      setProblem(errorText(thrown))
-    }
+    await work().catch((thrown: unknown) => setProblem(errorText(thrown)))
   }
   const test = () =>
     attempt(async () => {

@@ -1,4 +1,5 @@
-import { sectionNames, settingsSections } from '../base/route.logic.ts'
+import type { ComponentType } from 'react'
+import { type SettingsSection, sectionNames, settingsSections } from '../base/route.logic.ts'
 import { useRoute } from '../base/route.ts'
 import { BackToSessions } from '../parts/back-to-sessions.tsx'
 import { Link } from '../parts/link.tsx'
@@ -9,9 +10,18 @@ import { KeysSection } from './key-table.tsx'
 import { RulesSection, TrustSection } from './rules-section.tsx'
 import { VariablesSection } from './variables-section.tsx'
 
+const sections: Record<SettingsSection, readonly ComponentType[]> = {
+  agents: [AgentsSection, VariablesSection],
+  permissions: [RulesSection, TrustSection],
+  appearance: [AppearanceSection],
+  keys: [KeysSection],
+  browser: [BrowserSection, DevicesSection],
+}
+
 export default function SettingsPage() {
   const route = useRoute()
   const section = route.name === 'settings' ? route.section : undefined
+  const parts = section ? sections[section] : []
   return (
     <div className="h-full overflow-y-auto" tabIndex={-1}>
       <div className="mx-auto w-full max-w-3xl px-5 py-6 max-md:px-3 max-md:py-2">
@@ -34,26 +44,10 @@ export default function SettingsPage() {
             </Link>
           ))}
         </nav>
-        {section === 'agents' && (
-          <>
-            <AgentsSection />
-            <VariablesSection />
-          </>
-        )}
-        {section === 'permissions' && (
-          <>
-            <RulesSection />
-            <TrustSection />
-          </>
-        )}
-        {section === 'appearance' && <AppearanceSection />}
-        {section === 'keys' && <KeysSection />}
-        {section === 'browser' && (
-          <>
-            <BrowserSection />
-            <DevicesSection />
-          </>
-        )}
+        {parts.map((Part, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a section do not change
+          <Part key={`${section} ${index}`} />
+        ))}
       </div>
     </div>
   )

@@ -1,10 +1,7 @@
 import type { AgentInfo } from '@parley/protocol'
 import { readinessOf } from '../parts/agents/readiness.logic.ts'
 
-export type AgentNotice = {
-  readonly agent: AgentInfo
-  readonly text: string
-}
+export type AgentNotice = { readonly agent: AgentInfo; readonly text: string }
 
 /**
  * Why a session with the wanted agent cannot start, shown before the person writes a prompt. `wanted` is the agent that

@@ -1,5 +1,5 @@
 import type { BlockOf, Diff } from '@parley/protocol'
-import { ChevronRight, LoaderCircle } from 'lucide-react'
+import { LoaderCircle } from 'lucide-react'
 import { memo } from 'react'
 import { useNow } from '../base/clock.ts'
 import { duration, plural, relativePath, visible } from '../base/format.logic.ts'
@@ -17,6 +17,7 @@ import { RequestOutcome } from '../call/request-outcome.tsx'
 import { DiffsCount } from '../parts/diff/diff-view.tsx'
 import type { CallNode } from './nodes.logic.ts'
 import { useOpenCall } from './open-blocks.ts'
+import { RowButton } from './row-button.tsx'
 
 type Call = BlockOf<'tool-call'>
 type Props = {
@@ -32,11 +33,10 @@ export const CallRow = memo(function CallRow({ node, open, folder, onToggle }: P
   const { verb, about } = labelOf(node, folder)
   return (
     <div>
-      <button
-        type="button"
-        aria-expanded={open}
+      <RowButton
+        open={open}
+        className={call.status === 'failed' ? 'text-bad' : 'text-soft'}
         onClick={() => onToggle(node.key, !open)}
-        className={`flex min-h-7 w-full items-center gap-2 rounded-md px-1.5 text-left text-sm hover:bg-hover/60 pointer-coarse:min-h-11 ${call.status === 'failed' ? 'text-bad' : 'text-soft'}`}
       >
         <KindIcon kind={call.kind} />
         <span className="shrink-0 font-medium">{visible(verb)}</span>
@@ -51,8 +51,7 @@ export const CallRow = memo(function CallRow({ node, open, folder, onToggle }: P
           asked={request !== undefined && !request.resolution}
           waited={node.waited}
         />
-        <ChevronRight size={14} aria-hidden className={`shrink-0 text-faint ${open ? 'rotate-90' : ''}`} />
-      </button>
+      </RowButton>
       {request?.type === 'permission' && <RequestOutcome block={request} />}
       {open && (
         <div className="ml-3 border-l border-line pl-3.5">

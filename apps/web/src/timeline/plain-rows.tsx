@@ -1,5 +1,5 @@
 import type { BlockOf, OpenBlock } from '@parley/protocol'
-import { ChevronRight, FoldVertical, Info, Layers } from 'lucide-react'
+import { FoldVertical, Info, Layers } from 'lucide-react'
 import { memo } from 'react'
 import { useMatchesFind } from '../base/find-text.ts'
 import { plural, visible } from '../base/format.logic.ts'
@@ -8,6 +8,7 @@ import { LazyMarkdown } from '../parts/markdown/lazy-markdown.tsx'
 import { Callout } from './callout.tsx'
 import type { GroupNode } from './nodes.logic.ts'
 import { RowActions } from './row-actions.tsx'
+import { RowButton } from './row-button.tsx'
 import { groupSummary } from './rows.logic.ts'
 
 type Toggle = (key: string, open: boolean) => void
@@ -30,18 +31,12 @@ type ThinkingRowProps = { id: string; text: string; done: boolean; open: boolean
 export const ThinkingRow = memo(function ThinkingRow({ id, text, done, open, onToggle }: ThinkingRowProps) {
   return (
     <div>
-      <button
-        type="button"
-        aria-expanded={open}
-        onClick={() => onToggle(id, !open)}
-        className="flex min-h-7 w-full items-center gap-2 rounded-md px-1.5 text-left text-sm text-faint hover:bg-hover/60 pointer-coarse:min-h-11"
-      >
+      <RowButton open={open} className="text-faint" onClick={() => onToggle(id, !open)}>
         <span className={`shrink-0 font-medium italic ${done ? '' : 'breathe'}`}>
           {done ? 'Thought' : 'Thinking'}
         </span>
-        {!open && <span className="min-w-0 flex-1 truncate italic">{peek(text, done)}</span>}
-        <ChevronRight size={14} aria-hidden className={`ml-auto shrink-0 ${open ? 'rotate-90' : ''}`} />
-      </button>
+        <span className="min-w-0 flex-1 truncate italic">{!open && peek(text, done)}</span>
+      </RowButton>
       {open && (
         <div className="ml-3 border-l border-line pb-1 pl-3.5 text-sm whitespace-pre-wrap text-soft [overflow-wrap:anywhere]">
           {text}
@@ -60,17 +55,11 @@ type GroupRowProps = { node: GroupNode; open: boolean; onToggle: Toggle }
 
 export const GroupRow = memo(function GroupRow({ node, open, onToggle }: GroupRowProps) {
   return (
-    <button
-      type="button"
-      aria-expanded={open}
-      onClick={() => onToggle(node.key, !open)}
-      className="flex min-h-7 w-full items-center gap-2 rounded-md px-1.5 text-left text-sm text-soft hover:bg-hover/60 pointer-coarse:min-h-11"
-    >
+    <RowButton open={open} className="text-soft" onClick={() => onToggle(node.key, !open)}>
       <Layers size={14} aria-hidden className="shrink-0" />
       <span className="min-w-0 truncate">{groupSummary(node)}</span>
       <span className="ml-auto shrink-0 text-xs text-faint">{plural(node.nodes.length, 'step')}</span>
-      <ChevronRight size={14} aria-hidden className={`shrink-0 text-faint ${open ? 'rotate-90' : ''}`} />
-    </button>
+    </RowButton>
   )
 })
 

@@ -3,9 +3,9 @@ import { useEffect, useRef, useState } from 'react'
 import { useAgent } from '../base/agents.ts'
 import { addressOf } from '../base/route.logic.ts'
 import { IconButton } from '../parts/button.tsx'
-import { CopyButton } from '../parts/copy-button.tsx'
+import { CopyButton, copyText } from '../parts/copy-button.tsx'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
-import { toast, toastError } from '../parts/toasts.tsx'
+import { toast } from '../parts/toasts.tsx'
 import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
 
 const rewindPart = lazyPart(() => import('./rewind-dialog.tsx'))
@@ -33,20 +33,16 @@ export function RowActions(props: Props) {
 
 function Actions({ seq, text, promptId, className = '' }: Props) {
   const id = useSessionId()
-  const copyLink = async () => {
-    try {
-      await navigator.clipboard.writeText(location.origin + addressOf({ name: 'session', id, seq }))
-      toast('Copied a link to this message.')
-    } catch {
-      toastError(new Error('The browser blocked copying.'))
-    }
+  const copyLink = () => {
+    const address = location.origin + addressOf({ name: 'session', id, seq })
+    void copyText(address, () => toast('Copied a link to this message.'))
   }
   return (
     <span
       className={`absolute flex rounded-md bg-page opacity-0 transition-opacity group-hover/row:opacity-100 focus-within:opacity-100 pointer-coarse:static pointer-coarse:hidden pointer-coarse:justify-end pointer-coarse:opacity-100 pointer-coarse:in-[article:focus-within]:flex pointer-coarse:[&>button]:size-11! ${className}`}
     >
       <CopyButton text={() => text} label="Copy text" className="size-6!" />
-      <IconButton label="Copy link" className="size-6!" onClick={() => void copyLink()}>
+      <IconButton label="Copy link" className="size-6!" onClick={copyLink}>
         <LinkIcon size={13} />
       </IconButton>
       {promptId !== undefined && <Rewind promptId={promptId} />}

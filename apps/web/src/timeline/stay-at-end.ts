@@ -1,5 +1,5 @@
 import { observeElementOffset, type VirtualizerOptions } from '@tanstack/react-virtual'
-import { type RefObject, useEffect, useLayoutEffect, useState } from 'react'
+import { type RefObject, useEffect, useState } from 'react'
 
 /** A reader within this distance of the end, in pixels, counts as being at the end. */
 const nearEnd = 80
@@ -31,12 +31,6 @@ export function useEndKeeper(scroller: RefObject<HTMLDivElement | null>): EndKee
     return () => observer.disconnect()
   }, [scroller, keeper])
   return keeper
-}
-
-/** Follows the end after every render that changed the total height of the rows. */
-export function useFollow({ follow }: EndKeeper, size: number): void {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: runs whenever the total height changes
-  useLayoutEffect(follow, [size, follow])
 }
 
 function createEndKeeper(scroller: RefObject<HTMLDivElement | null>): EndKeeper {

@@ -75,11 +75,7 @@ function nameOf(row: Row): string {
   return names[row.node.type] ?? 'Row'
 }
 
-type RowProps = {
-  row: Row
-  folder: string
-  onToggle: (key: string, open: boolean) => void
-}
+type RowProps = { row: Row; folder: string; onToggle: (key: string, open: boolean) => void }
 
 function RowView({ row, folder, onToggle }: RowProps) {
   if ('writing' in row) {

@@ -7,7 +7,7 @@ import {
 import { type RefObject, useLayoutEffect, useState } from 'react'
 import { createRange } from './range.logic.ts'
 import { isPlain, type Row } from './rows.logic.ts'
-import { type EndKeeper, useEndKeeper, useFollow } from './stay-at-end.ts'
+import { useEndKeeper } from './stay-at-end.ts'
 
 export type TimelineVirtualizer = ReactVirtualizer<HTMLDivElement, HTMLDivElement>
 
@@ -19,7 +19,7 @@ export function useList(
 ) {
   const [atEnd, setAtEnd] = useState(true)
   const end = useEndKeeper(scroller)
-  const place = usePlaceKeeper(scroller)
+  const [place] = useState(() => createPlaceKeeper(scroller))
   const [range] = useState(createRange)
   const virtualizer = useVirtualizer<HTMLDivElement, HTMLDivElement>({
     count: rows.length,
@@ -53,8 +53,10 @@ export function useList(
       setAtEnd(end.isStaying())
     },
   })
-  useFollow(end, virtualizer.getTotalSize())
-  useKeepPlace(place, virtualizer, rows, end)
+  const height = virtualizer.getTotalSize()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: follows the end whenever the total height has changed
+  useLayoutEffect(end.follow, [height, end.follow])
+  useLayoutEffect(() => place.keep(virtualizer, rows, end.isStaying()))
   return { virtualizer, end, atEnd }
 }
 
@@ -68,23 +70,8 @@ type Place = { readonly key: string; readonly fromTop: number }
 type PlaceKeeper = {
   /** Must be called whenever rows were moved. */
   note(list: List): void
-  /** Must be called whenever rows were rendered. */
+  /** Must be called whenever rows were rendered. Restores the place, except for a reader who follows the end. */
   keep(list: List, rows: readonly Row[], atEnd: boolean): void
-}
-
-function usePlaceKeeper(scroller: RefObject<HTMLDivElement | null>): PlaceKeeper {
-  const [keeper] = useState(() => createPlaceKeeper(scroller))
-  return keeper
-}
-
-/** Restores the place after each render, except for a reader who follows the end. */
-function useKeepPlace(
-  { keep }: PlaceKeeper,
-  list: List,
-  rows: readonly Row[],
-  { isStaying }: EndKeeper,
-): void {
-  useLayoutEffect(() => keep(list, rows, isStaying()))
 }
 
 function createPlaceKeeper(scroller: RefObject<HTMLDivElement | null>): PlaceKeeper {

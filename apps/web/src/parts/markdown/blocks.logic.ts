@@ -2,10 +2,7 @@ import { marked, type Token } from 'marked'
 import remend from 'remend'
 
 /** A text as its top-level Markdown blocks. Appending to it costs as much as its last block, not as its length. */
-export type Markdown = {
-  readonly text: string
-  readonly blocks: readonly MarkdownBlock[]
-}
+export type Markdown = { readonly text: string; readonly blocks: readonly MarkdownBlock[] }
 export type MarkdownBlock = {
   /** The block's offset in the text, which identifies it while the text grows. */
   readonly at: number

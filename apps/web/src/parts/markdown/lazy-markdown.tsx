@@ -1,29 +1,18 @@
 import { memo, useEffect } from 'react'
-import { createStore, useStore } from '../../base/store.ts'
+import { useStore } from '../../base/store.ts'
+import { lazyPart } from '../lazy-part.tsx'
 
-type Renderer = typeof import('./markdown.tsx').default
-
-/** Not `lazy`: React reveals suspended content a third of a second late. */
-const loaded = createStore<{ readonly renderer?: Renderer }>({})
-let fetching = false
+const renderer = lazyPart(() => import('./markdown.tsx'))
 
 /** Fetches the renderer once. If that fails, e.g. offline, the plain text stays. */
-export function fetchMarkdown(): void {
-  if (fetching) return
-  fetching = true
-  import('./markdown.tsx')
-    .then((module) => loaded.set({ renderer: module.default }))
-    .catch(() => {
-      fetching = false
-    })
-}
+export const fetchMarkdown = () => renderer.fetch()
 
 type Props = { text: string; done?: boolean }
 
 /** Markdown, or its plain text until the renderer is loaded. */
 export const LazyMarkdown = memo(function LazyMarkdown({ text, done = true }: Props) {
   useEffect(fetchMarkdown, [])
-  const { renderer: Markdown } = useStore(loaded)
+  const { shown: Markdown } = useStore(renderer.loaded)
   if (Markdown) return <Markdown text={text} done={done} />
   return <div className="[overflow-wrap:anywhere] whitespace-pre-wrap">{text}</div>
 })

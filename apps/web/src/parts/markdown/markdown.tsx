@@ -125,31 +125,23 @@ function List({ list, done, depth }: { list: Tokens.List; done: boolean; depth: 
 }
 
 function Table({ table, depth }: { table: Tokens.Table; depth: number }) {
-  const cell = (one: Tokens.TableCell) => <Inline tokens={one.tokens} depth={depth} />
+  const cells = (row: Tokens.TableCell[], Cell: 'th' | 'td') =>
+    row.map((cell, index) => (
+      // biome-ignore lint/suspicious/noArrayIndexKey: cells have no identity but their place
+      <Cell key={index} align={cell.align ?? undefined}>
+        <Inline tokens={cell.tokens} depth={depth} />
+      </Cell>
+    ))
   return (
     <ScrollRegion className="table-scroll" label="Table">
       <table>
         <thead>
-          <tr>
-            {table.header.map((one, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: cells have no identity but their place
-              <th key={index} align={one.align ?? undefined}>
-                {cell(one)}
-              </th>
-            ))}
-          </tr>
+          <tr>{cells(table.header, 'th')}</tr>
         </thead>
         <tbody>
           {table.rows.map((row, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: rows have no identity but their place
-            <tr key={index}>
-              {row.map((one, column) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: cells have no identity but their place
-                <td key={column} align={one.align ?? undefined}>
-                  {cell(one)}
-                </td>
-              ))}
-            </tr>
+            <tr key={index}>{cells(row, 'td')}</tr>
           ))}
         </tbody>
       </table>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chunksOf } from './long-text.logic.ts'
+import { chunksOf } from './long-text.tsx'
 
 describe('a long text in chunks', () => {
   it('is one chunk if it is short', () => {

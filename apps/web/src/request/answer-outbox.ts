@@ -1,10 +1,8 @@
-import type { Clock } from '@parley/client'
 import { type ErrorCode, type OpenRequest, ParleyError } from '@parley/protocol'
-import type { TabLocks, TextStorage } from '../base/browser-storage.ts'
 import { errorText } from '../base/error-text.logic.ts'
 import type { Route } from '../base/route.logic.ts'
 import { type AnswerCommand, answerText, requestText, settledText } from '../call/answer-text.logic.ts'
-import { Outbox, type Resolution } from '../session-data/outbox.ts'
+import { Outbox, type OutboxBrowser, type Resolution } from '../session-data/outbox.ts'
 import type { Envelope } from '../session-data/outbox-items.ts'
 
 type AnswerContent = {
@@ -25,11 +23,7 @@ const lateMs = 700
 /** The page remembers that a request is answered until the log shows it. */
 const keepSent = 50
 
-type Options = {
-  readonly storage: TextStorage
-  readonly locks: TabLocks
-  readonly clock: Clock
-  readonly tab: () => string
+type Options = OutboxBrowser & {
   readonly send: (answer: GivenAnswer, signal: AbortSignal) => Promise<unknown>
   /** The ids of all open requests; undefined while the server's list is not known. */
   readonly openRequests: () => ReadonlySet<string> | undefined
@@ -39,15 +33,13 @@ type Options = {
 }
 
 /** The answers that the server has not accepted yet. The person is told of every answer that does not take effect. */
-export class AnswerOutbox {
+export class AnswerOutbox extends Outbox<AnswerContent> {
   readonly #options: Options
-  readonly #outbox: Outbox<AnswerContent>
   /** Dismisses the message about each held answer. */
   readonly #dismissals = new Map<string, () => void>()
 
   constructor(options: Options) {
-    this.#options = options
-    this.#outbox = new Outbox<AnswerContent>({
+    super({
       ...options,
       name: 'answer',
       isContent: ({ sessionId, requestId, answer }) =>
@@ -57,24 +49,14 @@ export class AnswerOutbox {
       late: { ms: lateMs, tell: ({ said }) => options.announce(`Not sent yet: ${said}`) },
       keepSent,
     })
-  }
-
-  readonly get = () => this.#outbox.get()
-  readonly subscribe = (listener: () => void) => this.#outbox.subscribe(listener)
-
-  start(): void {
-    this.#outbox.start()
-  }
-
-  stop(): void {
-    this.#outbox.stop()
+    this.#options = options
   }
 
   give(sessionId: string, request: OpenRequest, answer: AnswerCommand): void {
     const { requestId } = request
     if (this.isGivenHere(requestId)) return
     const [asked, said] = [requestText(request), answerText(request, answer)]
-    this.#outbox.add({ sessionId, requestId, answer, asked, said })
+    this.add({ sessionId, requestId, answer, asked, said })
   }
 
   /** Whether this tab has answered. Answers of other tabs do not count: the server accepts the first. */
@@ -82,20 +64,20 @@ export class AnswerOutbox {
     return this.get().some((item) => item.requestId === requestId && item.tab === this.#options.tab())
   }
 
-  withdraw(commandId: string): void {
+  override withdraw(commandId: string): void {
     this.#dismiss(commandId)
-    this.#outbox.withdraw(commandId)
+    super.withdraw(commandId)
   }
 
-  sendHeld(commandId: string): void {
+  override sendHeld(commandId: string): void {
     this.#dismiss(commandId)
-    this.#outbox.sendHeld(commandId)
+    super.sendHeld(commandId)
   }
 
   /** Removes held answers whose requests are not open any more. Called when the list of requests changes. */
   removeSettled(): void {
     for (const item of this.get()) {
-      if (item.state !== 'held' || !this.#isSettled(item) || this.#outbox.isSending(item.commandId)) continue
+      if (item.state !== 'held' || !this.#isSettled(item) || this.isSending(item.commandId)) continue
       this.withdraw(item.commandId)
       this.#tellUnused(item, settledMeanwhile)
     }

@@ -1,20 +1,17 @@
-import { type DecisionOptions, systemClock } from '@parley/client'
+import type { DecisionOptions } from '@parley/client'
 import type { Answers, OpenRequest } from '@parley/protocol'
-import { browserLocks, browserStorage, tabId } from '../base/browser-storage.ts'
 import { client } from '../base/client.ts'
 import { navigate } from '../base/route.ts'
 import { useStore } from '../base/store.ts'
 import { announce } from '../parts/announcer.tsx'
 import { toast } from '../parts/toasts.tsx'
+import { browser } from '../session-data/prompts.ts'
 import { waiting } from '../session-data/waiting-list.ts'
 import { removeAnswerDraft } from './answer-draft.ts'
 import { AnswerOutbox, type GivenAnswer } from './answer-outbox.ts'
 
 export const answers = new AnswerOutbox({
-  storage: browserStorage,
-  locks: browserLocks,
-  clock: systemClock,
-  tab: tabId,
+  ...browser,
   async send({ sessionId, requestId, answer, commandId }, signal) {
     await client.command(sessionId, answer, { commandId, signal })
     removeAnswerDraft(requestId)

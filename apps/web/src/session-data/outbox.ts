@@ -6,13 +6,17 @@ import { type Envelope, OutboxItems } from './outbox-items.ts'
 /** The decision about an item: it is removed, or held with a reason that the person reads. */
 export type Resolution = 'remove' | { readonly hold: string }
 
-export type OutboxOptions<Content> = {
-  /** Part of the storage keys and of the lock names. */
-  readonly name: string
+/** The parts of the browser that an outbox uses. */
+export type OutboxBrowser = {
   readonly storage: TextStorage
   readonly locks: TabLocks
   readonly clock: Clock
   readonly tab: () => string
+}
+
+export type OutboxOptions<Content> = OutboxBrowser & {
+  /** Part of the storage keys and of the lock names. */
+  readonly name: string
   /** Whether a stored value has the content of an item. */
   readonly isContent: (value: Partial<Content>) => boolean
   /**

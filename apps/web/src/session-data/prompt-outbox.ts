@@ -1,8 +1,6 @@
-import type { Clock } from '@parley/client'
 import type { Delivery, PromptPart } from '@parley/protocol'
-import type { TabLocks, TextStorage } from '../base/browser-storage.ts'
 import { errorText } from '../base/error-text.logic.ts'
-import { Outbox } from './outbox.ts'
+import { Outbox, type OutboxBrowser } from './outbox.ts'
 import type { Envelope } from './outbox-items.ts'
 import type { AttachmentStorage, PromptDraft } from './prompt-draft.ts'
 
@@ -24,12 +22,8 @@ export type OutgoingPrompt = PromptContent & Envelope
 export type PromptInput = Pick<PromptContent, 'sessionId' | 'delivery'> &
   Partial<Pick<PromptContent, 'followers' | 'paused'>> & { readonly parts: readonly PromptPart[] }
 
-type Options = {
-  readonly storage: TextStorage
+type Options = OutboxBrowser & {
   readonly attachments: AttachmentStorage
-  readonly locks: TabLocks
-  readonly clock: Clock
-  readonly tab: () => string
   readonly draftOf: (sessionId: string) => PromptDraft
   readonly send: (
     prompt: OutgoingPrompt,
@@ -41,15 +35,13 @@ type Options = {
 }
 
 /** The prompts that the server has not accepted yet. A refused prompt returns to the draft of its session. */
-export class PromptOutbox {
+export class PromptOutbox extends Outbox<PromptContent> {
   readonly #options: Options
-  readonly #outbox: Outbox<PromptContent>
   /** The attachments of prompts that were submitted on this page, in case the browser cannot store them. */
   readonly #attachments = new Map<string, readonly PromptPart[]>()
 
   constructor(options: Options) {
-    this.#options = options
-    this.#outbox = new Outbox<PromptContent>({
+    super({
       ...options,
       name: 'prompt',
       isContent: ({ sessionId, textParts, followers }) =>
@@ -58,18 +50,12 @@ export class PromptOutbox {
       onRefused: () => 'remove',
       sequenceOf: ({ sessionId }) => sessionId,
     })
+    this.#options = options
   }
 
-  readonly get = () => this.#outbox.get()
-  readonly subscribe = (listener: () => void) => this.#outbox.subscribe(listener)
-
-  start(): void {
+  override start(): void {
     this.#moveOldEntry()
-    this.#outbox.start()
-  }
-
-  stop(): void {
-    this.#outbox.stop()
+    super.start()
   }
 
   submit({ parts, followers = [], paused = false, ...rest }: PromptInput): void {
@@ -77,14 +63,14 @@ export class PromptOutbox {
     const attached = parts.filter(({ type }) => type !== 'text')
     this.#options.draftOf(rest.sessionId).refusal.set(undefined)
     const content = { ...rest, textParts, attachmentCount: attached.length, followers, paused }
-    const commandId = this.#outbox.add(content)
+    const commandId = this.add(content)
     if (attached.length === 0) return
     this.#attachments.set(commandId, attached)
     this.#options.attachments.write(commandId, attached)
   }
 
-  withdraw(commandId: string): void {
-    this.#outbox.withdraw(commandId)
+  override withdraw(commandId: string): void {
+    super.withdraw(commandId)
     this.#options.attachments.write(commandId, [])
   }
 
@@ -124,7 +110,7 @@ export class PromptOutbox {
       for (const prompt of JSON.parse(text).prompts) {
         if (!Array.isArray(prompt?.words)) continue
         const { commandId, words: textParts, along: attachmentCount, ...rest } = prompt
-        this.#outbox.add({ followers: [], paused: false, ...rest, textParts, attachmentCount }, commandId)
+        this.add({ followers: [], paused: false, ...rest, textParts, attachmentCount }, commandId)
       }
     } catch {}
   }

@@ -8,15 +8,16 @@ import { cachedParts, cacheParts } from './cache.ts'
 import { createPromptDrafts } from './prompt-draft.ts'
 import { type OutgoingPrompt, PromptOutbox } from './prompt-outbox.ts'
 
-const storages = { storage: browserStorage, attachments: { read: cachedParts, write: cacheParts } }
+/** This tab, as its outboxes use it. */
+export const browser = { storage: browserStorage, locks: browserLocks, clock: systemClock, tab: tabId }
 
-export const draftOf = createPromptDrafts(storages)
+const attachments = { read: cachedParts, write: cacheParts }
+
+export const draftOf = createPromptDrafts({ ...browser, attachments })
 
 export const prompts = new PromptOutbox({
-  ...storages,
-  locks: browserLocks,
-  clock: systemClock,
-  tab: tabId,
+  ...browser,
+  attachments,
   draftOf,
   send({ commandId, sessionId, delivery, followers, paused }, parts, signal) {
     const place = delivery === 'queue' && { before: followers, ...(paused && { paused }) }

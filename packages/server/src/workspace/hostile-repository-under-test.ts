@@ -55,7 +55,8 @@ let model: string | undefined
 function modelRepository(): string {
   if (model !== undefined) return model
   const folder = mkdtempSync(join(tmpdir(), 'parley-hostile-model-'))
-  git(folder, 'init', '-q', '-b', 'main')
+  // Without a template: every file is copied for every case.
+  git(folder, 'init', '-q', '-b', 'main', '--template=')
   write(folder, { 'a.txt': 'a\n', '.gitattributes': '*.txt filter=evil diff=evil merge=evil\n' })
   git(folder, 'add', '-A')
   git(folder, 'commit', '-qm', 'first')

@@ -59,9 +59,7 @@ async function aHome(): Promise<Home & { work: string }> {
 
 /** A server on the home's data folder, and a client of it. */
 async function aServer(home: Home, env: Record<string, string> = {}): Promise<Client> {
-  const server = home.start(['serve', '--port', '0', '--json'], { env })
-  const line = await server.until(/^\{.*\}\n/m)
-  const { url, token } = JSON.parse(line.match(/^\{"url".*$/m)?.[0] ?? '') as { url: string; token: string }
+  const { url, token } = await home.serve([], { env })
   const client = createClient({ url, token })
   onTestFinished(() => client.close())
   return client

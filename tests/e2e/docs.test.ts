@@ -37,7 +37,7 @@ it.each([['README.md'], ['docs/library.md']])('the first library program in %s r
 
 it('the client program in README.md runs with the server that README.md starts', async () => {
   await using parley = createHome()
-  const { url, token } = JSON.parse(await parley.start(['serve', '--port', '0', '--json']).until(/\}\n/))
+  const { url, token } = await parley.serve()
   const [before, after] = programIn('README.md', 'createClient').split('http://127.0.0.1:4747')
   const { stdout, stderr, exitCode } = await run(`${before}${url}${after}`, { TOKEN: token })
   expect([stderr, exitCode]).toEqual(['', 0])

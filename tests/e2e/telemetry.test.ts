@@ -37,9 +37,7 @@ registerHooks({
 
 async function start(options = `--import ${sdk}`): Promise<void> {
   const env = { NODE_OPTIONS: options, TEST_SPANS: join(home.folder, 'spans.jsonl') }
-  running = home.start(['serve', '--port', '0', '--json', '--token', token], { env })
-  const said = await running.until(/\{"url".*\}\n/)
-  url = (JSON.parse(/\{"url".*\}/.exec(said)?.[0] ?? '{}') as { url: string }).url
+  ;({ running, url } = await home.serve(['--token', token], { env }))
   client = createClient({ url, token, backoff: { baseMs: 5, maxMs: 50 } })
 }
 

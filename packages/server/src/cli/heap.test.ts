@@ -7,7 +7,7 @@ import { createHome, type Home, type Running } from './program-under-test.ts'
  * The heap of an idle server in bytes after a collection, so that the figure does not depend on when one happens.
  * Currently 24.8 million, or 30 million with the code of every agent loaded, and 46 thousand per session.
  */
-const most = { idle: 27_000_000, session: 70_000 }
+const limit = { idle: 27_000_000, session: 70_000 }
 /** The first sessions also load what all sessions share. */
 const shared = 10
 const counted = 40
@@ -24,13 +24,13 @@ it('an idle server holds little heap, and little more for each live session', as
   const { running: server, ...access } = await home.serve([], { env })
   const request = requests(access)
   const idle = await heapOf(server)
-  expect(idle, 'an idle server').toBeLessThanOrEqual(most.idle)
+  expect(idle, 'an idle server').toBeLessThanOrEqual(limit.idle)
 
   await openSessions(shared, request, home)
   const before = await heapOf(server)
   await openSessions(counted, request, home)
   const each = ((await heapOf(server)) - before) / counted
-  expect(each, 'a live idle session').toBeLessThanOrEqual(most.session)
+  expect(each, 'a live idle session').toBeLessThanOrEqual(limit.session)
 })
 
 type Request = <Answer>(method: string, path: string, body?: unknown) => Promise<Answer>

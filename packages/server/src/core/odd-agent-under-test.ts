@@ -22,7 +22,7 @@ export type OddConnection = {
   end(): void
 }
 
-type Manners = Partial<Omit<AgentConnection, 'events'>>
+type Behaviour = Partial<Omit<AgentConnection, 'events'>>
 
 export type OddAgent = {
   /** For `hostUnderTest`: replaces the scripted agent, under its id. */
@@ -37,11 +37,11 @@ export type OddAgent = {
 }
 
 /**
- * An agent of a test's own. It behaves well except for the functions in its manners, which replace the normal ones.
- * Manners that are a promise make the agent slow to connect.
+ * An agent that behaves normally except for the functions of `behaviour`, which replace the normal ones.
+ * A promise of behaviour makes the agent slow to connect.
  */
 export function oddAgent(
-  manners: (connection: OddConnection) => Manners | Promise<Manners>,
+  behaviour: (connection: OddConnection) => Behaviour | Promise<Behaviour>,
   can: readonly CapabilityName[] = ['permissions', 'resume', 'steer', 'models'],
 ): OddAgent {
   const connections: OddConnection[] = []
@@ -66,7 +66,7 @@ export function oddAgent(
       },
     }
     connections.push(odd)
-    const own = await manners(odd)
+    const own = await behaviour(odd)
     made.add(odd)
     return {
       events: queue.outputs,

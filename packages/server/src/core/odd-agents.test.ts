@@ -55,7 +55,7 @@ const write = { tool: 'Write', kind: 'edit' as const, title: 'Write a file', inp
 const working = (session: SessionUnderTest) => session.when(({ turn, connected }) => !!turn && connected)
 
 /** Answers every prompt at once. */
-const obliging = (connection: OddConnection) => ({
+const answering = (connection: OddConnection) => ({
   async send() {
     connection.endTurn()
   },
@@ -73,7 +73,7 @@ describe('an agent that ends early', () => {
     '%i microtasks after it connected fails its turn, and the next turn starts a new connection',
     async (moment) => {
       const agent = oddAgent((connection) => {
-        if (connection.number > 0) return obliging(connection)
+        if (connection.number > 0) return answering(connection)
         void endAfter(moment, connection)
         return {}
       })
@@ -97,7 +97,7 @@ describe('an agent that ends early', () => {
     ['and the send is rejected', () => Promise.reject(new Error('the pipe is closed'))],
   ])('while its first message is sent, %s, fails its turn', async (_, taken) => {
     const agent = oddAgent((connection) => {
-      if (connection.number > 0) return obliging(connection)
+      if (connection.number > 0) return answering(connection)
       return {
         send() {
           connection.say({ type: 'agent.disconnected', reason: 'crashed', exitCode: 1 })
@@ -124,7 +124,7 @@ describe('an agent that ends early', () => {
         void endAfter(moment, connection)
         return {}
       }
-      if (connection.number > 1) return obliging(connection)
+      if (connection.number > 1) return answering(connection)
       connection.say(connectedAs('native'))
       return {
         async send() {
@@ -277,7 +277,7 @@ describe('a repeated session.close', () => {
   })
 
   it('at the same time has one effect', async () => {
-    const { session } = await world(oddAgent(obliging))
+    const { session } = await world(oddAgent(answering))
     await prompt(session, 'quick')
     await session.idle()
     const close = { type: 'session.close' as const, commandId: 'close-at-once' }
@@ -325,7 +325,7 @@ describe('an agent that is starting', () => {
     await until(() => agent.open === 1)
     const configured = session.command({ type: 'session.configure', model: 'big' })
     await breaths(5)
-    disk.letGo()
+    disk.release()
     await configured
     await until(() => agent.texts.length === 1)
     expect(settings).toEqual([{ mode: 'ask', model: 'big' }])
@@ -404,7 +404,7 @@ describe('an agent that is starting', () => {
       await until(() => agent.open === 1)
       const ended = how === 'close' ? made[Symbol.asyncDispose]() : made.host.delete(made.session.id)
       await breaths(5)
-      disk.letGo()
+      disk.release()
       await ended
       await until(() => agent.open === 0)
       expect(agent.texts).toEqual([])
@@ -535,7 +535,7 @@ const waysOfControls = ways
 
 describe('an error', () => {
   it('of a listener for changes affects neither the other listeners nor the command nor the turn', async () => {
-    const { host, session } = await world(oddAgent(obliging), {
+    const { host, session } = await world(oddAgent(answering), {
       expected: /^announce a change: .*a bad listener/,
     })
     const heard: string[] = []
@@ -600,7 +600,7 @@ describe('an error', () => {
   it.each(waysOfControls)(
     'of a close that %s lets the session be closed after a while, and used again',
     async (_, close) => {
-      const agent = oddAgent((connection) => ({ ...obliging(connection), close }))
+      const agent = oddAgent((connection) => ({ ...answering(connection), close }))
       const { session, time } = await world(agent, { expected: /out of order/ })
       await prompt(session, 'one')
       await session.idle()
@@ -674,7 +674,7 @@ describe('an error', () => {
   )
 
   it.each(ways)('of a connect that %s fails the turn, and the next turn is tried', async (_, connect) => {
-    const agent = oddAgent((connection) => (connection.number > 0 ? obliging(connection) : connect()))
+    const agent = oddAgent((connection) => (connection.number > 0 ? answering(connection) : connect()))
     const { session } = await world(agent, { expected: /start a turn: .*out of order/ })
     await prompt(session, 'one')
     expect((await session.idle()).lastTurn?.outcome).toBe('failed')

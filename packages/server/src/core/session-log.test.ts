@@ -95,14 +95,14 @@ describe('transact', () => {
   })
 
   it('stores first and announces second', async () => {
-    const { log, announced, clock, heard, state, hold, letGo } = await aLog()
+    const { log, announced, clock, heard, state, hold, release } = await aLog()
     hold()
     const done = record(log, pinned)
     await settled()
     clock.runSoon()
     expect(log.state).toBe(state)
     expect([announced, heard]).toEqual([[], []])
-    letGo()
+    release()
     await done
     clock.runSoon()
     expect(log.state.pinned).toBe(true)
@@ -110,7 +110,7 @@ describe('transact', () => {
   })
 
   it('runs one change at a time, each with the state after the previous one', async () => {
-    const { log, hold, letGo } = await aLog()
+    const { log, hold, release } = await aLog()
     const seen: number[] = []
     const change = (state: SessionState) => {
       seen.push(state.seq)
@@ -120,7 +120,7 @@ describe('transact', () => {
     const all = [log.transact(change), log.transact(change), log.transact(change)]
     await settled()
     expect(seen).toEqual([4])
-    letGo()
+    release()
     const events = await Promise.all(all)
     expect(seen).toEqual([4, 5, 6])
     expect(events.flat().map((event) => event.seq)).toEqual([5, 6, 7])
@@ -230,7 +230,7 @@ describe('stream', () => {
   })
 
   it('waits while events are stored, so that no delta is sent between an event and its predecessor', async () => {
-    const { log, clock, heard, hold, letGo } = await aLog()
+    const { log, clock, heard, hold, release } = await aLog()
     hold()
     const done = record(log, written)
     await settled()
@@ -239,7 +239,7 @@ describe('stream', () => {
     expect(wait).toBeInstanceOf(Promise)
     expect(heard).toEqual([])
     expect(log.state.openBlocks).toEqual([])
-    letGo()
+    release()
     await wait
     await done
     expect(log.stream({ ...piece(0, 'next'), blockId: 'blk_2' } as Delta)).toBeUndefined()
@@ -248,13 +248,13 @@ describe('stream', () => {
   })
 
   it('continues after a failed store', async () => {
-    const { log, failNext, hold, letGo } = await aLog()
+    const { log, failNext, hold, release } = await aLog()
     hold()
     failNext(new Error('disk'))
     const failed = record(log, noticed)
     await settled()
     const wait = log.stream(piece(0, 'x'))
-    letGo()
+    release()
     await expect(failed).rejects.toThrow('disk')
     await wait
     expect(log.stream(piece(0, 'x'))).toBeUndefined()
@@ -399,13 +399,13 @@ describe('checkpoints', () => {
   })
 
   it('wait for what is being stored', async () => {
-    const { log, clock, checkpoints, hold, letGo } = await aLog()
+    const { log, clock, checkpoints, hold, release } = await aLog()
     log.stream(piece(0, 'Hel'))
     hold()
     const done = record(log, written)
     await settled()
     clock.advance(1_000)
-    letGo()
+    release()
     await done
     await settled()
     expect(checkpoints).toEqual([])
@@ -414,14 +414,14 @@ describe('checkpoints', () => {
 
 describe('close', () => {
   it('waits for the current work, ends the feed and accepts nothing more', async () => {
-    const { log, clock, heard, ended, hold, letGo } = await aLog()
+    const { log, clock, heard, ended, hold, release } = await aLog()
     hold()
     const last = record(log, pinned)
     const closing = log.close('closed')
     const tooLate = record(log, noticed)
     await settled()
     expect(log.closed).toBe(false)
-    letGo()
+    release()
     expect(await last).toHaveLength(1)
     await closing
     await expect(tooLate).rejects.toMatchObject({ code: 'busy' })

@@ -19,7 +19,7 @@ import { createHost } from '../index.ts'
 import { createMemoryStore } from '../stores/memory.ts'
 import { systemClock } from '../system-clock.ts'
 import { logProblems } from '../testing/invariants.ts'
-import { mortalStore } from '../testing/mortal-store.ts'
+import { killableStore } from '../testing/killable-store.ts'
 import { randomScript } from '../testing/random-script.ts'
 import { TestReader } from '../testing/reader.ts'
 import type { AgentAdapter } from './agent-adapter.ts'
@@ -177,7 +177,7 @@ class Run {
   readonly #adapter: AgentAdapter
   readonly problems: string[] = []
   readonly #receipts = new Map<string, { command: object; receipt: Receipt }>()
-  #mortal = mortalStore(this.#disk)
+  #killable = killableStore(this.#disk)
   #host!: Host
   #sessionId = ''
   #commands = 0
@@ -204,9 +204,9 @@ class Run {
   }
 
   #newHost(): Promise<Host> {
-    this.#mortal = mortalStore(this.#disk)
+    this.#killable = killableStore(this.#disk)
     this.#clock = new QuickClock()
-    const { store } = this.#mortal
+    const { store } = this.#killable
     return createHost({
       adapters: [this.#adapter],
       store: { ...store, append: (batch) => (this.#refuses() ? Promise.reject(full) : store.append(batch)) },
@@ -352,11 +352,11 @@ class Run {
   }
 
   async #kill({ writes, applied, breaths, script }: ActionOf<'kill'>): Promise<void> {
-    this.#mortal.killAt(writes, applied)
+    this.#killable.killAt(writes, applied)
     void this.#command({ type: 'prompt.submit', text: JSON.stringify(script), delivery: 'queue' })
     void this.#answer({ allow: applied, endTurn: false, twice: false })
     for (let i = 0; i < breaths; i++) await breathe()
-    this.#mortal.killAt(0, false)
+    this.#killable.killAt(0, false)
     await this.#reconnect()
   }
 

@@ -16,7 +16,7 @@ async function world(agent: OddAgent, options: HostUnderTestOptions = {}) {
   return made
 }
 
-const obliging = () =>
+const answering = () =>
   oddAgent((connection) => ({
     async send() {
       connection.endTurn()
@@ -24,7 +24,7 @@ const obliging = () =>
   }))
 
 it('starts the agent of a new session before its first prompt, and uses that connection', async () => {
-  const agent = obliging()
+  const agent = answering()
   const { create, time } = await world(agent, { limits: { idleCloseMs: 1_000 } })
   const session = await create()
   await session.when(({ connected }) => connected)
@@ -39,7 +39,7 @@ it('starts the agent of a new session before its first prompt, and uses that con
 })
 
 it('closes an agent that was started but not used when it is idle too long', async () => {
-  const agent = obliging()
+  const agent = answering()
   const { create, time } = await world(agent, { limits: { idleCloseMs: 1_000 } })
   const session = await create()
   await session.when(({ connected }) => connected)
@@ -51,7 +51,7 @@ it('closes an agent that was started but not used when it is idle too long', asy
 })
 
 it('takes no slot from another session', async () => {
-  const agent = obliging()
+  const agent = answering()
   const { create } = await world(agent, { limits: { maxConnections: 1 } })
   const first = await create()
   await first.when(({ connected }) => connected)

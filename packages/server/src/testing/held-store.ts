@@ -2,7 +2,7 @@ import type { AppendBatch, SessionStore } from '../core/session-store.ts'
 import { createMemoryStore } from '../stores/memory.ts'
 
 /**
- * A memory store whose writes wait for `letGo` after `hold`, or fail once after `failNext`. It records its writes.
+ * A memory store whose writes wait for `release` after `hold`, or fail once after `failNext`. It records its writes.
  */
 export function heldStore() {
   const disk = createMemoryStore()
@@ -40,7 +40,7 @@ export function heldStore() {
     hold: () => {
       held = true
     },
-    letGo: () => {
+    release: () => {
       held = false
       for (const go of waiting.splice(0)) go()
     },

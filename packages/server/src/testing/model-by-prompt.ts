@@ -10,7 +10,7 @@ export type PromptedAnswer = (ModelAnswer | { readonly say: 'history' }) & { rea
 type Message = { readonly role: string; readonly text: string }
 
 const marker = /<<model (.*)>>/s
-const mostCalls = 10_000
+const maxCalls = 10_000
 /** What Claude Code and Gemini insert as an answer of the model when a conversation was interrupted. */
 const filler = /^No response requested\.$|^\[The previous response was interrupted/
 
@@ -34,7 +34,7 @@ export function answerByPrompt(server: ModelServer, again = /Parley was restarte
   }
   server.script(
     () => true,
-    Array.from({ length: mostCalls }, () => ({ response })),
+    Array.from({ length: maxCalls }, () => ({ response })),
   )
 }
 

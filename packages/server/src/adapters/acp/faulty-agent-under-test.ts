@@ -37,7 +37,7 @@ const call = (fields: object) => ({
 const command = { rawInput: { command: 'touch it' } }
 
 /** The reactions to a prompt, by its first word. The turn ends when the function resolves. */
-const manners: Record<string, (rest: string) => unknown> = {
+const reactions: Record<string, (rest: string) => unknown> = {
   update: () => update('hologram_update', { image: 'x' }),
   method: () => say({ method: '_odd/greeting', params: { words: 'hello' } }),
   garbage: (count) => {
@@ -145,7 +145,7 @@ function received(what: string): Promise<void> {
 async function answerPrompt(id: Message['id'], params: Record<string, unknown>): Promise<void> {
   const [{ text: words = '' } = {}] = params.prompt as { text?: string }[]
   const [, word = '', rest = ''] = /^(\w+)(?: (.*))?/.exec(words) ?? []
-  const stopReason = (await manners[word]?.(rest)) ?? 'end_turn'
+  const stopReason = (await reactions[word]?.(rest)) ?? 'end_turn'
   text('Done.')
   say({ id, result: { stopReason } })
 }

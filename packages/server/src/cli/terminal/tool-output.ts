@@ -55,9 +55,9 @@ function cutOutput({ content, kind, status }: EndedCall): string[] {
   })
   const lines = texts.join('\n').split('\n').map(lastDrawn).join('\n').trim().split('\n')
   const filled = lines.filter((line) => line.trim() !== '')
-  const most = isFailure ? maxOfFailure : maxOutput
-  if (filled.length <= most) return filled.map(visible)
-  return [`… ${filled.length - most} lines before`, ...filled.slice(-most).map(visible)]
+  const max = isFailure ? maxOfFailure : maxOutput
+  if (filled.length <= max) return filled.map(visible)
+  return [`… ${filled.length - max} lines before`, ...filled.slice(-max).map(visible)]
 }
 
 /** A line as it looks at the end: without colours, and with carriage returns applied. */

@@ -558,7 +558,7 @@ describe('command', () => {
     }
     await client.until(() => client.of('receipt').length === 300 - 256)
     expect(new Set(client.of('receipt').map(({ error }) => error?.code))).toEqual(new Set(['rate_limited']))
-    disk.letGo()
+    disk.release()
     await client.until(() => client.of('receipt').length === 300)
     expect((await server.host.state(session)).seq).toBe(1 + 256)
     expect((await client.command(session, prompt(id(), 'still here'))).error).toBeUndefined()

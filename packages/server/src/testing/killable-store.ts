@@ -3,10 +3,10 @@ import type { SessionStore } from '../core/session-store.ts'
 const never = new Promise<never>(() => undefined)
 
 /**
- * A store that dies as a process does: from some write on no call returns, and that write itself may or may not have
+ * A store that stops as a killed process does: from a given write on no call returns, and that write may or may not have
  * reached the disk. The store underneath survives and can be opened by another host.
  */
-export function mortalStore(store: SessionStore): {
+export function killableStore(store: SessionStore): {
   store: SessionStore
   killAt(write: number, applied: boolean): void
 } {

@@ -20,7 +20,10 @@ it.each(['codex', 'opencode', 'gemini', 'claude-acp'] as const)(
     await using agents = await AgentHome.open()
     const env = agents.env(agent)
     const examine = (words: string) =>
-      home.start(['agents', 'doctor', agent, '--into', testAgentsFolder(), '--prompt', words], { env }).ended
+      home.start(['agents', 'doctor', agent, '--into', testAgentsFolder(), '--prompt', words], {
+        env,
+        input: '',
+      }).ended
     const { exitCode, stdout } = await examine(modelPrompt('Hello.', { content: 'Hello there.' }))
     expect(stdout).toMatch(/^ok +start +answers after/m)
     expect(stdout).toMatch(/^ok +prompt +completed$/m)
@@ -63,7 +66,7 @@ it.each([
   const env = signedOutEnvironments[agent]?.({ url: 'http://127.0.0.1:9', home: home.folder }) ?? {}
   const proxy = { HTTP_PROXY: 'http://127.0.0.1:9', HTTPS_PROXY: 'http://127.0.0.1:9' }
   const examine = ['agents', 'doctor', agent, '--into', testAgentsFolder()]
-  const { exitCode, stdout } = await home.start(examine, { env: { ...env, ...proxy } }).ended
+  const { exitCode, stdout } = await home.start(examine, { env: { ...env, ...proxy }, input: '' }).ended
   const failures = stdout.split('\n').filter((line) => line.startsWith('fail'))
   expect(failures).toEqual([expect.stringMatching(/not signed in|no model provider/)])
   expect(failures[0]).toContain(hint)

@@ -13,12 +13,17 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { findProgram, installedVersion } from './find-program.ts'
 import { type InstallProgress, type InstallRequest, installAgent, removeAgent } from './install.ts'
-import { type PackageUnderTest, type RegistryUnderTest, startRegistry } from './npm-registry-under-test.ts'
+import {
+  type PackageUnderTest,
+  type RegistryUnderTest,
+  startRegistry,
+  writeInstalled,
+} from './npm-registry-under-test.ts'
 
 /** The tests run the real npm against a registry on loopback. */
 const root = mkdtempSync(join(tmpdir(), 'parley-install-'))
@@ -48,27 +53,6 @@ const publish = (version: string, more: Partial<PackageUnderTest> = {}) =>
 
 const install = (version: string, more: Partial<InstallRequest> = {}) =>
   installAgent({ agentsFolder, agent: 'tiny', package: name, version, env: registry.env, ...more })
-
-/** Writes what npm installs, without a start of npm. */
-function writeInstalled(version: string): void {
-  const project = join(agentsFolder, 'tiny')
-  const folder = join(project, 'node_modules', name)
-  const program = join(project, 'node_modules', '.bin', name)
-  mkdirSync(folder, { recursive: true })
-  mkdirSync(dirname(program))
-  writeFileSync(
-    join(project, 'package.json'),
-    JSON.stringify({ private: true, dependencies: { [name]: version } }),
-  )
-  writeFileSync(
-    join(folder, 'package.json'),
-    JSON.stringify({ name, version, bin: { [name]: 'program.js' } }),
-  )
-  writeFileSync(join(folder, 'program.js'), `#!/usr/bin/env node\nconsole.log('${version}')\n`, {
-    mode: 0o755,
-  })
-  symlinkSync(`../${name}/program.js`, program)
-}
 
 const refusal = (work: Promise<unknown>): Promise<ParleyError> =>
   work.then(
@@ -193,7 +177,7 @@ describe('an installation', () => {
 describe('a failed installation leaves the installed version in place', () => {
   beforeEach(() => {
     publish('1.0.0')
-    writeInstalled('1.0.0')
+    writeInstalled(join(agentsFolder, 'tiny'), { name, version: '1.0.0' })
   })
   const unharmed = () => {
     expect(inFolder()).toEqual(['tiny'])

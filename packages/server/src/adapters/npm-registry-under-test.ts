@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -133,6 +133,20 @@ function hold(held: HeldPath[], path: string): Held {
 function manifestOf({ name, version, programName, scripts, dependencies }: PackageUnderTest) {
   const bin = { [programName ?? name.replace(/^@[^/]+\//, '')]: 'program.js' }
   return { name, version, bin, ...(scripts && { scripts }), ...(dependencies && { dependencies }) }
+}
+
+/** Writes what npm installs into the folder of a project, without a start of npm. */
+export function writeInstalled(project: string, one: PackageUnderTest): void {
+  const folder = join(project, 'node_modules', one.name)
+  const program = join(project, 'node_modules', '.bin', one.name)
+  mkdirSync(folder, { recursive: true })
+  mkdirSync(dirname(program))
+  const manifest = { private: true, dependencies: { [one.name]: one.version } }
+  writeFileSync(join(project, 'package.json'), JSON.stringify(manifest))
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifestOf(one)))
+  const source = `#!/usr/bin/env node\nconsole.log('${one.version}')\n`
+  writeFileSync(join(folder, 'program.js'), source, { mode: 0o755 })
+  symlinkSync(`../${one.name}/program.js`, program)
 }
 
 function tarballFile(folder: string, name: string, version: string): string {

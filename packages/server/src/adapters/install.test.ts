@@ -84,15 +84,15 @@ describe('an installation', () => {
   it('puts the exact version into an npm project of its own and reports the progress of npm', async () => {
     publish('1.0.0')
     publish('1.1.0')
-    const heard: InstallProgress[] = []
-    const done = await install('1.0.0', { progress: (progress) => heard.push(progress) })
+    const progressed: InstallProgress[] = []
+    const done = await install('1.0.0', { progress: (progress) => progressed.push(progress) })
     const path = join(agentsFolder, 'tiny', 'node_modules', '.bin', name)
     expect(done).toEqual({ version: '1.0.0', path, changed: true })
     expect(programThere()).toBe('1.0.0')
     expect(inFolder()).toEqual(['tiny'])
     const project = JSON.parse(readFileSync(join(agentsFolder, 'tiny', 'package.json'), 'utf8'))
     expect(project).toMatchObject({ private: true, dependencies: { [name]: '1.0.0' } })
-    const fetched = heard.find(({ line }) => line.startsWith('fetch GET 200') && line.includes(name))
+    const fetched = progressed.find(({ line }) => line.startsWith('fetch GET 200') && line.includes(name))
     expect(fetched?.elapsedMs).toBeGreaterThan(0)
     expect(existsSync(join(agentsFolder, 'tiny', '.home'))).toBe(false)
   })

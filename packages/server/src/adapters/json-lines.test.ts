@@ -4,20 +4,20 @@ import { readJsonLines } from './json-lines.ts'
 
 function reading(options: { longest?: number } = {}) {
   const input = new PassThrough()
-  const heard: unknown[] = []
+  const read: unknown[] = []
   const ended = Promise.withResolvers<void>()
   const on = {
-    message: (value: unknown) => void heard.push(value),
-    garbage: (line: string) => void heard.push(`garbage: ${line}`),
+    message: (value: unknown) => void read.push(value),
+    garbage: (line: string) => void read.push(`garbage: ${line}`),
     end: () => ended.resolve(),
   }
   const reader = readJsonLines(input, on, options)
   const all = async () => {
     input.end()
     await ended.promise
-    return heard
+    return read
   }
-  return { input, reader, heard, all }
+  return { input, reader, read, all }
 }
 
 it('emits one value per line, for any chunk boundaries', async () => {
@@ -47,12 +47,12 @@ it('drops a line that exceeds the limit', async () => {
 })
 
 it('reads nothing while it is paused', async () => {
-  const { input, reader, heard, all } = reading()
+  const { input, reader, read, all } = reading()
   reader.pause()
   input.write('1\n')
   input.write('2\n')
   await new Promise((resolve) => setImmediate(resolve))
-  expect(heard).toEqual([])
+  expect(read).toEqual([])
   expect(input.readableLength).toBe(4)
   reader.resume()
   expect(await all()).toEqual([1, 2])

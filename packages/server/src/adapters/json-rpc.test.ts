@@ -3,15 +3,15 @@ import { createJsonRpc, JsonRpcError, type JsonRpcOptions, type JsonRpcPeer } fr
 
 function peer(options: Partial<JsonRpcOptions> = {}) {
   const sent: object[] = []
-  const heard: unknown[] = []
+  const received: unknown[] = []
   const rpc = createJsonRpc({
     send: (message) => void sent.push(message),
-    request: (request) => void heard.push({ request }),
-    notification: (notification) => void heard.push({ notification }),
-    stray: (message) => void heard.push({ stray: message }),
+    request: (request) => void received.push({ request }),
+    notification: (notification) => void received.push({ notification }),
+    stray: (message) => void received.push({ stray: message }),
     ...options,
   })
-  return { rpc, sent, heard }
+  return { rpc, sent, received }
 }
 
 /** Two connected peers. The second answers every call with its parameters. */
@@ -51,13 +51,13 @@ it('rejects a call with the error of the other peer', async () => {
 })
 
 it('keeps requests, notifications and strays apart, in the order of arrival', () => {
-  const { rpc, heard, sent } = peer()
+  const { rpc, received, sent } = peer()
   rpc.take({ method: 'started', params: { a: 1 } })
   rpc.take({ id: 0, method: 'ask', params: {} })
   rpc.take({ id: 99, result: 'nobody asked' })
   rpc.take('not even an object')
   rpc.take(null)
-  expect(heard).toEqual([
+  expect(received).toEqual([
     { notification: { method: 'started', params: { a: 1 } } },
     { request: { id: 0, method: 'ask', params: {} } },
     { stray: { id: 99, result: 'nobody asked' } },

@@ -15,7 +15,7 @@ export type OutputQueue = {
   end(): void
 }
 
-type Waiting = { readonly output: AgentOutput; readonly dealt: () => void }
+type Waiting = { readonly output: AgentOutput; readonly processed: () => void }
 type Taken = IteratorResult<AgentOutput, undefined>
 
 const over: Taken = { done: true, value: undefined }
@@ -23,11 +23,11 @@ const over: Taken = { done: true, value: undefined }
 export function createOutputQueue(onAbandoned: () => void): OutputQueue {
   const waiting: Waiting[] = []
   let reader: ((taken: Taken) => void) | undefined
-  let dealtWithLast: (() => void) | undefined
+  let lastProcessed: (() => void) | undefined
   let ended = false
 
   const take = (next: Waiting): Taken => {
-    dealtWithLast = next.dealt
+    lastProcessed = next.processed
     return { done: false, value: next.output }
   }
   const end = () => {
@@ -37,8 +37,8 @@ export function createOutputQueue(onAbandoned: () => void): OutputQueue {
 
   const iterator: AsyncIterator<AgentOutput, undefined> = {
     async next() {
-      dealtWithLast?.()
-      dealtWithLast = undefined
+      lastProcessed?.()
+      lastProcessed = undefined
       const next = waiting.shift()
       if (next) return take(next)
       if (ended) return over
@@ -48,8 +48,8 @@ export function createOutputQueue(onAbandoned: () => void): OutputQueue {
     },
     async return() {
       end()
-      dealtWithLast?.()
-      for (const { dealt } of waiting.splice(0)) dealt()
+      lastProcessed?.()
+      for (const { processed } of waiting.splice(0)) processed()
       onAbandoned()
       return over
     },
@@ -60,7 +60,7 @@ export function createOutputQueue(onAbandoned: () => void): OutputQueue {
     put(output) {
       if (ended) return Promise.resolve()
       const { promise, resolve } = Promise.withResolvers<void>()
-      const next = { output, dealt: resolve }
+      const next = { output, processed: resolve }
       if (!reader) waiting.push(next)
       else {
         const give = reader

@@ -235,8 +235,8 @@ class AcpConnection implements AgentConnection {
 
   /** Before the agent is connected nobody reads the queue, so the put is not awaited. */
   async #put(output: AgentOutput): Promise<void> {
-    const dealt = this.#queue.put(output)
-    if (this.#live) await dealt
+    const processed = this.#queue.put(output)
+    if (this.#live) await processed
   }
 
   async #receive(frame: Frame): Promise<void> {

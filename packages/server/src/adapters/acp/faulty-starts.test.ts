@@ -82,8 +82,8 @@ describe('a probe', () => {
       {},
       { usable: false, hint: expect.stringContaining('uses version 9') },
     ],
-  ])('reports the state of an agent that %s', async (_, manner, env, told) => {
-    expect(await look(manner, { signIn }, env)).toEqual({ found: true, path: process.execPath, ...told })
+  ])('reports the state of an agent that %s', async (_, manner, env, expected) => {
+    expect(await look(manner, { signIn }, env)).toEqual({ found: true, path: process.execPath, ...expected })
   })
 
   it('reports a sign-in if the agent makes sessions only for people who are signed in', async () => {

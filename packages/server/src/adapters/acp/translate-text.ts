@@ -15,7 +15,7 @@ import {
 export function takeChunk(state: TranslateState, chunk: NativeChunk, type: OpenText['type']): Translation {
   const { dialect } = state
   const { content } = chunk
-  if (content.type !== 'text') return strange(state, chunk)
+  if (content.type !== 'text') return unknownContent(state, chunk)
   const words = content.text ?? ''
   if (type === 'text' && dialect.modeInText !== undefined && words.startsWith(dialect.modeInText)) {
     return changeMode(state, words.slice(dialect.modeInText.length).trim())
@@ -26,13 +26,13 @@ export function takeChunk(state: TranslateState, chunk: NativeChunk, type: OpenT
   if (text === '') return noOutput(state)
   const line = parentOf(state, chunk) ?? ''
   const messageId = chunk.messageId ?? undefined
-  const goesOn = (now: TranslateState) => {
+  const continues = (now: TranslateState) => {
     const open = now.open[line]
     return open?.type === type && open.messageId === messageId && open.background === (now.turn === undefined)
   }
   return sequence(
     state,
-    (now) => (goesOn(now) ? noOutput(now) : closeText(now, line)),
+    (now) => (continues(now) ? noOutput(now) : closeText(now, line)),
     (now) => append(now, line, { type, messageId, text }),
     (now) => (type === 'thinking' && dialect.wholeThoughts ? closeText(now, line) : noOutput(now)),
   )
@@ -96,7 +96,7 @@ export function parentField(line: string | undefined): { parentToolCallId?: stri
   return line ? { parentToolCallId: line } : {}
 }
 
-function strange(state: TranslateState, native: NativeChunk): Translation {
+function unknownContent(state: TranslateState, native: NativeChunk): Translation {
   if (state.replaying) return noOutput(state)
   const reason = `content of type ${native.content.type} in what the agent says`
   return { state, outputs: [{ type: 'agent.unrecognised', native, reason }] }

@@ -142,7 +142,7 @@ class ClaudeConnection implements AgentConnection {
       return undefined
     const known = message.type === 'continue' && this.#remembers(prompt.promptId)
     const uuid = known ? randomUUID() : promptUuid(prompt.promptId)
-    this.#watch.gives(uuid)
+    this.#watch.promptSent(uuid)
     const request = rewindRequest(prompt.parts)
     if (request) {
       const context = { keeper: this.#keeper, session: this.#input }
@@ -186,7 +186,7 @@ class ClaudeConnection implements AgentConnection {
   }
 
   async saidElsewhere(): Promise<'nothing' | 'unknown'> {
-    return (await this.#watch.hasStrangers(this.#state.reportedSessionId)) ? 'unknown' : 'nothing'
+    return (await this.#watch.hasForeignPrompts(this.#state.reportedSessionId)) ? 'unknown' : 'nothing'
   }
 
   async stopTask(taskId: string): Promise<void> {

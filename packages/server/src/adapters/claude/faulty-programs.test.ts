@@ -33,7 +33,7 @@ beforeEach(() => {
 
 const cancelGraceMs = 300
 const words = 'One, two, three, four, five, six, seven, eight, nine, ten.'
-const told = modelPrompt('The word is parsley.', { content: 'I see.' })
+const firstPrompt = modelPrompt('The word is parsley.', { content: 'I see.' })
 const talk = modelPrompt('Talk.', { content: words })
 const asked = modelPrompt('Which word?', { say: 'history' })
 
@@ -109,7 +109,7 @@ class Scene implements AsyncDisposable {
 /** Runs one good turn, and a second one in which the program fails in the middle of the answer. */
 async function playFault(fault: Fault): Promise<{ scene: Scene; end: EventOf<'turn.ended'> }> {
   const scene = await Scene.open(faultyProgram(home, fault, words.slice(0, 8)))
-  await scene.turn(told)
+  await scene.turn(firstPrompt)
   return { scene, end: await scene.turn(talk) }
 }
 
@@ -187,7 +187,7 @@ describe('a fault in the middle of an answer', () => {
   it('the program hangs: a cancel kills it, and the next prompt resumes the conversation', async () => {
     const { path, pid } = knownProgram(home)
     await using scene = await Scene.open(path)
-    await scene.turn(told)
+    await scene.turn(firstPrompt)
     const hold = agents.model.hold(6)
     await scene.prompt(talk)
     await hold.reached
@@ -204,7 +204,7 @@ describe('a fault in the middle of an answer', () => {
 
 it('a message that a resumed program repeats is recorded once', async () => {
   await using scene = await Scene.open(repeatingProgram(home))
-  await scene.turn(told)
+  await scene.turn(firstPrompt)
   await scene.host.command(scene.state.id, { type: 'session.close', commandId: newId('cmd') })
   await scene.until(({ connected }) => !connected)
   await scene.turn(talk)
@@ -213,7 +213,7 @@ it('a message that a resumed program repeats is recorded once', async () => {
 
 it('the end of a turn reports the steps of the turn and the time of its calls to the model', async () => {
   await using scene = await Scene.open()
-  await scene.turn(told)
+  await scene.turn(firstPrompt)
   await scene.turn(talk)
   const ends = await scene.all('turn.ended')
   expect(ends.map(({ steps }) => steps)).toEqual([1, 1])
@@ -226,7 +226,7 @@ it('the end of a turn reports the steps of the turn and the time of its calls to
 it('the program dies while it is idle: its end is recorded, and the next prompt resumes the conversation', async () => {
   const { path, pid } = knownProgram(home)
   await using scene = await Scene.open(path)
-  await scene.turn(told)
+  await scene.turn(firstPrompt)
   process.kill(pid(), 'SIGKILL')
   await scene.until(({ connected }) => !connected)
   expect(await scene.all('agent.disconnected')).toMatchObject([{ reason: 'crashed', signal: 'SIGKILL' }])
@@ -258,7 +258,7 @@ describe('a fault at the start', () => {
   it('the program dies: its stderr is reported, and no process is left', async () => {
     const program = shellProgram(home, 'dying', 'echo "No libc for you." >&2; exit 3')
     await using scene = await Scene.open(program)
-    const end = await scene.turn(told)
+    const end = await scene.turn(firstPrompt)
     expect(end).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
     expect(JSON.stringify(end.error)).toContain('No libc for you.')
     expect(processesIn(home)).toEqual([])
@@ -267,7 +267,7 @@ describe('a fault at the start', () => {
   it('the program writes nothing: the start times out, and the process is killed', async () => {
     const program = shellProgram(home, 'silent', 'exec tail -f /dev/null')
     await using scene = await Scene.open(program, { connectMs: 500 })
-    const end = await scene.turn(told)
+    const end = await scene.turn(firstPrompt)
     expect(end).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
     expect(end.error?.message).toContain('did not start within')
     await expect.poll(() => processesIn(home), goneIn).toEqual([])
@@ -276,7 +276,7 @@ describe('a fault at the start', () => {
   it('the program writes only garbage: the start times out, and the process is killed', async () => {
     const program = shellProgram(home, 'babbling', 'while :; do echo "la la la"; sleep 0.05; done')
     await using scene = await Scene.open(program, { connectMs: 500 })
-    const end = await scene.turn(told)
+    const end = await scene.turn(firstPrompt)
     expect(end).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
     await expect.poll(() => processesIn(home), goneIn).toEqual([])
   })
@@ -285,7 +285,7 @@ describe('a fault at the start', () => {
     const program = shellProgram(home, 'forbidden', 'exit 0')
     chmodSync(program, 0o644)
     await using scene = await Scene.open(program)
-    const end = await scene.turn(told)
+    const end = await scene.turn(firstPrompt)
     expect(end).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
     expect(end.error?.message).toContain('failed to launch')
   })
@@ -294,7 +294,7 @@ describe('a fault at the start', () => {
 it('a lost conversation is not silently replaced by a new one', async () => {
   const { path, pid } = knownProgram(home)
   await using scene = await Scene.open(path)
-  await scene.turn(told)
+  await scene.turn(firstPrompt)
   process.kill(pid(), 'SIGKILL')
   await scene.until(({ connected }) => !connected)
   const before = agents.model.calls.length

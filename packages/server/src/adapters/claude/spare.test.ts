@@ -75,7 +75,7 @@ async function world(options: Partial<CreateHostOptions> = {}) {
 }
 
 /** What the model received since `calls`. */
-const told = (calls: number) => JSON.stringify(root.model.calls.slice(calls).map(({ body }) => body))
+const modelRequests = (calls: number) => JSON.stringify(root.model.calls.slice(calls).map(({ body }) => body))
 
 it('a spare serves a session like a process that is started for it', async () => {
   const { folder, keepOne, run, end, host, cold } = await world()
@@ -119,7 +119,14 @@ it('a spare reads the folder when the session is created, and no other folder', 
   await end(await run(second, modelPrompt('Begin.', fine)))
   expect(cold()).toBe(1)
   const words = ['is thyme.', 'Current branch: after', 'parsley', 'is sage.', first, '/spares/']
-  expect(words.map((one) => told(calls).includes(one))).toEqual([true, true, false, false, false, false])
+  expect(words.map((one) => modelRequests(calls).includes(one))).toEqual([
+    true,
+    true,
+    false,
+    false,
+    false,
+    false,
+  ])
 })
 
 it('a spare runs the session-start hooks with the session, not before', async () => {
@@ -234,6 +241,6 @@ it('a newly started process serves a folder that the spare cannot serve', async 
   const reader = await run(second, modelPrompt('Begin.', fine))
   await end(reader)
   expect(reader.view.state.lastTurn).toMatchObject({ outcome: 'completed' })
-  expect(told(calls).split('Begin.')).toHaveLength(2)
+  expect(modelRequests(calls).split('Begin.')).toHaveLength(2)
   expect(cold()).toBe(2)
 })

@@ -65,7 +65,7 @@ export class TranscriptWatch {
   #sessionId: string | undefined
   /** How many bytes of the file were read. */
   #read = 0
-  #strange = false
+  #hasForeign = false
   /** Whether a prompt of ours was seen in the file, or the conversation was resumed. */
   #isBegun = true
 
@@ -81,12 +81,12 @@ export class TranscriptWatch {
   }
 
   /** Registers a prompt that is sent to our process. */
-  gives(uuid: string): void {
+  promptSent(uuid: string): void {
     this.#own.add(uuid)
   }
 
-  async hasStrangers(sessionId: string | undefined): Promise<boolean> {
-    if (sessionId === undefined || this.#strange) return this.#strange
+  async hasForeignPrompts(sessionId: string | undefined): Promise<boolean> {
+    if (sessionId === undefined || this.#hasForeign) return this.#hasForeign
     if (sessionId !== this.#sessionId) {
       this.#sessionId = sessionId
       this.#file = undefined
@@ -98,11 +98,11 @@ export class TranscriptWatch {
     const first = this.#isBegun ? 0 : entries.findIndex(({ uuid }) => this.#own.has(uuid ?? ''))
     if (first < 0) return false
     this.#isBegun = true
-    this.#strange = entries.slice(first).some((entry) => {
+    this.#hasForeign = entries.slice(first).some((entry) => {
       const parts = promptOf(entry)
       return parts !== undefined && !isAskedAgain(parts) && !this.#own.has(idOfPrompt(entry).id ?? '')
     })
-    return this.#strange
+    return this.#hasForeign
   }
 
   async #newLines(sessionId: string): Promise<string[]> {

@@ -38,15 +38,15 @@ export function measureResult(state: TranslateState, result: NativeResult): Tran
   const whole = totalOf(result.modelUsage)
   const added = result.model_usage_since_last_result
   const { total, costUsd = 0 } = state.usage
-  const goesOn = added !== undefined && total !== undefined
-  if (!goesOn && Object.keys(result.modelUsage ?? {}).length === 0) return noOutput(state)
+  const isKnown = added !== undefined && total !== undefined
+  if (!isKnown && Object.keys(result.modelUsage ?? {}).length === 0) return noOutput(state)
   const { window, maxOutput } = limitsIn(result.modelUsage, state.reportedModel)
   const usage = {
     ...state.usage,
     window: window ?? state.usage.window,
     maxOutput: maxOutput ?? state.usage.maxOutput,
-    total: goesOn ? sumTokens(total, totalOf(added)) : whole,
-    costUsd: goesOn ? costUsd + costIn(added) : result.total_cost_usd,
+    total: isKnown ? sumTokens(total, totalOf(added)) : whole,
+    costUsd: isKnown ? costUsd + costIn(added) : result.total_cost_usd,
     apiMs: result.duration_api_ms ?? state.usage.apiMs,
     calls: new Map<string, TokenUsage>(),
   }

@@ -86,7 +86,7 @@ it('does not unsubscribe from it after the next session has resumed it', async (
 /** A program that sends only what the test asks for. */
 const speaker = `#!${process.execPath}
 const say = (message) => console.log(JSON.stringify(message))
-const heard = { refused: 0, away: 0 }
+const counts = { refused: 0, away: 0 }
 require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
   const { id, method, error } = JSON.parse(line)
   if (method === 'initialize') say({ id, result: { userAgent: 'parley/0.166.0 (Linux)' } })
@@ -97,11 +97,11 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
     say({ id, result: {} })
   }
   if (method === 'thread/unsubscribe') {
-    heard.away++
+    counts.away++
     say({ id, result: { status: 'notLoaded' } })
   }
-  if (method === 'count') say({ id, result: heard })
-  if (error) heard.refused++
+  if (method === 'count') say({ id, result: counts })
+  if (error) counts.refused++
 })
 `
 

@@ -60,16 +60,16 @@ function caughtUp(
   [first, { statuses }, second]: readonly [Kept, Kept, Kept],
   certain = false,
 ): Translation {
-  const told = toldMessages({ state: before, outputs: [] }, first)
-  const { root, turn } = told.state
+  const translated = translateMessages({ state: before, outputs: [] }, first)
+  const { root, turn } = translated.state
   const status = statuses[root]
-  if (status) return also(told, reconcileStatus(told.state, status))
-  if (!certain && !turn?.begun && !turn?.answer) return told
-  const whole = toldMessages(told, second)
+  if (status) return also(translated, reconcileStatus(translated.state, status))
+  if (!certain && !turn?.begun && !turn?.answer) return translated
+  const whole = translateMessages(translated, second)
   return also(whole, reconcileStatus(whole.state, { type: 'idle' }))
 }
 
-function toldMessages(before: Translation, { messages, todos }: Kept): Translation {
+function translateMessages(before: Translation, { messages, todos }: Kept): Translation {
   let next = before
   const seen = new Set<string>()
   for (;;) {

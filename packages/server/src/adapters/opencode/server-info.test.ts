@@ -25,16 +25,16 @@ it('reports the billing of the provider of its model, and reports it again when 
   const connection = await adapter.connect(
     connectInput({ cwd: home, settings: { model: 'openai/gpt-5.1-codex' } }),
   )
-  const told = async (billing: string) => {
+  const expectReported = async (billing: string) => {
     const outputs = await readUntil(connection, (output) => output.type === 'agent.connected')
     expect(outputs.at(-1)).toMatchObject({ type: 'agent.connected', billing })
   }
-  await told('subscription')
+  await expectReported('subscription')
   await connection.configure({ model: 'groq/llama-3.3-70b-versatile' })
-  await told('api-key')
+  await expectReported('api-key')
   await connection.configure({ model: 'xai/grok-4' })
   await connection.configure({ model: 'openai/gpt-5.1-codex' })
-  await told('subscription')
+  await expectReported('subscription')
   await connection.close()
 })
 

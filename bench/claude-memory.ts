@@ -27,7 +27,7 @@ export const claudeMemory: Figure = {
   },
 }
 
-/** The growth per session over `count` sessions; the first ones also load what all share. */
+/** The memory growth per session over `count` sessions, after three that load what all sessions share. */
 async function growth(side: Remote<ClaudeCalls>, count: number) {
   await openSessions(side, 3)
   const before = await side.call('memory')

@@ -5,8 +5,8 @@ import { compare, inTurns, median, type Pair } from './lib/stats.ts'
 
 /**
  * The real Claude Code from its second turn on: the time from a prompt to the first text. Compared with a new process
- * per turn that resumes, as a simple program does it; with a live query of the SDK, the best possible; and with one
- * request to the Messages API, which has no agent in it.
+ * per turn that resumes, as a simple program does it; with a live query of the SDK, the best possible case; and with
+ * one request to the Messages API, without an agent.
  */
 export const claudeTurns: Figure = {
   name: 'claude-turns',

@@ -49,7 +49,7 @@ export const consoleInBrowser: Figure = {
   },
 }
 
-/** Opened each time in a browser that has never seen the page, then again in the same one. */
+/** Opens each session in a browser that has never loaded the page, then again in the same browser. */
 async function opened({ parley, browser, quick }: Sides): Promise<Row[]> {
   const open = async (id: string) => {
     await using undo = new AsyncDisposableStack()
@@ -97,7 +97,7 @@ type AtWork = {
   readonly kept: number
 }
 
-/** With all events of the session in the page, while its agent works. */
+/** Measures the page with all events of the session loaded, while the agent works. */
 async function atWork(sides: Sides): Promise<Row[]> {
   const ours = await measureAtWork(sides, large)
   const bare = await measureAtWork(sides, small)
@@ -208,7 +208,7 @@ async function heapWatched<Result>(page: Page, during: () => Promise<Result>) {
   return { result, most, kept: await used() }
 }
 
-/** The bytes on the network until a prompt could be written. */
+/** The bytes transferred until a prompt can be written. */
 async function scripted({ browser, parley }: Sides): Promise<Row> {
   const context = await newVisitor(browser, parley)
   const page = await context.newPage()

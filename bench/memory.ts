@@ -54,7 +54,7 @@ async function idle(program: Program, dataDir: string, { quick }: FigureInput): 
   const sizes: number[] = []
   for (let round = 0; round < (quick ? 2 : 4); round++) {
     const { pid, stop } = await startProgram(program, dataDir)
-    // Not the first start, which fills a cache of compiled code.
+    // The first start does not count: it fills a cache of compiled code.
     if (round > 0) sizes.push(await settled(pid))
     await stop()
   }
@@ -89,7 +89,10 @@ async function withStored(program: Program, { folder }: FigureInput): Promise<nu
   return size
 }
 
-/** Sessions that had a turn and keep their agent, after a collection; the first ones also load what all share. */
+/**
+ * The memory of a session that had a turn and keeps its agent, after a collection. The first 100 sessions, which also
+ * load what all share, do not count.
+ */
 async function liveRow({ quick, folder }: FigureInput): Promise<Row> {
   const count = quick ? 100 : 800
   const parley = await startParleyServer(join(folder, 'live'), { maxConnections: 100 + count })

@@ -7,7 +7,10 @@ const large = { id: 'ses_large', events: 100_000 }
 const small = { id: 'ses_small', events: 100 }
 const unloadMs = 20
 
-/** The last 50 blocks of a long session against those of a short one: opening must cost the tail, not the history. */
+/**
+ * The last 50 blocks of a long session against those of a short one: the time to open a session must depend on the
+ * tail, not on the length of the log.
+ */
 export const opening: Figure = {
   name: 'opening',
   async measure({ quick, folder }) {
@@ -23,7 +26,7 @@ export const opening: Figure = {
   },
 }
 
-/** Alternates the two; a pause of `restMs` between them lets the server drop both from memory. */
+/** Alternates the two sessions; a pause of `restMs` between them lets the server drop both from memory. */
 async function measureOpening(parley: ParleyServer, requests: number, restMs = 0) {
   const open = async (id: string) => {
     if (restMs > 0) await new Promise((resolve) => setTimeout(resolve, restMs))

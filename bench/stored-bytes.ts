@@ -32,7 +32,10 @@ export const storedBytes: Figure = {
   },
 }
 
-/** The real Claude Code, with turns of 15 to 35 KB. Taking the difference leaves out what its program reports once. */
+/**
+ * The real Claude Code, with turns of 15 to 35 KB. The difference of two runs excludes what the program reports only
+ * once.
+ */
 async function claudeRow(folder: string, turns: number): Promise<Row> {
   const one = await streamClaude(join(folder, 'one'), 1)
   const many = await streamClaude(join(folder, 'many'), 1 + turns)
@@ -115,8 +118,8 @@ function row(figure: string, stored: number, content: number): Row {
 }
 
 /**
- * For a row during a turn: the write-ahead log grows to a mebibyte, whatever the size of the rest, and the end of the
- * turn empties it.
+ * Removes the aim of a row that is measured during a turn: the write-ahead log grows to a mebibyte, whatever the size
+ * of the content, and is emptied at the end of the turn.
  */
 function withoutAim({ aim, met, ...rest }: Row): Row {
   return rest

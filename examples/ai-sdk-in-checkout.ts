@@ -1,7 +1,7 @@
 import { registerHooks } from 'node:module'
 
 /**
- * For examples with the AI SDK, only in a checkout: one of its packages has TypeScript under the condition `source`, which
+ * For examples with the AI SDK, only in a checkout: one of its packages exports TypeScript under the condition `source`, which
  * Node does not run from node_modules.
  * node --conditions=source --import ./examples/ai-sdk-in-checkout.ts examples/…
  */

@@ -9,7 +9,7 @@ import { pieces } from './words.ts'
 
 /** The task in a prompt of the bench, as JSON. */
 export type Task =
-  /** `deltas` pieces in `blocks` blocks of text, as fast as they are taken, or one per event loop turn. */
+  /** `deltas` pieces in `blocks` blocks of text, as fast as the host reads them, or one per event loop turn. */
   | {
       readonly do: 'stream'
       readonly deltas: number
@@ -27,7 +27,7 @@ export type Task =
    */
   | { readonly do: 'work'; readonly count: number; readonly rate: number }
 
-/** An agent as lean as the port allows, so that the server is what is measured. */
+/** An agent that does as little work as the port allows, so that the figures measure the server. */
 export function createBenchAgent(): AgentAdapter {
   return {
     id: 'bench',

@@ -65,7 +65,7 @@ export function checkSame(said: readonly Buffer[], payloads: Iterable<Buffer>, r
   if (index < said.length) throw new LostError(`Reader ${reader} got ${index} of ${said.length} frames.`)
 }
 
-/** Deltas and events; other frames may differ from reader to reader. */
+/** True for deltas and events; other frames may differ from reader to reader. */
 function isSaid(payload: Buffer): boolean {
   const begin = payload.toString('latin1', 9, 14)
   return begin === 'delta' || begin === 'event'

@@ -6,8 +6,8 @@ import { atPace, stamp } from './pace.ts'
 import { answer } from './processes.ts'
 
 /**
- * A model on loopback that streams what the latest prompt asks for from memory, so that it adds nothing to what is
- * measured.
+ * A model on loopback that streams what the latest prompt asks for from memory, so that it adds almost no time to the
+ * measurement.
  */
 const server = createServer((request, response) => {
   const chunks: Buffer[] = []

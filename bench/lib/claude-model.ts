@@ -1,6 +1,6 @@
 /** The task for the model in a prompt of the bench. */
 export type ClaudeTask =
-  /** `deltas` pieces as fast as they are taken. */
+  /** `deltas` pieces, as fast as the agent reads them. */
   | { readonly do: 'stream'; readonly deltas: number }
   /** `count` pieces at a steady rate, each with the time it was sent. */
   | { readonly do: 'stamp'; readonly count: number; readonly rate: number }

@@ -11,8 +11,8 @@ import { answer, given } from './processes.ts'
 
 /**
  * The SDK alone: one live query with a stream of prompts, or one query per turn that resumes the last. As in Parley,
- * the program runs in its own process session: Linux shares processor time between sessions, and that must not be
- * measured.
+ * the program runs in its own process session: Linux shares processor time between sessions, and that must not affect
+ * the measurement.
  */
 const { env, folder } = given<ClaudeSide>()
 

@@ -22,7 +22,7 @@ export type FoldCase = {
 const deltasARound = 200
 const words = pieces(0, deltasARound)
 
-/** Microseconds per delta, each case of both sides in every round. */
+/** Microseconds per delta. Every round measures each case on both sides. */
 function measure({ cases, rounds }: { cases: readonly FoldCase[]; rounds: number }) {
   const prepared = cases.map((one) => {
     const before = text(0, one.characters)

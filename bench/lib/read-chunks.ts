@@ -3,8 +3,8 @@ export type ChunksRead = { readonly chunks: number; readonly seconds: number; re
 const lineFeed = 10
 
 /**
- * Reads a UI message stream to its end, or until it has `enough` chunks, without parsing them, so that the sender is
- * what is measured. The text is kept only with `keep`.
+ * Reads a UI message stream to its end, or until it has `enough` chunks, without parsing them, so that the figure
+ * measures the sender. The text is kept only with `keep`.
  */
 export async function readChunks(
   response: () => Promise<Response>,

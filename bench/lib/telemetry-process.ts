@@ -47,7 +47,10 @@ const options = {
 const host = await (telling === 'nothing' ? createCoreHost(options) : createHost(options))
 
 const calls = {
-  /** Processor time in microseconds per event, for a turn with this task: other load on the machine counts little. */
+  /**
+   * Microseconds per event, for a turn with this task. Processor time, because other load on the machine hardly
+   * affects it.
+   */
   async play(task: Task) {
     const { id } = await host.create({ agent: 'bench', cwd: folder })
     const ended = Promise.withResolvers<void>()

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 
 /**
- * A WebSocket client that costs as little as possible, so that the server is what is measured: it keeps the bytes,
- * walks over the frame headers, and looks into a payload only to find the one it waits for.
+ * A WebSocket client that does as little work as possible, so that the figures measure the server: it keeps the bytes,
+ * parses the frame headers, and reads a payload only to find the frame it waits for.
  */
 export type WebSocketReader = {
   send(text: string): void

@@ -36,7 +36,7 @@ const interior = {
   optional: ['program', 'conversation', 'requests', 'question', 'host-tools', 'rewind'],
 }
 
-/** Files for what only one agent has. Add a file only for that; the list otherwise shrinks. */
+/** Files for features that only one agent has. Add a file only for such a feature; otherwise the list shrinks. */
 const extraFiles: Record<string, string[]> = {
   acp: ['agent', 'files', 'gemini-session-files', 'presets', 'wire'],
   claude: ['introduction', 'spare', 'transcript', 'will-ask'],

@@ -74,7 +74,7 @@ export class ChatPages implements AsyncDisposable {
     const cwd = join(this.parley.folder, `work-${this.#chats}`)
     mkdirSync(cwd)
     const context = await this.browser.newContext()
-    // The page either holds the token, or talks to its own server, which does.
+    // The page either holds the token, or sends its requests to its own server, which holds it.
     const { url, token } = this.parley
     const access = agent === 'opencode' || sdk === 7 ? {} : { api: `${url}/api/chat`, token }
     const hash = new URLSearchParams({ ...access, sdk: String(sdk), id, agent, cwd })
@@ -158,7 +158,7 @@ export class ChatTab {
     return (await this.last()).parts.filter(({ type }) => type === 'dynamic-tool')
   }
 
-  /** Waits until the agent waits for an answer and the page shows it. */
+  /** Waits until the agent has an open request and the page shows it. */
   async asked(): Promise<void> {
     await this.page.getByRole('button', { name: 'Approve' }).last().waitFor()
     await eventually(() => this.status()).toBe('ready')

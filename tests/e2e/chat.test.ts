@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => claude?.[Symbol.asyncDispose]())
 
-/** A model that never answers, however often it is called. */
+/** A model that responds to every call with an overload error. */
 function overload(model: ModelServer): void {
   const error = { message: 'Overloaded', type: 'overloaded_error', code: 'overloaded' }
   model.script(

@@ -17,7 +17,7 @@ import { logProblems } from '../../packages/server/src/testing/invariants.ts'
 import type { ModelAnswer, ModelServer } from '../../packages/server/src/testing/model-server.ts'
 import { KillableServer } from './killable-server.ts'
 
-/** Longer than anything here takes: a fact that has not come by then will not come, and the state says why. */
+/** Longer than any step here takes: a condition that does not hold by then never will, and the state shows why. */
 const factMs = 30_000
 
 /** The real Claude Code behind a real server process, with the real client in front and a scripted model behind it. */
@@ -34,7 +34,7 @@ export class ClaudeFixture implements AsyncDisposable {
     this.proxy = proxy
   }
 
-  /** `script` comes first: the model answers by prompt only what no script of it takes. */
+  /** `script` takes precedence: the model answers by prompt only the calls that no script matches. */
   static async start(
     options: { script?: (model: ModelServer) => void; env?: Record<string, string> } = {},
   ): Promise<ClaudeFixture> {

@@ -206,7 +206,7 @@ describe('two tabs of one browser', () => {
       Object.assign(window, {
         setTimeout: (work: () => void, ms?: number) => (ms === 700 ? 0 : real(work, ms)),
       })
-      // On a busy machine the first tab may be told of an answer before the sender has its lock.
+      // On a busy machine the first tab may learn of an answer before the tab that sends it holds its lock.
       const request = navigator.locks.request.bind(navigator.locks) as (...given: unknown[]) => unknown
       const late = async (...given: unknown[]) => {
         if (String(given[0]).startsWith('parley-answer-')) await new Promise((resolve) => real(resolve, 600))

@@ -18,7 +18,9 @@ import {
 } from './console-page.ts'
 import { consoleBehindProxy, goOffline } from './console-proxy.ts'
 
-/** Text and attachments are never lost, are reachable on every screen, and parts that cannot be loaded say so. */
+/**
+ * Text and attachments are never lost and are reachable on every screen; a part that cannot be loaded shows an error.
+ */
 const { server, openTab, openSessionTab, openThroughProxy } = consoleBehindProxy()
 
 const dot = Buffer.from(

@@ -13,7 +13,10 @@ const { server, openTab } = consoleFixture(async (made) => {
   made.environment = home.env('claude')
 })
 
-/** The program was used before in this folder and with this key, so it asks nothing first and calls nobody. */
+/**
+ * The program was used before in this folder and with this key, so it asks no questions first and sends no other
+ * requests.
+ */
 function usedBefore(config: string, project: string): void {
   mkdirSync(config, { recursive: true })
   const known = {

@@ -270,7 +270,7 @@ describe('the page is not fooled by deceptive content', () => {
   it('a click that was under way when the next request appeared does not answer it', async () => {
     const { page } = await openSessionTab(await session('two in a row'))
     await card(page).getByText('echo harmless').waitFor()
-    // Clicked the very moment the button appears, with a pointer that has not moved.
+    // Clicks the button the moment it appears, with a pointer that has not moved.
     await page.evaluate(() => {
       new MutationObserver((_, observer) => {
         const next = [...document.querySelectorAll('[data-testid=request]')].find((one) =>

@@ -229,7 +229,7 @@ describe('a panel', () => {
     await changes.waitFor({ state: 'detached' })
     expect(page.url()).toBe(address)
     await prompt(page).waitFor()
-    // Closed by its button, it leaves no entry in the history.
+    // A panel that is closed by its button leaves no entry in the history.
     await page.getByRole('button', { name: 'Changes' }).tap()
     await changes.waitFor()
     await page.getByRole('button', { name: 'Close panel' }).tap()

@@ -118,7 +118,7 @@ describe('with any zod 4', () => {
     (zod) => {
       const { problems, instantiations } = slim.check({ file: 'tool.ts', program: tool(zod) })
       expect(problems).toBe('')
-      // With the types of zod itself it is 12 million for the other copy.
+      // If the types of zod itself were compared, the other copy would take 12 million.
       expect(instantiations).toBeLessThan(50_000)
     },
   )

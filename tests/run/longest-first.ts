@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Files of real programs and browsers take minutes, those of `unit` seconds: they start first. */
+/** Test files with real programs and browsers take minutes, those of `unit` seconds: the slow ones start first. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)

@@ -1,7 +1,7 @@
 // Caches the files of the page, so that stored sessions can be read while the server is unreachable. Requests under /api are
 // not handled here.
 
-// The build fills in both: the list of files, and a cache name that changes with any of them.
+// The build replaces both values: the list of files, and a cache name that changes whenever a file changes.
 const files = []
 const name = 'parley-page'
 
@@ -11,7 +11,7 @@ addEventListener('install', (event) => {
   event.waitUntil(caches.open(name).then((cache) => cache.addAll(['/', '/first.js', ...files])))
 })
 
-// Keeps the previous build too: a tab that was opened before an update still loads files of it.
+// Keeps the previous build too: a tab that was opened before an update still loads files of that build.
 addEventListener('activate', (event) => {
   event.waitUntil(forgetOld().then(() => clients.claim()))
 })
@@ -32,7 +32,7 @@ addEventListener('fetch', (event) => {
   else event.respondWith(other(request))
 })
 
-/** Returns the server's page, or the cached one if the server does not answer. Another build has its own worker. */
+/** Returns the server's page, or the page of this build from the cache if the server does not answer. */
 async function page(request) {
   try {
     return await fetch(request)
@@ -43,7 +43,7 @@ async function page(request) {
   }
 }
 
-/** The name of an asset contains the hash of its content. A query only marks a retry, so it is ignored. */
+/** The name of an asset contains the hash of its content. A query string only marks a retry, so it is ignored. */
 async function asset(request) {
   const kept = await caches.match(request, { ignoreSearch: true })
   if (kept) return kept
@@ -57,7 +57,7 @@ async function keep(request, response) {
   await (await caches.open(name)).put(request, response).catch(() => {})
 }
 
-/** The first script blocks the page, so the cached copy is used and updated in the background. */
+/** `first.js` blocks rendering, so the cached copy is used and then updated in the background. */
 async function first(event) {
   const kept = await (await caches.open(name)).match(event.request)
   const fresh = other(event.request)

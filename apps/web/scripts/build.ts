@@ -7,7 +7,7 @@ import { build } from 'vite'
  * a complete page.
  */
 const page = resolve(import.meta.dirname, '../../../packages/server/dist/console')
-/** On the same disk, so that files can be renamed, and not part of the published package. */
+/** The build folder: on the same disk, so that files can be renamed, and outside the published package. */
 const beside = resolve(import.meta.dirname, '../dist')
 
 // A test may start this script with another NODE_ENV; the page must be the same.

@@ -187,7 +187,7 @@ export class FakeServer<Content> {
   readonly arrivals: string[] = []
   /** The error that refuses a command; undefined if it is accepted. */
   refusal: (content: Content) => Error | undefined = () => undefined
-  /** A receipt that is lost leaves the sender waiting. */
+  /** Whether receipts are lost, so that the sender waits. */
   losesReceipts = false
   /** How long a command takes to arrive. */
   delayMs: () => number = () => 0

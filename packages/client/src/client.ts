@@ -36,13 +36,13 @@ export type ClientOptions = {
   readonly backoff?: BackoffOptions
 }
 
-/** Everything a program can do with a Parley server. The client connects when something is followed. */
+/** All operations on a Parley server. The client connects when something is first followed. */
 export type Client = ClientParts &
   Commands & {
     /** Any route of the protocol. */
     readonly call: Call
     createSession(input: NewSessionInput, options?: { signal?: AbortSignal }): Promise<SessionState>
-    /** What a follower receives, as an async iterable. The signal ends it without an error. */
+    /** The values of a followed session, as an async iterable. The signal ends the iterable without an error. */
     feed(sessionId: string, options?: FollowOptions): AsyncIterableIterator<FeedItem, undefined>
     /** Only the events. A seq that returns to 1 means that the log was rewritten. */
     events(
@@ -112,7 +112,7 @@ export function createClient(options: ClientOptions): Client {
 
 const eventOf = (item: FeedItem) => (item.type === 'event' ? item.event : undefined)
 
-/** Why the socket could not be opened; undefined if the token was refused and there is a new one by now. */
+/** Why the socket could not be opened; undefined if the token was refused and has been renewed since. */
 async function probe(http: Http, credential: Credential): Promise<ParleyError | undefined> {
   const timeoutMs = 5_000
   try {

@@ -26,7 +26,7 @@ export type CommandOptions = {
   readonly commandId?: string | undefined
 }
 
-/** Each resolves when the command is in the log, and rejects with the ParleyError that refused it. */
+/** Each method resolves when its command is in the log, and rejects with the ParleyError that refused it. */
 export type Commands = {
   command(sessionId: string, command: NewCommand, options?: CommandOptions): Promise<Receipt>
   prompt(

@@ -14,8 +14,8 @@ export type FeedIteratorOptions<Picked> = FollowOptions & {
 
 /**
  * A session as an async iterable of the values that `pick` returns for its items. It follows from the first `next()`;
- * `break`, `return()` and the signal end it and unfollow. A follow that fails throws its ParleyError, after all items
- * before it.
+ * `break`, `return()` and the signal end it and unfollow. If the follow fails, the iterable throws its ParleyError
+ * after all earlier items.
  */
 export function createFeedIterator<Picked>(
   follow: Follow,

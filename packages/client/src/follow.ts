@@ -9,8 +9,8 @@ import type { Socket } from './socket.ts'
 export type Follow = (sessionId: string, listener: FollowListener, options?: FollowOptions) => () => void
 
 /**
- * Many sessions on one socket: a frame goes to the channel of its session; every channel is told the state of the
- * connection.
+ * Many sessions on one socket: a frame goes to the channel of its session; a change of the connection goes to every
+ * channel.
  */
 export function createFollow({ socket, clock = systemClock }: { socket: Socket; clock?: Clock }): Follow {
   const channels = new Map<string, SessionChannel>()

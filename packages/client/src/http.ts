@@ -61,7 +61,10 @@ export function createHttp(options: HttpOptions): Http {
   const fetch = options.fetch ?? globalThis.fetch.bind(globalThis)
   const credential = createCredential(options.token)
 
-  /** Sends with the token; and again with another one, if the first is refused and there is another. */
+  /**
+   * Sends a request with the token. If the token is refused and another one is available, sends it again with that
+   * token.
+   */
   async function send(route: Route, input: LooseInput, init: RequestInit): Promise<Response> {
     const address = addressOf(url, route, input)
     const attempt = (token: string | undefined) =>
@@ -170,7 +173,7 @@ export function forbiddenOrigin(): ParleyError {
   return new ParleyError('forbidden', message, { details: { header: 'Origin' } })
 }
 
-/** Anything else that was thrown is a defect of the client. */
+/** Returns a ParleyError as it is. Any other thrown value is a defect of the client. */
 export function asParleyError(thrown: unknown): ParleyError {
   if (thrown instanceof ParleyError) return thrown
   return new ParleyError('internal_error', 'The client failed; see the cause of this error.', {

@@ -10,7 +10,7 @@ export type LiveStore<Snapshot> = {
 export type Schedule = (flush: () => void) => () => void
 
 export type BatchedStore<Snapshot> = LiveStore<Snapshot> & {
-  /** Something changed: the next snapshot is made soon, or `later` while much is coming in. */
+  /** Reports a change: the next snapshot is made soon, or `later` while many changes arrive. */
   touch(when?: 'soon' | 'later'): void
   flush(): void
 }

@@ -38,7 +38,7 @@ export function loadedFrom({ state, events, firstSeq }: SessionTail): Loaded {
   return { view: { state, timeline: applyToTimeline([], events) }, kept: [...events], firstSeq }
 }
 
-/** The last events that fit the limits, whole. */
+/** The last events that fit the limits, and the earlier prompts that they need. */
 export function tailOf(
   loaded: Loaded,
   most: { readonly events: number; readonly characters: number },
@@ -61,7 +61,7 @@ export function tailOf(
   }
 }
 
-/** From the events above: the prompts of turns that start below, and the prompts that are still queued. */
+/** The prompts in `above` whose turns start in `below`, or that are still queued. */
 function neededPrompts(
   above: readonly SessionEvent[],
   below: readonly SessionEvent[],
@@ -78,7 +78,7 @@ function neededPrompts(
   )
 }
 
-/** The state, and the events up to its head, of the same log. */
+/** Loads the state and the events up to its head, both from the same log. */
 export async function loadTail(input: {
   client: ClientParts
   sessionId: string
@@ -119,7 +119,7 @@ export async function loadTail(input: {
   )
 }
 
-/** True if the start is of the same log, and not so far behind that loading the end again is faster. */
+/** True if `start` belongs to the same log, and is not so far behind that loading the end again is faster. */
 function goesOn(start: Loaded | undefined, state: SessionState): start is Loaded {
   if (!start) return false
   const { epoch, seq } = start.view.state
@@ -171,8 +171,9 @@ function refolded(state: SessionState, events: readonly SessionEvent[], firstSeq
 }
 
 /**
- * Folds the whole range again, because calls and requests above may have their ends below. Blocks that were shown are
- * the same as before, so they keep their identity. A prompt that was loaded ahead of its place is in both.
+ * Folds the whole range again, because calls and requests of the older page may end in the later events. Blocks that
+ * were shown are the same as before, so they keep their identity. A prompt that was loaded ahead of its place is in
+ * both.
  */
 export function withOlder(
   loaded: Loaded,

@@ -56,7 +56,7 @@ export function useSessionView<Part>(
   return part
 }
 
-/** Loads a page above what is shown of this session, if a component shows it. */
+/** Loads the next older page of a session, if a component shows the session. */
 export function useLoadOlder(sessionId: string): () => Promise<void> {
   const client = useClient()
   return useMemo(() => {

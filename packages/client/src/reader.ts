@@ -6,7 +6,7 @@ export type FollowListener = {
   onFollowing?(start: { readonly epoch: string; readonly head: number }): void
   onEvent?(event: SessionEvent | UnknownEvent): void
   onDelta?(delta: Delta): void
-  /** The cursor does not belong to this log: drop everything, all of it follows. */
+  /** The cursor does not belong to this log: drop all data, the whole log is sent again. */
   onReset?(epoch: string): void
   /** All recorded events have been sent. It comes again after a reconnect. */
   onCaughtUp?(seq: number): void
@@ -63,7 +63,7 @@ export function advance(reader: Reader, seq: number): 'next' | 'repeat' | 'gap' 
   return 'next'
 }
 
-/** Takes over the epoch of the log. True if the reader's cursor was not valid in it and is back at the start. */
+/** Sets the reader's epoch to that of the log. True if the cursor was not valid in it and was reset to the start. */
 export function restart(
   reader: Reader,
   start: { readonly epoch: string; readonly head: number; readonly verdict: 'replay' | 'reset' },

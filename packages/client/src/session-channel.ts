@@ -20,13 +20,13 @@ export type ChannelParts = {
   readonly gone: () => void
 }
 
-/** Asking again does not fill a hole in the stored log. */
+/** After this many gaps in a row a reader fails: following again does not fill a gap in the stored log. */
 const gapsAllowed = 3
 
 /**
  * All readers of one session. They share one follow on the wire, from the lowest of their cursors; each drops what it
- * already has. A reader that cannot continue from what comes is not synced: it receives nothing, and the channel asks
- * again for it.
+ * already has. A reader whose cursor does not match the received events is not synced: it receives nothing, and the
+ * channel sends another follow for it.
  */
 export class SessionChannel {
   readonly #session: string

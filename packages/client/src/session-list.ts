@@ -135,7 +135,7 @@ class LiveSessionList implements SessionList {
     })
   }
 
-  /** The server decides what a search finds. */
+  /** Applies a change to the list. A search is loaded again instead: only the server knows which sessions match. */
   #changed(frame: Changed): void {
     this.#changesWhileLoading?.push(frame)
     if (this.#query.q !== undefined && frame.change !== 'deleted') return this.#reload.run()

@@ -23,14 +23,14 @@ import { untilReached } from './retry.ts'
  */
 export type Mirror = LiveStore<MirrorSnapshot> & {
   readonly sessionId: string
-  /** Loads a page above. Resolves at once if nothing is above; rejects if the page cannot be loaded. */
+  /** Loads the next older page. Resolves at once if there is none; rejects if the page cannot be loaded. */
   loadOlder(): Promise<void>
   /**
    * Resolves with the first snapshot for which `holds` is true; rejects if the mirror fails or closes, or the signal
    * fires.
    */
   until(holds: (snapshot: MirrorSnapshot) => boolean, signal?: AbortSignal): Promise<MirrorSnapshot>
-  /** The end of what is loaded, within these limits, to be stored and started from later. */
+  /** The end of the loaded events, within these limits, to be stored and passed to a later mirror as `start`. */
   tail(most: { readonly events: number; readonly characters: number }): SessionTail
   close(): void
 }
@@ -40,7 +40,7 @@ export type MirrorSnapshot = {
   readonly view: SessionView
   /** The error of `failed`; while loading or reconnecting, the reason for the delay. */
   readonly error?: ParleyError
-  /** True if nothing is above the timeline. */
+  /** True if the timeline begins at the start of the log. */
   readonly atStart: boolean
 }
 

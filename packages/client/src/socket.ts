@@ -42,7 +42,7 @@ export type SocketStatus =
 export type SocketOptions = {
   /** The server's address, as for HTTP. */
   readonly url: string
-  /** The credential, requested before each attempt. A rejection counts as the answer of the probe. */
+  /** The credential, requested before each attempt. A rejection has the same effect as an error of `probe`. */
   readonly token?: TokenSource | undefined
   readonly WebSocket?: typeof WebSocket
   /**
@@ -197,7 +197,7 @@ class ReconnectingSocket implements Socket {
     if (!shutOut) this.#pause(known)
   }
 
-  /** A listener may have closed or retried in between. */
+  /** Does nothing if a listener has closed or retried the socket meanwhile. */
   #pause(waiting: SocketStatus): void {
     if (this.#status === waiting) this.#wait(this.#backoff.next(), () => this.#connect())
   }

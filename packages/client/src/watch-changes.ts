@@ -9,8 +9,8 @@ export type ChangesListener = {
   onChanged(paths?: readonly string[]): void
   /**
    * watching: every change from now on is reported; load the current state once. partial: the same, but some changes
-   * may be missed, because the folder is too large to be watched completely. lost: nothing is reported, and the
-   * client reconnects. refused: nothing is reported, and nothing more comes.
+   * may be missed, because the folder is too large to be watched completely. lost: nothing is reported, and the client
+   * reconnects. refused: nothing is reported any more.
    */
   onState?(state: 'watching' | 'partial' | 'lost' | 'refused'): void
 }

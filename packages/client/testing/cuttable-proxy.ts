@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A TCP proxy on loopback whose connections can be cut, held up and refused, as bad networks do. */
+/** A TCP proxy on loopback whose connections can be cut, paused and refused, as on a bad network. */
 export type CuttableProxy = AsyncDisposable & {
   readonly url: string
   /** Destroys every connection at once, without a close handshake. */
   cut(): void
-  /** Bytes wait on both sides; connections stay. */
+  /** Stops the transfer in both directions; connections stay open. */
   pause(): void
   resume(): void
   /** New connections are refused at once; those that are open are cut. */

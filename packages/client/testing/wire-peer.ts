@@ -4,7 +4,10 @@ import type { AddressInfo } from 'node:net'
 import type { ClientFrameInput, ServerFrame } from '@parley/protocol'
 import { type WebSocket, WebSocketServer } from 'ws'
 
-/** A server that a test controls frame by frame, for what a real server never does, such as omitting an event. */
+/**
+ * A server that a test controls frame by frame, for behaviour that a real server never shows, such as omitting an
+ * event.
+ */
 export type WirePeer = AsyncDisposable & {
   readonly url: string
   readonly upgrades: IncomingMessage[]

@@ -1,7 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { openapiDocument, schemaDocument } from '../src/openapi.ts'
 
-/** Part of the build: the wire as JSON Schema, the routes as OpenAPI, for programs that do not speak TypeScript. */
+/**
+ * Part of the build: writes the wire formats as JSON Schema and the routes as OpenAPI, for programs in other
+ * languages.
+ */
 const folder = new URL('../', import.meta.url)
 const { version } = JSON.parse(readFileSync(new URL('package.json', folder), 'utf8')) as { version: string }
 

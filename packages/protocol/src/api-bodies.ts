@@ -54,8 +54,8 @@ export const SessionPatch = z.strictObject({
 export type SessionPatch = z.infer<typeof SessionPatch>
 
 /**
- * The state, the last blocks, and the first `seq` that these blocks came from. `events?before=` reads the
- * pages above.
+ * The state, the last blocks, and the first `seq` that these blocks came from. `events?before=` reads the earlier
+ * pages.
  */
 export const SessionDetail = SessionState.extend({
   trusted: z

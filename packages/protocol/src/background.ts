@@ -17,8 +17,8 @@ export function isInBackground({ status, background }: KnownTask): boolean {
 }
 
 /**
- * The background task that a block, a call or a request belongs to: the one whose call started the subagent it came
- * from, or a subagent above that. Undefined: it belongs to a turn.
+ * The background task that a block, a call or a request belongs to: the task whose call started its subagent, directly
+ * or through other subagents. Undefined: it belongs to a turn.
  */
 export function backgroundTaskOf(state: Tasks, { parentToolCallId }: Owned): KnownTask | undefined {
   let parent = parentToolCallId
@@ -32,8 +32,8 @@ export function backgroundTaskOf(state: Tasks, { parentToolCallId }: Owned): Kno
 }
 
 /**
- * True for what does not end with a turn: it belongs to a background task, or to a subagent that outlived its
- * turn.
+ * True if a block, a call or a request does not end with a turn: it belongs to a background task, or to a subagent
+ * that outlived its turn.
  */
 export function isBesideTurns(state: Tasks, one: Owned & { readonly turnId?: string | undefined }): boolean {
   if (one.parentToolCallId === undefined) return false

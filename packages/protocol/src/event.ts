@@ -223,8 +223,8 @@ export function isKnown(event: SessionEvent | UnknownEvent): event is SessionEve
 }
 
 /**
- * Checks an event that came from outside and returns it unchanged, extra fields included. Of an unknown type
- * or version, only the envelope is checked. Throws a ZodError if the check fails.
+ * Checks an event that came from outside and returns it unchanged, extra fields included. For an event of an unknown
+ * type or version, only the envelope is checked. Throws a ZodError if the check fails.
  */
 export function decodeEvent(value: unknown): SessionEvent | UnknownEvent {
   const unknown = UnknownEvent.parse(value)

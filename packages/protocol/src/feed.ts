@@ -13,7 +13,7 @@ const session = { session: SessionId }
 export const ClientFrame = z.discriminatedUnion('type', [
   /** Introduces the client; answered by welcome. Subscribes the socket to changes of the session list. */
   z.object({ type: z.literal('hello'), client: z.string().optional() }),
-  /** Sends what follows `after`, then live events. Without `after`, from the start. */
+  /** Requests the events after `after`, then live events. Without `after`, from the first event. */
   z.object({
     type: z.literal('follow'),
     ...session,
@@ -31,8 +31,8 @@ export type ClientFrameInput = z.input<typeof ClientFrame>
 export const ServerFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('welcome'), version: z.string(), heartbeatMs: z.number() }),
   /**
-   * replay: the events after the cursor follow. reset: the cursor is not valid here; drop what you have,
-   * everything follows.
+   * replay: the events after the cursor follow. reset: the cursor does not belong to this log; drop all data, the
+   * whole log follows.
    */
   z.object({
     type: z.literal('following'),
@@ -79,7 +79,7 @@ export type FeedValue =
   | { readonly type: 'delta'; readonly delta: Delta }
   /** An agent's own message, for loops that asked for it; live only. */
   | { readonly type: 'native'; readonly native: unknown }
-  /** The cursor does not belong to this log: drop everything, all of it follows. */
+  /** The cursor does not belong to this log: drop all data, the whole log follows. */
   | { readonly type: 'reset'; readonly epoch: string }
   /** All recorded events have been yielded; what follows is live. */
   | { readonly type: 'caught-up'; readonly seq: number }

@@ -34,8 +34,8 @@ const bookkeeping: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Settings that an agent reports, as it does at its start, are not news; settings that somebody requested
- * are.
+ * True if the event changes `updatedAt`. Settings that an agent reports by itself, e.g. at its start, do not; settings
+ * that somebody requested do.
  */
 function isNews(event: SessionEvent): boolean {
   if (event.type === 'session.configured')
@@ -215,8 +215,8 @@ function withoutSteer({ turn }: SessionState, { promptId }: { promptId: string }
 }
 
 /**
- * A steered prompt that its turn did not take up goes to the front of the queue, after earlier ones of its
- * kind. It is paused if the turn was cancelled or the agent was lost.
+ * A steered prompt that its turn did not take up goes to the front of the queue, after earlier steered prompts. It is
+ * paused if the turn was cancelled or the agent was lost.
  */
 function requeued(state: SessionState, event: EventOf<'prompt.queued'>): Partial<SessionState> {
   const { turn, queue } = state

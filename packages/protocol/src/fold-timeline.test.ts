@@ -252,7 +252,8 @@ describe('a timeline that starts in the middle of a log', () => {
         const whole = applyToTimeline([], events)
         const ids = new Set(applyToTimeline([], events.slice(0, cut)).map((block) => block.id))
         fc.pre(!below.some((block) => ids.has(block.id)))
-        // A prompt that was steered above and is taken up below is left out, as is every block above.
+        // Blocks before `first` are left out, and so is a prompt that was steered before `first` and taken up after
+        // it.
         expect(whole.filter((block) => block.seq >= first && !ids.has(block.id))).toEqual(below)
       }),
     )

@@ -150,7 +150,7 @@ function written(
   })
 }
 
-/** The prompt moves to where it took effect, below what was said before. */
+/** The prompt moves to where it took effect, below the earlier output of the turn. */
 function takenUp(blocks: Block[], event: EventOf<'prompt.taken'>): void {
   const index = indexOf(blocks, event.promptId)
   const block = blocks[index]
@@ -160,7 +160,7 @@ function takenUp(blocks: Block[], event: EventOf<'prompt.taken'>): void {
   blocks.push({ ...block, seq, status: 'sent', ...(turnId && { turnId }) })
 }
 
-/** Logs from before `prompt.taken`, and turns that were lost, do not say whether a steered prompt was taken up. */
+/** Logs from before `prompt.taken`, and turns that were lost, do not record whether a steered prompt was taken up. */
 function leaveSteers(blocks: Block[], turnId: string | undefined): void {
   for (let index = blocks.length - 1; index >= 0; index--) {
     const block = blocks[index]!

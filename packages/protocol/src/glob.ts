@@ -4,10 +4,10 @@ export type GlobOptions = { readonly barred?: RegExp; readonly question?: boolea
 type Piece = { readonly text: string; readonly holes: readonly number[] }
 
 /**
- * Whether a whole text matches a pattern: `*` matches any text, `\*` and `\\` match themselves. Each literal
- * piece is matched at its first place, so the time grows with the length of the text and never with the
- * number of ways to split it. The first place is always enough, also with `barred`: a later one would put a
- * barred character into the star before it.
+ * Whether a whole text matches a pattern: `*` matches any text, `\*` and `\\` match themselves. Each literal piece is
+ * matched at its first occurrence, so the time grows with the length of the text and never with the number of ways to
+ * split it. The first occurrence is enough, also with `barred`: if it leaves a barred character to a star, so does
+ * every later one.
  */
 export function fitsGlob(pattern: string, text: string, { barred, question }: GlobOptions = {}): boolean {
   const [first = none, ...rest] = piecesOf(pattern, question ?? false)

@@ -1,7 +1,7 @@
 /**
  * Characters that a reader does not see, or that move other characters: control characters, direction marks,
- * zero-width spaces, fillers, tags, lone variation selectors. Text of agents is shown through one of these
- * functions wherever it could pass for other text: on cards, in titles, on a terminal.
+ * zero-width spaces, fillers, tags, lone variation selectors. Text of agents is shown through one of these functions
+ * wherever it could be mistaken for other text: on cards, in titles, on a terminal.
  */
 const hidden = /[\p{Cc}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800]/gu
 

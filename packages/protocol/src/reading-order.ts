@@ -1,8 +1,8 @@
 import type { Block } from './block.ts'
 
 /**
- * The timeline in reading order. The timeline holds a prompt where it was submitted; a prompt that was queued
- * while a turn ran belongs above the turn it started, below all of the turn that ran. Pure, and linear in the
+ * The timeline in reading order. The timeline holds a prompt where it was submitted; a prompt that was queued while a
+ * turn ran belongs above the turn it started and below the whole turn that ran at the time. Pure, and linear in the
  * number of blocks.
  */
 export function inReadingOrder(timeline: readonly Block[]): Block[] {

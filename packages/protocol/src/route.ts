@@ -5,13 +5,13 @@ export type RouteDefinition = {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   path: string
   summary: string
-  /** Needs no token. */
+  /** The route needs no token. */
   open?: true
   params?: z.ZodObject
   query?: z.ZodObject
   body?: z.ZodType
   reply: z.ZodType
-  /** If not given, 204 without a reply, otherwise 200. */
+  /** The HTTP status of a success. The default is 204 for a route without a reply, otherwise 200. */
   status?: number
   /** Other media types that the same path can answer with. */
   also?: string[]

@@ -46,7 +46,7 @@ export const TerminalServerFrame = z.discriminatedUnion('type', [
 ])
 export type TerminalServerFrame = z.infer<typeof TerminalServerFrame>
 
-/** Why the server closes the WebSocket of a terminal. A signed-out device is told with `signedOutCode`. */
+/** Why the server closes the WebSocket of a terminal. The code for a signed-out device is `signedOutCode`. */
 export const terminalClosed = {
   /** The server could not read a frame. */
   badFrame: 4000,

@@ -57,8 +57,7 @@ export type ToolOutcome = z.infer<typeof ToolOutcome>
 export const readOnlyKinds: ReadonlySet<ToolKind> = new Set(['read', 'search', 'think'])
 
 /**
- * The prefix of a host tool in logs, rules and lists of tools. It tells a host tool from an agent's own
- * tools.
+ * The prefix of a host tool in logs, rules and lists of tools. It distinguishes host tools from an agent's own tools.
  */
 export const hostToolPrefix = 'host:'
 

@@ -2,7 +2,10 @@ import type { ModelAnswer, ModelServer } from '../src/testing/model-server.ts'
 
 export type ToolCall = [name: string, input: object]
 
-/** The answers of a scripted model. `usage` is in the form of its service, `callPrefix` begins the ids of calls. */
+/**
+ * The answers of a scripted model. `usage` is in the format of the model's service; `callPrefix` is the prefix of call
+ * ids.
+ */
 export function createAnswers(usage: object, callPrefix: string) {
   let lastCall = 0
   const toolCall = ([name, input]: ToolCall) => ({

@@ -1,5 +1,5 @@
 const minPanel = 280
-/** The least width beside a panel, for the conversation and the session list together. */
+/** The minimum width in pixels that a panel leaves for the conversation and the session list together. */
 const minRest = 680
 
 /** Limits a panel's width, so that both the panel and the conversation beside it stay readable. */

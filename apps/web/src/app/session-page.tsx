@@ -83,7 +83,10 @@ function closePanelOnNarrowScreen(): void {
   if (matchMedia('(width < 48rem)').matches) setPreferences({ sidePanel: 'none' })
 }
 
-/** In a card that is too tall, the request scrolls and the buttons stay. On a very low screen the whole card scrolls. */
+/**
+ * In a card that is too tall, the request scrolls and the buttons stay in view. On a very low screen the whole card
+ * scrolls.
+ */
 const fitting =
   'flex min-h-32 flex-col [@media(height<28rem)]:shrink-0 *:flex *:min-h-0 *:flex-col max-md:min-h-52 [&>section>form:only-child]:flex [&>section>form:only-child]:min-h-0 [&>section>form:only-child]:flex-col'
 

@@ -1,6 +1,6 @@
 import { newId } from '@parley/protocol'
 
-/** Local storage, as the modules that use it see it. All methods except `onChange` may throw. */
+/** The interface of local storage, so that tests can replace it. All methods except `onChange` may throw. */
 export type TextStorage = {
   keys(): readonly string[]
   get(key: string): string | null

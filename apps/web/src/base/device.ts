@@ -20,7 +20,7 @@ const revokedListeners = new Set<() => void>()
 let current: { readonly token: string; readonly goodUntil: number } | undefined
 let renewing: Promise<string | undefined> | undefined
 
-/** True if a link signed this browser in. The server may have signed it out since. */
+/** True if this browser was signed in with a link. The server may have signed it out since. */
 export function isSignedIn(): boolean {
   return localStorage.getItem(deviceIdKey) !== null
 }

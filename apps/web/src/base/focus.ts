@@ -43,7 +43,10 @@ export function useFocusBack(open: boolean, to: () => HTMLElement | null | undef
 let leftWritingAt = Number.NEGATIVE_INFINITY
 const writingMs = 1500
 
-/** True shortly after an editable field was removed while it had the focus: the next part must not receive the keys. */
+/**
+ * True shortly after an editable field was removed while it had the focus: the element that gets the focus next must
+ * not receive the keys.
+ */
 export const wasTyping = () => performance.now() < leftWritingAt + writingMs
 
 /** When the part is removed with the focus in it, its replacement may take the focus; otherwise `focusMain` does. */

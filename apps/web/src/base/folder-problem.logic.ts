@@ -3,7 +3,7 @@ import { visible } from './format.logic.ts'
 
 export type FolderProblem = {
   readonly text: string
-  /** The server refused to start a session there: the field takes the focus. */
+  /** The server refused to start a session in the folder: its field takes the focus. */
   readonly refused?: boolean
 }
 
@@ -15,7 +15,10 @@ export function folderProblem(thrown: unknown): FolderProblem | undefined {
     : undefined
 }
 
-/** Why a typed folder cannot be listed. Undefined if the server gave no answer: starting the session will show why. */
+/**
+ * Why a typed folder cannot be listed. Undefined if the server gave no answer: the error is shown when the session is
+ * started.
+ */
 export function missingProblem(thrown: unknown): FolderProblem | undefined {
   if (!(thrown instanceof ParleyError)) return undefined
   return ['not_found', 'forbidden', 'validation_error'].includes(thrown.code)

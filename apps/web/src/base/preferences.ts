@@ -33,7 +33,7 @@ export const preferences = createPersistedStore<Preferences>('preferences', {
 })
 
 export function setPreferences(change: Partial<Preferences>): void {
-  // A panel that is restored by a reload was not asked for and does not take the focus.
+  // Only a panel that the person opens takes the focus, not one that a reload restores.
   if (change.sidePanel) claimFocus(change.sidePanel)
   preferences.set((before) => ({ ...before, ...change }))
 }

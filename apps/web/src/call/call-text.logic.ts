@@ -25,7 +25,10 @@ const kindNames: Record<ToolKind, string> = {
 
 const verb =
   /^(Add|Approve|Change|Delete|Edit|Fetch|Find|List|Look|Make|Move|Propose|Read|Search|Update|Write|Writing) (.+)$/s
-/** The kinds whose titles are a command or the agent's own text. Other titles begin with a verb of ours. */
+/**
+ * The kinds whose titles are a command or the agent's own text. The titles of other kinds begin with one of the verbs
+ * above.
+ */
 const untitled: readonly ToolKind[] = ['execute', 'subagent', 'other']
 
 /** A call as a verb and its object, e.g. "Read" and "src/app.js". */
@@ -60,7 +63,7 @@ export function commandRun(request: BlockOf<'permission' | 'question'> | undefin
     : undefined
 }
 
-/** Longer titles may be cut on one line of a phone. */
+/** Longer titles may not fit on one line of a phone. */
 const longTitle = 30
 
 /** The part of its input that an expanded call shows. Undefined if its title or its result shows everything. */

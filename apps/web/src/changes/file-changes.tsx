@@ -82,7 +82,7 @@ export const FileChanges = memo(function FileChanges({ file, base, split, stamp 
   )
 })
 
-/** Fetched when it comes near the viewport, and again when the list of changes is. */
+/** The patch of a file. It is fetched when it comes near the viewport, and again after each new list of changes. */
 function Patch({ file, base, split, stamp }: Props) {
   const id = useSessionId()
   const place = useRef<HTMLDivElement>(null)

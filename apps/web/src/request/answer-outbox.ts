@@ -7,7 +7,7 @@ import type { Envelope } from '../session-data/outbox-items.ts'
 
 type AnswerContent = {
   readonly sessionId: string
-  /** An answer can never apply to another request. */
+  /** The answered request. The answer never applies to another one. */
   readonly requestId: string
   readonly answer: AnswerCommand
   /** The request and the answer, as texts for people. */
@@ -18,9 +18,9 @@ type AnswerContent = {
 /** An answer that was given in this browser and that the log does not show yet. */
 export type GivenAnswer = AnswerContent & Envelope
 
-/** An answer that is accepted sooner is never shown as waiting. */
+/** An answer that is accepted within this time is not shown as waiting. */
 const lateMs = 700
-/** The page remembers that a request is answered until the log shows it. */
+/** How many accepted answers the page keeps, so that a request counts as answered until the log shows its answer. */
 const keepSent = 50
 
 type Options = OutboxBrowser & {

@@ -49,7 +49,7 @@ export function handleCardKey(event: KeyboardEvent): boolean {
   const card = around ?? (digit ? document.querySelector('main [data-testid=request]') : null)
   const answer = card && cards.get(card)
   if (!answer || event.repeat || !isInView(card)) return false
-  // The time of the press, not of its arrival: a busy page receives keys late.
+  // Compares the time of the key press, not of its event handling: a busy page handles keys late.
   if (isTooSoon(event) || event.timeStamp < wroteAt + writingMs) return false
   return answer(event.key)
 }

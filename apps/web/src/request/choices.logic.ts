@@ -120,7 +120,7 @@ const shownByDiff = new Set([
   ...['patch', 'patchText', 'diff'],
 ])
 
-/** The input fields beside its command or diff, as text. Long values are cut. */
+/** The input fields that the shown command or diff does not contain, as text. Long values are cut. */
 export function otherFields(
   input: unknown,
   beside: 'command' | 'diff' = 'command',
@@ -136,8 +136,8 @@ export function otherFields(
 }
 
 /**
- * The fields of an input, each as a line of text, without the one that the title ends with. Undefined if the input is
- * nested, since lines would not show all of it.
+ * The fields of an input, each as a line of text, without the field whose value ends the title. Undefined if the input
+ * is nested, since lines would not show all of it.
  */
 export function plainFields(
   input: unknown,

@@ -49,7 +49,7 @@ export class OutboxItems<Item extends Envelope> {
     this.#set([...here, ...stored.filter(({ commandId }) => !this.#unstored.has(commandId))])
   }
 
-  /** Removes stored texts that are no items. Items that a newer version of the page has written stay. */
+  /** Removes stored texts that are not items. Items written by a newer version of the page are kept. */
   removeUnreadable(): void {
     for (const key of this.#keys() ?? []) {
       const isNewer = (this.#parse(key)?.version ?? 0) > itemVersion

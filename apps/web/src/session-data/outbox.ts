@@ -89,7 +89,7 @@ export class Outbox<Content extends object> {
     return commandId
   }
 
-  /** If the server has the item already, its effect stands. */
+  /** Removes an item and stops sending it. If the server has already accepted the item, it still takes effect. */
   withdraw(commandId: string): void {
     this.#sending.get(commandId)?.abort()
     this.#items.remove(commandId)
@@ -107,7 +107,7 @@ export class Outbox<Content extends object> {
     return this.#sending.has(commandId)
   }
 
-  /** Ids sort by time. Two items of one millisecond must sort too. */
+  /** Ids sort by creation time, also those of two items created in the same millisecond. */
   #newId(): string {
     this.#lastId = Math.max(this.#options.clock.now(), this.#lastId + 1)
     return newId('cmd', this.#lastId)

@@ -7,7 +7,10 @@ import { toast, toastError } from '../parts/toasts.tsx'
 import { draftOf } from '../session-data/prompts.ts'
 
 const undoMs = 7000
-/** After the undo time, the tab of the deletion has this long to delete the session before another page does. */
+/**
+ * After the undo time, the tab in which the session was deleted has this long to send the deletion before another page
+ * does.
+ */
 const graceMs = 1500
 
 /** Sessions that are hidden in every tab, each with the time until which the deletion can be undone. */

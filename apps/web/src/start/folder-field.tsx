@@ -9,7 +9,7 @@ import { folderChoices } from './folder-choices.logic.ts'
 
 type Props = {
   value: string
-  /** Why a session cannot start there. */
+  /** Why a session cannot start in this folder. */
   problem: FolderProblem | undefined
   onChange: (folder: string) => void
   onLeave: () => void
@@ -32,7 +32,7 @@ export function FolderField({ value, problem, onChange, onLeave }: Props) {
     : 'border-field focus-within:border-mark focus-within:outline-1 focus-within:outline-mark'
   return (
     <>
-      {/* A row of its own: it stays in place, however many choices an agent has, and its problem is shown below it. */}
+      {/* The field has its own row, so that it does not move if an agent has more choices. Its problem is shown below it. */}
       <div className="relative flex min-w-0 basis-full">
         <label
           className={`flex h-9 min-w-0 flex-1 items-center gap-2 rounded-lg border bg-page pl-2.5 text-soft pointer-coarse:h-11 ${frame}`}

@@ -15,7 +15,10 @@ import { TerminalView } from './terminal-view.tsx'
 
 const size = { cols: 80, rows: 24 }
 
-/** Terminals in the session’s folder. They run in the server: closing the panel leaves them, closing a tab ends one. */
+/**
+ * Terminals in the session’s folder. They run on the server: closing the panel keeps them running, closing a tab ends
+ * its terminal.
+ */
 export default function TerminalPanel() {
   const { terminals, shown, problem, show, open, close, ending, end, keep, reload } = useTerminals()
   const [finding, setFinding] = useState(false)

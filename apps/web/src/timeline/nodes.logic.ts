@@ -45,7 +45,7 @@ export type Segment = {
   readonly turnId: string | undefined
   readonly blocks: readonly Block[]
   readonly nodes: readonly Node[]
-  /** The start index in the timeline, if no later block can change how the blocks before it are read. */
+  /** The start index in the timeline; undefined if a later block can still change the segments before this one. */
   readonly cut: number | undefined
 }
 
@@ -74,7 +74,7 @@ export function readTimeline(
   return { timeline, openTurnId, segments: [...(before?.segments.slice(0, reused) ?? []), ...read] }
 }
 
-/** How many segments are reused: those before the last cut above the first change and above any open turn. */
+/** How many segments are reused: those before the last cut that precedes the first change and any open turn. */
 function reusableSegments(
   before: Reading,
   timeline: readonly Block[],

@@ -15,7 +15,7 @@ export type EndKeeper = {
   /** Called before another place is scrolled into view. */
   leave(): void
   comeBack(): void
-  /** Does not report following as scrolling: the list would render differently for it. */
+  /** Leaves out the scrolling that follows the end: the list renders differently while a reader scrolls. */
   observeElementOffset: VirtualizerOptions<HTMLDivElement, HTMLDivElement>['observeElementOffset']
 }
 

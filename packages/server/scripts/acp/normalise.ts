@@ -34,7 +34,7 @@ export function normalised(frames: readonly string[], place: string): string[] {
   })
 }
 
-/** Some agents describe a command in several pages. */
+/** Cuts the description of a command: some agents write several pages. */
 function shortened(command: { description?: string }): object {
   const { description } = command
   return description ? { ...command, description: description.slice(0, shortDescription) } : command

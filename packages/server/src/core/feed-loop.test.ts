@@ -8,7 +8,7 @@ import type { SessionStore } from './session-store.ts'
 const seqsOf = (events: readonly (SessionEvent | UnknownEvent)[]) => events.map(({ seq }) => seq)
 const counting = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i)
 
-/** Loops over the real host, with the numbers of their follows that are open and that were made. */
+/** Loops over the real host, with the number of their open follows and of all follows made so far. */
 function countedLoops({ host }: HostUnderTest) {
   const count = { open: 0, made: 0 }
   const loops = createFeedLoops((sessionId, from, reader) => {
@@ -185,8 +185,8 @@ async function takeSome<Value>(loop: AsyncIterator<Value>, count: number): Promi
 }
 
 /**
- * Pieces that do not start where the last one of their block ended, and blocks that are longer than their written
- * text.
+ * Returns the deltas that do not start where the last one of their block ended, and the blocks that are longer than
+ * their written text.
  */
 function repeats(values: readonly FeedValue[]): string[] {
   const texts = new Map<string, string>()

@@ -37,7 +37,7 @@ export type HostUnderTest = AsyncDisposable & {
   readonly cwd: string
   /** Every connection made, the first one first, with its input. */
   readonly connections: { readonly input: ConnectInput; readonly connection: AgentConnection }[]
-  /** The problems that were reported because no caller could be told. */
+  /** The problems that were reported because no pending call could be rejected with them. */
   readonly problems: string[]
   create(given?: Partial<NewSessionInput>): Promise<SessionUnderTest>
   /** How often the effect of a permission ran. */

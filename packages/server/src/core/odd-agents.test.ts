@@ -20,7 +20,8 @@ import {
 } from './odd-agent-under-test.ts'
 
 /**
- * Ends with its test: no agent is left open, every log satisfies the invariants, no unexpected problem is reported.
+ * Checked when its test ends: no agent is open, every log satisfies the invariants, no unexpected problem was
+ * reported.
  */
 type World = HostUnderTest & { readonly session: SessionUnderTest; readonly agent: OddAgent }
 const worlds: { world: World; expected: RegExp | undefined }[] = []

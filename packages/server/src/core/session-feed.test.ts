@@ -27,7 +27,7 @@ const fail = (): never => {
 }
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-/** A small log: what is stored may be ahead of what is announced; a page is returned when `page` says so. */
+/** A small log. More events may be stored than announced; a page is returned when `page` resolves. */
 function aLog(stored = 0, page: () => Promise<void> = async () => undefined) {
   const clock = createHandClock()
   const events = Array.from({ length: stored }, (_, index) => eventAt(index + 1))

@@ -19,7 +19,7 @@ const ended: DraftOf<'tool-call.ended'> = {
 }
 const other = { ...called, toolCallId: 'call_2' }
 
-/** The recorded drafts for these drafts, one after the other. */
+/** Records these drafts one after the other and returns what is recorded. */
 function record(order: ToolOrder, ...drafts: CallDraft[]): EventDraft[] {
   return drafts.flatMap((draft) => {
     const step = inOrder(order, draft)

@@ -167,7 +167,7 @@ function compareStreamed(name: string, log: readonly SessionEvent[], deltas: rea
   }
 }
 
-/** A page and an editor keep retracted blocks; they are told which ones were retracted. */
+/** A page and an editor keep retracted blocks, so they may have more than the expected blocks. */
 function amongOthers({ said, thought, calls }: Told): Told {
   return {
     said: expect.arrayContaining([...said]),

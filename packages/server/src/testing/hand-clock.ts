@@ -1,6 +1,6 @@
 import type { Clock } from '../core/index.ts'
 
-/** A clock that stands still until a test advances it. Calls of `soon` wait for `runSoon`. */
+/** A clock that only the test advances. Calls of `soon` wait for `runSoon`. */
 export type HandClock = Clock & {
   /** Advances the time and makes the calls that are due, in order. */
   advance(ms: number): void

@@ -3,8 +3,8 @@ import type { SessionStore } from '../core/session-store.ts'
 const never = new Promise<never>(() => undefined)
 
 /**
- * A store that stops as a killed process does: from a given write on no call returns, and that write may or may not have
- * reached the disk. The store underneath survives and can be opened by another host.
+ * A store that simulates a killed process: from a chosen write on, no call returns, and that write may or may not be
+ * stored. The underlying store survives and can be opened by another host.
  */
 export function killableStore(store: SessionStore): {
   store: SessionStore

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import type { ModelAnswer, ModelRequest, ModelServer } from './model-server.ts'
 
 /**
- * The next answer of the model: a given one, or everything that was said to it so far; after the file `after` exists,
- * if one is named.
+ * The next answer of the model: a given one, or all text that it has received so far. If `after` names a file, the
+ * model waits until the file exists.
  */
 export type PromptedAnswer = (ModelAnswer | { readonly say: 'history' }) & { readonly after?: string }
 
@@ -73,8 +73,8 @@ function nextAnswer(messages: readonly Message[], again: RegExp): ModelAnswer & 
 }
 
 /**
- * The number of given answers that count. When asked again, the model returns to its last call: what it may have said
- * to nobody meanwhile does not count.
+ * The number of given answers that count. When asked again, the model returns to its last call: later answers, which
+ * nobody may have received, do not count.
  */
 function countAnswers(
   messages: readonly Message[],

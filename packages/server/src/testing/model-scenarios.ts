@@ -11,7 +11,7 @@ export type ModelWords = {
   command(line: string): ModelAnswer
   /** The model's name of the tool `say` of an MCP server `echo`. */
   readonly echo: string
-  /** The text of the model after the call; by default, everything it was told. */
+  /** The text of the model after the call; by default, everything it has received. */
   readonly echoed?: string
 }
 

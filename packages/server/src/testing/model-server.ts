@@ -124,7 +124,7 @@ export async function startModelServer(): Promise<ModelServer> {
   }
 }
 
-/** Reads the body beside the server's own reader: a second listener for data would take it away. */
+/** Copies the body as it arrives. A second `data` listener would take data from the server's own reader. */
 function keepBody(request: IncomingMessage, call: ModelCall): void {
   const chunks: Buffer[] = []
   const push = request.push
@@ -143,7 +143,7 @@ function parsed(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Sits between the server and the socket: rewrites events, and holds them back during a hold. */
+/** Intercepts the output of the server: rewrites events, and delays them during a hold. */
 function tapEvents(
   response: ServerResponse,
   change: (event: WireEvent) => WireEvent | string,

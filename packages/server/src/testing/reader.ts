@@ -10,7 +10,7 @@ import {
 import type { Host } from '../core/index.ts'
 
 /**
- * A client in a test: follows a session, folds what it receives, and records what no client may ever see. It can
+ * A client in a test: follows a session, folds what it receives, and records violations of the feed's rules. It can
  * disconnect and reconnect, also to another host on the same store.
  */
 export class TestReader {

@@ -5,7 +5,7 @@ import type { Scenarios } from './adapter-contract.ts'
 
 export const json = (...steps: Script) => JSON.stringify(steps)
 
-/** A script for an agent that can repeat what it was told. */
+/** A script for an agent that can repeat earlier prompts. */
 export const remembering = (text: string, { history }: { history: readonly string[] }): Script =>
   text === 'what did I say?'
     ? [{ type: 'text', text: `You said: ${history.join('; ')}` }]

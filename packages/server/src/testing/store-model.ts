@@ -124,7 +124,7 @@ function perform(
   }
 }
 
-/** The expected result of the operation, which is applied to the model. */
+/** Applies the operation to the model and returns the expected result. */
 function account(model: Map<string, ModelSession>, operation: StoreOperation): string {
   const { session } = operation
   const known = model.get(session)

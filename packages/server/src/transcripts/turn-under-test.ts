@@ -45,7 +45,7 @@ export function itemsOf(said: readonly Said[]): Item[] {
 
 export const isEvent = (item: Item): item is SessionEvent => 'seq' in item
 
-/** The chunks of the turn. Each event is its own transaction, except for those that decide by themselves. */
+/** The chunks of the turn. The events are taken one by one. */
 export function chunksOf(items: readonly Item[], options: TurnChunksOptions = {}): UiChunk[] {
   const turn = new TurnChunks(turnId, new SessionFacts('ses_1'), options)
   return items.flatMap((item) => (isEvent(item) ? turn.take(item) : turn.stream(item)))
@@ -70,8 +70,8 @@ export function messageFromLog(items: readonly Item[]): UiMessage {
 }
 
 /**
- * The message of the turn. The readers of both major versions fold it live and from the log, and Parley's own fold must
- * give the same. Version 6 cannot be told an answer, so its answers are left out of the comparison.
+ * The message of the turn. The readers of both major versions fold it live and from the log, and Parley's own fold
+ * must give the same. Version 6 has no chunk for an answer, so answers are left out of its comparison.
  */
 export async function messageOf(...said: Said[]): Promise<UiMessage> {
   const items = itemsOf(said)
@@ -89,7 +89,10 @@ export async function messageOf(...said: Said[]): Promise<UiMessage> {
   return ours
 }
 
-/** Leaves out what readers of version 6 never get, and those of version 7 get only once if a request is shown twice. */
+/**
+ * Removes the answers from approvals: a reader of version 6 gets none, and a reader of version 7 gets only one if a
+ * request is shown twice.
+ */
 export function comparable(message: UiMessage, sdk: Sdk): UiMessage {
   const approvals = message.parts.flatMap(
     ({ approval }) => (approval as { id: string } | undefined)?.id ?? [],

@@ -35,7 +35,7 @@ export function terminalPieces(output: string): readonly TerminalPiece[] {
   return pieces
 }
 
-/** Removes what a carriage return overwrites: everything in the line before the last one. */
+/** Removes what a carriage return overwrites: everything in a line before its last carriage return. */
 function overwritten(output: string): string {
   const text = output.replace(/\r+\n/g, '\n')
   if (!text.includes('\r')) return text

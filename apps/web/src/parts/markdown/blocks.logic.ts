@@ -1,14 +1,17 @@
 import { marked, type Token } from 'marked'
 import remend from 'remend'
 
-/** A text as its top-level Markdown blocks. Appending to it costs as much as its last block, not as its length. */
+/**
+ * A text as its top-level Markdown blocks. The cost of appending depends on the length of the last block, not of the
+ * whole text.
+ */
 export type Markdown = { readonly text: string; readonly blocks: readonly MarkdownBlock[] }
 export type MarkdownBlock = {
   /** The block's offset in the text, which identifies it while the text grows. */
   readonly at: number
   readonly raw: string
   readonly token: Token
-  /** No more text can be added to it. */
+  /** No more text can be added to the block. */
   readonly closed: boolean
 }
 
@@ -32,7 +35,8 @@ function lex(text: string, offset: number, done: boolean): MarkdownBlock[] {
     blocks.push({ at, raw: token.raw, token, closed: true })
     at += token.raw.length
   }
-  // The raws must add up to the text. If the lexer rewrote something, no block may be reused next time.
+  // The raw texts of the tokens must add up to the text. If the lexer rewrote something, no block may be reused next
+  // time.
   const exact = at - offset === text.length
   if (done) return blocks
   const lastSaying = blocks.findLastIndex((block) => block.token.type !== 'space')

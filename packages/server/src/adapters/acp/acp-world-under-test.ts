@@ -36,7 +36,7 @@ export const agents = {
 export type AgentName = keyof typeof agents
 export const agentNames = Object.keys(agents) as AgentName[]
 
-/** A prompt to which the model always responds with this HTTP status, or with 0 breaks the connection. */
+/** A prompt to which the model always responds with this HTTP status; 0 breaks the connection. */
 export const failing = (status: number) => `Please fail with ${status}.`
 
 /** The real programs with a home of their own, and one model server on loopback. */

@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline'
 
 /**
- * An ACP agent that misbehaves in ways that no real one can be made to. The variable `ODD` or the first word of a
- * prompt selects how. It is a separate program, so it imports none of our code.
+ * An ACP agent that misbehaves in ways that a test cannot force on a real agent. The variable `ODD` or the first word
+ * of a prompt selects how. It is a separate program, so it imports none of our code.
  */
 type Message = { id?: number | string; method?: string; params?: Record<string, unknown>; result?: unknown }
 
@@ -102,7 +102,7 @@ const reactions: Record<string, (rest: string) => unknown> = {
     }
     update('tool_call_update', { toolCallId: toolCall.toolCallId, status: 'completed' })
   },
-  /** Asks for a change that it would make by itself. The prompt describes the change. */
+  /** Asks permission for the change that the prompt describes, and does not make it. */
   change: async (fields) => {
     const toolCall = call({ title: 'Change it', kind: 'edit', ...(JSON.parse(fields) as object) })
     const options = [

@@ -10,7 +10,7 @@ import { folderForFile } from '../../testing/temporary-folder.ts'
 import { faultyAgent } from './faulty-adapter-under-test.ts'
 import { alive } from './processes-under-test.ts'
 
-/** Agents with behaviour that no real program can be made to show: a small program of our own, run as a process. */
+/** Agents with behaviour that a test cannot force on a real program: a small program of our own, run as a process. */
 const home = folderForFile()
 
 const odd = () => faultyAgent({ home, more: { dialect: { planFile: '^Plan in (.+)$' } } })

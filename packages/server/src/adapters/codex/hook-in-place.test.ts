@@ -93,7 +93,7 @@ it('a turn is interrupted, and its commands are ended, if the hook fails while i
   await connection.send(promptMessage(modelPrompt('Wait.', { toolCalls }, { content: 'Done.' })))
   const outputs = readToEnd(connection)
   const [shell, program] = await until(ownHook)
-  // The shell first, so that it cannot report the failure of its child.
+  // Kills the shell first, so that it cannot report the failure of its child.
   for (const pid of [shell, program]) process.kill(pid, 'SIGKILL')
   expect((await outputs).at(-1)).toMatchObject({
     type: 'agent.disconnected',

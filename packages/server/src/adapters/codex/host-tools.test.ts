@@ -61,7 +61,7 @@ const call = (name: string, input: unknown): ModelAnswer => ({
 })
 const lookUp = (word: string) => call('mcp__parley/lookup', { word })
 const looking = (word: string) => modelPrompt('Look it up.', lookUp(word), { content: 'It is a herb.' })
-/** The tools that the model was told about. For some models, Codex describes tools in the conversation itself. */
+/** The tools that the model received. For some models, Codex describes tools in the conversation itself. */
 function toolsOfModel(model: string): string[] {
   type ModelInput = {
     readonly tools?: readonly { readonly name: string; readonly tools?: { name: string }[] }[]

@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net'
  * - `rules`: drops the rules of sessions while the file exists;
  * - `late`: holds the response to a command and fails it when the next prompt comes, before OpenCode receives that;
  * - `steer`: fails one prompt when the file exists, and removes the file. If the file says `late`, OpenCode receives the
- *   prompt first. If it says `unknown`, the question whether the prompt is stored fails too.
+ *   prompt first. If it says `unknown`, the request that checks whether the prompt is stored fails too.
  */
 const [lie = '', file = '', program = '', ...args] = process.argv.slice(2)
 const real = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] })

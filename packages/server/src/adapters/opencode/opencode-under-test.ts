@@ -14,7 +14,7 @@ import { opencodeProgram } from '../../testing/opencode-environment.ts'
 import { connectInput, readToEnd } from '../../testing/read-connection.ts'
 import { createOpenCodeAdapter, type OpenCodeAdapterOptions } from './index.ts'
 
-/** A model server, a home and a folder of programs. Disposing it ends the server that stays, and closes the home. */
+/** A model server, a home and a folder of programs. Disposing it ends the shared server and closes the home. */
 export class OpenCodeUnderTest implements AsyncDisposable {
   readonly #home: AgentHome
   #shared: { adapter: AgentAdapter; leave: () => Promise<void> } | undefined
@@ -52,8 +52,8 @@ export class OpenCodeUnderTest implements AsyncDisposable {
   }
 
   /**
-   * A server ends with its last session. To spare each test a start, one session stays open until `leave`: the
-   * sessions of this adapter share its server, one after another.
+   * Starts the shared server, so that not every test starts its own. A server ends with its last session, so one
+   * session stays open until `leave`. The sessions of the adapter use this server one after another.
    */
   async stay(adapter: AgentAdapter = this.adapter()): Promise<AgentAdapter> {
     const connect = () => adapter.connect(connectInput({ cwd: this.home }))
@@ -79,14 +79,14 @@ export class OpenCodeUnderTest implements AsyncDisposable {
     this.#shared = undefined
   }
 
-  /** The adapter whose server stays, otherwise a new one. */
+  /** The adapter of the shared server, or a new adapter if there is none. */
   get shared(): AgentAdapter {
     return this.#shared?.adapter ?? this.adapter()
   }
 
   /**
-   * The folder of all sessions of the server that stays, emptied: for each further folder OpenCode loads its settings
-   * and tools again.
+   * Empties and returns the folder of all sessions of the shared server. OpenCode would load its settings and tools
+   * again for each further folder.
    */
   sharedFolder(): string {
     const path = join(this.home, 'work')

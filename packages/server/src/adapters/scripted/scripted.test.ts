@@ -114,7 +114,7 @@ describe('the rule that an agent shows each capability it declares', () => {
   })
 })
 
-/** An agent that declares every capability and shows none. */
+/** An agent that declares every capability and implements none. */
 function pretender(): AgentAdapter {
   const adapter = createScriptedAdapter({
     capabilities: capabilities(...capabilityNames),

@@ -8,7 +8,7 @@ import { anEditor, join, logOf } from './face-under-test.ts'
 
 type Told = { blocks: Record<string, string>; calls: Record<string, string> }
 
-/** What the editor has of each block, and the status of each call. */
+/** The text of each block and the status of each call that the editor received. */
 function toldTo(editor: EditorUnderTest, sessionId: string): Told {
   const told: Told = { blocks: {}, calls: {} }
   for (const { sessionId: of, update } of editor.heard) {

@@ -5,7 +5,7 @@ import type { Host } from '../../core/index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { type HttpServer, type ServeSettings, startServer } from './serve.ts'
 
-/** A listening server for tests, and the ways to talk to it. */
+/** A listening server for tests, and functions that send requests to it. */
 
 export const testToken = 'test-token-7f3b9c1d5e8a4062'
 

@@ -48,7 +48,7 @@ const prompt = (session: string, ...script: Script) =>
     body: { commandId: `prompt-${sent++}`, type: 'prompt.submit', text: JSON.stringify(script) },
   })
 
-/** The head, once the first turn has ended. */
+/** Resolves with the head when the first turn has ended. */
 const ended = (session: string) =>
   vi.waitFor(async () => {
     const { turns, status, seq } = await real.state(session)

@@ -272,7 +272,7 @@ async function isStopped(
 }
 
 /**
- * A task that waited for nobody ends once, with the reason; the session is idle, and the agent does not report the
+ * A task without an open request ends once, with the reason; the session is idle, and the agent does not report the
  * task later.
  */
 async function isLostWithItsProcess(
@@ -298,7 +298,7 @@ async function begin<One extends Saying>(
   return { ...scenario, session }
 }
 
-/** The end of a turn that the agent started by itself and in which it said this. */
+/** The end of an own turn of the agent whose text contains `says`. */
 async function ownTurn(session: BenchSession, says: string): Promise<EventOf<'turn.ended'>> {
   const said = await session.until(() => session.all('text.written').find(({ text }) => text.includes(says)))
   const started = session.all('turn.started').find(({ turnId }) => turnId === said.turnId)

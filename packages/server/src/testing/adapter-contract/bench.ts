@@ -109,7 +109,7 @@ export class Bench implements AsyncDisposable {
   }
 }
 
-/** A session with the events and deltas received from it; a case waits for facts in it. */
+/** A session with the events and deltas received from it; a case can wait for one of them. */
 export class BenchSession {
   readonly id: string
   readonly events: SessionEvent[] = []

@@ -66,7 +66,7 @@ export async function refusedCommand(bench: Bench, command: CommandBody): Promis
 /** No command that needs the capability can be sent here. */
 export const nothingToRefuse = Symbol('nothing to refuse')
 
-/** The error it was refused with; undefined if it was not refused. */
+/** The error that `work` rejects with; undefined if it resolves. */
 export function refusalOf(work: Promise<unknown>): Promise<unknown> {
   return work.then(
     () => undefined,

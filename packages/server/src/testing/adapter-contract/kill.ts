@@ -34,7 +34,7 @@ async function killProcess(session: BenchSession, scenarios: Scenarios): Promise
   await session.until(() => gone() > before)
 }
 
-/** After the loss of the process, the session accepts a prompt, and nothing that was lost is said later. */
+/** After the loss of the process, the session accepts a prompt, and no lost output appears later. */
 export async function expectNextPrompt(
   session: BenchSession,
   { text }: Scenarios,

@@ -35,7 +35,7 @@ function expectNothingAfterTurnEnd(events: readonly SessionEvent[]): void {
   }
 }
 
-/** A block with deltas was streamed completely. */
+/** Checks that the deltas of each streamed block add up to its text. */
 export function expectDeltasAddUp(events: readonly SessionEvent[], deltas: readonly Delta[]): void {
   const streamed = new Map<string, string>()
   for (const delta of deltas) {

@@ -4,9 +4,9 @@ import type { Bench, BenchSession } from './bench.ts'
 import type { Rejoining } from './setup.ts'
 
 /**
- * A conversation starts here, continues in the agent's own program, comes back, and so on: while a process of ours
- * holds it, after it was released, and after a restart of the server. Every prompt and answer is in the log once, and
- * the agent knows all of them.
+ * A conversation starts here, continues in the agent's own program and then here again, several times: while our
+ * process holds it, after it was released, and after a restart of the server. Every prompt and answer is in the log
+ * once, and the agent remembers all of them.
  */
 export async function showRejoin(bench: Bench, scenario: Rejoining): Promise<void> {
   const { tell, recall, locks } = scenario

@@ -13,8 +13,8 @@ import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import type { SessionStore } from '../../core/session-store.ts'
 
 /**
- * What the contract suite must know about an agent: what it declares, how to create it, and for each case the prompt
- * that makes it act. Scenarios are data where possible, so that a scripted model can be set up from them.
+ * The description of an agent for the contract suite: what it declares, how to create it, and the prompt for each
+ * case. Scenarios are data where possible, so that a scripted model can be set up from them.
  */
 export type ContractSetup = {
   readonly capabilities: Capabilities
@@ -26,7 +26,7 @@ export type ContractSetup = {
 }
 
 export type ContractWorld = {
-  /** A new adapter for every host. All are of the same agent: one can resume what another started. */
+  /** A new adapter for every host. All of them drive the same agent: one can resume a session that another started. */
   adapter(): AgentAdapter
   store(): SessionStore
   /** A new folder for a session; a temporary one by default. */
@@ -87,8 +87,8 @@ export type NotPossible = { readonly notPossible: string }
  */
 export type BackgroundScenario = {
   /**
-   * A task asks for the permission to write `effect`; when the task has ended, the agent says `says` by itself, also
-   * if it was given `meanwhile` before that.
+   * A task asks for the permission to write `effect`; when the task has ended, the agent says `says` by itself, even
+   * if the prompt `meanwhile` ran before that.
    */
   asks(go: string): Saying & { readonly effect: FileEffect; readonly meanwhile: Saying }
   /**
@@ -115,7 +115,7 @@ export type CapabilityScenarios = {
   readonly files: Saying
   readonly resume: Memory
   readonly fork: Memory
-  /** The busy scenario demonstrates it. */
+  /** The scenario `busy` demonstrates this capability. */
   readonly interrupt: Record<never, never>
   /** `release` lets the turn continue to its end once it was steered. */
   readonly steer: Saying & {
@@ -123,7 +123,7 @@ export type CapabilityScenarios = {
     release?(): void
     /**
      * The agent says `says` once the file `go` exists and `release` was called; it answers a steered prompt `words`
-     * with `answer`. With it, prompts are steered at more moments of a turn.
+     * with `answer`. If it is given, the suite steers prompts at more moments of a turn.
      */
     late?(go: string): Saying & { readonly words: string; readonly answer: string; release?(): void }
   }

@@ -170,8 +170,8 @@ async function restarted(bench: Bench, { late }: Steer, scenarios: Scenarios, ki
 }
 
 /**
- * The process was lost. A steered prompt that it had taken up was lost with its turn. Any other waits in the queue
- * until a person resumes it, and is answered then, once. What the first prompt asked for is not done again.
+ * The process was lost. A steered prompt that it had taken up was lost with its turn. Any other steered prompt waits
+ * until a person resumes the queue, and is then answered once. The work of the first prompt is not repeated.
  */
 async function expectNothingTwice(
   bench: Bench,

@@ -145,13 +145,11 @@ export function firstLine(content: readonly ToolContent[]): string {
 
 const pictures = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp'])
 
+type Encoded = { readonly mimeType: string; readonly data: string }
+
 /** The data address of an agent's picture. Undefined for types that can contain scripts, and for invalid base64. */
-export function pictureAddress(part: {
-  readonly mimeType: string
-  readonly data: string
-}): string | undefined {
-  const type = part.mimeType.toLowerCase()
-  return pictures.has(type) && /^[A-Za-z0-9+/=\s]*$/.test(part.data)
-    ? `data:${type};base64,${part.data}`
-    : undefined
+export function pictureAddress({ mimeType, data }: Encoded): string | undefined {
+  const type = mimeType.toLowerCase()
+  const isValid = pictures.has(type) && /^[A-Za-z0-9+/=\s]*$/.test(data)
+  return isValid ? `data:${type};base64,${data}` : undefined
 }

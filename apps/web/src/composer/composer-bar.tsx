@@ -23,7 +23,8 @@ type Props = {
  * The row below the prompt field: attachments, settings, and the send buttons. Queue and steer look different. A
  * phone shows two rows, and one while the keyboard is open.
  */
-export function ComposerBar({ empty, canSteer, queues, onFiles, onSend, onStop }: Props) {
+export function ComposerBar({ onFiles, ...rest }: Props) {
+  const canSteer = rest.canSteer && !rest.empty
   const usage = useSessionState((state) => state.usage)
   return (
     <div className="@container flex items-center gap-0.5 px-1.5 pb-1.5 [@media(width<48rem)_and_(height>=38rem)]:flex-wrap">
@@ -33,16 +34,10 @@ export function ComposerBar({ empty, canSteer, queues, onFiles, onSend, onStop }
       </div>
       {usage && (
         <Lazy part={lazyMeter} frame={() => null}>
-          {(Meter) => <Meter usage={usage} beside={canSteer && !empty ? 'much' : 'little'} />}
+          {(Meter) => <Meter usage={usage} beside={canSteer ? 'much' : 'little'} />}
         </Lazy>
       )}
-      <SendButtons
-        empty={empty}
-        canSteer={canSteer && !empty}
-        queues={queues}
-        onSend={onSend}
-        onStop={onStop}
-      />
+      <SendButtons {...rest} canSteer={canSteer} />
     </div>
   )
 }

@@ -5,8 +5,11 @@ import {
   type PermissionScope,
   type RulePattern,
   requestedDiffs,
+  type SessionSummary,
 } from '@parley/protocol'
 
+/** The session of a request, as its card shows it. */
+export type RequestSession = Pick<SessionSummary, 'id' | 'agent' | 'cwd'>
 export type OpenPermission = Extract<OpenRequest, { type: 'permission' }>
 export type OpenQuestion = Extract<OpenRequest, { type: 'question' }>
 

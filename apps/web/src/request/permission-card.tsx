@@ -9,14 +9,19 @@ import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { useAnswerDraft } from './answer-draft.ts'
 import { useAnswer } from './answers.ts'
 import { Card, closeOnEscape, focusCard } from './card.tsx'
-import { choicesOf, type OpenPermission, reachWarnings, requestTitle } from './choices.logic.ts'
+import {
+  choicesOf,
+  type OpenPermission,
+  type RequestSession,
+  reachWarnings,
+  requestTitle,
+} from './choices.logic.ts'
 import { PermissionButtons } from './permission-buttons.tsx'
 import { RequestedAction } from './requested-action.tsx'
 
 const editPart = lazyPart(() => import('./edit-form.tsx'))
 
-type Session = { readonly id: string; readonly agent: string; readonly cwd: string }
-type Props = { session: Session; request: OpenPermission; takesFocus: boolean }
+type Props = { session: RequestSession; request: OpenPermission; takesFocus: boolean }
 
 /** A permission with its reason and every possible answer. Everything that would run is shown. */
 export function PermissionCard({ session, request, takesFocus }: Props) {

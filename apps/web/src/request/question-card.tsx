@@ -7,14 +7,10 @@ import { LazyMarkdown } from '../parts/markdown/lazy-markdown.tsx'
 import { useAnswerDraft } from './answer-draft.ts'
 import { useAnswer } from './answers.ts'
 import { Card, focusCard } from './card.tsx'
-import { type OpenQuestion, requesterName } from './choices.logic.ts'
+import { type OpenQuestion, type RequestSession, requesterName } from './choices.logic.ts'
 import { answersOf, choose, type Filled, filledFor, leftToAgent, write } from './question-form.logic.ts'
 
-type Props = {
-  session: { readonly id: string; readonly agent: string }
-  request: OpenQuestion
-  takesFocus: boolean
-}
+type Props = { session: RequestSession; request: OpenQuestion; takesFocus: boolean }
 
 export function QuestionCard({ session, request, takesFocus }: Props) {
   const agentName = useAgentName(session.agent)

@@ -1,16 +1,13 @@
 import type { OpenRequest } from '@parley/protocol'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { useAnswerTo } from './answers.ts'
+import type { RequestSession } from './choices.logic.ts'
 
 const cards = lazyPart(() => import('./cards.tsx'))
 /** Fetches the code of the cards ahead of time. */
 export const fetchCards = () => cards.fetch()
 
-type Props = {
-  session: { readonly id: string; readonly agent: string; readonly cwd: string }
-  request: OpenRequest
-  takesFocus?: boolean
-}
+type Props = { session: RequestSession; request: OpenRequest; takesFocus?: boolean }
 
 export function RequestCard({ session, request, takesFocus = false }: Props) {
   const given = useAnswerTo(request.requestId)

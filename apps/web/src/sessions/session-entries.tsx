@@ -1,19 +1,14 @@
-import type { ExportFormat } from '@parley/protocol'
+import type { ExportFormat, SessionSummary } from '@parley/protocol'
 import { Archive, ArchiveRestore, Download, Pin, PinOff, Trash2 } from 'lucide-react'
 import { client } from '../base/client.ts'
 import type { MenuEntry } from '../parts/menu-list.tsx'
 import { toast, toastError } from '../parts/toasts.tsx'
 import { deleteWithUndo } from './deleting.ts'
 
-type Entry = {
-  readonly id: string
-  readonly title: string
-  readonly pinned: boolean
-  readonly archived: boolean
-}
+type Session = Pick<SessionSummary, 'id' | 'title' | 'pinned' | 'archived'>
 
 /** The menu entries to pin, archive and delete a session. */
-export function lifecycleEntries({ id, title, pinned, archived }: Entry) {
+export function lifecycleEntries({ id, title, pinned, archived }: Session) {
   const pin: MenuEntry = pinned
     ? { label: 'Unpin', icon: PinOff, onSelect: () => update(id, { pinned: false }) }
     : { label: 'Pin', icon: Pin, onSelect: () => update(id, { pinned: true }) }

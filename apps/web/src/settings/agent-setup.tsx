@@ -15,7 +15,7 @@ export function AgentSetup({ agent }: { agent: AgentInfo }) {
   const [checks, setChecks] = useState<readonly AgentCheck[]>()
   const [testing, setTesting] = useState(false)
   const params = { id: agent.id }
-  const attempt = async (work: () => Promise<unknown>) => {
+  const attempt: Attempt = async (work) => {
     setProblem('')
     await work().catch((thrown: unknown) => setProblem(errorText(thrown)))
   }
@@ -62,11 +62,8 @@ export function AgentSetup({ agent }: { agent: AgentInfo }) {
   )
 }
 
-type KeyFormProps = {
-  agent: AgentInfo
-  attempt: (work: () => Promise<unknown>) => Promise<void>
-  onDone: () => void
-}
+type Attempt = (work: () => Promise<unknown>) => Promise<void>
+type KeyFormProps = { agent: AgentInfo; attempt: Attempt; onDone: () => void }
 
 function KeyForm({ agent, attempt, onDone }: KeyFormProps) {
   const { keys = [], keysSet = [] } = agent

@@ -1,6 +1,6 @@
 import { focusPrompt, isEditable, wasTyping } from '../base/focus.ts'
-import { pageDialog } from '../base/page-dialog.ts'
 import { currentRoute, navigate } from '../base/route.ts'
+import { pageDialog } from '../parts/dialog.tsx'
 import { handleCardKey, noteUnusedKey } from '../request/card-keys.ts'
 import { sessions } from '../session-data/session-list.ts'
 

@@ -1,5 +1,5 @@
 import { runningInBackground } from '@parley/protocol'
-import { ChevronLeft, Ellipsis, FileDiff, ListChecks, Search, SquareTerminal } from 'lucide-react'
+import { Ellipsis, FileDiff, ListChecks, Search, SquareTerminal } from 'lucide-react'
 import { type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
 import { useAgentName } from '../base/agents.ts'
 import { lacksFocus, useFocusBack } from '../base/focus.ts'
@@ -9,7 +9,7 @@ import { type Preferences, preferences, setPreferences } from '../base/preferenc
 import { useStore } from '../base/store.ts'
 import { IconButton } from '../parts/button.tsx'
 import { lazyPart } from '../parts/lazy-part.tsx'
-import { Link } from '../parts/link.tsx'
+import { BackToSessions } from '../parts/link.tsx'
 import { Menu } from '../parts/menu.tsx'
 import { registerSessionActions } from '../session-data/session-actions.ts'
 import { useSessionId, useSessionState, useSnapshot } from '../session-data/session-context.tsx'
@@ -30,13 +30,7 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
   useEffect(() => registerSessionActions({ find: onFind, rename: () => setRenaming(true) }))
   return (
     <header ref={head} className="flex min-h-12 items-center gap-1 border-b border-line px-3 max-md:px-1">
-      <Link
-        to={{ name: 'home' }}
-        aria-label="All sessions"
-        className="inline-flex size-9 items-center justify-center rounded-md text-soft md:hidden pointer-coarse:size-11"
-      >
-        <ChevronLeft size={20} />
-      </Link>
+      <BackToSessions className="size-9 pointer-coarse:size-11" />
       {renaming ? (
         <RenameField session={{ id, title }} onDone={() => setRenaming(false)} />
       ) : (

@@ -9,8 +9,8 @@ import { errorText } from '../base/error-text.logic.ts'
 import { ago, folderName, plural, visible } from '../base/format.logic.ts'
 import { matchOf } from '../base/match.logic.ts'
 import { navigate } from '../base/route.ts'
-import { BackToSessions } from '../parts/back-to-sessions.tsx'
 import { Button } from '../parts/button.tsx'
+import { BackToSessions } from '../parts/link.tsx'
 import { toastError } from '../parts/toasts.tsx'
 
 const initialLimit = 50

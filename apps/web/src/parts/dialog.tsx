@@ -1,4 +1,5 @@
 import { type ReactNode, useLayoutEffect, useRef } from 'react'
+import { createStore } from '../base/store.ts'
 
 type Props = { label: string; onClose: () => void; className?: string; children: ReactNode }
 
@@ -36,3 +37,6 @@ function refocus(field: Element | null): void {
   field.blur()
   field.focus({ preventScroll: true })
 }
+
+/** The open page-wide dialog, which works on every route. */
+export const pageDialog = createStore<'palette' | 'keys' | undefined>(undefined)

@@ -1,3 +1,4 @@
+import { ChevronLeft } from 'lucide-react'
 import type { AnchorHTMLAttributes, MouseEvent } from 'react'
 import { addressOf, type Route } from '../base/route.logic.ts'
 import { navigate } from '../base/route.ts'
@@ -14,4 +15,17 @@ export function Link({ to, onClick, ...rest }: Props) {
     navigate(to)
   }
   return <a {...rest} href={addressOf(to)} onClick={follow} />
+}
+
+/** Shown on a phone, where the session list is a page of its own. */
+export function BackToSessions({ className = '-ml-3 size-11 shrink-0' }) {
+  return (
+    <Link
+      to={{ name: 'home' }}
+      aria-label="All sessions"
+      className={`inline-flex items-center justify-center rounded-md text-soft md:hidden ${className}`}
+    >
+      <ChevronLeft size={20} />
+    </Link>
+  )
 }

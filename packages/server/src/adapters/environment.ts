@@ -25,7 +25,7 @@ const common = [
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** A key that is equal for equal variables in any order. It tells apart processes that serve many sessions. */
+/** A key that is equal for equal variables in any order. Sessions with the same key can share a process. */
 export function environmentKey(variables: Readonly<Record<string, string>> = {}): string {
   return JSON.stringify(Object.entries(variables).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }

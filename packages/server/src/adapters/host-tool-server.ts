@@ -151,7 +151,7 @@ export async function startHostToolServer(
   }
 }
 
-/** Only the agent knows the token. Requests from a browser page are refused, whatever host name it used. */
+/** Only the agent knows the token. Requests from a browser page, or with another Host header, are refused. */
 function refusalOf(
   { url, headers }: IncomingMessage,
   authorization: string,

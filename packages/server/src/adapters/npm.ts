@@ -10,7 +10,7 @@ export type Npm = { readonly path: string; readonly env: Readonly<Record<string,
 
 const startMs = 30_000
 
-/** Settings that an npm which runs this process has set for its own project. */
+/** Settings that npm adds to the environment when it runs this process; they apply to another project. */
 const ofAnotherRun = [
   'local_prefix',
   'workspace',

@@ -7,7 +7,7 @@ export type PatchedFile = {
   readonly to?: string
 }
 
-// The blanks do not include line ends: from each of many empty lines they would reach to the last one.
+// The leading blanks exclude line ends: otherwise the time to match many empty lines would grow quadratically.
 const header = /^[^\S\r\n\u2028\u2029]*\*\*\* (Add File|Update File|Delete File|Move to):([^\n]*)/gm
 
 /**
@@ -32,7 +32,10 @@ export function pathsOfPatch(files: readonly PatchedFile[]): string[] {
   return files.flatMap(({ path, to }) => (to === undefined ? [path] : [path, to]))
 }
 
-/** The kind of the whole patch. A patch that also deletes or moves counts as that, not as an edit. */
+/**
+ * The kind of the whole patch. A patch that also deletes or moves a file counts as a deletion or a move, not as an
+ * edit.
+ */
 export function kindOfPatch(files: readonly PatchedFile[]): PatchedFile['action'] {
   const does = (what: PatchedFile['action']) => files.some(({ action }) => action === what)
   return does('delete') ? 'delete' : does('move') ? 'move' : 'edit'

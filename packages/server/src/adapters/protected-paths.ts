@@ -1,9 +1,9 @@
 /**
  * Files that make a program run something or load settings without anybody starting the project: files of version
- * control, agents, editors, shells and package managers. No mode but bypass answers for a change of one, and no grant
- * unless it says so. Excluded are files that run only with the project (package.json, Makefile) and instructions for
- * agents (AGENTS.md, CLAUDE.md), which are plain text: the calls that they lead to are asked about. The list is in
- * docs/permissions.md.
+ * control, agents, editors, shells and package managers. Only the bypass mode, or a grant with `protected`, allows a
+ * change of such a file without asking. Excluded are files that run only with the project (package.json, Makefile) and
+ * instructions for agents (AGENTS.md, CLAUDE.md), which are plain text: the calls that they lead to are asked about.
+ * The list is in docs/permissions.md.
  */
 const folders =
   names(`.git .hg .svn .jj .claude .codex .gemini .opencode .qwen .cursor .agents .parley .zed .vscode .idea

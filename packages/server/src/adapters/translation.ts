@@ -18,7 +18,7 @@ export function unrecognised<State>(state: State, native: unknown, reason: strin
 
 type Notice = Extract<AgentOutput, { type: 'agent.noticed' }>
 
-/** A message of the agent beside the conversation. */
+/** A message of the agent that is not part of the conversation. */
 export function notice(
   level: Notice['level'],
   code: string,
@@ -28,12 +28,14 @@ export function notice(
   return { type: 'agent.noticed', level, code, text, ...more }
 }
 
-/** The agent works; `detail` says on what. */
+/** Reports that the agent is working; `detail` says on what. */
 export function working(detail?: string): AgentOutput {
   return { type: 'activity.changed', activity: 'active', ...(detail && { detail }) }
 }
 
-/** Translates one native message. If `step` throws, the state stays and the message becomes `agent.unrecognised`. */
+/**
+ * Translates one native message. If `step` throws, the state is unchanged and the message becomes `agent.unrecognised`.
+ */
 export function attempt<State>(
   state: State,
   native: unknown,

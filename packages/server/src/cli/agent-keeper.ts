@@ -145,7 +145,7 @@ function write(file: string, config: ConfigFile): void {
   }
 }
 
-/** A symbolic link to another file stays a link. */
+/** The target of a symbolic link, so that writing does not replace the link. */
 function realPlace(file: string): string {
   try {
     return realpathSync(file)

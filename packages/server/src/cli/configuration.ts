@@ -126,7 +126,7 @@ function said(variable: string | undefined): string | undefined {
   return variable === '' ? undefined : variable
 }
 
-/** Ignoring it would store conversations where nobody looks for them. */
+/** Ignoring the variable would store conversations where nobody looks for them. */
 function refuseDatabaseUrl(env: ConfigurationSources['env']): void {
   if (!env.PARLEY_DATABASE_URL) return
   throw new ParleyError(

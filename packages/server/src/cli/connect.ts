@@ -17,7 +17,7 @@ export type Connected = {
   readonly url: string
   /** True if the server runs in this process and ends with it. */
   readonly embedded: boolean
-  /** Marks a session as this command's own: leaving does not wait for it. */
+  /** Marks a session as this command's own: disconnecting does not wait for it. */
   own(sessionId: string): void
   [Symbol.asyncDispose](): Promise<void>
 }

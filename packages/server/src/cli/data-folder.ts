@@ -15,7 +15,7 @@ export function makeDataFolder(dataDir: string): void {
   }
 }
 
-/** Whether others on this machine can read it. */
+/** Whether other users of this machine can read the data folder. */
 export function isDataFolderOpen(dataDir: string): boolean {
   return process.platform !== 'win32' && (statSync(dataDir).mode & 0o077) !== 0
 }

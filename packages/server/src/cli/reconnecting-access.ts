@@ -4,7 +4,7 @@ import type { Connected } from './connect.ts'
 
 export type ReconnectingAccess = AsyncDisposable & {
   readonly access: Access
-  /** Marks a session as this command's own: leaving does not wait for it. */
+  /** Marks a session as this command's own: disconnecting does not wait for it. */
   own(sessionId: string): void
 }
 

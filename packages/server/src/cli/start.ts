@@ -46,7 +46,7 @@ export type StartOptions = {
   readonly telemetry?: Pick<TelemetryOptions, 'content' | 'openTelemetry'>
   readonly allowedOrigins?: readonly string[]
   readonly allowedHosts?: readonly string[]
-  /** How people run the program here, for signed-in callers. `parley` if not given. */
+  /** Formats a command of this program, in messages to signed-in callers. `parley` if not given. */
   readonly commandLine?: CommandLine
   /** Like `commandLine`, but without the data folder, for public messages. */
   readonly publicCommandLine?: CommandLine

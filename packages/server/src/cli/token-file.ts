@@ -36,7 +36,7 @@ export function rotateToken(dataDir: string): string {
   return token
 }
 
-/** Whether others on this machine can read the token. */
+/** Whether other users of this machine can read the token. */
 export function isTokenExposed(dataDir: string): boolean {
   const mode = statSync(tokenFile(dataDir), { throwIfNoEntry: false })?.mode ?? 0
   return process.platform !== 'win32' && (mode & 0o077) !== 0

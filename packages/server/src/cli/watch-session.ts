@@ -18,8 +18,8 @@ const giveUpMs = 60_000
 const reached: ReadonlySet<string> = new Set(['replaying', 'live'])
 
 /**
- * Follows a session until `isLast` holds for an event, and returns that event; undefined if the signal aborts first. A
- * server that stays away is given up with `details.reason` lost, because the outcome of the turn is unknown.
+ * Follows a session until `isLast` holds for an event, and returns that event; undefined if the signal aborts first. If
+ * the server does not come back, rejects with `details.reason` `lost`, because the outcome of the turn is unknown.
  */
 export async function watchSession(
   options: WatchOptions,

@@ -25,11 +25,11 @@ import type {
 } from '@parley/protocol'
 
 /**
- * PORT. An adapter translates one agent's protocol; it owns no loop of ours and decides nothing. Rules:
+ * PORT. An adapter translates one agent's protocol; it runs no loop of the session and decides nothing. Rules:
  * - `connect` rejects only with a ParleyError, and only if the agent cannot be started; no process is left running
  *   then.
  * - after `connect`, nothing throws for an agent's failure: every failure is an output.
- * - two connections share no state that one could observe of the other.
+ * - no connection can observe the state of another connection.
  * - a message that is not understood is passed on as `agent.unrecognised`, never dropped.
  */
 export type AgentAdapter = {
@@ -90,8 +90,9 @@ export type AgentAdapter = {
    */
   models?(signal: AbortSignal): Promise<AgentModel[]>
   /**
-   * Why no session of this agent can be created on this machine: its program is missing. It checks at once on every
-   * call, and returns undefined in case of doubt. A program that is installed later is found without a restart.
+   * Why no session of this agent can be created on this machine: its program is missing. It checks anew on every call,
+   * without waiting, and returns undefined if it is unsure. A program that is installed later is found without a
+   * restart.
    */
   refusal?(): ParleyError | undefined
   connect(input: ConnectInput): Promise<AgentConnection>
@@ -102,7 +103,10 @@ export type AgentAdapter = {
   prepare?(input: PrepareInput): Promise<PreparedAgent>
 }
 
-/** What a program without a session is started with. It may only be given to a session that has the same values. */
+/**
+ * What a program without a session is started with. The program may only be given to a session that has the same
+ * values.
+ */
 export type PrepareInput = Pick<ConnectInput, 'settings' | 'trusted' | 'env' | 'signal'> & {
   readonly hostTools?: Pick<HostTools, 'tools'>
 }
@@ -291,14 +295,17 @@ export type PermissionAsk = {
   readonly input: unknown
   readonly reason?: string
   readonly readOnly?: boolean
-  /** The call reaches outside the session's folders: no mode but bypass allows it, and no grant without `outside`. */
+  /**
+   * The call reaches outside the session's folders. Of the modes, only bypass allows it; a grant allows it only with
+   * `outside`.
+   */
   readonly outside?: boolean
   /**
-   * The call changes a protected file (adapters/protected-paths.ts): no mode but bypass allows it, and no grant
-   * without `protected`.
+   * The call changes a protected file (adapters/protected-paths.ts). Of the modes, only bypass allows it; a grant
+   * allows it only with `protected`.
    */
   readonly protected?: boolean
-  /** The agent asks although its own mode accepts edits: no mode but bypass answers. */
+  /** The agent asks although its own mode accepts edits. Of the modes, only bypass answers. */
   readonly insisted?: boolean
   /** The changes, file by file. */
   readonly diffs?: readonly Diff[]

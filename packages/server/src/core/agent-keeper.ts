@@ -8,7 +8,7 @@ export type AgentKeeper = {
   stateOf(agent: string): Pick<AgentInfo, 'added' | 'keysSet'>
   /** Rejects with a ParleyError; nothing is stored then. */
   add(agent: NewAgent): Promise<AgentAdapter>
-  /** ParleyError `not_supported` if no person added it. */
+  /** Rejects with ParleyError `not_supported` if the agent was not added by a person. */
   forget(agent: string): Promise<void>
   /**
    * The agent with its key, or without. ParleyError `validation_error` for a variable that is not one of its keys.

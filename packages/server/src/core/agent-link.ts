@@ -41,7 +41,7 @@ export class AgentLink {
     this.#release = start.release
   }
 
-  /** Set when the host decided to close it: later outputs are ignored. */
+  /** Set when the host decided to close the connection: later outputs are ignored. */
   get closing(): CloseReason | undefined {
     return this.#closing
   }

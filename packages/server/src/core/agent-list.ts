@@ -35,7 +35,7 @@ export type AgentList = {
 } & AgentKeeping
 
 export type AgentListOptions = {
-  /** Changes if there is a keeper. */
+  /** With a keeper, this map changes when a person adds, removes or configures an agent. */
   readonly adapters: Map<string, AgentAdapter>
   readonly installer: AgentInstaller | undefined
   readonly keeper: AgentKeeper | undefined

@@ -70,7 +70,7 @@ class OutputRecorder {
       if (block.type === 'tool-call' && block.called) this.#progress.closed.set(block.id, block.title)
   }
 
-  /** Returns undefined if it is done at once, so that a flood of deltas allocates no promises. */
+  /** Returns undefined if the output is recorded synchronously, so that a flood of deltas allocates no promises. */
   record(output: AgentOutput): Promise<void> | undefined {
     const { log } = this.#context
     if (output.type === 'native') {

@@ -8,7 +8,7 @@ import {
 import type { PermissionAsk, QuestionAsk } from './agent-adapter.ts'
 import { hashOf } from './hash.ts'
 
-/** Carried answers in use; the protocol's carried-answers.ts keeps them in the state. */
+/** Applies carried answers. The protocol's carried-answers.ts keeps them in the state. */
 
 /** The carried answer to the same tool and input. */
 export function carriedPermission(state: SessionState, ask: PermissionAsk) {

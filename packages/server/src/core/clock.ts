@@ -4,11 +4,11 @@ import type { IdPrefix } from '@parley/protocol'
 export type Clock = {
   now(): number
   /**
-   * Calls once after `ms`; the returned function cancels it. With `background`, the timer does not keep the process
-   * alive.
+   * Calls `call` once after `ms`; the returned function cancels the timer. With `background`, the timer does not keep
+   * the process alive.
    */
   after(ms: number, call: () => void, how?: { background: true }): () => void
-  /** Calls once, after the current work and before the process waits for new input. */
+  /** Calls `call` once, after the current work and before the process waits for new input. */
   soon(call: () => void): void
   /** Resolves after other pending input and output was handled. */
   breathe(): Promise<void>

@@ -39,7 +39,7 @@ export function createConnectionSlots(max: number): ConnectionSlots {
     }
   }
 
-  /** A free slot goes to the first that waits before anyone else can ask for it. */
+  /** Gives free slots to the callers that wait, in order, before another caller can acquire them. */
   function serve(): void {
     for (const first of line) {
       if (slots.size >= max) return

@@ -83,7 +83,7 @@ export function createSessionCreation(parts: CreationParts): SessionCreation {
   }
 }
 
-/** Refuses what the agent or the host does not take, before anything is stored. */
+/** Refuses input that the agent or the host does not support, before anything is stored. */
 function checkCreation(
   { environments, tools }: SessionServices,
   input: NewSession,
@@ -119,7 +119,10 @@ async function isRepeated(
   return commandId !== undefined && (await store.receipt(id, commandId)) !== undefined
 }
 
-/** Stores the session with the trust and the variables that its agent needs. False: the same command made it before. */
+/**
+ * Stores the session with the trust and the variables that its agent needs. False: the same command has already created
+ * it.
+ */
 async function store(
   { services, trust }: CreationParts,
   input: NewSession,

@@ -15,7 +15,7 @@ export type DecideContext = {
   readonly ids: Ids
   readonly agent: Pick<AgentAdapter, 'name' | 'capabilities' | 'modes' | 'options' | 'fixedOptions'>
   readonly maxQueue: number
-  /** Something must run before the next turn: a prompt waits in the queue. */
+  /** Something must run before the next turn, so a new prompt has to wait in the queue. */
   readonly mustWait?: boolean
   readonly rules: readonly PermissionRule[]
 }

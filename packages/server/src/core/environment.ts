@@ -31,7 +31,7 @@ export type SessionEnvironments = {
    */
   prepare(sessionId: string, variables: EnvironmentVariables): Promise<void>
   copy(from: string, to: string): Promise<void>
-  /** The store deletes them with the session. */
+  /** Drops the variables of a session from memory. The store deletes them with the session. */
   forget(sessionId: string): void
 }
 

@@ -11,7 +11,7 @@ export type FolderTrust = {
   distrust(folder: string): Promise<void>
 }
 
-/** `folder` is a real path: a session stores no other. */
+/** `folder` must be a real path, as sessions store it. */
 export type Trusts = (folder: string) => boolean
 
 export async function createFolderTrust(options: {

@@ -21,7 +21,7 @@ export type ForkCopy = {
   discard(): Promise<void>
 }
 
-/** Copies the log of a session into a new one; the same child twice is one copy. */
+/** Copies the log of a session into a new one. A repeated copy to the same child has no effect. */
 export async function forkSession(
   { store, clock, environments, news }: SessionServices,
   parent: SessionState,
@@ -77,7 +77,7 @@ async function copyForFork(
   return finish({ store, now }, state, title ?? `${parent.title} (fork)`)
 }
 
-/** Corrects what the copied events say about the first session and is not true of the copy. */
+/** Corrects the parts of the state that are true of the original session but not of the copy. */
 async function finish(
   { store, now }: { store: SessionStore; now: number },
   state: SessionState,

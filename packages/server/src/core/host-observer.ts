@@ -2,11 +2,11 @@ import type { SessionEvent, SessionState } from '@parley/protocol'
 import { shownRecord, shownState } from './shown-secrets.ts'
 
 /**
- * Is told what a host records, in order and at the moment it happens. The host does not wait for it: it must return
- * at once, and must not change its arguments. What it throws is reported and has no other effect.
+ * Called with what a host records, in order, as it happens. The host does not wait for an observer: it must return at
+ * once, and must not change its arguments. What it throws is reported and has no other effect.
  */
 export type HostObserver = {
-  /** A session was loaded into memory: it is new, or as a restart may have left it. */
+  /** A session was loaded into memory. It is new, or in the state in which it was stored, possibly in mid-turn. */
   opened(state: SessionState): void
   /**
    * Events that were stored and announced; `state` is the state after them. The events of a copied log are not

@@ -10,7 +10,7 @@ import type { SessionStore } from './session-store.ts'
 export type HostOptions = {
   readonly adapters: readonly AgentAdapter[]
   readonly store: SessionStore
-  /** The folder as the session will store it, or a ParleyError if it cannot be worked in. */
+  /** The folder as the session will store it, or a ParleyError if no session can work in it. */
   readonly checkFolder: (cwd: string) => Promise<string>
   /** The HEAD commit of a folder, stored with a new session. Never rejects. */
   readonly commitOf?: (folder: string) => Promise<string | undefined>
@@ -33,8 +33,8 @@ export type HostOptions = {
    * When sessions are recovered after a restart. On use: nothing starts by itself; each session waits for a command.
    */
   readonly recover?: 'at-start' | 'on-use'
-  /** Is told everything that is recorded here; for telemetry. */
+  /** Called with everything that this host records; for telemetry. */
   readonly observer?: HostObserver
-  /** Called with errors that no caller could be told. */
+  /** Called with errors that cannot be reported to a caller. */
   readonly problem?: (problem: { error: unknown; doing: string; sessionId?: string }) => void
 }

@@ -56,9 +56,9 @@ export type HostSessions = {
   /** The open requests of all sessions. */
   waiting(): Promise<WaitingRequest[]>
 
-  /** Replaces the tools that `own` gave to this session. Takes effect with its next turn. */
+  /** Replaces the tools that the session was created with (`own`). Takes effect with its next turn. */
   offerTools(sessionId: string, tools: readonly HostTool[]): Promise<void>
-  /** Nobody will replace the session's tools again: they are dropped with its agent. */
+  /** Declares that the session's tools will not be replaced again: they are dropped with its agent. */
   releaseTools(sessionId: string): void
 }
 

@@ -32,7 +32,7 @@ export type HostToolCalls = {
 
 type Caller = Parameters<HostTools['call']>[2]
 
-/** An agent that dies withdraws its calls too; after this time its end is known. */
+/** An agent that dies withdraws its calls too. After this time the host knows whether the agent has ended. */
 const goneWaitMs = 200
 
 /** Runs host tools for the agent of one session: input, permission, execution, in this order. */

@@ -19,9 +19,9 @@ import { createSessionLog, type SessionLog } from './session-log.ts'
 import { activityDelta, SessionLoop } from './session-loop.ts'
 import { canResume, type SessionContext, type SessionServices } from './session-services.ts'
 
-/** The sessions beside this one. */
+/** The owner of all live sessions, as one of them uses it. */
 export type SessionOwner = {
-  /** This object must not be used any more; the session is loaded again on use. */
+  /** Drops this session object, which must not be used any more. The session is loaded again on use. */
   forgetOnly(sessionId: string, session: LiveSession): Promise<void>
   startAhead(sessionId: string): void
 }
@@ -171,7 +171,7 @@ export class LiveSession {
     if (removed) throw removed.error
   }
 
-  /** A start that was under way may still have connected: the agent is closed again after it. */
+  /** A start that was in progress may have connected since: the agent is closed again after the start has ended. */
   async #disconnectForGood(reason: 'closed' | 'server-stopped', aborted: Promise<void>): Promise<void> {
     await this.#loop.disconnect(reason)
     await aborted

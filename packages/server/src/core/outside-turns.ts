@@ -11,7 +11,7 @@ export type RecordedTurn = {
 
 /** How an agent's record differs from the log. */
 export type Difference = {
-  /** The turns that were held elsewhere, in order. */
+  /** The turns that took place elsewhere, in order. */
   readonly turns: readonly RecordedTurn[]
   /**
    * How many prompts of the log are no longer part of the agent's conversation, because it continued from an earlier
@@ -30,9 +30,9 @@ export async function recordedTurns(record: AsyncIterable<Remembered>): Promise<
 }
 
 /**
- * Compares by the ids of prompts. `heard` are the ids of the last prompts of the log, the latest last. A prompt of
- * the record that follows the first of them and is none of them was given elsewhere. If the record contains none of
- * them, the prompts after `since` were.
+ * Compares an agent's record with the log, by the ids of prompts. `heard` are the ids of the last prompts of the log,
+ * the latest last. Prompts of the record that follow the first known id and are not in `heard` were given elsewhere. If
+ * the record has no known id, the prompts after the time `since` were given elsewhere.
  */
 export function differenceOf(
   record: readonly RecordedTurn[],

@@ -38,7 +38,7 @@ export type PermissionBroker = {
 type Resolution = Extract<SessionEvent, { type: 'permission.resolved' | 'question.resolved' }>
 type Waiter = (resolution: Resolution | undefined) => void
 
-/** Stands between an agent that asks and the rule or person that answers. Knows no clock and no client. */
+/** Passes an agent's requests to a rule or a person, and the answers back to the agent. Uses no clock and no client. */
 export function createPermissionBroker(context: SessionContext): PermissionBroker {
   const { log, hostTools, persist } = context
   const { ids, rules } = context.services

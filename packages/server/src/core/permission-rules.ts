@@ -16,7 +16,7 @@ export type Subject = {
   readonly input: unknown
   readonly readOnly: boolean
   readonly outside?: boolean | undefined
-  /** The call changes a protected file: no mode but bypass allows that. */
+  /** The call changes a protected file. Of the modes, only bypass allows that. */
   readonly protected?: boolean | undefined
   /** The agent asks although its own mode accepts edits. */
   readonly insisted?: boolean

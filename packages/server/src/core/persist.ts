@@ -18,9 +18,9 @@ export function createPersisting(options: {
   log: SessionLog
   clock: Clock
   problem: (error: unknown, doing: string) => void
-  /** Once it aborts, every change is tried once. */
+  /** Once this signal aborts, a failed change is not retried. */
   stopping: AbortSignal
-  /** Another log has written to this session: this one must not continue. */
+  /** Called when another log has written to this session: this one must not continue. */
   broken: () => void
 }): Persisting {
   const { log, clock, problem, stopping, broken } = options

@@ -17,7 +17,7 @@ import { badEnd, endTurn } from './end-turn.ts'
 import { closeTask } from './task-transactions.ts'
 import { emptyOrder, flushHeld, inOrder, type Step, type ToolOrder } from './tool-order.ts'
 
-/** What was seen so far of a turn, or of the work beside turns, beyond the state. */
+/** The progress of a turn, or of work outside turns, that is not in the state. */
 export type TurnProgress = {
   readonly order: ToolOrder
   readonly written: Set<string>
@@ -27,8 +27,8 @@ export type TurnProgress = {
 }
 
 /**
- * The last calls of ended turns, by id: the title of a call that ended with its turn, and undefined once the log has
- * the agent's own result.
+ * The latest calls of ended turns, by id. The value is the title of a call that ended with its turn; undefined once the
+ * log has the agent's own result.
  */
 export type ClosedCalls = Map<string, string | undefined>
 

@@ -30,7 +30,7 @@ export class Rejoin {
     this.#context = context
   }
 
-  /** A process of ours holds the conversation. */
+  /** A process of ours now holds the conversation. */
   attach(link: AgentLink): void {
     this.#link = link
   }
@@ -54,7 +54,7 @@ export class Rejoin {
     return (!this.#link || this.#isBehind) && this.isDue
   }
 
-  /** An agent is started without reading its record first: that must follow before the next turn. */
+  /** The agent is started before its record is read: the record must then be read before the next turn. */
   postpone(): void {
     if (this.isDue) this.#isBehind = true
   }

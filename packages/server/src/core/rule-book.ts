@@ -10,12 +10,12 @@ export type Rules = {
   removeRule(ruleId: string): Promise<void>
 }
 
-/** The rules of a host, kept in memory as they are stored. */
+/** The rules of a host: a copy in memory of the stored rules. */
 export type RuleBook = {
   readonly current: readonly PermissionRule[]
   /** Adds rules that an answer granted. They were stored with the answer. */
   granted(rules: readonly PermissionRule[]): void
-  /** The store deletes the rules of a session with the session. */
+  /** Drops the rules of a session from memory. The store deletes them with the session. */
   forgetSession(sessionId: string): void
 }
 
@@ -34,7 +34,7 @@ export async function createRuleBook(options: {
     rules: async () => [...current],
     async addRule(given) {
       const input = checked(NewRule, given, 'The rule')
-      // Sessions store the real path of their folder: a rule with another path of it would match nothing.
+      // Sessions store the real path of their folder: a rule with another path to that folder would match no session.
       const place = input.project !== undefined && { project: await checkFolder(input.project) }
       const wanted = { ...input, ...place }
       const same = current.find(({ ruleId, createdAt, ...rule }) => hashOf(rule) === hashOf(wanted))

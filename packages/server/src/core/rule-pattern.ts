@@ -26,8 +26,8 @@ export type Reach = {
 const shellSyntax = /[;&|`$<>\n\r()]/
 
 /**
- * Whether a grant covers a call. A grant that names fields covers no call with a field that it does not name, except
- * harmless ones (`isHarmlessField`): the same command in another folder, or without its sandbox, is another call.
+ * Whether a grant covers a call. A grant that names fields does not cover a call with other fields, unless these are
+ * harmless (`isHarmlessField`): the same command in another folder, or without its sandbox, is another call.
  */
 export function covers(pattern: RulePattern, asked: Asked & Reach): boolean {
   if (asked.outside && !pattern.outside) return false
@@ -101,7 +101,8 @@ const largestPattern = 10_000
 
 /**
  * What a lasting answer to this call covers: the call as it is; for a tool that reads or edits files, every use of it
- * inside the folders. Undefined: nothing, because the call cannot be told from others or changes a protected file.
+ * inside the folders. Undefined: nothing, because the call cannot be distinguished from others or changes a protected
+ * file.
  */
 export function patternFor(asked: Asked & Reach & { readonly kind: ToolKind }): RulePattern | undefined {
   const { tool, kind, outside } = asked
@@ -133,7 +134,10 @@ export function patternFor(asked: Asked & Reach & { readonly kind: ToolKind }): 
   return isTooMuch ? undefined : pattern
 }
 
-/** These fields of tools that read or edit files may have any value: each call is checked for where it reaches. */
+/**
+ * These fields of tools that read or edit files may have any value: whether a call reaches outside is checked
+ * separately.
+ */
 function varies(kind: ToolKind, name: string): boolean {
   if (kind === 'edit') return isWrittenField(name) || (isFileField(name) && !isWorkingFolder(name))
   const reads = kind === 'read' || kind === 'search'

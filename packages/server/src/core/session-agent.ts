@@ -39,7 +39,7 @@ export class SessionAgent implements SlotHolder {
   readonly #parts: AgentParts
   readonly #accepted: AcceptedSteers
   #link: AgentLink | undefined
-  /** The turn that was sent last. Without a link: it is resumed, and was not sent again yet. */
+  /** The turn that was sent last. `link` is undefined for a resumed turn that was not sent again yet. */
   #sent: { readonly turnId: string; readonly link: AgentLink | undefined } | undefined
   #starting: AbortController | undefined
   /** A start without a turn. The first turn waits for it. */
@@ -247,8 +247,8 @@ export class SessionAgent implements SlotHolder {
   }
 
   /**
-   * Sends messages in order, one after another; stops waiting when the agent has ended. A message that is no longer wanted
-   * when it is its turn is not sent.
+   * Sends messages in order, one after another; stops waiting when the agent has ended. A message that is no longer
+   * wanted when the earlier ones are done is not sent.
    */
   #send(link: AgentLink, message: AgentMessage, isWanted = () => true): ReturnType<AgentConnection['send']> {
     const sent = this.#outbound.then(() =>
@@ -272,7 +272,7 @@ export class SessionAgent implements SlotHolder {
     return link !== undefined || this.#starting !== undefined
   }
 
-  /** The turn has ended: nothing of it is sent any more. */
+  /** The turn has ended: its unsent messages are dropped. */
   turnEnded(): void {
     this.#steers = []
     this.#accepted.forget()

@@ -14,7 +14,10 @@ import type { Rejoin } from './rejoin.ts'
 import { type SessionContext, unknownAgentOf } from './session-services.ts'
 
 export type SessionCommands = {
-  /** Resolves when the command is in the log. The same id twice is one effect and the same receipt, restarts included. */
+  /**
+   * Resolves when the command is in the log. A repeated id has no further effect and returns the same receipt, even
+   * after a restart.
+   */
   record(command: Command): Promise<RecordedCommand>
   readonly busy: boolean
 }
@@ -22,7 +25,7 @@ export type SessionCommands = {
 /** `fresh` is true the first time only. */
 export type RecordedCommand = { readonly receipt: Receipt; readonly fresh: boolean }
 
-/** Turns commands into drafts and receipts. It acts on nothing: the effects of a command follow from the log. */
+/** Turns commands into drafts and receipts. It has no other effects: those of a command follow from the log. */
 export function createSessionCommands(
   context: SessionContext,
   rejoin: Rejoin,

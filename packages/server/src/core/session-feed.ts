@@ -44,14 +44,17 @@ export type SessionFeed = {
    */
   publish(item: EncodedItem): void
   readonly hasReaders: boolean
-  /** A reader asked for native messages: they are serialised only then. */
+  /** True if a reader asked for native messages. They are serialised only then. */
   readonly hasNativeReaders: boolean
-  /** Reads up to the head, then joins the live readers. Resolves when it is live; the returned function ends it. */
+  /**
+   * Reads up to the head, then joins the live readers. Resolves when the reader is live; the returned function stops
+   * it.
+   */
   follow(from: FollowFrom, reader: FeedReader): Promise<() => void>
   end(reason: 'deleted' | 'closed'): void
 }
 
-/** The part of a log that its feed reads; always as announced. */
+/** The part of a log that its feed reads. It contains only what was announced. */
 export type FeedSource = {
   readonly sessionId: string
   readonly epoch: string
@@ -159,7 +162,7 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
         let cursor = reset ? 0 : after
         while (cursor < source.head() && joining.has(reader)) cursor = await replay(cursor, reader)
         if (!joining.has(reader)) return stop
-        // Nothing may await from here to the end: the reader gets everything up to now, then everything from now on.
+        // No `await` from here to the end: the reader gets everything up to now, then everything from now on.
         flush()
         const open = source.openBlocks()
         if (open.length > 0) notify(reader, () => reader.deliver(open))

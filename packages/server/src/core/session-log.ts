@@ -22,7 +22,7 @@ import { shownText } from './shown-secrets.ts'
 export type Transaction = {
   readonly drafts: readonly EventDraft[]
   readonly rules?: readonly PermissionRule[]
-  /** Called once the numbers are known, with the seq of the last event, or the head. */
+  /** Called once the events are numbered, with the seq of the last event, or with the head if there are none. */
   readonly receipt?: (seq: number) => StoredReceipt
 }
 
@@ -36,7 +36,7 @@ export type RecordedListener = (
 export type SessionLog = {
   readonly sessionId: string
   readonly feed: SessionFeed
-  /** The state as announced. */
+  /** The state after the last announced event. */
   readonly state: SessionState
   /**
    * Runs `change` exclusively, with the current state, and records its result: stores first, announces second. Rejects

@@ -31,7 +31,7 @@ export type LoopParts = {
 /**
  * The loop of a live session. Every recorded batch of events passes through it, whoever recorded it:
  *
- * 1. `#recorded`: the effects of the events, such as an interrupt, and who is told of them.
+ * 1. `#recorded`: the effects of the events, such as an interrupt, and the calls of listeners.
  * 2. `nextAction`: what the state asks for now. A pure function, so that a restart continues in the same way.
  * 3. `#act`: one action at a time. It records what it does, which starts the loop again.
  */
@@ -216,8 +216,8 @@ export class SessionLoop {
   }
 
   /**
-   * For an agent that does not report the end of its own turn: the turn ends when nothing is open and nothing was
-   * said for a while.
+   * For an agent that does not report the end of its own turn: the turn ends when nothing is open and the agent has
+   * been silent for a while.
    */
   #watchOwnTurn(): void {
     const { turn, openBlocks, requests } = this.#state
@@ -237,7 +237,7 @@ export class SessionLoop {
     await this.disconnect(waits ? 'parked' : 'idle')
   }
 
-  /** Nothing is to be done: an idle agent is closed after a while, or at once if it is outdated. */
+  /** No action is due: an idle agent is closed after a while, or at once if it is outdated. */
   #rest(): void {
     const { agent } = this.#parts
     const { clock, limits, slots } = this.#context.services

@@ -38,7 +38,7 @@ export type SessionServices = {
 /** The context that the parts of one live session share. */
 export type SessionContext = {
   readonly services: SessionServices
-  /** Absent if the agent of a stored session is no longer known here: the session can be read, but not driven. */
+  /** Absent if the agent of a stored session is no longer known here: the session can be read, but not continued. */
   readonly adapter: AgentAdapter | undefined
   readonly hostTools: HostToolSet
   readonly log: SessionLog
@@ -53,7 +53,7 @@ export function unknownAgentOf({ agent }: SessionState): ParleyError {
   return new ParleyError('agent_not_found', message)
 }
 
-/** Another process of the agent can continue the conversation. */
+/** True if another process of the agent can continue the conversation. */
 export function canResume({ adapter, log }: SessionContext): boolean {
   return adapter?.capabilities.resume === true && log.state.connection?.agentSessionId !== undefined
 }

@@ -22,7 +22,10 @@ export type SessionStore = {
   /** A new session with its first events. ParleyError `conflict` if the id exists. */
   create(batch: CreateBatch): Promise<void>
   append(batch: AppendBatch): Promise<void>
-  /** Ascending. `after` reads upwards from it; `before` gives the last `limit` events below it (and above `after`). */
+  /**
+   * Returns events in ascending order: the first `limit` after `after` or, with `before`, the last `limit` below it
+   * (and above `after`).
+   */
   read(sessionId: string, range: ReadRange): Promise<StoredEvent[]>
   load(sessionId: string): Promise<SessionRecord | undefined>
   receipt(sessionId: string, commandId: string): Promise<StoredReceipt | undefined>
@@ -95,7 +98,7 @@ export type AppendBatch = {
 
 export type CreateBatch = AppendBatch & { readonly epoch: string; readonly state: SessionState }
 
-/** `hash` is of the command: the same id with another content is an error of the client. */
+/** `hash` is the hash of the command: the same id with another content is an error of the client. */
 export type StoredReceipt = { readonly commandId: string; readonly hash: string; readonly receipt: Receipt }
 
 export type ReadRange = { readonly after?: number; readonly before?: number; readonly limit: number }

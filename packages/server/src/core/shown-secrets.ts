@@ -9,8 +9,8 @@ import {
 import type { StoredEvent } from './session-store.ts'
 
 /**
- * The log and the state hold the whole settings of MCP servers, because the agent is started with them. Everything
- * that leaves core passes through here without the values, because nobody else needs them.
+ * The log and the state hold the whole settings of MCP servers, because the agent is started with them. These functions
+ * remove the values from everything that leaves core, because nobody else needs them.
  */
 export function shownState<State extends SessionState>(state: State): State {
   return state.mcpServers ? { ...state, mcpServers: hideSecrets(state.mcpServers) } : state
@@ -37,9 +37,9 @@ export function shownText(json: string): string {
 }
 
 /**
- * The servers that a client means. A server that comes back as it was shown is the current one. Any other hidden
- * value is refused: it would be used as a real one, or a real value would be sent to an address that the client
- * chooses.
+ * The real servers for those that a client sends. A server that is sent back as it was shown is the current one. Any
+ * other hidden value is refused: it would be used as a real one, or a real value would be sent to an address that the
+ * client chooses.
  */
 export function meantServers(given: McpServers, current: McpServers = {}): McpServers {
   const shown = hideSecrets(current)

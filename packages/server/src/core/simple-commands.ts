@@ -1,9 +1,9 @@
 /**
  * The simple commands that a command line would run, each as its words separated by one space: those of lists,
  * pipelines, subshells and substitutions, without leading variable assignments, behind `sudo`, `env`, `sh -c` and the
- * like, the program without its folder. For rules that refuse, so in case of doubt the result has one more. It is not
- * a shell: commands that are composed at run time (`$x`, a script in a file) are not found. Undefined: the line is
- * nested too deeply to tell.
+ * like, the program without its folder. Used by rules that refuse, so a doubtful command is included. It is not a
+ * shell: commands that are composed at run time (`$x`, a script in a file) are not found. Undefined: the line is too
+ * long or nested too deeply to parse.
  */
 export function simpleCommands(value: unknown): string[] | undefined {
   const length = JSON.stringify(value)?.length ?? 0
@@ -19,8 +19,8 @@ type Search = { readonly found: Set<string>; left: number; isTooDeep: boolean }
 
 const deepest = 8
 /**
- * After a program that runs another one, commands up to this many words further are read whole; later ones only in
- * part.
+ * After a program that runs another one, each word may start a command. One that starts within this many words is
+ * recorded in full, a later one only in part.
  */
 const nearWords = 20
 const partLength = 300

@@ -54,7 +54,10 @@ export type SpareAgentsOptions = {
 
 /** The delay between the start of a session and the start of the next spare. */
 const laterMs = 2_000
-/** How long a spare may take to serve a session. A process that hangs must not cost the session its own start. */
+/**
+ * How long a spare may take to serve a session. A process that hangs must not keep the session from starting an agent
+ * of its own.
+ */
 const takeMs = 10_000
 /** How often the free memory is checked, while a spare is kept. */
 const memoryCheckMs = 10_000

@@ -61,7 +61,10 @@ function call(order: ToolOrder, draft: DraftOf<'tool-call.called'>): Step {
   }
 }
 
-/** At the turn's end: results whose calls never came, each after a call inferred from it and marked so. */
+/**
+ * For the end of a turn: the results whose calls never came. Each follows a call that is inferred from it and marked as
+ * inferred.
+ */
 export function flushHeld(order: ToolOrder): EventDraft[] {
   return [...order.held].flatMap(([toolCallId, drafts]): EventDraft[] => [
     {

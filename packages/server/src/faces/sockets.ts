@@ -13,7 +13,7 @@ export type Upgrade = {
   readonly onSignedOut: (call: () => void) => void
 }
 
-/** Destroys a stream that has not closed after this time, in which its reader can read the rest. */
+/** Destroys the stream if it has not closed after `ms`. Until then, its reader can read the rest. */
 export function destroyAfter(ms: number, stream: Writable): void {
   const timer = setTimeout(() => stream.destroy(), ms).unref()
   stream.once('close', () => clearTimeout(timer))

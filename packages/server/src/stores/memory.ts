@@ -197,7 +197,7 @@ function deviceMethods(): DeviceStore {
   }
 }
 
-/** A copy as from a database: nothing is shared, and only JSON values pass. */
+/** A copy, as a database would return it: it shares nothing with the original and contains only JSON values. */
 function copy<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T
 }

@@ -2,8 +2,8 @@ import type { OpenBlock } from '@parley/protocol'
 import type { SqliteDatabase } from './sqlite-database.ts'
 
 /**
- * Open blocks in rows that grow with them: one row of `meta`, and one row for each new piece of text. `Written` caches
- * what the rows of a session contain; drop it when a transaction fails, and it is read again.
+ * An open block is stored as one row of `meta` and one row for each new piece of text. `Written` caches the content of
+ * a session's rows. It must be dropped when a transaction fails; it is then read again.
  */
 export type Written = Map<string, WrittenBlock>
 type WrittenBlock = { readonly number: number; meta: string; readonly texts: Map<string, WrittenText> }

@@ -149,13 +149,13 @@ function refuseUnknownSchema(
 }
 
 /**
- * WAL with synchronous NORMAL: committed data survives the death of this process; a power failure may cost the last
- * moments, but never the file. Large pages waste less space for rows of one or two thousand bytes. Deleted data is
- * overwritten, and free pages can be returned to the disk.
+ * WAL with synchronous NORMAL: committed data survives the death of this process; a power failure may lose the last
+ * commits, but does not damage the file. Large pages waste less space for rows of one or two thousand bytes. Deleted
+ * data is overwritten, and free pages can be returned to the disk.
  */
 function prepareFile(db: DatabaseSync, { isNew }: { isNew: boolean }): void {
   db.exec(`PRAGMA page_size = ${pageSize}`)
-  // In a file that has it already, setting it would be a write.
+  // In an existing file, setting this again would be a write.
   if (isNew) db.exec('PRAGMA auto_vacuum = INCREMENTAL')
   db.exec('PRAGMA secure_delete = ON')
   db.exec('PRAGMA journal_mode = WAL')
@@ -166,7 +166,8 @@ function prepareFile(db: DatabaseSync, { isNew }: { isNew: boolean }): void {
 }
 
 /**
- * Files of older versions could not shrink. Rewriting a file takes its size again on the disk, and a second per 100 MB.
+ * Rewrites a file of an older version, which could not shrink. This temporarily needs as much disk space again, and
+ * takes about a second per 100 MB.
  */
 function convert(db: DatabaseSync, file: string): void {
   const isConverted = Number(db.prepare('PRAGMA auto_vacuum').get()?.auto_vacuum) !== 0

@@ -10,7 +10,7 @@ export function writeOwner(file: string, info: OwnerInfo): void {
   try {
     writeFileSync(ownerFile(file), `${JSON.stringify(info)}\n`, { mode: 0o600 })
   } catch {
-    // A full disk must not keep a database from opening; only the error message says less.
+    // A full disk must not keep a database from opening. Without this file, only an error message has less detail.
   }
 }
 

@@ -1,4 +1,4 @@
-/** Counters, histograms and gauges in the text format of Prometheus. Knows nothing of sessions. */
+/** Counters, histograms and gauges in the text format of Prometheus. Independent of sessions. */
 
 export type Metric = { lines(): string[] }
 

@@ -3,7 +3,7 @@ import type { CommandMessage } from './channels.ts'
 import { createCounter, createHistogram, gaugeLines } from './metrics.ts'
 import type { TurnListener } from './watch-turns.ts'
 
-/** Values that only the caller knows. */
+/** Values that only the caller has. */
 export type MetricsNow = {
   readonly version: string
   /** How many clients are connected, by face. */

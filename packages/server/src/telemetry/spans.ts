@@ -180,7 +180,7 @@ export class Spans implements TurnListener {
 const maxTexts = 200
 export const toolFailed = 'tool_failed'
 
-/** A cancelled turn is no error. An unknown outcome is one. */
+/** A cancelled turn is not an error; an unknown outcome is. */
 export function turnErrorType(end: {
   outcome: string
   error?: { code: string } | undefined

@@ -20,7 +20,7 @@ export type WatchedCall = {
   readonly name: string
   readonly kind: ToolKind
   readonly at: number
-  /** The call of the subagent that made this call. */
+  /** The call that started the subagent which made this call. */
   readonly parent: WatchedCall | undefined
   readonly input: unknown
   /** The call was found in the log, so its start time is unknown. */
@@ -63,7 +63,7 @@ type Open = {
   readonly requests: Map<string, WatchedRequest>
 }
 
-/** How many are watched at once. Beyond that, ends are reported without their starts. */
+/** How many turns are watched at once. Beyond that, ends are reported without their starts. */
 const maxTurns = 10_000
 const maxInTurn = 10_000
 
@@ -201,7 +201,7 @@ function promptOf({ turn }: SessionState): readonly PromptPart[] {
   return turn?.prompt?.parts ?? []
 }
 
-/** A turn whose start was not seen: its end tells how long it took. */
+/** A turn whose start was not seen. Its start time follows from the duration in its end. */
 function unseen(end: EventOf<'turn.ended'>, state: SessionState): WatchedTurn {
   const at = end.at - end.durationMs
   return { ...turnFacts(state), turnId: end.turnId ?? '', at, prompt: [], isFound: true }
@@ -232,7 +232,7 @@ function foundTurn(
   return { ...turnFacts(state), turnId, at: startedAt, prompt: promptOf(state), isFound: true }
 }
 
-/** A generator, because the parent of a call is one that was found before it. */
+/** A generator, so that the caller can add each call to `calls` before the next one looks up its parent. */
 function* foundCalls(state: SessionState, { turn, calls }: Open): Generator<WatchedCall> {
   for (const block of state.openBlocks) {
     if (block.type !== 'tool-call' || !block.called) continue

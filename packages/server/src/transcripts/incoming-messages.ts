@@ -72,8 +72,8 @@ type News = IncomingMessage extends infer Message
   : never
 
 /**
- * Turns events, and deltas if there are any, into such messages. Prompts are left out, because the program that sent
- * them has them. A permission becomes a message only if a person is asked.
+ * Turns events, and deltas if there are any, into incoming messages. Prompts are left out, because the program that
+ * sent them has them. A permission becomes a message only if a person is asked.
  */
 export class IncomingMessages {
   readonly #sent = new Map<string, number>()
@@ -314,7 +314,7 @@ function permissionRequest(event: EventOf<'permission.requested'>): News {
   }
 }
 
-/** For such a program a question is a request too: its options are the answers. */
+/** In this format a question is a request too: its options are the answers. */
 function questionRequest({ requestId, toolCallId, questions }: EventOf<'question.asked'>): News {
   return {
     type: 'permission_request',

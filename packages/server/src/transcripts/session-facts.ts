@@ -1,8 +1,8 @@
 import type { SessionEvent, SessionState } from '@parley/protocol'
 
 /**
- * The facts about a session in every message. The model is the effective one, else the one that connected, else the
- * requested one.
+ * The facts about a session that every message contains. The model is the effective one, else the one that connected,
+ * else the requested one.
  */
 export class SessionFacts {
   readonly session: string

@@ -41,9 +41,10 @@ export type CallsParts = {
 }
 
 /**
- * The tool calls of a turn as parts of its message. One call at a time has the stage. Another main-line call gets its
- * part when the stage is free, when it asks or when it ends. So a request can be in the last step with no running call
- * beside it, and only then do stock pages send an answer. Calls of subagents get a part only when they ask.
+ * The tool calls of a turn as parts of its message. Only one call at a time is shown while it runs: it holds the stage.
+ * Another main-line call gets its part when the stage is free, when it asks or when it ends. So a request can be in the
+ * last step with no running call beside it, and only then do stock pages send an answer. Calls of subagents get a part
+ * only when they ask.
  */
 export class TurnCalls {
   readonly #parts: CallsParts

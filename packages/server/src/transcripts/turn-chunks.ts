@@ -69,12 +69,12 @@ export class TurnChunks {
     return this.#ended
   }
 
-  /** A request is open: the response must end here, or a page cannot answer. */
+  /** True if a request is open: the response must end here, or a page cannot answer. */
   get asking(): boolean {
     return !this.#ended && this.#requests.waiting
   }
 
-  /** Nothing else is running that could still ask or say something. */
+  /** True if nothing else is running that could still ask or produce output. */
   get still(): boolean {
     return this.#calls.onlyAsks && !this.#calls.drafting && !this.#texts.writing
   }
@@ -246,7 +246,7 @@ export class TurnChunks {
     }
   }
 
-  /** No person was asked, but the page is told about the refusal. */
+  /** No person was asked, but the refusal is sent to the page. */
   #refused(request: EventOf<'permission.requested'>, resolved: EventOf<'permission.resolved'>): void {
     this.#emit(permissionData(request))
     this.#emit(decisionData(resolved))

@@ -1,8 +1,8 @@
 import type { UiChunk } from './ui-chunk.ts'
 
 /**
- * The steps of one response. A step is what the model said at once and the tools it called. A page looks at the last
- * step to decide whether to send an answer.
+ * The steps of one response. A step is one output of the model and the tool calls in it. A page looks at the last step
+ * to decide whether to send an answer.
  */
 export class TurnSteps {
   readonly #emit: (chunk: UiChunk) => void
@@ -15,7 +15,10 @@ export class TurnSteps {
     this.#emit = emit
   }
 
-  /** With an answered question in the last step, a page would send it again for ever, so another step must follow. */
+  /**
+   * If the last step contained an answered question, a page would send the answer again and again, so another step must
+   * follow.
+   */
   get mustLeave(): boolean {
     return this.#mustLeave
   }

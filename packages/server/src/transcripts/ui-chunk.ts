@@ -1,7 +1,7 @@
 /**
  * The chunks of an AI SDK UI message stream that Parley sends: those that version 6.0.0, whose readers refuse unknown
- * fields, shares with all later versions. The one exception is `tool-approval-response`: only readers of version 7 know
- * it, so it is sent only to those.
+ * fields, shares with all later versions. The one exception is `tool-approval-response`: only readers of version 7
+ * support it, so it is sent only to those.
  */
 export type UiChunk =
   // message

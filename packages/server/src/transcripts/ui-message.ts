@@ -9,7 +9,7 @@ type TextPart = Part & { text: string; state: string }
 
 /**
  * Folds the chunks of one response into its message, part by part as the readers of the AI SDK do. The only difference:
- * the input of a call that is still being written stays text here, while they guess at its JSON.
+ * the input of a call that is still being written stays text here, while those readers parse it as partial JSON.
  */
 export class UiMessageFold {
   readonly message: UiMessage = { id: '', role: 'assistant', parts: [] }

@@ -3,7 +3,10 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 
-/** A folder with more entries is read only this far, so that answers stay fast. Further typing does not help then. */
+/**
+ * A folder with more entries is read only this far, so that answers stay fast. Entries beyond this limit are not found,
+ * however much of the name is typed.
+ */
 const maxEntries = 20_000
 
 /**

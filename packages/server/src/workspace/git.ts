@@ -4,13 +4,14 @@ import { isAbsolute, join, relative } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 import { findRepository, type RepositoryFormat, standInFor } from './repository.ts'
 
-/*
+/**
  * The only place that runs git. It only reads, and never changes anything.
  *
  * Nothing from an untrusted folder may run. Git runs programs that a configuration names (filters, drivers, monitors,
  * hooks), so the configuration of such a repository is not read at all. A stand-in directory replaces the repository's
  * common directory (GIT_COMMON_DIR). The person's own configuration is off too, because attributes of the repository
- * can choose filters from it. No setting needs to be overridden, so none can be forgotten or raced.
+ * can choose filters from it. No individual setting needs to be overridden, so none can be missed, or changed in
+ * between.
  */
 
 const maxBytes = 64 * 1024 * 1024

@@ -249,7 +249,7 @@ class LiveTerminal {
 
 /**
  * Whether the shell itself is in the foreground of its terminal, and no program that it started. Undefined if the
- * system does not tell.
+ * system does not report it.
  */
 function hasItself(pid: number): boolean | undefined {
   try {

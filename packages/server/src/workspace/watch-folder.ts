@@ -5,7 +5,7 @@ import type { Git } from './git.ts'
 
 /** Receives the changes of a folder. */
 export type FolderReader = {
-  /** The watch has started. If it is not whole, the folder has more than can be watched, so changes may be missed. */
+  /** The watch has started. If `whole` is false, the folder has more than can be watched, so changes may be missed. */
   watching(facts: { whole: boolean }): void
   /** Paths of changed files, or of folders with all their contents; without paths, anything may have changed. */
   changed(news: { paths?: readonly string[] }): void
@@ -142,7 +142,7 @@ export class FolderWatch {
       return watcher
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
-      // The system has no more watches. A folder that is gone or unreadable is no loss.
+      // The system has no more watches. A missing or unreadable folder is ignored.
       if (code === 'ENOSPC' || code === 'EMFILE' || code === 'ENFILE') this.#whole = false
       return undefined
     }
@@ -205,7 +205,10 @@ export class FolderWatch {
     }
   }
 
-  /** Git reports neither these files nor the folders above them as ignored; when this list changes, so does that. */
+  /**
+   * The tracked files that match the ignore rules. Git reports neither them nor the folders above them as ignored, so a
+   * change of this list changes which paths are ignored.
+   */
   async #keptFiles(): Promise<string> {
     if (!this.#isRepository) return ''
     const { stdout } = await this.#git(['ls-files', '--cached', '--ignored', '--exclude-standard']).catch(

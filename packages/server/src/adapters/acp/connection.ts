@@ -65,7 +65,7 @@ class AcpConnection implements AgentConnection {
   #over = false
   #failure: Error | undefined
   #closing: Promise<void> | undefined
-  /** Resolves when the process sends nothing more, on stderr either. */
+  /** Resolves when the process sends no more output, including stderr. */
   readonly #silent = Promise.withResolvers<void>()
   readonly #signInReported = Promise.withResolvers<void>()
   #turnOver = Promise.withResolvers<void>()
@@ -167,7 +167,10 @@ class AcpConnection implements AgentConnection {
     return contentBlocks(parts, { cwd: this.#input.cwd, abilities })
   }
 
-  /** Text that the agent does not take into its turn must not start an own turn of the agent: the host sends it again. */
+  /**
+   * If the running turn does not accept the text, the agent must not start a turn with it: the host sends the text
+   * again.
+   */
   async #steer(parts: readonly PromptPart[]): Promise<'pending' | undefined> {
     const { steering } = this.#options.agent.dialect
     const { sessionId } = this.#state
@@ -283,7 +286,7 @@ class AcpConnection implements AgentConnection {
     await this.#put({ type: 'agent.noticed', level: 'warning', code: 'garbage', text })
   }
 
-  /** Sets the agent back if it switches itself to a mode in which it asks less than the host wants. */
+  /** Restores the requested mode if the agent switches by itself to a mode that Parley does not use. */
   async #keepMode(): Promise<void> {
     const { config, modes, requestedMode } = this.#state
     const known = Object.values(modes).includes(config.mode ?? null)
@@ -292,8 +295,8 @@ class AcpConnection implements AgentConnection {
   }
 
   /**
-   * After an approved plan, records the mode that the person requests from now on. The agent itself reports when it is
-   * in effect.
+   * After an approved plan, records the mode that the person requests from now on. The agent itself reports when the
+   * mode is in effect.
    */
   #leavePlan(): void {
     if (this.#state.requestedMode !== 'plan') return

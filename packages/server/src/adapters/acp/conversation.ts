@@ -155,7 +155,7 @@ export async function load(
   } while (replayed())
 }
 
-/** Whether the agent lists the conversation; false if it cannot list. */
+/** Whether the agent lists the conversation; false if the agent cannot list conversations. */
 async function stillThere(
   { wire, input }: StartContext,
   about: NativeInitialized,
@@ -198,7 +198,7 @@ export type ListedSession = {
   readonly updatedAt?: string | null
 }
 
-/** More pages than any agent has: the limit ends a listing that never does. */
+/** More pages than any agent has. The limit stops a listing that would never end. */
 const maxPages = 200
 
 /** All conversations that the agent lists, or those of one folder. */

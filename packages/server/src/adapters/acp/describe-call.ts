@@ -25,7 +25,7 @@ export function mergedCall(state: TranslateState, call: Call, native: NativeCall
   }
 }
 
-/** A tool that has no name of its own cannot be granted by name. */
+/** The name of a tool that the agent does not name: its kind, or `*`, which no rule can grant by name. */
 function unnamed(kind: ToolKind): string {
   return kind === 'other' ? '*' : kind
 }

@@ -115,7 +115,7 @@ export function createFileMethods(options: {
   }
 }
 
-/** The lines from `line` on, which counts from 1, and at most `limit` of them. */
+/** At most `limit` lines, starting with number `line`, counted from 1. */
 function linesOf(text: string, line: number | null | undefined, limit: number | null | undefined): string {
   if (!line && !limit) return text
   const start = Math.max(0, (line ?? 1) - 1)
@@ -147,7 +147,7 @@ function writeAsk(place: string, { before, content }: Written) {
 
 const changing: ReadonlySet<string> = new Set(['edit', 'delete', 'move'])
 
-/** Resolves every link of a path, whose file need not exist. Throws if the result is outside the folders. */
+/** Resolves all symbolic links in a path; the file need not exist. Throws if the result is outside the folders. */
 async function placeOf(path: unknown, [cwd = '', ...directories]: readonly string[]): Promise<string> {
   if (typeof path !== 'string' || !isAbsolute(path))
     throw RequestError.invalidParams(undefined, 'path must be absolute')
@@ -192,7 +192,7 @@ async function writeText(place: string, content: string): Promise<void> {
   }
 }
 
-/** A change of a file that a call describes, as far as the call describes it. */
+/** A change of a file, as a call describes it. Fields that the call does not give are absent. */
 export type Change = {
   readonly path: string
   readonly oldText?: string | null | undefined
@@ -213,7 +213,10 @@ const whole = /^(content|contents|text|file_?text|new_?text|new_?content)$/i
 const before = /^old_?(string|str|text)$/i
 const after = /^new_?(string|str|text)$/i
 
-/** Compares with the fields of an input: the whole text, or the old text and the new one. In doubt, returns false. */
+/**
+ * Compares the written content with the fields of an input: the whole text, or the old and the new text. Returns false
+ * if the input has neither.
+ */
 function isInInput(input: unknown, written: Written): boolean {
   if (typeof input !== 'object' || input === null) return false
   const fields = Object.entries(input)

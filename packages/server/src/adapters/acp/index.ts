@@ -136,7 +136,7 @@ function reservedVariables({
   return { reserved: [...own, ...(variables?.reserved ?? [])], open: variables?.open ?? [] }
 }
 
-/** Fills the program into the sign-in advice, so that it can be typed as it is. */
+/** Inserts the program into the sign-in advice, so that a person can type the advice as shown. */
 function withProgram(agent: KnownAgent, program: string, { env }: AcpAdapterOptions): KnownAgent {
   const { signIn } = agent
   if (!signIn) return agent
@@ -165,7 +165,7 @@ function neutralFolder(env: Readonly<Record<string, string>>, { agentsFolder }: 
   return agentsFolder !== undefined && existsSync(agentsFolder) ? agentsFolder : (env.HOME ?? homedir())
 }
 
-/** How long a good result of a probe is reused: asking the program takes seconds. */
+/** How long a successful probe result is reused: asking the program takes seconds. */
 const reuseMs = 60_000
 
 function createProbe(

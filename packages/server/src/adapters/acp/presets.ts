@@ -2,11 +2,11 @@ import { commonCapabilities } from '../program-adapter.ts'
 import type { AcpAgent } from './agent.ts'
 
 /**
- * The agents that are known to speak ACP. An entry is all that an agent needs. An entry declares only capabilities
- * that the contract suite has shown; the others have those that the protocol requires of every agent.
+ * The agents that are known to speak ACP. An entry is all that an agent needs. It declares only capabilities that the
+ * contract suite has shown; without such a list, an agent has those that the protocol requires of every agent.
  *
- * Where possible, our modes are kept by the host: the agent asks for everything, and the host answers by rule, by mode
- * or by a person. So refusals hold in every mode, and the log has each call with who allowed it.
+ * Where possible, the host enforces our modes: the agent asks for everything, and a rule, the mode or a person answers.
+ * So refusals apply in every mode, and the log shows who allowed each call.
  */
 
 /** The agent itself has the mode `plan`. In the other modes it asks for everything, and the host answers. */
@@ -57,7 +57,7 @@ export const gemini: AcpAgent = {
   modes: withPlan,
   options: ['directories'],
   directories: '--include-directories',
-  // If the host reads, Gemini takes a missing file for a read error and creates no new files.
+  // Only `write`: if the host also read files, Gemini would treat a missing file as a read error and not create it.
   files: ['write'],
   conversations: { home: 'GEMINI_CLI_HOME', folder: '.gemini/tmp' },
   terminal: ['gemini', '--resume'],

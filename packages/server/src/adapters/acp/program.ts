@@ -22,7 +22,7 @@ export async function endGroup(agent: AgentProcess, pid: number | undefined): Pr
   await agent.gone(goneMs)
 }
 
-/** `pid` is a process, or negative a process group. */
+/** `pid` is a process id, or a negative process group id. */
 function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0)

@@ -29,7 +29,7 @@ export type QuestionContext = {
   callId(nativeId: string): string | undefined
 }
 
-/** Asks a form or a page to visit as questions, and converts the answers to the values of the form. */
+/** Presents a form, or a page to visit, as questions, and converts the answers to the values of the form. */
 export async function answerElicitation(
   context: QuestionContext,
   params: unknown,

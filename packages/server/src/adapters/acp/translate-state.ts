@@ -23,7 +23,7 @@ export type TranslateState = TranslateContext & {
   readonly asked: ReadonlyMap<NativeId, Asked>
   readonly sessionId: string | undefined
   readonly agentVersion: string | undefined
-  /** As the agent reports; undefined if it does not. */
+  /** The sign-in state that the agent reports; undefined if it reports none. */
   readonly signedIn: boolean | undefined
   /** True from the load of a conversation to the next prompt: messages repeat what was recorded before. */
   readonly replaying: boolean
@@ -32,7 +32,7 @@ export type TranslateState = TranslateContext & {
   readonly isInPrompt: boolean
   /** The last call in the replay, unless it was completed: a killed process may have recorded it as refused. */
   readonly openCall: string | undefined
-  /** The host's turn that runs. */
+  /** The running turn of the host. */
   readonly turn: Turn | undefined
   /** Texts that are being written, by the call of their subagent; '' for the main agent. */
   readonly open: Readonly<Record<string, OpenText>>
@@ -150,7 +150,7 @@ export function sequence(
   return { state: now, outputs, ...(unasked.length > 0 && { unasked }) }
 }
 
-/** Gives the outputs only if `value` differs from the last one under this name. */
+/** Gives the outputs only if `value` differs from the last value that was reported under this name. */
 export function reportOnce(
   state: TranslateState,
   name: string,
@@ -162,13 +162,16 @@ export function reportOnce(
   return { state: { ...state, reported: { ...state.reported, [name]: json } }, outputs }
 }
 
-/** An id that no other connection gives, short enough for the log. */
+/** An id that is unique across connections and short enough for the log. */
 export function ourId({ connectionId }: TranslateContext, native: string): string {
   const short = native.length > 120 ? createHash('sha256').update(native).digest('hex').slice(0, 32) : native
   return `${connectionId.slice(-40)}:${short}`
 }
 
-/** Our mode for a mode of the agent: the requested one if it maps to it, otherwise the first that does. */
+/**
+ * Our mode for a mode of the agent: the requested mode if it maps to the agent's mode, otherwise the first mode that
+ * does.
+ */
 export function ourMode(
   { modes, requestedMode }: TranslateContext,
   native: string,

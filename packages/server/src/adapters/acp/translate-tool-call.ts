@@ -218,7 +218,7 @@ function late(state: TranslateState, call: Call, native: NativeCall): Translatio
   }
 }
 
-/** Records all drafts but this one, since another message arrived. */
+/** Records all draft calls except `except`, since another message arrived. */
 export function callDrafts(state: TranslateState, except?: string): Translation {
   const drafts = [...state.calls].filter(([nativeId, { stage }]) => stage === 'draft' && nativeId !== except)
   return sequence(

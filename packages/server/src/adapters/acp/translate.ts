@@ -151,7 +151,7 @@ type AnyUpdate = Readonly<Record<string, unknown>> & { readonly sessionUpdate: s
 type Handler = (state: TranslateState, update: never) => Translation
 type HandledUpdate = Exclude<UpdateKey, keyof typeof ignoredUpdates | keyof typeof notOffered>
 
-/** One handler for every update that is neither ignored nor left out; a missing one does not compile. */
+/** One handler for every update that is neither ignored nor left out; a missing handler is a compile error. */
 export const handlers = {
   // conversation
   agent_message_chunk: (state: TranslateState, update: NativeChunk) => takeChunk(state, update, 'text'),
@@ -173,7 +173,7 @@ export const handlers = {
   compaction_summary_chunk: session.takeSummaryChunk,
 } satisfies Record<HandledUpdate, Handler>
 
-/** Updates beside the conversation: they do not end a draft call. */
+/** Updates that are not part of the conversation: a draft call stays a draft. */
 const beside = new Set([
   'usage_update',
   'available_commands_update',

@@ -317,7 +317,7 @@ class ClaudeConnection implements AgentConnection {
     }
   }
 
-  /** Records the mode that the person requests from now on. The agent itself reports when it is in effect. */
+  /** Records the mode that the person requests from now on. The agent itself reports when the mode is in effect. */
   #leavePlan(): PermissionMode {
     if (this.#mode !== 'plan') return this.#mode
     this.#mode = 'ask'

@@ -34,8 +34,8 @@ const ofAnotherSession = [
 const dropLostTools = { CLAUDE_CODE_DROP_UNAVAILABLE_DEFERRED_TOOL: '1' }
 
 /**
- * Sessions may set variables for billing and for the model, but not for where Claude Code keeps its files or what it
- * skips.
+ * Sessions may set the variables for billing and for the model, but no variables that move Claude Code's files or
+ * disable its checks.
  */
 const variables = {
   reserved: ['CLAUDE*', 'IS_SANDBOX'],

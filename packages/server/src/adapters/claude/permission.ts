@@ -11,7 +11,7 @@ export type PermissionContext = QuestionContext & {
   describe(name: string, input: unknown): ToolDescription & { readonly name: string }
   /** Whether a call names a file outside the session's folders, or changes a protected one. */
   reach(kind: ToolKind, input: unknown): Reach
-  /** True if Claude Code does not ask about this kind of call in its current mode unless it has a reason to. */
+  /** True if Claude Code, in its current mode, asks about this kind of call only for a special reason. */
   insists(kind: ToolKind): boolean
   /** The diffs of the change that a call would make. */
   diffs(name: string, input: Readonly<Record<string, unknown>>): Promise<{ diffs?: Diff[] }>

@@ -34,7 +34,10 @@ export type ProgramUser = {
 /** The session input for a program that is already running. */
 export type Place = Pick<ConnectInput, 'cwd' | 'settings' | 'trusted'>
 
-/** A person may take any time to answer. The program takes seconds, and stores milliseconds in 31 bits. */
+/**
+ * In effect no timeout, since a person may take any time to answer. The program expects seconds and stores milliseconds
+ * in 31 bits, which limits the value.
+ */
 const hookTimeoutS = 2_000_000
 
 /**

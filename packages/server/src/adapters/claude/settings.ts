@@ -61,7 +61,7 @@ export function processOptions({ options = {} }: SessionSettings): Options {
   }
 }
 
-/** The other settings, for a process that is started for the session. */
+/** The remaining session settings, for a process that is started for the session. */
 export function sessionOptions(
   { settings, cwd, resume, trusted }: ConnectInput,
   isWritten: boolean,
@@ -78,7 +78,7 @@ export function sessionOptions(
   }
 }
 
-/** The other settings, for a process that was started without a session. */
+/** The remaining session settings, for a process that was started without a session. */
 export function claimOptions({
   settings,
   cwd,
@@ -114,8 +114,8 @@ function builtInTools({ tools, hostToolsOnly }: SessionOptions): Pick<Options, '
 }
 
 /**
- * A conversation whose process was killed before it wrote its first line cannot be resumed: it is started under its
- * id.
+ * A conversation whose process was killed before it wrote its first line cannot be resumed: a new one is started under
+ * the same id.
  */
 function resumption(
   { agentSessionId, fork, turns }: NonNullable<ConnectInput['resume']>,

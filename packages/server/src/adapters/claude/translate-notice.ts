@@ -8,7 +8,7 @@ type Handlers = {
   readonly [Key in NativeKey]?: (state: TranslateState, message: NativeMessage<Key>) => Translation
 }
 
-/** Messages beside the conversation: retries, limits, refusals, hooks, progress. */
+/** Messages that are not part of the conversation: retries, limits, refusals, hooks, progress. */
 export const notices = {
   'system/api_retry': (state, message) => {
     const { attempt, max_retries, retry_delay_ms, error_status, error } = message

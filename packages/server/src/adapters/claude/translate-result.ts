@@ -43,7 +43,10 @@ function isForeign({ turn }: TranslateState, { origin, user_message_uuids }: Nat
   return !turn.begun && origin !== undefined && origin.kind !== 'human'
 }
 
-/** The model was asked, also a second time, and returned nothing. A command of the agent itself needs no model. */
+/**
+ * A warning if the model was called but returned nothing. A result without model calls, as of a slash command, gives
+ * none.
+ */
 function emptyAnswerNotice(result: NativeResult): AgentOutput[] {
   const empty =
     outcomeOf(result) === 'completed' &&

@@ -20,7 +20,7 @@ export type TranslateState = {
   readonly hostTools: HostToolNames
   /** The descriptions of the agent's commands. */
   readonly commands: readonly AgentCommand[]
-  /** The host's turn that runs, and the number of turns so far. */
+  /** The running turn of the host, and the number of turns so far. */
   readonly turn: Turn | undefined
   readonly turns: number
   /** Steered prompts that the agent has received but not started: their uuids, with our ids. */

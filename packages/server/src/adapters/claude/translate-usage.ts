@@ -30,8 +30,8 @@ export function measureCall(
 }
 
 /**
- * The totals of the conversation, which only grow: by what this result adds or, if that is not reported or the total
- * is unknown (right after a resume), to the agent's own count. That count restarts when the agent clears the
+ * Updates the totals of the conversation. The usage that this result reports is added. If the result reports none, or
+ * the total is unknown (right after a resume), the agent's own count is taken; it restarts when the agent clears the
  * conversation.
  */
 export function measureResult(state: TranslateState, result: NativeResult): Translation {

@@ -84,7 +84,7 @@ type Handler = (state: TranslateState, message: never) => Translation
 
 type HandledKey = Exclude<NativeKey, keyof typeof ignored>
 
-/** One handler for every message that is not ignored; a missing one does not compile. */
+/** One handler for every message that is not ignored; a missing handler is a compile error. */
 export const handlers = {
   // conversation
   assistant: translateAssistant,

@@ -31,14 +31,14 @@ const maxKept = 1_000
 /** The limit of unclaimed conversations whose messages are kept, and of abandoned conversations. */
 const maxUnclaimed = 100
 const maxLeft = 1_000
-/** A program that was asked and sends nothing for this long is considered hung. */
+/** A program that sends nothing for this long after a liveness check is considered hung. */
 const silenceMs = 4_000
 
 /** The program `codex app-server`, which serves many conversations. Routes messages between it and the listeners. */
 export class AppServer {
   readonly version: string
   readonly hookServer: HookServer
-  /** Resolves when the program has ended and every listener has been told. */
+  /** Resolves when the program has ended and every listener has been notified. */
   readonly gone: Promise<void>
   readonly #program: RunningProgram
   readonly #listeners = new Map<string, Listener>()
@@ -96,7 +96,7 @@ export class AppServer {
 
   /**
    * Checks whether the program still responds, after a request timed out. A program that sends nothing even then is
-   * killed, and every listener is told.
+   * killed, and every listener is notified.
    */
   checkAlive(): Promise<void> {
     this.#pendingCheck ??= this.#awaitMessage().finally(() => {

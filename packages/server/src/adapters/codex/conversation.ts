@@ -25,7 +25,9 @@ export async function openThread(
   })
 }
 
-/** Without requests nothing could be refused, so a conversation in which Codex does not ask is refused itself. */
+/**
+ * The host can refuse calls only if Codex asks about them, so a conversation in which Codex does not ask is rejected.
+ */
 async function expectAsking(server: AppServer, { thread, ...opened }: NativeThreadOpened): Promise<void> {
   try {
     if (opened.approvalPolicy !== approvalPolicy) {

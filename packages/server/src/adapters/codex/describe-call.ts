@@ -99,7 +99,10 @@ export function describeCommand(
   }
 }
 
-/** Describes a change of files. A change that also deletes or moves counts as that, not as an edit. */
+/**
+ * Describes a change of files. A change that also deletes or moves a file counts as a deletion or a move, not as an
+ * edit.
+ */
 function describeChanges(changes: readonly NativeFileChange[], cwd?: string): CallDescription {
   const paths = changes.flatMap(({ path, kind }) => [path, ...(kind.move_path ? [kind.move_path] : [])])
   const kind = kindOfChanges(changes)

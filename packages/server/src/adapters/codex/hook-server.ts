@@ -109,7 +109,7 @@ export class HookServer {
     return undefined
   }
 
-  /** The check of this very conversation; for an unknown one, all checks with the same root conversation. */
+  /** The checks of this conversation; if it is unknown, those of all conversations with the same root. */
   #checksOf({ session_id: sessionId, agent_id: agentId }: NativeHookCall): ReadonlySet<CallCheck> {
     const threads = [...this.#threads]
     const own = threads.filter(({ threadId }) => threadId === (agentId ?? sessionId))

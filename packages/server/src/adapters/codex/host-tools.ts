@@ -51,7 +51,7 @@ export class HostToolOffer {
     this.#calls = calls
   }
 
-  /** Records the calls that the host knows. */
+  /** Takes the calls that the host has recorded. */
   callsRecorded(calls: ReadonlyMap<string, unknown>): void {
     this.#recorded = calls
     for (const [callId, { resolve }] of this.#waiting) {
@@ -67,7 +67,7 @@ export class HostToolOffer {
     await this.#server?.close()
   }
 
-  /** Codex sends the id of its call with each request. The tool runs once the host knows the call. */
+  /** Codex sends the id of its call with each request. The tool runs once the host has recorded the call. */
   async #callOf({ callId, threadId }: Readonly<Record<string, unknown>>) {
     if (typeof callId !== 'string') return {}
     if (!this.#recorded.has(callId)) await this.#untilRecorded(callId)

@@ -38,7 +38,7 @@ export function codexMemory(acquire: (signal: AbortSignal) => Promise<Lease>): A
   }
 }
 
-/** Codex responds with an error if there is nothing to read, and not at all if it has ended. */
+/** Codex responds with an error if there is nothing to read, and not at all if its process has ended. */
 function cannotRead(what: string, error: unknown): ParleyError {
   if (error instanceof ParleyError) return error
   const why = messageOf(error)
@@ -68,7 +68,7 @@ async function* retell(
   signal: AbortSignal,
 ): AsyncGenerator<Remembered> {
   const retelling = new Retelling(thread)
-  // A page is one message of the program, and a turn may be large.
+  // A small limit: a page arrives as one message, and a turn may be large.
   const query = { threadId: thread.id, limit: 10, sortDirection: 'asc', itemsView: 'full' }
   for await (const turn of pages<StoredTurn>(server, ['thread/turns/list', query], signal)) {
     for (const [index, item] of turn.items.entries()) {

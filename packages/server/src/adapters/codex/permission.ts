@@ -72,8 +72,9 @@ function commandAsk(state: TranslateState, params: NativeCommandApproval): Permi
 }
 
 /**
- * Whether the command leaves its sandbox, which permissions it has beyond it, and on which other machine it runs.
- * These are part of the decision, so that a grant for a command inside its sandbox covers no other.
+ * Whether the command leaves its sandbox, which permissions it has beyond it, and on which other machine it runs. A
+ * grant is compared with these facts too, so a grant for a sandboxed command does not cover the command outside its
+ * sandbox.
  */
 function beyondSandbox(
   { additionalPermissions, environmentId, reason }: NativeCommandApproval,
@@ -139,9 +140,9 @@ export function isToolApproval({ _meta }: NativeElicitation): boolean {
 }
 
 /**
- * Whether a tool of an MCP server may run. Codex does not name the call: it is one with these arguments that was not
- * asked about before. If several tools match, only the server is named, since a rule about one of them must not answer
- * for another. For a host tool without a matching call nobody is asked here: the host asks when the tool is called.
+ * Whether a tool of an MCP server may run. Codex does not name the call: a call with these arguments that was not asked
+ * about before is assumed. If several tools match, only the server is named, since a rule for one tool must not apply
+ * to another. For a host tool without a matching call nobody is asked here: the host asks when the tool is called.
  */
 export function toolApproval(
   state: TranslateState,

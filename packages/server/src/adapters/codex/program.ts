@@ -63,7 +63,7 @@ export async function startSignedIn(options: ProgramOptions): Promise<RunningPro
   return again
 }
 
-/** A program that does not respond counts as signed in: its fault shows later. */
+/** A program that does not respond counts as signed in: its error is reported later. */
 async function isSignedIn({ rpc }: RunningProgram): Promise<boolean> {
   type Account = { readonly account?: unknown; readonly requiresOpenaiAuth?: boolean }
   const read = (await answered(rpc.call('account/read', {}))) as Account | undefined

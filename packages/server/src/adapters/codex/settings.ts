@@ -83,7 +83,7 @@ export function turnParams(
   }
 }
 
-/** The sandbox of a mode; if the folder is writable, as in the person's own settings. */
+/** The sandbox of a mode. If the person's own settings have a sandbox of the same type, it is used as it is. */
 function sandboxPolicy(
   mode: PermissionMode,
   started: NativeSandboxPolicy,
@@ -129,7 +129,10 @@ export function nativeConfig(
   }
 }
 
-/** Always set, either way: Codex would trust an unknown folder by itself and write that to the person's settings. */
+/**
+ * Set for trusted and untrusted folders: otherwise Codex would trust an unknown folder and write that to the person's
+ * settings.
+ */
 function trustOf(cwd: string, trusted: boolean): NativeConfig {
   const folders = new Set([cwd, real(cwd), gitRoot(real(cwd)) ?? cwd])
   const level = { trust_level: trusted ? 'trusted' : 'untrusted' }

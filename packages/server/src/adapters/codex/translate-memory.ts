@@ -103,7 +103,7 @@ export class Retelling {
   }
 }
 
-/** A call that was interrupted has no end: the end of its turn stands for it. */
+/** An interrupted call has no end of its own: it ends with its turn. */
 function methodOf(item: StoredItem): string {
   return 'status' in item && item.status === 'inProgress' ? 'item/started' : 'item/completed'
 }
@@ -113,8 +113,9 @@ function seconds(time: number | null | undefined): number {
 }
 
 /**
- * A prompt from Parley has our id. Messages steered into its turn get it too, even those from Parley: the reason of a
- * refusal is sent without an id. Item ids differ from read to read; turn ids do not.
+ * The id of a prompt: our own id if Parley sent it. A message without an id gets that of the first message of its turn:
+ * Parley sends the reason for a refusal without one. The last resort is the turn id, since item ids differ from read to
+ * read.
  */
 export function promptIdIn({ id, items }: StoredTurn, index: number): string {
   const clientId = (item: StoredItem | undefined) =>

@@ -8,7 +8,7 @@ type Warning = { readonly message: string }
 type Detailed = { readonly summary: string; readonly details: string | null }
 type NoticeArguments = Parameters<typeof notice>
 
-/** Messages beside the conversation: warnings, limits, hooks, reviews. */
+/** Messages that are not part of the conversation: warnings, limits, hooks, reviews. */
 export const notices = {
   warning: (state: TranslateState, { message }: Warning) => once(state, 'warning', 'warning', message),
   guardianWarning: (state: TranslateState, { message }: Warning) =>

@@ -19,7 +19,7 @@ export type TranslateState = {
   readonly hostTools: HostToolNames
   /** The requested options of the session; the effective settings are reported with them. */
   readonly options: SessionOptions
-  /** The host's turn that runs, and the number of turns so far. */
+  /** The running turn of the host, and the number of turns so far. */
   readonly turn: Turn | undefined
   readonly turns: number
   readonly subagents: ReadonlyMap<string, Subagent>
@@ -133,7 +133,9 @@ export function withNativeTurn(state: TranslateState, nativeId: string): Transla
     : state
 }
 
-/** Known before the approval request, since the hook runs first. */
+/**
+ * Records what a command requests of its sandbox. The hook runs before the approval request, so this is known by then.
+ */
 export function withSandbox(
   state: TranslateState,
   toolCallId: string,

@@ -161,8 +161,8 @@ class OpenCodeConnection implements AgentConnection {
     const { type, prompt } = message
     if (type === 'prompt' && prompt.delivery === 'steer')
       return this.#state.turn ? this.#steer(prompt) : 'pending'
-    // OpenCode applies a refusal to all requests that wait in the session, so it must arrive before a new one can
-    // wait.
+    // OpenCode applies a refusal to all requests that wait in the session, so old requests must be refused before a new
+    // one can wait.
     const cleared = this.#requests.clear()
     const round = this.#watch.begin()
     this.#state = withTurn(this.#state, Date.now())
@@ -204,7 +204,7 @@ class OpenCodeConnection implements AgentConnection {
     await this.#release()
   }
 
-  /** Sets the rules of the agent that will work, before its prompt is sent. */
+  /** Sets the rules of the agent that will run the prompt, before the prompt is sent. */
   async #useAgent(): Promise<void> {
     const { agent } = this.#settings
     await applyRules(this.#client, this.#session.id, sessionRules(agent, this.#info.unasked))
@@ -253,7 +253,7 @@ class OpenCodeConnection implements AgentConnection {
     } catch {
       if (await this.#prompts.isStored(messageId).catch(() => false)) return undefined
       this.#state = withoutSteering(this.#state, messageId)
-      // OpenCode may have become idle while the request was pending, which was ignored then.
+      // OpenCode may have reported idle while the request was pending; that report was ignored.
       void this.#watch.catchUp()
       return 'pending'
     }
@@ -346,7 +346,7 @@ class OpenCodeConnection implements AgentConnection {
     }
   }
 
-  /** OpenCode can be stopped only once it works. A steered prompt that it missed is sent again. */
+  /** OpenCode can be stopped only once it has started the turn. A steered prompt that it missed is sent again. */
   #followUp(): void {
     const { turn, interrupting } = this.#state
     if (turn?.begun && interrupting && !turn.answer) {

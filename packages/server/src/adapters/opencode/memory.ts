@@ -49,8 +49,8 @@ function cannotRead(what: string, error: unknown): ParleyError {
 const listSize = 500
 
 /**
- * The conversations that a person started. Pages are ordered by the time of the last change, which two of them may
- * share.
+ * The conversations that a person started. Pages are ordered by the time of the last change, which can be the same for
+ * two conversations.
  */
 async function conversations(
   client: OpencodeClient,
@@ -85,7 +85,7 @@ async function isBegun(
 ): Promise<boolean> {
   if (session.tokens && session.tokens.input + session.tokens.output > 0) return true
   const { data } = await client.session.messages({ sessionID: session.id, limit: 1 }, { signal })
-  // A session that cannot be returned is not empty.
+  // If the messages cannot be returned, the session is not empty.
   return data === undefined || data.length > 0
 }
 

@@ -11,11 +11,11 @@ export type RecordedCall = Extract<AgentOutput, { type: 'tool-call.called' }>
 export type PermissionContext = {
   readonly person: Person
   readonly client: OpencodeClient
-  /** Resolves when the host has recorded the call with this key; to undefined if it will not. */
+  /** Resolves when the host has recorded the call with this key, or to undefined if the host will not record it. */
   recordedCall(key: string): Promise<RecordedCall | undefined>
-  /** The session whose folders bound what may change without a person. */
+  /** The session. Only changes inside its folders are possible without asking a person. */
   readonly session: Pick<ConnectInput, 'cwd' | 'settings'>
-  /** The agent that works in a session, and any agent by name. */
+  /** The current agent of a session, and any agent by name. */
   agentIn(sessionID: string): NativeAgent | undefined
   agent(name: string): NativeAgent | undefined
   /** Marks a call that will not run: its result is a refusal, not a failure. */
@@ -33,7 +33,9 @@ export type PermissionContext = {
 type Request = {
   readonly native: PermissionRequest
   readonly withdrawn: AbortController
-  /** Set when the request was refused here. OpenCode is told once no other request of its session waits. */
+  /**
+   * Set when the request was refused here. The refusal is sent to OpenCode once no other request of the session waits.
+   */
   refusal?: string
 }
 
@@ -149,8 +151,8 @@ export class PermissionRequests {
       title,
       input,
       ...(reason !== undefined && { reason }),
-      // For OpenCode, outside means outside the repository, and it follows no links: that is not enough for a
-      // change.
+      // OpenCode's own check only asks whether a file is outside the repository, and follows no links. That is not
+      // enough for a change.
       ...reachOf(kind, paths, this.#context.session),
       ...(permission === 'external_directory' && { outside: true }),
       ...diffsIn(metadata),

@@ -21,7 +21,7 @@ export function messageIdOf(sessionID: string, promptId: string): string {
   return `msg_${hash.digest('hex').slice(0, 26)}`
 }
 
-/** An id for a message that is no prompt of the host. */
+/** An id for a message that is not a prompt of the host. */
 function newMessageId(): string {
   return `msg_${randomBytes(13).toString('hex')}`
 }

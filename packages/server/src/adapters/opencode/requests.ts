@@ -15,7 +15,7 @@ export class Requests {
   /** The calls that the host has recorded, by OpenCode's own keys: a request must not precede its call. */
   readonly #calls = new Map<string, PromiseWithResolvers<RecordedCall | undefined>>()
 
-  /** The name of the agent that works in each session. */
+  /** The name of the current agent of each session. */
   readonly #agents = new Map<string, string>()
 
   constructor({ agents, ...context }: RequestContext) {
@@ -50,7 +50,7 @@ export class Requests {
     }
   }
 
-  /** The agent that works in a session from now on. Its rules decide what may run without asking. */
+  /** Sets the current agent of a session. Its rules decide what may run without asking. */
   useAgent(sessionID: string, name: string): void {
     this.#agents.set(sessionID, name)
   }

@@ -53,7 +53,7 @@ async function changesSince(
 }
 
 /**
- * In the conversation itself, OpenCode would also drop the messages since. So the revert runs in a fork, which is then
+ * A revert in the conversation itself would also drop its later messages. So the revert runs in a fork, which is then
  * deleted.
  */
 async function revert(client: OpencodeClient, sessionID: string, index: number): Promise<void> {

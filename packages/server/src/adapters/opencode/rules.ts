@@ -10,8 +10,8 @@ const everything: NativeRule = { permission: '*', pattern: '*', action: 'ask' }
  * OpenCode's own rules allow everything. Ours make it ask for everything, so that nothing runs without the host; the
  * adapter then allows harmless calls by itself. They are set twice:
  * - in the configuration, since the session of a subagent inherits only the refusals of its parent;
- * - on the session, where they come last and therefore apply, whatever the person's own settings allow.
- * The person's own refusals stay, and so do those of OpenCode for the agent that works.
+ * - on the session, where they come last and therefore apply, whatever the person's own settings allow. The person's
+ *   own refusals stay in effect, and so do those of OpenCode for the current agent.
  */
 export const baseline = { '*': 'ask' } as const
 
@@ -52,8 +52,8 @@ const ownTools = new Set([
 ])
 
 /**
- * Tools that a person or a plugin has added run without asking, unless they were written to ask. A model does not get
- * them. A tool that replaces one of OpenCode's own is listed in addition to it.
+ * Tools that a person or a plugin has added run without asking, unless they were written to ask. They are not offered
+ * to the model. A tool that replaces one of OpenCode's own is listed in addition to it.
  */
 export function unaskedTools(tools: readonly string[]): string[] {
   return [...new Set(tools.filter((name, index) => !ownTools.has(name) || tools.indexOf(name) < index))]

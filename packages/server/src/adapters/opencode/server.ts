@@ -33,7 +33,7 @@ export class OpenCodeServer {
   #checking = false
   #stopWatchdog: () => void = () => undefined
 
-  /** Resolves when the server listens. If it does not get there, rejects and leaves no process behind. */
+  /** Resolves when the server listens. If the start fails, rejects and leaves no process behind. */
   async start({ program, env }: ServerStart): Promise<void> {
     const port = await freePort()
     if (this.#ended) throw new ParleyError('cancelled', 'Cancelled before OpenCode was started.')
@@ -145,8 +145,8 @@ export class OpenCodeServer {
 }
 
 /**
- * If it chooses a port itself, OpenCode takes the same one each time; remaining connections to an earlier server would
- * then be taken for connections to this one.
+ * A free port, chosen here because OpenCode would choose the same port each time. Connections that remain from an
+ * earlier server would then be mistaken for connections to this one.
  */
 function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -222,10 +222,7 @@ export class ServerPool {
   }
 }
 
-/**
- * Reads stdin until all writers have closed it. Then this process has ended, in whatever way, and the script ends the
- * server.
- */
+/** Reads stdin until it is closed, which happens when the Parley process ends for any reason. Then ends the server. */
 const watchdogScript = `
 while read -r _; do :; done
 kill -TERM "-$1" 2>/dev/null

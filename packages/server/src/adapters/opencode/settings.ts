@@ -35,7 +35,7 @@ export function serverKey({ trusted, mcpServers = {}, env }: ServerNeeds): strin
 }
 
 /**
- * The settings of a server in addition to the person's own. A refusal must not end the turn: the model is told and
+ * The settings of a server in addition to the person's own. A refusal must not end the turn: the model receives it and
  * continues. Without trust, nothing in a folder is loaded.
  */
 export function serverEnvironment(
@@ -183,7 +183,7 @@ export class EffectiveSettings {
     this.#put({ type: 'agent.noticed', level: 'info', code: 'tools-left-out', text })
   }
 
-  /** The host keeps the mode, except for plan mode. Other settings take effect with the next prompt. */
+  /** The host enforces the mode, except for plan mode. Other settings take effect with the next prompt. */
   configure(settings: SessionSettings, hasTurn: boolean): void {
     const before = this.agent
     this.#requested = { ...this.#requested, ...settings }

@@ -81,7 +81,7 @@ export function forgetMessage(
 type Handled = Exclude<NativePartType, keyof typeof ignoredParts>
 type Handler = (state: TranslateState, part: never, gap: boolean) => Translation
 
-/** One handler for every part that is not ignored; a missing one does not compile. */
+/** One handler for every part that is not ignored; a missing handler is a compile error. */
 export const partHandlers = {
   text: translateBlock,
   reasoning: translateBlock,
@@ -93,8 +93,8 @@ export const partHandlers = {
 } satisfies Record<Handled, Handler>
 
 /**
- * A part of a message. Parts of prompts repeat what we sent. Parts of messages from before this turn are old: OpenCode
- * edits what it no longer shows the model.
+ * A part of a message. Parts of prompts repeat what we sent. Neither these nor parts of messages from before this turn
+ * give output: OpenCode edits old parts that it no longer shows the model.
  */
 export function translatePart(
   state: TranslateState,

@@ -23,7 +23,7 @@ export function meetSession(state: TranslateState, { info }: { readonly info: Se
   return noOutput({ ...state, sessions: { ...state.sessions, [id]: open?.[0] } })
 }
 
-/** Of the changes of a session, only its title matters. */
+/** Takes a new title of the session. Other changes are ignored. */
 export function followSession(state: TranslateState, { info }: { readonly info: Session }): Translation {
   if (info.id !== state.root || info.title === state.title) return noOutput(state)
   const first = state.title === undefined
@@ -110,7 +110,7 @@ function noticeOf<Properties>(describe: (properties: Properties) => Parameters<t
 
 const closedBecause = 'because its settings changed: running work was stopped.'
 
-/** Messages beside the conversation. */
+/** Messages that are not part of the conversation. */
 export const notices = {
   'tui.toast.show': noticeOf(({ title, message, variant }: NativeProperties<'tui.toast.show'>) => {
     const level = variant === 'error' || variant === 'warning' ? variant : 'info'

@@ -33,7 +33,7 @@ export type TranslateState = {
   readonly calls: ReadonlyMap<string, Call>
   /** Parts that were reported completely. */
   readonly done: ReadonlySet<string>
-  /** Of those, the texts that were ended here before OpenCode ended them, with the text as reported. */
+  /** Parts in `done` whose text was ended here before OpenCode ended it, with the text as reported. */
   readonly early: ReadonlyMap<string, string>
   /** The call of each permission request. */
   readonly requests: ReadonlyMap<string, string>
@@ -53,8 +53,8 @@ export type Turn = {
   /** Whether the agent has started the turn. Before that, an idle status belongs to other work. */
   readonly begun: boolean
   /**
-   * Steered prompts that were sent and not seen yet (`sent`), and those that were seen, but not by a step of the model
-   * (`unheard`).
+   * Steered prompts that were sent but that OpenCode has not reported yet (`sent`), and those that OpenCode has, but no
+   * step of the model has seen (`unseen`).
    */
   readonly sent: readonly string[]
   readonly unseen: readonly string[]

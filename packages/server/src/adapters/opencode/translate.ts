@@ -39,7 +39,7 @@ export function translate(state: TranslateState, event: unknown): Translation {
 type Handler = (state: TranslateState, properties: never) => Translation
 type Handled = Exclude<NativeType, keyof typeof ignored>
 
-/** One handler for every event that is not ignored; a missing one does not compile. */
+/** One handler for every event that is not ignored; a missing handler is a compile error. */
 export const handlers = {
   // conversation
   'message.updated': translateMessage,

@@ -23,8 +23,8 @@ export type WatchContext = {
 }
 
 /**
- * Watches a turn beside the event stream, for a prompt that is never started and for missed events. Everything that
- * waits here waits for one turn, and does nothing once another has begun or the connection is over.
+ * Watches a turn beside the event stream, for a prompt that is never started and for missed events. Each wait belongs
+ * to one turn, and has no effect once another turn has begun or the connection is over.
  */
 export class TurnWatch {
   readonly #context: WatchContext
@@ -50,7 +50,7 @@ export class TurnWatch {
     return this.#round
   }
 
-  /** OpenCode may have dropped the prompt without a message. If it does not start it soon, it never will. */
+  /** OpenCode may have dropped the prompt without a message. A prompt that is not started soon is never started. */
   expectStart(): void {
     const { turn } = this.#context.state()
     if (!turn || turn.begun || this.#expected === this.#round) return
@@ -68,7 +68,7 @@ export class TurnWatch {
     this.#later(() => void give(failToBegin(state())))
   }
 
-  /** Recovers missed events. `certain`: the turn that is open now will not start any more, if it has not. */
+  /** Recovers missed events. `certain`: if the open turn has not started yet, it never will. */
   async catchUp(certain = false): Promise<void> {
     const { isOver, problem } = this.#context
     const round = this.#round

@@ -8,7 +8,7 @@ export function honouredOptions(can: Capabilities): (keyof SessionOptions)[] {
   ]
 }
 
-/** The settings that take effect of those requested, and a message for each that does not. */
+/** The requested settings that take effect, and a message for each setting that does not. */
 export function effectiveSettings(
   models: readonly AgentModel[],
   asked: SessionSettings,

@@ -16,7 +16,7 @@ export type TranscriptEntry =
   | { readonly type: 'prompt'; readonly promptId: string; readonly text: string }
   | { readonly type: 'asked' | 'answered'; readonly promptId: string; readonly path: string }
 
-/** Lives as long as its process. */
+/** A transcript in memory, lost when the process ends. */
 export function memoryTranscript(): Transcript {
   const kept = new Map<string, TranscriptEntry[]>()
   return {

@@ -27,7 +27,7 @@ export type TurnInput = {
 }
 
 export type Turn = TurnInput & {
-  /** Aborts with either of the two. */
+  /** Aborts when `interrupted` or `closed` aborts. */
   readonly stopped: AbortSignal
   newId(kind: 'text' | 'thinking' | 'call' | 'task'): string
   pace(): Promise<void> | undefined

@@ -18,8 +18,8 @@ export type AgentKeyOptions = Flags & {
 }
 
 /**
- * All of these go through a server, so that a running one applies them at once: the one of the data folder, or a
- * temporary one.
+ * These commands go through a server: the running server of the data folder, which applies them at once, or a temporary
+ * server.
  */
 
 export async function addAgent(

@@ -128,7 +128,7 @@ function listenProblem(host: string, port: number): Promise<string | undefined> 
   })
 }
 
-/** A running server has locked the file, and that it runs shows that the database opens. */
+/** A running server has locked the file. In that case the database is not opened: the server shows that it can be. */
 async function databaseCheck({ dataDir }: Configuration, isHeld: boolean): Promise<Check> {
   const name = 'database'
   const file = databaseFile(dataDir)
@@ -209,7 +209,7 @@ function agentCheck({ id, found, version, usable, signedIn, hint = '' }: Probed)
   return ok(name, [version, hint].filter(Boolean).join(', ') || 'found')
 }
 
-/** Agents that were not asked for: neither named in config.json nor installed by Parley. */
+/** Agents that are not set up: neither named in config.json nor installed by Parley. */
 function restCheck(agents: readonly Probed[], { commandLine }: Context): Check {
   const names = agents.map(({ id, found }) => (found ? `${id} (not signed in)` : id))
   const text = `not set up: ${names.join(', ')}. What each one needs: ${commandLine('agents')}`

@@ -14,7 +14,7 @@ import { isTokenExposed, tokenFile, tokenOf } from '../token-file.ts'
 
 export type ServeOptions = Flags & { readonly json?: boolean }
 
-/** Runs the server until it is told to stop. When it is ready, the last line on stdout is the link. */
+/** Runs the server until a signal stops it. When it is ready, the last line on stdout is the link. */
 export async function serve(options: ServeOptions, context: Context): Promise<number> {
   const { output } = context
   const configuration = configurationOf(context, options)

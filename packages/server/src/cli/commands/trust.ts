@@ -17,7 +17,7 @@ export type TrustOptions = Flags & {
 
 const columns = [{ name: 'FOLDER', shrinks: true }, { name: 'AGE' }]
 
-/** Trusts a folder, revokes that, or lists trusted folders. */
+/** Trusts a folder, revokes its trust, or lists the trusted folders. */
 export async function trust(
   given: string | undefined,
   options: TrustOptions,

@@ -67,7 +67,10 @@ function withCommonOptions(command: Command): Command {
     .helpOption('-h, --help', 'show this help')
 }
 
-/** A checkout has no `parley` on the PATH, and npm prints what it starts unless it is told not to. */
+/**
+ * Formats examples of use. A checkout has no `parley` on the PATH, and npm prints the command that it runs unless it is
+ * silenced.
+ */
 export function examples({ invocation }: Context, ...lines: string[]): string {
   const commandLine = createCommandLine({ invocation })
   const here = lines.map((line) => {

@@ -113,7 +113,7 @@ class TerminalPerson implements Answerer {
     }
   }
 
-  /** Sends the answer when it is called. Undefined if the person ended the input. */
+  /** Returns a function that sends the answer, or undefined if the person ended the input. */
   async #answer(
     request: OpenRequest,
     cwd: string,

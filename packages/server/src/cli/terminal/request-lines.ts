@@ -123,7 +123,7 @@ export function questionPrompt(question: Question): string {
   return `${[numbers, own].filter(Boolean).join(', or ')}: `
 }
 
-/** Numbers stand for their labels; anything else is free text, if the question takes it. */
+/** A number selects the option with that number; anything else is free text, if the question takes it. */
 export function readAnswer(line: string, question: Question): string | string[] | undefined {
   const text = line.trim()
   if (text === '') return undefined

@@ -5,7 +5,7 @@ import { takeTypeAhead } from './type-ahead.ts'
 
 /** The terminal of one command: shows the output of a session and reads what a person types. */
 export type Screen = {
-  /** Held back while a request is shown. */
+  /** Prints output of the session. It is held back while a request is shown. */
   print(pieces: readonly Piece[]): void
   /** Prints Parley's own line at once. Typed text is redrawn below it. */
   say(line: string): void
@@ -49,7 +49,7 @@ class TerminalScreen implements Screen {
   #isMidLine = false
   /** True if a row was the last output, and nothing was typed since. */
   #isRowLast = false
-  /** Held back because its line is not complete and a person is typing. */
+  /** Output that is held back because its line is not complete and a person is typing. */
   #unfinished: Piece[] = []
   /** Lines typed during a request before they were asked for. */
   #typed: string[] = []

@@ -14,7 +14,7 @@ export async function readSecret(
 }
 
 async function typed(question: string, stdin: Context['stdin'], output: Context['output']): Promise<string> {
-  // Before the prompt, because earlier input would be echoed.
+  // Set before the prompt is shown, because until then input is echoed.
   stdin.setRawMode(true)
   output.err(question)
   stdin.setEncoding('utf8')

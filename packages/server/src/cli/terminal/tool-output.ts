@@ -44,8 +44,8 @@ function cutChange(change: Diff, style: Style): string[] {
 }
 
 /**
- * The end of the output, where a program says how it went. Text that a tool has read is for the agent and is shown only
- * on a failure.
+ * The end of the output, where a program usually reports its result. Text that a tool has read is for the agent and is
+ * shown only on a failure.
  */
 function cutOutput({ content, kind, status }: EndedCall): string[] {
   const isFailure = status === 'failed'

@@ -83,7 +83,7 @@ async function askPermission(
   })
 }
 
-/** ACP knows only `once` and `always`; the label says how long `always` lasts. */
+/** ACP has only `once` and `always`; the label says how long `always` lasts. */
 function nativeOption({ decision, scope, label }: PermissionOption, index: number): NativeOption {
   const verdict = decision === 'allow' ? 'allow' : 'reject'
   const kind = `${verdict}_${scope === 'once' ? 'once' : 'always'}` as const

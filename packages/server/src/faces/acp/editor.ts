@@ -8,12 +8,12 @@ import type {
   SessionUpdate,
 } from '@agentclientprotocol/sdk/unstable'
 
-/** The program at the other end: what it can be told and asked. */
+/** The program at the other end of the connection: the updates and requests that can be sent to it. */
 export type Editor = {
   readonly knows: { readonly notices: boolean; readonly compaction: boolean; readonly forms: boolean }
   /** Resolves when the update is written, so a caller that awaits it is never faster than the editor reads. */
   update(sessionId: string, update: SessionUpdate): Promise<void>
-  /** An abort of the signal withdraws the request: the editor is told, and the promise rejects. */
+  /** An abort of the signal withdraws the request: the editor is notified, and the promise rejects. */
   permission(question: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse>
   form(question: CreateElicitationRequest, signal: AbortSignal): Promise<CreateElicitationResponse>
 }

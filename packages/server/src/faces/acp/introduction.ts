@@ -36,7 +36,7 @@ export function introduction(agent: AgentInfo, version: string): InitializeRespo
   }
 }
 
-/** Answers from a fresh look at the agent: the person may have signed in meanwhile. */
+/** `agent` must be freshly probed: the person may have signed in meanwhile. */
 export function signIn(agent: AgentInfo, methodId: string): AuthenticateResponse {
   if (methodId !== withTheProgram)
     throw RequestError.invalidParams({ code: 'validation_error' }, `there is no method "${methodId}"`)

@@ -11,7 +11,9 @@ import {
 /** The person's last choice, or the value that the agent has reported since. */
 export type Chosen = Readonly<SessionSettings>
 
-/** The editor needs a value even if the agent has not said which one it uses. Choosing this one changes nothing. */
+/**
+ * The editor needs a value even if the agent has not reported which one it uses. Choosing this value changes nothing.
+ */
 const agentsOwn = 'default'
 
 const modeLabels: Record<PermissionMode, { name: string; description: string }> = {

@@ -16,7 +16,8 @@ export type StreamLimits = {
 }
 
 /**
- * The response to a prompt, whose turn may start later, or of a turn. It starts after the event with the seq `after`.
+ * The response to a prompt, whose turn may start later, or the response of a turn. It starts after the event with the
+ * seq `after`.
  */
 export type ChatResponse = {
   readonly sessionId: string

@@ -58,6 +58,6 @@ async function giveUpWaiting(host: Host, before: SessionState, commandId: string
   if (!before.turn || before.requests.length === 0) return
   const { turn, requests } = await host.state(before.id)
   if (turn?.turnId !== before.turn.turnId || requests.length === 0) return
-  // Not paused: the message just queued runs next.
+  // The queue is not paused, so that the message just queued runs next.
   await cancel(host, before.id, { turnId: turn.turnId, commandId, pauseQueue: false })
 }

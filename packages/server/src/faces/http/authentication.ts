@@ -33,9 +33,9 @@ export type AuthenticationSettings = SourceSettings & {
   readonly token: string
   /** Stores signed-in browsers; without it, none can sign in. */
   readonly devices?: DeviceStore | undefined
-  /** Monotonic. */
+  /** A monotonic clock, in milliseconds. */
   readonly now?: () => number
-  /** For public messages: it names no folder. */
+  /** Formats a command for public messages, without the data folder. */
   readonly commandLine?: CommandLine
 }
 
@@ -104,7 +104,10 @@ export function cutWhenRevoked(caller: Caller, outgoing: ServerResponse): () => 
   return forget
 }
 
-/** Loopback needs nothing; any other address needs an explicit token and `--allow-remote`. */
+/**
+ * Throws if the server may not listen on this address: any address but loopback needs an explicit token and
+ * `--allow-remote`.
+ */
 export function assertBindable(wish: {
   hostname: string
   tokenExplicit: boolean

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 
-/** The files of the built console, read on request. Knows nothing of routes and access. */
+/** The files of the built console, read on request. Independent of routes and of access checks. */
 export type ConsoleFiles = {
   /** The current page; a new build is served at the next load. Undefined if the console was not built. */
   page(): Promise<string | undefined>

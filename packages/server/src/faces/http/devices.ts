@@ -32,7 +32,9 @@ type Known = {
 export const nonceLifetimeMs = 60_000
 export const accessTokenLifetimeMs = 15 * 60_000
 const seenEveryMs = 60_000
-/** More than anyone's tabs. A further token ends the oldest one, whose tab gets a new one by itself. */
+/**
+ * More tokens than a person has tabs. A further token invalidates the oldest one, whose tab then requests a new one.
+ */
 const maxTokens = 64
 const maxDevices = 1000
 

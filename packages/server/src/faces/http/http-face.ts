@@ -32,7 +32,7 @@ export type FaceSettings = {
   readonly allowedOrigins?: readonly string[]
   readonly allowedHosts?: readonly string[]
   readonly limits?: Partial<FaceLimits>
-  /** How people run the program here, for public pages and messages. `parley` if not given. */
+  /** Formats a command of this program, for public pages and messages. `parley` if not given. */
   readonly commandLine?: CommandLine
   /** The folder of the built console. Without it, or before it is built, a plain page is served. */
   readonly consoleFolder?: string
@@ -182,7 +182,10 @@ function logWhenDone(incoming: IncomingMessage, outgoing: ServerResponse, logger
   })
 }
 
-/** Without the query and without the code of a download, or of a link whose # became a slash. */
+/**
+ * The path for the log, without the query and without the code of a download or of a sign-in link whose # became a
+ * slash.
+ */
 function loggablePath(url: string): string {
   const path = url.split(/[?#]/, 1)[0] ?? ''
   let decoded = path

@@ -37,7 +37,7 @@ export type AppParts = {
   readonly changeStreams: ChangeStreams
   readonly logger: Logger
   readonly version: string
-  /** Names this run of the server. The data folder has the same name in its record of the server. */
+  /** Identifies this run of the server. The owner record in the data folder contains the same value. */
   readonly instance?: string
   readonly bodyLimit: number
   /** The server's URL, without a slash at the end. */
@@ -61,7 +61,7 @@ export type ChatHandler = {
   messages(chatId: string): Promise<UiMessage[]>
 }
 
-/** The metrics as text; `now` holds the values that the face knows. */
+/** The metrics as text; `now` holds the values that the face itself counts. */
 export type MetricsWriter = (now: {
   readonly version: string
   readonly clients: Readonly<Record<string, number>>

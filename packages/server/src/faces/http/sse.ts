@@ -20,7 +20,7 @@ export type FollowRequest = {
   readonly sessionId: string
   readonly after?: number
   readonly epoch?: string
-  /** Native messages too. */
+  /** Whether native messages are sent too. */
   readonly native?: boolean
   readonly outgoing: ServerResponse
 }

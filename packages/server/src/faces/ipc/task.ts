@@ -194,7 +194,9 @@ export class Task {
     return { cursor, messages: new PageMessages({ isOwn, promptsUpTo }), own }
   }
 
-  /** Resolves when the page was sent everything so far. The previous session is left only after this one was found. */
+  /**
+   * Resolves when everything so far was sent to the page. The previous session is left only after this one was found.
+   */
   async #hear(sessionId: string, heard: Heard, first: readonly SessionEvent[] = []): Promise<void> {
     await this.#parts.host.state(sessionId)
     this.#leaving.abort()

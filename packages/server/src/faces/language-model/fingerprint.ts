@@ -8,7 +8,7 @@ type Said = readonly unknown[]
 /**
  * The fingerprint of a history: each text with its speaker, each tool call with its input, and each result. How the
  * history is split into messages makes no difference, nor does what callers drop (thinking, files from the agent,
- * metadata, error texts). `about` is everything else that makes it another session.
+ * metadata, error texts). `about` is everything else that distinguishes one session from another.
  */
 export function fingerprintOf(about: unknown, said: readonly Said[]): string {
   return hashOf([about, merged(said)])

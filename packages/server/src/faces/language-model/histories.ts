@@ -29,7 +29,9 @@ export type SessionWishes = RequestHandlers & {
   readonly model?: string
   readonly options?: SessionOptions
   readonly mcpServers?: McpServers
-  /** Whose histories these are. A program that serves several people must set it, here or in each call. */
+  /**
+   * The person whom the histories belong to. A program that serves several people must set it, here or in each call.
+   */
   readonly person?: string
 }
 
@@ -58,7 +60,7 @@ type Wanted = {
   readonly settings: CallSettings
   readonly given: Given
   readonly person: string | undefined
-  /** A hash of everything except the history that makes it another session. */
+  /** A hash of everything, other than the history, that distinguishes one session from another. */
   readonly about: string
 }
 type Waiting = {
@@ -257,7 +259,8 @@ export class Histories {
 
   /**
    * Remembers the history that the caller has once it has this reply. A caller that keeps only the text of a turn with
-   * calls does not match: others may have the same text, and the session knows the results of the calls.
+   * calls does not match: another history may have the same text, but not the results of the calls, which this session
+   * contains.
    */
   #replied({ turn, known, wanted }: { turn: ModelTurn; known: Known; wanted: Wanted }, reply: Reply): void {
     const { about, call, person } = wanted

@@ -118,7 +118,7 @@ export type ToolCall = {
   type: 'tool-call'
   toolCallId: string
   toolName: string
-  /** JSON. */
+  /** The input as JSON text. */
   input: string
   providerMetadata?: ProviderData
 } & ByAgent

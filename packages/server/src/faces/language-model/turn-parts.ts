@@ -9,7 +9,7 @@ type DeltaOf<Type extends Delta['type']> = Extract<Delta, { type: Type }>
 
 /**
  * Converts what the agent says and does itself in a turn into parts of a response. A tool call is announced when it is
- * made, but becomes a `tool-call` part only with its result: a response may end in between, and the AI SDK takes no
+ * made, but becomes a `tool-call` part only with its result: a response may end in between, and the AI SDK accepts no
  * result without its call. Output of subagents stays in the log.
  */
 export class TurnParts {

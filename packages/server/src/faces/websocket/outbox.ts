@@ -6,9 +6,9 @@ import { encodeFrames } from './encode.ts'
 export type OutboxLimits = {
   /** Above this many unsent bytes a replay pauses. */
   readonly replayBytes: number
-  /** Above this many a live reader is warned that it lags. */
+  /** Above this many unsent bytes a live reader is warned that it lags. */
   readonly warnBytes: number
-  /** Above this many it is cut off. */
+  /** Above this many unsent bytes a live reader is cut off. */
   readonly evictBytes: number
 }
 
@@ -26,7 +26,7 @@ export class Outbox {
   readonly #socket: Duplex
   readonly #limits: OutboxLimits
   readonly #overflow: () => void
-  /** Bytes written since the warning, while one is in force. */
+  /** Bytes written since the warning; undefined if no warning is in effect. */
   #sinceWarning: number | undefined
   /** One promise, shared by all sessions that wait. */
   #room: Promise<void> | undefined

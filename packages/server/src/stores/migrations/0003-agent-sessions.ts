@@ -1,4 +1,6 @@
-/** The agent's own conversation of a session, so that it can be found without reading every state. */
+/**
+ * The agent's own id of a session's conversation, so that the session can be found by it without reading every state.
+ */
 export const agentSessions = {
   version: 3,
   sql: `

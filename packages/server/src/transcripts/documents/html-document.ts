@@ -26,7 +26,10 @@ import { diffLines } from './diff-lines.ts'
 import { type Html, html, pageEnd, pageStart } from './html.ts'
 import { markdownHtml } from './markdown-html.ts'
 
-/** A session as one page without scripts or requests. All content is escaped by `html`; hidden characters of what was asked for are shown. */
+/**
+ * A session as one page without scripts or requests. All content is escaped by `html`; hidden characters in titles,
+ * paths and requests are made visible.
+ */
 export function* htmlDocument({ state, timeline }: SessionView): Generator<string> {
   const title = visible(state.title || 'Untitled session')
   yield pageStart({ title })

@@ -15,7 +15,10 @@ export function markdownHtml(text: string): Html {
 const sectionLength = 10_000
 const inlineLength = 2_000
 const maxDepth = 24
-/** A line that opens more quotations and lists: reading thousands of them exceeds the stack. */
+/**
+ * Matches a line that opens more than `maxDepth` quotations and lists: parsing thousands of them would overflow the
+ * stack.
+ */
 const tooDeep = new RegExp(`^(?:[ \\t]*(?:>|[-*+]|\\d+[.)])){${maxDepth + 1}}`, 'm')
 
 /** Splits a long text, at a blank line if possible, never inside a fence. */
@@ -121,7 +124,7 @@ function textHtml(text: string, lexer: Lexer): Html {
   return html`${parts}`
 }
 
-/** No prose has that many: reading them takes long. */
+/** No prose has so many marks, and parsing them takes long. */
 function isMostlyMarks(text: string): boolean {
   return text.length > 200 && (text.match(/[*_~`[\]<!|\\]/g)?.length ?? 0) > text.length / 4
 }

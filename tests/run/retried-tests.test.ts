@@ -31,9 +31,9 @@ it('a retried test is counted and named with its first failure, also if it passe
   const [count, ...lines] = (await reportOf(flaky)).split('\n')
   expect(count).toBe('2 tests were retried:')
   expect(lines).toEqual([
-    '- sample.test.ts > passes when it is repeated',
+    '- sample.test.ts:5 > passes when it is repeated',
     expect.stringContaining('the number of attempts'),
-    '- sample.test.ts > never passes',
+    '- sample.test.ts:6 > never passes',
     expect.stringContaining("expected 'always' to be 'never'"),
   ])
 })

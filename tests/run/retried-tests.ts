@@ -20,7 +20,10 @@ function describeRetries(tests: readonly TestCase[]): string {
   const lines = tests.flatMap((test) => {
     const [first] = test.result().errors ?? []
     const message = first?.message.split('\n', 1)[0] ?? 'The first failure is not known.'
-    return [`- ${test.module.relativeModuleId} > ${test.fullName}`, `  ${message}`]
+    const { moduleId, relativeModuleId } = test.module
+    const line = first?.stacks?.find(({ file }) => file === moduleId)?.line
+    const place = line === undefined ? relativeModuleId : `${relativeModuleId}:${line}`
+    return [`- ${place} > ${test.fullName}`, `  ${message}`]
   })
   return [`${count}:`, ...lines].join('\n')
 }

@@ -7,9 +7,9 @@ import type { ConnectInput } from '../core/agent-adapter.ts'
 import { isInsideFolders, placeOrNone } from './inside-folder.ts'
 
 /**
- * Builds the diff of a change that an agent requests, for a person to review. Reads the current file if it is a
- * regular file inside the session's folders (after following links) and not too large. Never throws: if the file
- * cannot be read, the diff shows only what the agent said.
+ * Builds the diff of a change that an agent requests, for a person to review. Reads the current file if it is a regular
+ * file inside the session's folders (after following links) and not too large. Never throws: if the file cannot be
+ * read, the diff shows only the texts that the agent gave.
  */
 
 export type Session = Pick<ConnectInput, 'cwd' | 'settings'>

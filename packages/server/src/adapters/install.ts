@@ -256,7 +256,7 @@ async function clearLeftovers(agentsFolder: string, agent: string): Promise<void
   }
 }
 
-/** The dots around the name keep an agent apart from another whose name starts with the same letters. */
+/** The dots around the name distinguish an agent from another one whose name starts with the same letters. */
 function stagingPrefix(agent: string): string {
   return `.new.${agent}.`
 }

@@ -145,7 +145,7 @@ function explain(
     return ['platform', `${name} ${version} does not run on ${process.platform} ${process.arch}.`]
   }
   if (code === 'EINTEGRITY') {
-    return ['damaged', `What npm downloaded for ${name} is damaged. Try again, after: npm cache verify`]
+    return ['damaged', `What npm downloaded for ${name} is damaged. Run "npm cache verify", then try again.`]
   }
   if (code === 'ENOTCACHED') return ['network', `npm is set to work offline, and does not have ${name}.`]
   if (/^(ECONN|ENET|EHOST|ENOTFOUND|EAI_|ETIMEDOUT|ERR_SOCKET|FETCH_ERROR|E5\d\d)/.test(code)) {

@@ -75,7 +75,7 @@ export function withInterrupt<State extends WithTurn>(state: State): State {
   return { ...state, interrupting: true }
 }
 
-/** The call was denied: if it does not run, that is the reason. */
+/** Records that a call was denied, as the reason why it does not run. */
 export function withDenied<State extends { readonly denied: ReadonlySet<string> }>(
   state: State,
   toolCallId: string,

@@ -28,7 +28,7 @@ const closeMs = 10_000
 const introductionMs = 5_000
 const tailLines = 8
 
-/** Looks for an agent, starts it in an empty folder, talks to it, and ends it. */
+/** Looks for an agent, starts it in an empty folder, exchanges messages with it, and ends it. */
 export async function examineAgent(examination: ExaminationInput): Promise<void> {
   if (await look(examination)) await start(examination)
 }

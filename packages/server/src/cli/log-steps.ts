@@ -12,7 +12,7 @@ export function logSteps(logger: Logger): HostObserver {
     recorded(events, state) {
       for (const event of events) logEvent(event, state, logger)
     },
-    left: (sessionId) => logger.debug({ sessionId }, 'session left'),
+    left: (sessionId) => logger.debug({ sessionId }, 'session unloaded'),
   }
 }
 

@@ -100,7 +100,7 @@ function usageLine(
 
 function createProgram(context: Context, done: (exitCode: number) => void): Command {
   const program = new Command(context.invocation)
-    .description('The session server for coding agents. Without a command it serves.')
+    .description('The session server for coding agents. Without a command, it runs the server.')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show this help')
     .helpCommand('help [command]', 'show the help of a command')

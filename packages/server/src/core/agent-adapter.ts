@@ -221,7 +221,7 @@ export type AgentConnection = {
   close(): Promise<void>
   /**
    * Between turns: whether somebody continued the conversation in another program since the last call. `known`: the
-   * agent's process knows what was said; `unknown`: it does not, and must be restarted.
+   * agent's process has the new messages; `unknown`: it lacks them, and must be restarted.
    */
   saidElsewhere?(): Promise<'nothing' | 'known' | 'unknown'>
   /**

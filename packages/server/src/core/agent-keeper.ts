@@ -11,7 +11,8 @@ export type AgentKeeper = {
   /** Rejects with ParleyError `not_supported` if the agent was not added by a person. */
   forget(agent: string): Promise<void>
   /**
-   * The agent with its key, or without. ParleyError `validation_error` for a variable that is not one of its keys.
+   * Sets or removes a key and returns the changed agent. ParleyError `validation_error` for a variable that is not one
+   * of its keys.
    */
   setKey(agent: AgentAdapter, variable: string, value: string | undefined): Promise<AgentAdapter>
   /** Starts the agent, sends nothing to a model, and ends it. Never rejects. */

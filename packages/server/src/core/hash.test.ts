@@ -52,7 +52,7 @@ describe('hashOf', () => {
     expect(hashOf([shared, shared])).toBe(hashOf([{ a: 1 }, { a: 1 }]))
     const ring: { self?: unknown } = {}
     ring.self = [ring]
-    expect(() => hashOf(ring)).toThrow('holds itself')
+    expect(() => hashOf(ring)).toThrow('contains itself')
   })
 
   it('can be part of an id', () => {

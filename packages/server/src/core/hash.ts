@@ -38,7 +38,7 @@ export function canonical(value: unknown): string {
       if (next.ends) around.delete(next.ends)
     } else if (next === null || typeof next !== 'object') written += JSON.stringify(next) ?? 'null'
     else {
-      if (around.has(next)) throw new TypeError('a value that holds itself')
+      if (around.has(next)) throw new TypeError('a value that contains itself')
       around.add(next)
       putBefore(rest, next)
     }

@@ -51,7 +51,7 @@ export class LiveSession {
     const stopping = this.#stopping.signal
     const broken = () => {
       void owner.forgetOnly(state.id, this)
-      this.stop().catch((error) => problem(error, 'stop a session that another has written to'))
+      this.stop().catch((error) => problem(error, 'stop a session that another log has written to'))
     }
     this.#persisting = createPersisting({ log: this.log, clock, stopping, problem, broken })
     const context: SessionContext = {
@@ -76,7 +76,10 @@ export class LiveSession {
     return this.log.state
   }
 
-  /** Nothing runs or waits, and nobody reads: the session can be removed from memory and loaded again on use. */
+  /**
+   * True if nothing runs or waits and there are no readers: the session can be removed from memory and loaded again on
+   * use.
+   */
   get quiet(): boolean {
     const { turn, requests } = this.state
     const running = this.#agent.connected || this.#agent.starting || this.#loop.acting || turn
@@ -157,7 +160,7 @@ export class LiveSession {
     await this.log.close('closed')
   }
 
-  /** For a deletion: nothing more is recorded. Readers are told only after `remove` has removed the session. */
+  /** For a deletion: nothing more is recorded. Readers are notified only after `remove` has removed the session. */
   async destroy(remove: () => Promise<unknown>): Promise<void> {
     this.#stopping.abort()
     const aborted = this.#agent.abortStart()

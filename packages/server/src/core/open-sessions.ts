@@ -44,7 +44,9 @@ export class OpenSessions {
   startAhead(sessionId: string): void {
     this.open(sessionId)
       .then((session) => session.startAhead())
-      .catch((error) => this.#services.problem({ error, doing: 'start an agent ahead', sessionId }))
+      .catch((error) =>
+        this.#services.problem({ error, doing: 'start an agent before its first prompt', sessionId }),
+      )
   }
 
   /** Recovers the sessions that a restart interrupted. */
@@ -82,7 +84,7 @@ export class OpenSessions {
       .catch((error) => problem({ error, doing: 'remove a temporary folder', sessionId }))
   }
 
-  /** Forgets this session object. Another one that was loaded under the same id stays. */
+  /** Drops this session object, but not another one that was loaded under the same id. */
   async forgetOnly(sessionId: string, session: LiveSession): Promise<void> {
     const open = this.#sessions.get(sessionId)
     const isSame = (await open?.catch(() => undefined)) === session

@@ -9,7 +9,7 @@ import {
 } from '@parley/protocol'
 import { type Asked, covers, patternFor, touches } from './rule-pattern.ts'
 
-/** The part of a request that rules look at. */
+/** The part of a request that rules are compared with. */
 export type Subject = {
   readonly tool: string
   readonly kind: ToolKind

@@ -165,7 +165,7 @@ describe('a block', () => {
   it('is written once', () => {
     const again = { ...text, text: 'Hello again' }
     expect(speak(running, [text, again]).drafts[1]).toEqual(
-      unrecognised(again, 'a second writing of a block'),
+      unrecognised(again, 'a block that was already written'),
     )
   })
 

@@ -128,7 +128,7 @@ export function draftsOf(
     }
     case 'text.written':
     case 'thinking.written':
-      if (progress.written.has(draft.blockId)) return unrecognised(output, 'a second writing of a block')
+      if (progress.written.has(draft.blockId)) return unrecognised(output, 'a block that was already written')
       return { drafts: drafts([draft]), commit: () => noteWritten(progress, draft) }
     case 'block.retracted':
       return {
@@ -203,12 +203,15 @@ function lateStep(draft: EventDraft, state: SessionState, progress: TurnProgress
   }
 }
 
-/** True for a call that is not open in the state, if the agent has not reported its end in this turn or task. */
+/**
+ * For a call that is not open in the state: true if the host ended it, since the agent has not reported its end in this
+ * turn or task.
+ */
 function isClosed(toolCallId: string, { order, closed }: TurnProgress): boolean {
   return closed.has(toolCallId) || (order.called.has(toolCallId) && !order.ended.has(toolCallId))
 }
 
-/** True for a call that is unknown and belongs to no turn and no task: the call itself will not follow. */
+/** True for a draft about an unknown call that belongs to no turn and no task: the call itself will not follow. */
 function isStray(
   draft: EventDraft & { toolCallId: string },
   state: SessionState,

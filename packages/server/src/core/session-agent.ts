@@ -336,7 +336,7 @@ export class SessionAgent implements SlotHolder {
     await this.#link?.close(reason)
   }
 
-  /** Nobody waits for the work; its failure is reported. */
+  /** Runs work that nobody waits for. Its failure is reported. */
   #inBackground(work: Promise<unknown> | undefined, doing: string): void {
     work?.catch((error: unknown) => this.#context.problem(error, doing))
   }

@@ -90,7 +90,7 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
     head: () => state.seq,
     openBlocks: () => [...joining(state), ...state.openBlocks.flatMap(openBlockDeltas)].map(deltaItem),
     soon: clock.soon,
-    problem: (error) => problem(error, 'tell a reader'),
+    problem: (error) => problem(error, 'notify a reader'),
     read: (id, range) => readEvents(store, id, range),
   })
 
@@ -122,7 +122,7 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
     try {
       recorded(events, state, rules ?? [])
     } catch (error) {
-      problem(error, 'act on what was recorded')
+      problem(error, 'react to recorded events')
     }
     return events
   }

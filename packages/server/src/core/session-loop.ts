@@ -87,7 +87,7 @@ export class SessionLoop {
       return
     }
     this.#acting = this.#act()
-      .catch((error) => this.#context.problem(error, 'drive the session'))
+      .catch((error) => this.#context.problem(error, 'run the session loop'))
       .finally(() => {
         this.#acting = undefined
         if (!this.#actAgain) return

@@ -6,7 +6,7 @@ export type SessionChange = {
   readonly summary?: SessionSummary
 }
 
-/** Tells listeners what the session list should show. */
+/** Notifies listeners of changes that the session list should show. */
 export type SessionNews = {
   /** Reports every change that the session list should show. The returned function ends it. */
   onSessionChanged(listener: (change: SessionChange) => void): () => void

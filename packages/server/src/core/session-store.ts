@@ -13,10 +13,11 @@ import type {
  * PORT. A store keeps logs; it decides nothing and does not interpret events. Rules:
  * - a batch is written whole or not at all, and is durable against the death of this process when the promise
  *   resolves.
- * - `append` has no update: a batch whose first seq is not head + 1 is refused (ParleyError `conflict`), unwritten.
+ * - `append` has no update: a batch whose first seq is not head + 1 is refused with ParleyError `conflict`, and not
+ *   written.
  * - a failure of the medium is a ParleyError (`busy` if trying again can help, else `internal_error`), never a loss.
  * - the caller may keep what is returned; the store never changes it afterwards.
- * - writing to an unknown session is `not_found`, unwritten; reading from one returns nothing.
+ * - writing to an unknown session is refused with `not_found`; reading from it returns nothing.
  */
 export type SessionStore = {
   /** A new session with its first events. ParleyError `conflict` if the id exists. */

@@ -38,7 +38,7 @@ export function shownText(json: string): string {
 
 /**
  * The real servers for those that a client sends. A server that is sent back as it was shown is the current one. Any
- * other hidden value is refused: it would be used as a real one, or a real value would be sent to an address that the
+ * other hidden value is refused: it would be used as a real value, or a real value would be sent to an address that the
  * client chooses.
  */
 export function meantServers(given: McpServers, current: McpServers = {}): McpServers {

@@ -1,9 +1,9 @@
 /**
- * The simple commands that a command line would run, each as its words separated by one space: those of lists,
- * pipelines, subshells and substitutions, without leading variable assignments, behind `sudo`, `env`, `sh -c` and the
- * like, the program without its folder. Used by rules that refuse, so a doubtful command is included. It is not a
- * shell: commands that are composed at run time (`$x`, a script in a file) are not found. Undefined: the line is too
- * long or nested too deeply to parse.
+ * The simple commands that a command line would run, each as its words separated by one space. Includes the commands in
+ * lists, pipelines, subshells and substitutions, and those after `sudo`, `env`, `sh -c` and the like. Leading variable
+ * assignments are left out; a program with a path is also given by its name. Used by rules that refuse, so a doubtful
+ * command is included. It is not a shell: commands that are composed at run time (`$x`, a script in a file) are not
+ * found. Undefined: the line is too long or nested too deeply to parse.
  */
 export function simpleCommands(value: unknown): string[] | undefined {
   const length = JSON.stringify(value)?.length ?? 0

@@ -1,8 +1,8 @@
 import type { SessionEvent, SessionState } from '@parley/protocol'
 
 /**
- * The facts about a session that every message contains. The model is the effective one, else the one that connected,
- * else the requested one.
+ * The facts about a session that every message contains. The model is the effective model; if unknown, the model that
+ * the agent reported when it connected; otherwise the requested model.
  */
 export class SessionFacts {
   readonly session: string

@@ -14,7 +14,7 @@ export type Call = {
   title: string | undefined
   input: unknown
   called: boolean
-  /** The step of its part, once it has one. */
+  /** The step that contains the part, once the part was sent. */
   step: number | undefined
   settled: boolean
   /** The part waits for the person. */

@@ -22,12 +22,12 @@ const gatherMs = 200
 const maxPaths = 200
 /** How many ignored paths are cached; git is asked about the others. */
 const maxIgnored = 20_000
-/** The files of git that tell the commit and what is staged. */
+/** Git's files that change with the checked-out commit and with the staged files. */
 const gitFiles = new Set(['HEAD', 'index', 'ORIG_HEAD'])
 
 /**
- * Watches the files of one folder that git does not ignore, one folder at a time: a recursive watch would include
- * everything ignored too. Reports that something was written, not that it differs.
+ * Watches the files of one folder that git does not ignore, with one watcher per subfolder: a recursive watch would
+ * include ignored folders too. Reports every write, even if the content is unchanged.
  */
 export class FolderWatch {
   readonly #path: string

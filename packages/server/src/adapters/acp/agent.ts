@@ -178,7 +178,7 @@ function keysOf<Shape extends z.ZodRawShape>(schema: z.ZodObject<Shape>) {
   return Object.keys(schema.shape) as (keyof Shape & string)[]
 }
 
-/** True if a credential is present. If none is, only the agent itself can tell whether it is signed in. */
+/** True if a credential is present. Without one, only the agent itself can report whether it is signed in. */
 export function hasCredential({ signIn }: KnownAgent, env: Readonly<Record<string, string>>): boolean {
   const { variables = [], files = [] } = signIn ?? {}
   if (variables.some((name) => env[name])) return true

@@ -120,7 +120,7 @@ function lineOf(text: string): StoredLine[] {
   }
 }
 
-/** Renames the file to the latest earlier minute that is not taken. */
+/** Renames the file to the latest earlier minute for which no file exists. */
 function rename(chats: string, name: string, { minute, now }: { minute: string; now: Date }): string[] {
   const taken = new Set(namesIn(chats))
   for (let back = 1; back < 60; back++) {

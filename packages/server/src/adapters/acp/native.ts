@@ -127,12 +127,12 @@ type ClientMethod =
 /** Updates that deliberately give no output. */
 export const ignoredUpdates = {
   user_message_chunk:
-    'an echo of what the host has recorded as a prompt; in a replay, looked at by the connection',
+    'an echo of a prompt that the host has recorded; in a replay, handled by the connection',
 } as const satisfies Partial<Record<UpdateKey, string>>
 
 /** Updates that need a capability which Parley does not offer. They are recorded whole as unrecognised. */
 export const notOffered = {
-  plan_update: 'needs the client capability plan: several plans in a session have no place in the log',
+  plan_update: 'needs the client capability plan: in the log a session has one plan',
   plan_removed: 'needs the client capability plan',
   subagent_update: 'needs the client capability subagents: a session has one conversation',
   session_message: 'needs the client capability subagents',
@@ -146,9 +146,9 @@ export const clientMethods = {
   'fs/read_text_file': 'done, inside the folders of the session, unless a rule refuses it',
   'fs/write_text_file': 'done, inside the folders of the session, when it is allowed',
   'elicitation/create': 'answered by a person',
-  'elicitation/complete': 'takes the question back',
+  'elicitation/complete': 'withdraws the question',
   'auth/status_update': 'translated',
-  '$/cancel_request': 'takes a question back',
+  '$/cancel_request': 'withdraws a request',
   'terminal/create': 'refused: agents run commands themselves, after they have asked',
   'terminal/output': 'refused: there are no terminals',
   'terminal/release': 'refused: there are no terminals',

@@ -98,6 +98,6 @@ export function parentField(line: string | undefined): { parentToolCallId?: stri
 
 function unknownContent(state: TranslateState, native: NativeChunk): Translation {
   if (state.replaying) return noOutput(state)
-  const reason = `content of type ${native.content.type} in what the agent says`
+  const reason = `content of type ${native.content.type} in a message of the agent`
   return { state, outputs: [{ type: 'agent.unrecognised', native, reason }] }
 }

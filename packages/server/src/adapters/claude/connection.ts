@@ -288,7 +288,7 @@ class ClaudeConnection implements AgentConnection {
       interrupt: () => void this.interrupt(),
       withdrawn: (signal) => this.#withdrawn(signal),
       waits: this.#waits,
-      // A resumed process looks for the tool of a deferred call before it knows the host tools.
+      // A resumed process looks up the tool of a deferred call before the host tools are registered.
       willAsk: (call) => {
         if (this.#state.hostTools.has(call.tool)) return false
         if (willAsk(call, call.planning ? 'plan' : this.#mode, this.#granted)) return true

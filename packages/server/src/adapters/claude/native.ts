@@ -103,36 +103,37 @@ export type NativeStreamEventType = SDKPartialAssistantMessage['event']['type']
 
 /** Messages that deliberately give no output. */
 export const ignored = {
-  'system/hook_started': 'system/hook_response says how the hook ended; the start alone tells nothing',
+  'system/hook_started': 'system/hook_response reports how the hook ended; the start adds nothing',
   'system/hook_progress': 'system/hook_response repeats the whole output of the hook',
   'system/session_state_changed':
-    'whether a turn runs is ours to say; sent only with an environment variable',
+    'the host tracks whether a turn runs; sent only with an environment variable',
   'system/control_request_progress': 'progress of a control request (side_question) that we never make',
-  'system/elicitation_complete': 'the answer to an elicitation went through the connection already',
-  tool_use_summary: 'a model-made summary of calls we record whole; sent only with an environment variable',
-  prompt_suggestion: 'sent only with the option promptSuggestions, which asks the model unasked',
+  'system/elicitation_complete': 'the connection has already sent the answer to the elicitation',
+  tool_use_summary:
+    'a summary, by a model, of calls that are recorded in full; sent only with an environment variable',
+  prompt_suggestion: 'sent only with the option promptSuggestions, which adds calls to the model',
 } as const satisfies Partial<Record<NativeKey, string>>
 
 /** Frames that arrive although the SDK's union lacks them. */
 export const ignoredFrames = {
-  attachment: 'a note to the model, such as that a hook has run, when a deferred call goes on',
-  active_goal: 'a goal set by a command of the terminal; nothing of the conversation',
+  attachment: 'a note to the model, such as that a hook has run, when a deferred call continues',
+  active_goal: 'a goal set by a command of the terminal; not part of the conversation',
   keep_alive: 'a heartbeat without content',
   'system/ui_invalidate':
-    'asks a terminal to draw anew; comes from a process that was started ahead of its prompt',
+    'asks a terminal to redraw; comes from a process that was started ahead of its prompt',
 } as const
 
 /** Stream events that deliberately give no output. */
 export const ignoredStreamEvents = {
-  content_block_stop: 'the whole block has come as an assistant message before it',
-  message_stop: 'message_delta said the usage; the turn ends with the result',
+  content_block_stop: 'the whole block has already arrived as an assistant message',
+  message_stop: 'message_delta reports the usage; the turn ends with the result',
 } as const satisfies Partial<Record<NativeStreamEventType, string>>
 
 /** Blocks of an assistant message that deliberately give no output. */
 export const ignoredBlocks: Readonly<Record<string, string>> = {
   container_upload: 'a file in a container of the API, which Claude Code does not use',
-  compaction: 'compaction on the API side; compact_boundary says what happened to the context',
-  fallback: 'model_refusal_fallback says which model went on',
+  compaction: 'compaction on the API side; compact_boundary reports what happened to the context',
+  fallback: 'model_refusal_fallback reports which model continued',
   mcp_tool_listing: 'the tools of a remote MCP server; nothing was called',
 }
 

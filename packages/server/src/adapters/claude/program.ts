@@ -173,7 +173,7 @@ export function mayBypass(env: Readonly<Record<string, string>>): boolean {
   return process.getuid?.() !== 0 || env.IS_SANDBOX === '1'
 }
 
-/** A proxy for an object that is known later: each property is looked up on use. */
+/** A proxy for an object that is set later: each property is looked up on use. */
 function lateBound<T extends object>(current: () => T): T {
   return new Proxy({} as T, { get: (_, name) => Reflect.get(current(), name) })
 }

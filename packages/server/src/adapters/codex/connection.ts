@@ -67,7 +67,7 @@ export async function connectCodex(pool: AppServerPool, input: ConnectInput): Pr
   }
 }
 
-/** The requested conversation may still open: it is then unloaded. The wait for that is bounded. */
+/** The requested conversation may still be opened; it is then unloaded. The wait for that has a time limit. */
 async function giveUp(lease: Lease, { resume }: ConnectInput, opening: ReturnType<typeof openThread>) {
   const { server, isShared } = lease
   void server.checkAlive()

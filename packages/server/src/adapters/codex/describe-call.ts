@@ -134,8 +134,8 @@ function kindOfChanges(changes: readonly NativeFileChange[]): 'edit' | 'delete' 
 }
 
 const collabTitles: Readonly<Record<string, string>> = {
-  sendInput: 'Tell a subagent',
-  sendMessage: 'Tell a subagent',
+  sendInput: 'Send a message to a subagent',
+  sendMessage: 'Send a message to a subagent',
   followupTask: 'Give a subagent more to do',
   resumeAgent: 'Resume a subagent',
   wait: 'Wait for subagents',

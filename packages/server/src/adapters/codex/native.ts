@@ -225,31 +225,31 @@ export type NativeElicitation = {
 
 /** Notifications that deliberately give no output. */
 export const ignored: Readonly<Record<string, string>> = {
-  'thread/started': 'the answer to thread/start, resume or fork has said it',
-  'thread/status/changed': 'whether a turn runs, and what it waits for, is ours to say',
-  'thread/readState/changed': 'what a person has read in other programs',
-  'thread/closed': 'the thread was unloaded because nobody listens any more',
+  'thread/started': 'the response to thread/start, resume or fork contains it',
+  'thread/status/changed': 'the host tracks whether a turn runs and what it waits for',
+  'thread/readState/changed': 'which messages a person has read in other programs',
+  'thread/closed': 'the thread was unloaded because it has no listeners',
   'thread/attachment/updated': 'attachments of other programs that use the same thread',
   'thread/goal/updated': 'goals are switched off: a turn of ours is one prompt',
   'thread/goal/cleared': 'goals are switched off: a turn of ours is one prompt',
-  'thread/prediction/updated': 'guesses at the next prompt, which we never ask for',
-  'thread/queue/changed': 'the queue of prompts is ours',
+  'thread/prediction/updated': 'suggestions for the next prompt, which we never request',
+  'thread/queue/changed': 'the host has its own queue of prompts',
   'thread/project/updated': 'projects of the desktop program',
   'project/changed': 'projects of the desktop program',
   'thread/environment/connected': 'environments of other machines, which we never add',
   'thread/environment/disconnected': 'environments of other machines, which we never add',
   'turn/diff/updated': 'all changes of the turn at once; each change is in its own call already',
   'turn/moderationMetadata': 'notes of the model service for its own use',
-  'hook/started': 'hook/completed says how the hook ended; the start alone tells nothing',
-  'item/autoApprovalReview/started': 'item/autoApprovalReview/completed says what came of it',
-  'rawResponseItem/completed': 'sent only if asked for; items say the same',
-  'rawResponse/completed': 'sent only if asked for; items say the same',
+  'hook/started': 'hook/completed reports how the hook ended; the start adds nothing',
+  'item/autoApprovalReview/started': 'item/autoApprovalReview/completed reports the outcome',
+  'rawResponseItem/completed': 'sent only on request; items contain the same',
+  'rawResponse/completed': 'sent only on request; items contain the same',
   'item/reasoning/summaryPartAdded': 'the pieces of a part carry its number',
-  'thread/compacted': 'the item contextCompaction says the same; sent by older programs',
-  'serverRequest/resolved': 'the connection takes it: the agent took its question back',
+  'thread/compacted': 'the item contextCompaction contains the same; sent by older programs',
+  'serverRequest/resolved': 'handled by the connection: the agent withdrew its request',
   'skills/changed': 'the commands of a session are those it started with',
   'app/list/updated': 'apps of the desktop program',
-  'account/updated': 'who is signed in is asked when a session starts',
+  'account/updated': 'the sign-in state is read when a session starts',
   'account/login/completed': 'signing in is done with the program itself',
   'command/exec/outputDelta': 'commands of the client, which we never start',
   'process/outputDelta': 'processes of the client, which we never start',
@@ -278,7 +278,7 @@ export const ignored: Readonly<Record<string, string>> = {
 /** Items that deliberately give no output. */
 export const ignoredItems: Readonly<Record<string, string>> = {
   userMessage: 'the prompt is in our log already',
-  hookPrompt: 'hook/completed says what the hook said',
+  hookPrompt: 'hook/completed contains the output of the hook',
 }
 
 /** Requests that are deliberately answered with an error. */
@@ -287,6 +287,6 @@ export const refusedRequests: Readonly<Record<string, string>> = {
   'account/chatgptAuthTokens/refresh': 'tokens are kept by the program itself',
   'attestation/generate': 'attestation was not offered',
   'currentTime/read': 'the program has a clock of its own',
-  applyPatchApproval: 'of the first generation of the protocol, which we never speak',
-  execCommandApproval: 'of the first generation of the protocol, which we never speak',
+  applyPatchApproval: 'part of the first version of the protocol, which we do not use',
+  execCommandApproval: 'part of the first version of the protocol, which we do not use',
 }

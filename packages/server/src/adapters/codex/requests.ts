@@ -28,7 +28,7 @@ export type RequestContext = {
   state(): TranslateState
   /** Marks a call that will not run: its end is a refusal, not a failure. */
   denied(toolCallId: string): void
-  /** Tells the model the reason, before the refusal itself, so that it receives both together. */
+  /** Sends the reason to the model before the refusal itself, so that the model receives both together. */
   explain(threadId: string, words: string): Promise<void>
   put(output: AgentOutput): void
 }

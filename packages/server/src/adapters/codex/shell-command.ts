@@ -126,7 +126,7 @@ const printsLines = /^\d+(,\d+)?p$/
 
 /**
  * The kind of a command that certainly only reads, with or without a sandbox. Codex reads files by commands, so a
- * read-only session depends on these. In doubt, undefined.
+ * read-only session depends on such commands. Undefined if it is not certain that the command only reads.
  */
 export function readingOf(command: string): Reading | undefined {
   const calls = callsOf(command)

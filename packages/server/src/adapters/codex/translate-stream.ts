@@ -130,7 +130,11 @@ function write(state: TranslateState, type: Written, { threadId, blockId, text }
     return { state: next, outputs: written(blockId) }
   }
   if (open.turn !== state.turn?.number) return { state: next, outputs: written(`${blockId}:${state.turns}`) }
-  const retracted: AgentOutput = { type: 'block.retracted', blockId, reason: 'written differently' }
+  const retracted: AgentOutput = {
+    type: 'block.retracted',
+    blockId,
+    reason: 'the final text differs from the streamed one',
+  }
   return { state: next, outputs: [retracted, ...written(`${blockId}:whole`)] }
 }
 

@@ -50,6 +50,6 @@ export function translate(state: TranslateState, message: NativeNotification): T
   if (Object.hasOwn(ignored, method)) return noOutput(state)
   const handler = Object.hasOwn(handlers, method) ? handlers[method as keyof typeof handlers] : undefined
   if (handler) return attempt(state, message, (now) => (handler as Handler)(now, message.params as never))
-  const reason = method === unintelligible ? 'no message of the protocol' : `the notification ${method}`
+  const reason = method === unintelligible ? 'not a message of the protocol' : `the notification ${method}`
   return unrecognised(state, message, reason)
 }

@@ -32,7 +32,9 @@ import { TurnWatch } from './turn-watch.ts'
 
 /** How long a running turn may take to stop when the connection is closed. */
 const stopMs = 1_000
-/** How long OpenCode may take to confirm a stop. It usually does so at once: a server that does not may hang. */
+/**
+ * How long OpenCode may take to confirm a stop. It usually does so at once: a server that does not respond may hang.
+ */
 const answerMs = 3_000
 
 /** What the connections of an adapter share. */
@@ -297,7 +299,7 @@ class OpenCodeConnection implements AgentConnection {
         else await this.#take(event)
       }
     } catch (error) {
-      this.#problem('be understood', error)
+      this.#problem('send readable events', error)
     }
     this.#requests.end()
     void this.#queue.put(await this.#disconnected())

@@ -12,9 +12,9 @@ export type NativePartType = Part['type']
 export type NativeMessage = UserMessage | AssistantMessage
 export type NativeError = NonNullable<AssistantMessage['error']>
 
-const newApi = 'of the session API to come, which we do not call; classic sessions send none'
-const screen = 'for the screen of the terminal program, which nobody sees here'
-const machinery = 'the machinery of the server: nothing of a conversation'
+const newApi = 'part of the future session API, which we do not call; classic sessions send none'
+const screen = 'for the screen of the terminal program, which is not shown here'
+const machinery = 'internals of the server, not part of a conversation'
 const catalogue = 'lists of models and integrations, which are read when they are needed'
 
 /** Events that deliberately give no output. */
@@ -28,9 +28,10 @@ export const ignored = {
 
   // reported by other events
   'session.diff': 'each tool call carries its own diff',
-  'file.edited': 'the tool call that edited it says so',
-  'file.watcher.updated': 'a file of the folder changed: not by this conversation, or its tool call says so',
-  'command.executed': 'the turn of the command is what it did',
+  'file.edited': 'the tool call that edited the file reports it',
+  'file.watcher.updated':
+    'a file of the folder changed: outside this conversation, or by a tool call that reports it',
+  'command.executed': 'the turn of the command shows what it did',
   'permission.v2.asked': newApi,
   'permission.v2.replied': newApi,
   'question.v2.asked': newApi,
@@ -41,19 +42,19 @@ export const ignored = {
   'plugin.added': machinery,
   'project.directories.updated': machinery,
   'project.updated': machinery,
-  'pty.created': 'a terminal that a person opened beside the conversation',
-  'pty.updated': 'a terminal that a person opened beside the conversation',
-  'pty.exited': 'a terminal that a person opened beside the conversation',
-  'pty.deleted': 'a terminal that a person opened beside the conversation',
+  'pty.created': 'a terminal that a person opened outside the conversation',
+  'pty.updated': 'a terminal that a person opened outside the conversation',
+  'pty.exited': 'a terminal that a person opened outside the conversation',
+  'pty.deleted': 'a terminal that a person opened outside the conversation',
   'lsp.updated': machinery,
   'mcp.tools.changed': 'its tools are offered to the model with the next step',
-  'installation.updated': 'Parley says which version runs when it connects',
-  'installation.update-available': 'which version to install is for the person, or for Parley, to say',
+  'installation.updated': 'Parley reports the running version when it connects',
+  'installation.update-available': 'the person, or Parley, decides which version to install',
   'vcs.branch.updated': machinery,
   'workspace.ready': machinery,
   'workspace.status': machinery,
   'worktree.ready': machinery,
-  'server.connected': 'the stream of events has begun; the connection sees to what that means',
+  'server.connected': 'the event stream has started; the connection handles that',
   'tui.prompt.append': screen,
   'tui.command.execute': screen,
   'tui.session.select': screen,
@@ -95,16 +96,16 @@ export const ignored = {
 
 /** Events that arrive although the SDK's union lacks them. */
 export const ignoredFrames = {
-  'server.heartbeat': 'a sign of life without content',
+  'server.heartbeat': 'a heartbeat without content',
 } as const
 
 /** Parts that deliberately give no output. */
 export const ignoredParts = {
   snapshot: 'a state of the folder that OpenCode keeps for itself',
-  patch: 'which files a step changed: each tool call says it of itself',
-  agent: 'of a prompt: a subagent that it names',
-  subtask: 'of a prompt: the subagent that a command starts; its call comes as a tool part',
-  retry: 'session.status says it at the time',
+  patch: 'which files a step changed: each tool call reports its own',
+  agent: 'part of a prompt: a subagent that it names',
+  subtask: 'part of a prompt: the subagent that a command starts; its call comes as a tool part',
+  retry: 'session.status reports it when it happens',
 } as const satisfies Partial<Record<NativePartType, string>>
 
 /** The metadata fields of a tool's state that we read, by tool. Every field may be missing. */

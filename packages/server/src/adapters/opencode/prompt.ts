@@ -87,7 +87,7 @@ export class PromptSender {
   readonly #client: OpencodeClient
   readonly #sessionID: string
   readonly #settings: EffectiveSettings
-  /** The ids of the prompts that were sent here or reported as said elsewhere. */
+  /** The ids of the prompts that were sent here or reported as sent by another program. */
   readonly #known = new Set<string>()
 
   constructor(client: OpencodeClient, sessionID: string, settings: EffectiveSettings) {
@@ -105,7 +105,7 @@ export class PromptSender {
 
   /**
    * Whether OpenCode has stored this message. It stores a prompt with an output schema, but cannot return it: it
-   * responds with 400. Rejects if the response does not tell.
+   * responds with 400. Rejects if any other response leaves this open.
    */
   async isStored(messageID: string): Promise<boolean> {
     const request = { sessionID: this.#sessionID, messageID }

@@ -41,8 +41,8 @@ function tryAgain(
 }
 
 /**
- * OpenCode reports idle when it is done; after an error or an abort also earlier, while its last message is still
- * open. Only once that is complete is it ready for another prompt.
+ * OpenCode reports idle when it is done; after an error or an abort also earlier, while its last message is still open.
+ * It is ready for another prompt only when that message is complete.
  */
 export function becomeIdle(
   state: TranslateState,

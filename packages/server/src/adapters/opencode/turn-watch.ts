@@ -23,8 +23,8 @@ export type WatchContext = {
 }
 
 /**
- * Watches a turn beside the event stream, for a prompt that is never started and for missed events. Each wait belongs
- * to one turn, and has no effect once another turn has begun or the connection is over.
+ * Watches a turn in addition to the event stream, for a prompt that is never started and for missed events. Each wait
+ * belongs to one turn, and has no effect once another turn has begun or the connection is over.
  */
 export class TurnWatch {
   readonly #context: WatchContext

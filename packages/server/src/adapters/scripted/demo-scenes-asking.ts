@@ -207,7 +207,10 @@ export const askingScenes: readonly Scene[] = [
           { id: '3', text: 'Fix it', status: 'pending' },
         ],
       },
-      { type: 'text', text: 'The plan stands beside the conversation; the demo stops half way through it.' },
+      {
+        type: 'text',
+        text: 'The plan is shown beside the conversation; the demo stops half way through it.',
+      },
     ],
   },
   {
@@ -238,7 +241,7 @@ export const askingScenes: readonly Scene[] = [
             input: { command: 'npx knip' },
             output: ['2 unused exports\n'],
           },
-          { type: 'text', text: 'Two exports have no reader.' },
+          { type: 'text', text: 'Two exports are never imported.' },
         ],
       },
       { type: 'text', text: 'The subagent is back with its result.' },

@@ -38,7 +38,7 @@ export const scenes: readonly Scene[] = [
   {
     name: 'image',
     words: ['image', 'picture', 'screenshot'],
-    shows: 'shows an image that a tool brought back',
+    shows: 'shows an image that a tool returned',
     script: [
       {
         type: 'tool',
@@ -66,7 +66,7 @@ export const scenes: readonly Scene[] = [
         type: 'compaction',
         before: 160_000,
         after: 12_000,
-        summary: 'You tried the demo; it showed you what it can.',
+        summary: 'You tried the demo; it showed you what it can do.',
       },
       { type: 'text', text: 'The context is short again; nothing of the log was lost.' },
     ],
@@ -74,10 +74,10 @@ export const scenes: readonly Scene[] = [
   {
     name: 'retract',
     words: ['retract', 'take back'],
-    shows: 'says something and takes it back',
+    shows: 'writes a text and retracts it',
     script: [
       { type: 'retraction', text: 'The answer is 41.', reason: 'The model corrected itself.' },
-      { type: 'text', text: 'The answer is 42. What stood here before was taken back.' },
+      { type: 'text', text: 'The answer is 42. The text before it was retracted.' },
     ],
   },
   {
@@ -88,7 +88,7 @@ export const scenes: readonly Scene[] = [
       { type: 'unrecognised', native: { type: 'from_the_future', payload: { answer: 42 } } },
       {
         type: 'text',
-        text: 'The message above is from the future: it is kept as it came, and nothing broke.',
+        text: 'The message above has an unknown type: it is kept unchanged in the log, and nothing broke.',
       },
     ],
   },
@@ -109,7 +109,7 @@ export const scenes: readonly Scene[] = [
   {
     name: 'notice',
     words: ['notice', 'retry', 'rate limit'],
-    shows: 'tells of a rate limit and a retry',
+    shows: 'reports a rate limit and a retry',
     script: [
       {
         type: 'notice',

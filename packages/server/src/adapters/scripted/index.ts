@@ -85,7 +85,7 @@ export function createScriptedAdapter(options: ScriptedAdapterOptions = {}): Age
     async connect(input) {
       const problem = refuse?.(input)
       if (problem) throw problem
-      if (input.signal.aborted) throw new ParleyError('cancelled', 'Connecting was given up.')
+      if (input.signal.aborted) throw new ParleyError('cancelled', 'The connection was cancelled.')
       expectFolder(input.cwd)
       const { ScriptedConnection } = await import('./connection.ts')
       return new ScriptedConnection(deps, input)

@@ -32,7 +32,7 @@ export async function acp(options: AcpOptions, context: Context): Promise<number
   const connected = () => connect(configuration, context)
   const first = await connected()
   await using server = createReconnectingAccess(first, connected)
-  // The editor would learn of an unknown agent only with its first request; on stderr it is visible at once.
+  // Checked before the editor's first request, so that an unknown agent is reported on stderr at once.
   const served = async () => (await first.client.call('listAgents')).agents
   await expectAgent(options.agent, { flags: options, context, served })
   const face = createAcpFace(ndJsonStream(toWeb(process.stdout), Readable.toWeb(stdin) as ReadableStream), {

@@ -72,7 +72,7 @@ export async function run(
   const stopping = Promise.withResolvers<string | undefined>()
   using interrupts = onInterrupt(() => stopping.resolve(undefined))
   const timer = setTimeout(
-    () => stopping.resolve(`out of time after ${durationText(timeoutMs ?? 0)}; stopping the turn`),
+    () => stopping.resolve(`timed out after ${durationText(timeoutMs ?? 0)}; stopping the turn`),
     timeoutMs ?? 2 ** 31 - 1,
   )
   const screen = createScreen({

@@ -48,7 +48,10 @@ export async function sessions(options: SessionsOptions, context: Context): Prom
   const limit = limitOf(options.limit)
   const status = statusOf(options.status)
   if (options.waiting && (options.query ?? options.status ?? options.all) !== undefined) {
-    throw new ParleyError('validation_error', '--waiting lists all that waits; only --agent narrows it.')
+    throw new ParleyError(
+      'validation_error',
+      '--waiting lists all open requests; only --agent can be combined with it.',
+    )
   }
   await using server = await connect(configurationOf(context, options), context)
   if (options.waiting) return await listWaiting(server.client, options, context)
@@ -79,7 +82,7 @@ async function listWaiting(client: Client, options: SessionsOptions, context: Co
   return 0
 }
 
-/** An agent that is gone may still have sessions. If there are none, its name may be mistyped. */
+/** A removed agent may still have sessions. If there are none, the name of the agent may be mistyped. */
 async function checkAgent(client: Client, flags: SessionsOptions, context: Context): Promise<void> {
   if (flags.agent === undefined) return
   const { expectAgent } = await import('../known-agent.ts')

@@ -37,7 +37,7 @@ function addAcp({ add, context, run }: Registry): void {
     'serve an agent to an editor over the Agent Client Protocol (stdin and stdout)',
     'parley acp --agent claude',
   )
-    .requiredOption('--agent <agent>', `which agent the editor drives; see: ${context.invocation} agents`)
+    .requiredOption('--agent <agent>', `the agent that the editor uses; see: ${context.invocation} agents`)
     .option('--mode <mode>', 'the mode of new sessions: ask, accept-edits, read-only, plan or bypass')
     .option('--model <model>', 'the model of new sessions')
     .addHelpText(

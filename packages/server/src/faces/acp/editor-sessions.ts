@@ -168,7 +168,7 @@ export class EditorSessions {
     for (const session of [...this.#open.values()]) this.#forget(session)
     const dropped = [...this.#made].map((sessionId) => this.#dropUnused(sessionId))
     const late = new Promise<void>((resolve) => setTimeout(resolve, leaveMs).unref())
-    await Promise.race([Promise.all(dropped), late]).catch((thrown: unknown) => problem(thrown, 'clear up'))
+    await Promise.race([Promise.all(dropped), late]).catch((thrown: unknown) => problem(thrown, 'clean up'))
   }
 
   async #dropUnused(sessionId: string): Promise<void> {

@@ -73,7 +73,7 @@ function guardedOn(app: AgentApp, { problem }: AcpFaceOptions): AgentApp['onRequ
 
 function editorOf({ editor }: Parts): Editor {
   if (editor) return editor
-  throw RequestError.invalidRequest({ code: 'conflict' }, 'initialize comes first')
+  throw RequestError.invalidRequest({ code: 'conflict' }, 'initialize must be called first')
 }
 
 function addIntroduction(parts: Parts): void {

@@ -61,7 +61,7 @@ function contentOf(item: ToolContent, cwd: string): ToolCallContent[] {
   }
 }
 
-/** An ACP diff is a pair of texts, old and new. Each hunk of a patch becomes one. */
+/** An ACP diff is a pair of texts, old and new. Each hunk of a patch becomes one pair. */
 export function nativeDiffs(diff: Diff, cwd: string): ToolCallContent[] {
   const path = wholePath(diff.path, cwd)
   const { before, after, patch } = diff

@@ -12,7 +12,7 @@ export type ChatDefaults = {
 
 const commandOf = (chatId: string) => `chat:${chatId}`
 
-/** The session with that id, or the one that was created for the chat. Undefined if there is none yet. */
+/** The session whose id is `chatId`, or the session that was created for the chat. Undefined if there is none yet. */
 export async function findSession(host: Host, chatId: string): Promise<SessionState | undefined> {
   return (await stateOf(host, chatId)) ?? (await stateOf(host, sessionIdFrom(commandOf(chatId))))
 }

@@ -130,7 +130,7 @@ export class ResponseStream implements FeedReader {
     if (event.type === 'queue.paused') this.#paused = true
     if (event.type === 'queue.resumed') this.#paused = false
     if (event.type === 'prompt.withdrawn' && event.promptId === of.promptId) {
-      this.#fail('The message was withdrawn before its turn came.')
+      this.#fail('The message was withdrawn before its turn started.')
     }
     if (event.type === 'permission.requested' || event.type === 'question.asked') {
       this.#asked.add(event.requestId)

@@ -29,7 +29,10 @@ export function contained(text: string): string {
 
 export type Fence = { readonly run: string; readonly indent: number }
 
-/** Shows tags as text but leaves code as it is, since tags in code are text already. In doubt, text is not code. */
+/**
+ * Shows tags as text but leaves code as it is, since tags in code are text already. Text that is not clearly code is
+ * treated as text.
+ */
 function withoutHtml(text: string): { text: string; open: Fence | undefined } {
   let open: Fence | undefined
   let loose = false

@@ -58,6 +58,11 @@ export class ParleyError extends Error {
   }
 }
 
+/** True for a ParleyError with one of these codes. */
+export function hasCode(thrown: unknown, ...codes: ErrorCode[]): thrown is ParleyError {
+  return thrown instanceof ParleyError && codes.includes(thrown.code)
+}
+
 /** The error that a client may see: a ParleyError as it is, anything else without its message. */
 export function errorInfoOf(thrown: unknown): ErrorInfo {
   if (thrown instanceof ParleyError) return thrown.toInfo()

@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path'
-import { ParleyError } from '@parley/protocol'
+import { defined, ParleyError } from '@parley/protocol'
 import type { AgentSettings } from '../adapters/agent-settings.ts'
 import type { Limits } from '../core/index.ts'
 import type { ChatDefaults } from '../faces/chat/index.ts'
@@ -94,10 +94,10 @@ export function resolveConfiguration(sources: ConfigurationSources): Configurati
     allowedOrigins: flags.allowOrigin ?? config.allowOrigins ?? [],
     allowedHosts: flags.allowHost ?? config.allowHosts ?? [],
     ...(logLevel && { logLevel: levelOf(logLevel.value, logLevel.from) }),
-    limits: defined(config.limits),
+    limits: defined(config.limits ?? {}),
     agents: agentSettings(config.agents),
-    chat: defined(config.chat),
-    telemetry: defined(config.telemetry),
+    chat: defined(config.chat ?? {}),
+    telemetry: defined(config.telemetry ?? {}),
   }
 }
 
@@ -157,27 +157,10 @@ function levelOf(value: string, from: string): LogLevel {
   throw refusal(`${from} takes one of ${logLevels.join(', ')}, not "${value}".`)
 }
 
-type Defined<Given> = { [Name in keyof Given]?: Exclude<Given[Name], undefined> }
-
-function defined<Given extends object>(given: Given | undefined): Defined<Given> {
-  const entries = Object.entries(given ?? {}).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(entries) as Defined<Given>
-}
-
 export function agentSettings(agents: ConfigFile['agents']): Readonly<Record<string, AgentSettings>> {
   const entries = Object.entries(agents ?? {}).map(([id, settings]) => {
-    const { name, env, command, args, disabled, userSettings } = settings
-    return [
-      id,
-      {
-        ...(name !== undefined && { name }),
-        ...(env && { env }),
-        ...(command !== undefined && { executable: command }),
-        ...(args && { args }),
-        ...(disabled && { disabled }),
-        ...(userSettings !== undefined && { userSettings }),
-      },
-    ]
+    const { command, disabled, ...rest } = settings
+    return [id, defined({ ...rest, executable: command, disabled: disabled || undefined })]
   })
   return Object.fromEntries(entries)
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type Client, createClient } from '@parley/client'
-import { ParleyError } from '@parley/protocol'
+import { hasCode, ParleyError } from '@parley/protocol'
 import { identityOf } from '../stores/sqlite-owner.ts'
 import { createCommandLine } from './command-line.ts'
 import { type Configuration, databaseFile } from './configuration.ts'
@@ -62,7 +62,7 @@ export async function connect(configuration: Configuration, context: Context): P
  * Whether another process holds the folder. Its owner record is written a moment after the lock, so it may be missing.
  */
 function isInUse(thrown: unknown): thrown is ParleyError {
-  if (!(thrown instanceof ParleyError) || thrown.code !== 'busy') return false
+  if (!hasCode(thrown, 'busy')) return false
   return thrown.details?.file !== undefined && thrown.details.sqlite === undefined
 }
 
@@ -81,7 +81,7 @@ export async function findServer(
     await client.call('listSessions', { query: { limit: 1 } })
   } catch (thrown) {
     client.close()
-    if (thrown instanceof ParleyError && thrown.code === 'unauthorized') throw wrongToken(owner, thrown)
+    if (hasCode(thrown, 'unauthorized')) throw wrongToken(owner, thrown)
     return undefined
   }
   return {

@@ -1,5 +1,5 @@
 import type { Client } from '@parley/client'
-import { ParleyError, type SessionSummary } from '@parley/protocol'
+import { hasCode, ParleyError, type SessionSummary } from '@parley/protocol'
 import type { Context } from './context.ts'
 
 const page = 500
@@ -75,12 +75,7 @@ async function isSession(client: Client, id: string): Promise<boolean> {
     await client.call('getSession', { params: { id }, query: { tail: 0 } })
     return true
   } catch (thrown) {
-    if (
-      thrown instanceof ParleyError &&
-      (thrown.code === 'not_found' || thrown.code === 'validation_error')
-    ) {
-      return false
-    }
+    if (hasCode(thrown, 'not_found', 'validation_error')) return false
     throw thrown
   }
 }

@@ -149,13 +149,15 @@ function hostOn(store: SqliteStore, { options, workspace, telemetry }: HostParts
 
 function servingOptions({ hostname, port, token, logger, ...rest }: StartOptions) {
   const { allowedOrigins, allowedHosts, publicCommandLine } = rest
-  return {
+  return defined({
     hostname,
     port,
     token,
     logger,
-    ...defined({ allowedOrigins, allowedHosts, commandLine: publicCommandLine }),
-  }
+    allowedOrigins,
+    allowedHosts,
+    commandLine: publicCommandLine,
+  })
 }
 
 function adaptersOf(options: StartOptions): AgentAdapter[] {

@@ -39,7 +39,7 @@ export type AgentListOptions = {
   readonly adapters: Map<string, AgentAdapter>
   readonly installer: AgentInstaller | undefined
   readonly keeper: AgentKeeper | undefined
-  /** An agent was changed: idle processes are closed. */
+  /** Called when an agent was changed, so that the caller closes its idle processes. */
   readonly changed: () => void
   readonly clock: Clock
 }
@@ -156,12 +156,8 @@ function optionsOf(adapter: AgentAdapter, { models = [] }: AgentProbe): AgentOpt
 async function infoOf(adapter: AgentAdapter, clock: Clock): Promise<AgentInfo> {
   const { id, name, description, capabilities, modes } = adapter
   const hint = `The probe failed; for details, run "parley agents doctor ${id}".`
-  const probe: AgentProbe = await withTimeLimit(clock, probeMs, (signal) => adapter.probe(signal)).catch(
-    () => ({
-      found: false,
-      hint,
-    }),
-  )
+  const probing = withTimeLimit(clock, probeMs, (signal) => adapter.probe(signal))
+  const probe = await probing.catch((): AgentProbe => ({ found: false, hint }))
   return {
     id,
     name,

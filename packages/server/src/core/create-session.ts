@@ -2,6 +2,7 @@ import {
   Command,
   ExpectedSession,
   emptyState,
+  hasCode,
   NewSession,
   type NewSessionInput,
   ParleyError,
@@ -140,7 +141,7 @@ async function store(
     return true
   } catch (error) {
     if (hasEnv && !(await store.load(sessionId))) await environments.prepare(sessionId, {})
-    if (!receipt || !(error instanceof ParleyError) || error.code !== 'conflict') throw error
+    if (!receipt || !hasCode(error, 'conflict')) throw error
     await expectSameCommand(services, sessionId, receipt)
     return false
   }

@@ -117,10 +117,7 @@ class FeedLoop<Value> implements Loop<Value> {
 
   #start(): AbortController {
     const attempt = new AbortController()
-    const from = {
-      ...defined({ after: this.#cursor, epoch: this.#epoch }),
-      signal: attempt.signal,
-    }
+    const from = defined({ after: this.#cursor, epoch: this.#epoch, signal: attempt.signal })
     this.#options.follow(from, this.#reader(attempt)).catch((error) => {
       if (this.#attempt === attempt) this.#end({ error })
     })

@@ -2,6 +2,7 @@ import {
   type AgentConversation,
   type EventDraft,
   emptyState,
+  hasCode,
   messageOf,
   NewImport,
   ParleyError,
@@ -97,7 +98,7 @@ export function createImporting(options: {
       try {
         await store.create({ sessionId: id, epoch: state.epoch, events, state })
       } catch (error) {
-        const made = error instanceof ParleyError && error.code === 'conflict' && (await store.load(id))
+        const made = hasCode(error, 'conflict') && (await store.load(id))
         if (made) return made.state
         throw error
       }

@@ -1,4 +1,4 @@
-import { ParleyError, type SessionEvent } from '@parley/protocol'
+import { hasCode, type SessionEvent } from '@parley/protocol'
 import type { Clock } from './clock.ts'
 import type { SessionLog } from './session-log.ts'
 
@@ -33,8 +33,8 @@ export function createPersisting(options: {
       } catch (error) {
         if (log.closed) return undefined
         problem(error, 'record what happened')
-        if (isConflict(error)) broken()
-        if (!isBusy(error) || stopping.aborted) return undefined
+        if (hasCode(error, 'conflict')) broken()
+        if (!hasCode(error, 'busy') || stopping.aborted) return undefined
         await pause(wait)
       }
     }
@@ -65,12 +65,4 @@ export function createPersisting(options: {
       return pending
     },
   }
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof ParleyError && error.code === 'busy'
-}
-
-function isConflict(error: unknown): boolean {
-  return error instanceof ParleyError && error.code === 'conflict'
 }

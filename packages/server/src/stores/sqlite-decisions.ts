@@ -69,11 +69,7 @@ export function createSqliteTrust(database: SqliteDatabase) {
   )
   const remove = database.prepare('DELETE FROM trusted_folders WHERE folder = ?')
   return {
-    all: () =>
-      (select.all() as TrustedFolder[]).map(({ folder, trustedAt }) => ({
-        folder,
-        trustedAt,
-      })),
+    all: () => (select.all() as TrustedFolder[]).map((row) => ({ ...row })),
     put: ({ folder, trustedAt }: TrustedFolder) => void upsert.run(folder, trustedAt),
     remove: (folder: string) => Number(remove.run(folder).changes) > 0,
   }

@@ -5,18 +5,6 @@ import type { SqliteDatabase } from './sqlite-database.ts'
 const eventsAtOnce = 64
 const pagesAtOnce = 64
 
-export type SqliteDeletions = {
-  /**
-   * Runs in the transaction that deletes the session: marks its events for deletion, even if this process ends first.
-   */
-  mark(key: number): void
-  /**
-   * Deletes every marked event, returns the space to the disk, and empties the WAL. Does not reject: if the disk
-   * refuses, or the store is closed meanwhile, the next start resumes it.
-   */
-  finish(): Promise<void>
-}
-
 /**
  * Deletes permanently. SQLite overwrites deleted data (`secure_delete`), so after `finish` no file contains a byte of
  * it. A large session takes a while, so its events are deleted in steps.
@@ -24,7 +12,7 @@ export type SqliteDeletions = {
 export function createSqliteDeletions(
   database: SqliteDatabase,
   rangeOf: (key: number) => readonly [after: number, before: number],
-): SqliteDeletions {
+) {
   const insert = database.prepare('INSERT INTO deletions VALUES (?)')
   const next = database.prepare('SELECT session_key AS key FROM deletions LIMIT 1')
   const remove = database.prepare('DELETE FROM deletions WHERE session_key = ?')
@@ -53,8 +41,13 @@ export function createSqliteDeletions(
   }
 
   return {
-    mark: (key) => void insert.run(key),
-    async finish() {
+    /** Runs in the transaction that deletes the session: marks its events for deletion, even if this process ends first. */
+    mark: (key: number) => void insert.run(key),
+    /**
+     * Deletes every marked event, returns the space to the disk, and empties the WAL. Does not reject: if the disk
+     * refuses, or the store is closed meanwhile, the next start resumes it.
+     */
+    async finish(): Promise<void> {
       try {
         if (!deleteStep()) return
         do await setImmediate()

@@ -37,14 +37,6 @@ export type CommandMessage = {
 
 export type SessionMessage = SessionChange
 
-export type Channels = {
-  /** Whether events have subscribers; without them no message is built. */
-  readonly hearsEvents: boolean
-  event(message: EventMessage): void
-  command(message: CommandMessage): void
-  session(message: SessionMessage): void
-}
-
 /** Held here, because Node garbage-collects a channel without references. */
 const held = {
   event: channel(channelNames.event),
@@ -53,17 +45,18 @@ const held = {
 }
 
 /** Subscribers get a copy, so that nothing they do to it affects the server. */
-export function createChannels(problem: (error: unknown) => void): Channels {
-  const tell = (to: Channel, message: object) => {
+export function createChannels(problem: (error: unknown) => void) {
+  const publish = (to: Channel, message: object) => {
     if (to.hasSubscribers) deliver(to, JSON.parse(JSON.stringify(message)), problem)
   }
   return {
-    get hearsEvents() {
+    /** Whether events have subscribers; without them no message is built. */
+    get hasEventSubscribers(): boolean {
       return held.event.hasSubscribers
     },
-    event: (message) => tell(held.event, message),
-    command: (message) => tell(held.command, message),
-    session: (message) => tell(held.session, message),
+    event: (message: EventMessage) => publish(held.event, message),
+    command: (message: CommandMessage) => publish(held.command, message),
+    session: (message: SessionMessage) => publish(held.session, message),
   }
 }
 
@@ -76,9 +69,9 @@ type Subscriber = (message: unknown, name: string | symbol) => unknown
 function deliver(to: Channel, message: unknown, problem: (error: unknown) => void): void {
   const { _subscribers: subscribers } = to as Channel & { _subscribers?: readonly Subscriber[] }
   if (!Array.isArray(subscribers)) return to.publish(message)
-  for (const tell of subscribers as readonly Subscriber[]) {
+  for (const subscriber of subscribers as readonly Subscriber[]) {
     try {
-      const promise = tell(message, to.name)
+      const promise = subscriber(message, to.name)
       if (promise instanceof Promise) promise.catch(problem)
     } catch (error) {
       problem(error)

@@ -67,7 +67,7 @@ export function createTelemetry(options: TelemetryOptions = {}): Telemetry {
         const { agent } = state
         for (const event of events) metrics.recorded(event, agent)
         turns.recorded(events, state)
-        if (channels.hearsEvents) for (const event of events) channels.event({ event, agent })
+        if (channels.hasEventSubscribers) for (const event of events) channels.event({ event, agent })
       },
       left(sessionId) {
         metrics.left(sessionId)
@@ -89,9 +89,12 @@ export function createTelemetry(options: TelemetryOptions = {}): Telemetry {
 
 function watched(
   host: Host,
-  told: { commanded(message: CommandMessage): void; changed: ReturnType<typeof createChannels>['session'] },
+  reports: {
+    commanded(message: CommandMessage): void
+    changed: ReturnType<typeof createChannels>['session']
+  },
 ): Host {
-  host.onSessionChanged(told.changed)
+  host.onSessionChanged(reports.changed)
   return {
     ...host,
     async command(sessionId, given) {
@@ -100,10 +103,10 @@ function watched(
       const seen = () => ({ sessionId, command: given, at, durationMs: performance.now() - start })
       try {
         const receipt = await host.command(sessionId, given)
-        told.commanded({ ...seen(), receipt })
+        reports.commanded({ ...seen(), receipt })
         return receipt
       } catch (error) {
-        told.commanded({ ...seen(), error: errorInfoOf(error) })
+        reports.commanded({ ...seen(), error: errorInfoOf(error) })
         throw error
       }
     },

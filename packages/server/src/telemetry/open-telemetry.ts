@@ -8,11 +8,6 @@ export type OpenTelemetryOptions = SpanOptions & {
   readonly problem: (error: unknown) => void
 }
 
-export type OpenTelemetry = {
-  /** Checks whether an SDK was registered since, and starts to use it if so. */
-  look(): Promise<void>
-}
-
 /** Where every copy of the OpenTelemetry API stores the registered SDK. */
 const registered = Symbol.for('opentelemetry.js.api.1')
 
@@ -20,7 +15,7 @@ const registered = Symbol.for('opentelemetry.js.api.1')
  * Spans and metrics for the OpenTelemetry SDK of the embedding program. Without an SDK nothing is loaded, created or
  * sent: the API takes some 30 ms to load, so it is loaded only once an SDK is registered.
  */
-export function createOpenTelemetry(options: OpenTelemetryOptions): OpenTelemetry {
+export function createOpenTelemetry(options: OpenTelemetryOptions) {
   let looking: Promise<void> | undefined
 
   async function load() {
@@ -32,7 +27,8 @@ export function createOpenTelemetry(options: OpenTelemetryOptions): OpenTelemetr
   }
 
   return {
-    look() {
+    /** Checks whether an SDK was registered since, and starts to use it if so. */
+    look(): Promise<void> {
       if (!hasSdk()) return Promise.resolve()
       looking ??= load().catch(options.problem)
       return looking

@@ -116,11 +116,7 @@ export class IncomingMessages {
       case 'tool-call.updated': {
         const { toolCallId, title, kind, input, content } = event
         return [
-          {
-            type: 'tool_call_update',
-            toolCallId,
-            ...defined({ title, kind, rawInput: input, content }),
-          },
+          { type: 'tool_call_update', toolCallId, ...defined({ title, kind, rawInput: input, content }) },
         ]
       }
       case 'tool-call.ended': {
@@ -266,15 +262,8 @@ function stateNews(event: SessionEvent): News[] {
   }
 }
 
-function costOf({
-  costUsd,
-  notionalCost,
-}: {
-  costUsd?: number | undefined
-  notionalCost?: true | undefined
-}) {
-  if (costUsd === undefined) return {}
-  return { costUsd, ...(notionalCost && { notionalCost }) }
+function costOf({ costUsd, notionalCost }: Pick<EventOf<'turn.ended'>, 'costUsd' | 'notionalCost'>) {
+  return costUsd === undefined ? {} : defined({ costUsd, notionalCost })
 }
 
 function turnNews({ outcome, error, usage, ...end }: EventOf<'turn.ended'>): News[] {

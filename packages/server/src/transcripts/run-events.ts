@@ -139,9 +139,7 @@ export class RunEvents {
 
   #provider() {
     const { model } = this.#facts
-    return {
-      ...defined({ provider_session_id: this.#providerSession, model }),
-    }
+    return defined({ provider_session_id: this.#providerSession, model })
   }
 
   #add(event: SessionEvent, type: RunEventType, data: Record<string, unknown>): void {

@@ -1,4 +1,4 @@
-import type { Delta, EventOf } from '@parley/protocol'
+import { type Delta, defined, type EventOf } from '@parley/protocol'
 import { errorOf, filesOf, outputOf } from './tool-output.ts'
 import type { TurnSteps } from './turn-steps.ts'
 import type { ToolNames, UiChunk } from './ui-chunk.ts'
@@ -259,13 +259,13 @@ export class TurnCalls {
 
 export function namesOf(call: Call): ToolNames {
   const { id, name, title, question } = call
-  return {
+  return defined({
     toolCallId: id,
     toolName: name,
-    ...(title !== undefined && { title }),
-    dynamic: true,
+    title,
+    dynamic: true as const,
     providerExecuted: !question,
-  }
+  })
 }
 
 function resultChunk(event: EventOf<'tool-call.ended'>, { asked, allowed }: Call): UiChunk {

@@ -1,4 +1,11 @@
-import { compactionText, type Delta, type EventOf, promptText, type SessionEvent } from '@parley/protocol'
+import {
+  compactionText,
+  type Delta,
+  defined,
+  type EventOf,
+  promptText,
+  type SessionEvent,
+} from '@parley/protocol'
 import { isDecidedByItself } from './decided-by-itself.ts'
 import type { SessionFacts } from './session-facts.ts'
 import { TurnCalls } from './turn-calls.ts'
@@ -225,13 +232,7 @@ export class TurnChunks {
 
   #start({ at }: EventOf<'turn.started'>): void {
     const { session, agent, model } = this.#facts
-    const messageMetadata = {
-      session,
-      agent,
-      ...(model !== undefined && { model }),
-      startedAt: at,
-      cursor: null,
-    }
+    const messageMetadata = defined({ session, agent, model, startedAt: at, cursor: null })
     this.#emit({ type: 'start', messageId: this.turnId, messageMetadata })
   }
 

@@ -36,9 +36,7 @@ export class TurnSubagents {
       case 'tool-call.updated': {
         const { title, input } = event
         if (title === undefined && input === undefined) return
-        return this.#call(event.toolCallId, {
-          ...defined({ title, input }),
-        })
+        return this.#call(event.toolCallId, defined({ title, input }))
       }
       case 'tool-call.ended':
         this.#call(event.toolCallId, { status: event.outcome, output: outputOf(event.content) })

@@ -1,4 +1,4 @@
-import type { UiMessage } from '@parley/protocol'
+import { isRecord, type UiMessage } from '@parley/protocol'
 import type { ToolNames, UiChunk } from './ui-chunk.ts'
 
 export type { UiMessage } from '@parley/protocol'
@@ -161,14 +161,10 @@ function reset(part: ToolPart, fields: Record<string, unknown>): void {
 
 /** Nested objects are merged; any other value replaces the previous one. */
 function merged(base: unknown, over: Record<string, unknown>): Record<string, unknown> {
-  const result: Record<string, unknown> = { ...(isObject(base) && base) }
+  const result: Record<string, unknown> = { ...(isRecord(base) && base) }
   for (const [name, value] of Object.entries(over)) {
     if (value === undefined) continue
-    result[name] = isObject(value) && isObject(result[name]) ? merged(result[name], value) : value
+    result[name] = isRecord(value) && isRecord(result[name]) ? merged(result[name], value) : value
   }
   return result
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -11,15 +11,10 @@ const skipped = new Set(['.git', 'node_modules', '.venv', 'target', 'dist'])
 /** `at` is the time when the listing was complete. */
 type Listing = { at: number; readonly files: Promise<readonly string[]> }
 
-export type FolderFiles = {
-  /** Paths inside the folder that match the query, the best first. */
-  find(folder: string, query: string, limit: number): Promise<string[]>
-}
-
 /**
  * The files of folders, without those that git ignores. A listing is cached for a few seconds, so that typing is fast.
  */
-export function createFolderFiles(gitIn: GitIn, now: () => number = Date.now): FolderFiles {
+export function createFolderFiles(gitIn: GitIn, now: () => number = Date.now) {
   const listings = new Map<string, Listing>()
 
   function listingOf(folder: string): Promise<readonly string[]> {
@@ -39,7 +34,8 @@ export function createFolderFiles(gitIn: GitIn, now: () => number = Date.now): F
   }
 
   return {
-    async find(folder, query, limit) {
+    /** Paths inside the folder that match the query, the best first. */
+    async find(folder: string, query: string, limit: number): Promise<string[]> {
       return bestOf(await listingOf(folder), query, limit)
     },
   }

@@ -1,20 +1,13 @@
 import type { GitIn } from './git.ts'
 import { type FolderReader, FolderWatch, type WatchLimits } from './watch-folder.ts'
 
-export type FolderWatches = {
-  /**
-   * Reports changes to the reader until the returned function is called. Several readers of a folder share one watch.
-   */
-  watch(folder: { path: string; trusted: boolean }, reader: FolderReader): () => void
-}
-
 const usualLimits = { folders: 2_000, watches: 16 }
 
 /** Watches folders for as long as they have readers. */
 export function createFolderWatches(
   gitIn: GitIn,
   limits: WatchLimits & { readonly watches: number } = usualLimits,
-): FolderWatches {
+) {
   const watches = new Map<string, { readonly made: Promise<FolderWatch>; readers: number }>()
 
   function leave(key: string): void {
@@ -28,7 +21,8 @@ export function createFolderWatches(
   }
 
   return {
-    watch({ path, trusted }, reader) {
+    /** Reports changes to the reader until the returned function is called. Several readers of a folder share one watch. */
+    watch({ path, trusted }: { path: string; trusted: boolean }, reader: FolderReader): () => void {
       const key = `${trusted} ${path}`
       if (!watches.has(key) && watches.size >= limits.watches) {
         reader.watching({ whole: false })

@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path'
-import { errorInfoOf, ParleyError } from '@parley/protocol'
+import { errorInfoOf, hasCode, ParleyError } from '@parley/protocol'
 import { shellWord } from '../../adapters/advice.ts'
 import { installedVersion } from '../../adapters/find-program.ts'
 import { builtInAdapters } from '../../adapters/index.ts'
@@ -159,8 +159,7 @@ async function installOne(
     try {
       return await installAgent({ ...request, progress: ({ line }) => progress.say(line) })
     } catch (thrown) {
-      const isBusy = thrown instanceof ParleyError && thrown.code === 'busy'
-      if (!isBusy || !options.wait || signal.aborted) throw thrown
+      if (!hasCode(thrown, 'busy') || !options.wait || signal.aborted) throw thrown
       progress.say(thrown.message)
     }
     await new Promise((resolve) => setTimeout(resolve, retryMs))

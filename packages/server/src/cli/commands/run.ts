@@ -2,7 +2,9 @@ import { resolve } from 'node:path'
 import { text as readAll } from 'node:stream/consumers'
 import type { Client, FeedItem } from '@parley/client'
 import {
+  defined,
   type EventOf,
+  hasCode,
   isKnown,
   ParleyError,
   PermissionMode,
@@ -113,8 +115,7 @@ async function begin(
       return { server, session: await open(server.client) }
     } catch (thrown) {
       await server[Symbol.asyncDispose]()
-      const isGone = thrown instanceof ParleyError && thrown.code === 'busy'
-      if (server.embedded || !isGone || tries >= 3) throw thrown
+      if (server.embedded || !hasCode(thrown, 'busy') || tries >= 3) throw thrown
     }
   }
 }
@@ -175,14 +176,11 @@ async function submit({ client, session, options }: Run, prompt: string) {
   try {
     return await client.prompt(session.id, prompt, { signal: AbortSignal.timeout(submitMs) })
   } catch (thrown) {
-    if (options.session === undefined && isRefusal(thrown)) await removeEmpty(client, session.id)
+    // A refusal is an answer of the server, so the prompt is not pending any more.
+    const isRefusal = thrown instanceof ParleyError && !hasCode(thrown, 'busy', 'cancelled')
+    if (options.session === undefined && isRefusal) await removeEmpty(client, session.id)
     throw thrown
   }
-}
-
-/** The server has answered, so the prompt is not pending any more. */
-function isRefusal(thrown: unknown): boolean {
-  return thrown instanceof ParleyError && thrown.code !== 'busy' && thrown.code !== 'cancelled'
 }
 
 async function removeEmpty(client: Client, id: string): Promise<void> {
@@ -203,27 +201,20 @@ function fromState({ seq, epoch }: SessionState) {
 async function stopTurn(
   client: Client,
   sessionId: string,
-  {
-    promptId,
-    turnId,
-    pauseQueue,
-  }: { promptId: string | undefined; turnId: string | undefined; pauseQueue: boolean },
+  stopped: { promptId: string | undefined; turnId: string | undefined; pauseQueue: boolean },
 ): Promise<void> {
+  const { promptId, turnId, pauseQueue } = stopped
   try {
     if (turnId === undefined && promptId !== undefined)
       return void (await client.withdraw(sessionId, promptId))
   } catch (thrown) {
-    if (!isConflict(thrown)) throw thrown
+    if (!hasCode(thrown, 'conflict')) throw thrown
   }
   try {
-    await client.cancel(sessionId, { pauseQueue, ...(turnId !== undefined && { turnId }) })
+    await client.cancel(sessionId, defined({ pauseQueue, turnId }))
   } catch (thrown) {
-    if (!isConflict(thrown)) throw thrown
+    if (!hasCode(thrown, 'conflict')) throw thrown
   }
-}
-
-function isConflict(thrown: unknown): boolean {
-  return thrown instanceof ParleyError && thrown.code === 'conflict'
 }
 
 /** Only names are arguments, because others can see arguments. */
@@ -244,18 +235,12 @@ async function openSession(
 ): Promise<SessionState> {
   const { agent, mode, options, context } = input
   const { model, title } = options
-  const settings = { ...(model !== undefined && { model }), ...(mode && { mode }) }
+  const settings = defined({ model, mode })
   if (options.session === undefined) {
     const cwd = resolve(context.cwd, options.cwd ?? '.')
-    const wanted = {
-      agent,
-      cwd,
-      ...settings,
-      ...(title !== undefined && { title }),
-      ...(options.trust && { trust: true }),
-      ...(options.env && { env: inherited(options.env, context) }),
-    }
-    return client.createSession(wanted)
+    const trust = options.trust || undefined
+    const env = options.env && inherited(options.env, context)
+    return client.createSession(defined({ agent, cwd, ...settings, title, trust, env }))
   }
   for (const name of ['cwd', 'title', 'env'] as const) {
     if (options[name] === undefined) continue

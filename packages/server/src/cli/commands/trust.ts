@@ -1,6 +1,6 @@
 import { resolve, sep } from 'node:path'
 import type { Client } from '@parley/client'
-import { ParleyError, type TrustedFolder } from '@parley/protocol'
+import { hasCode, ParleyError, type TrustedFolder } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
@@ -78,8 +78,7 @@ function isInside(folder: string, parent: TrustedFolder): boolean {
 
 /** Rewords the server's error for a person who typed `trust`. */
 function rewordedForTrust(thrown: unknown, folder: string, { commandLine }: Context): unknown {
-  if (!(thrown instanceof ParleyError)) return thrown
-  if (thrown.code !== 'not_found') return thrown
+  if (!hasCode(thrown, 'not_found')) return thrown
   const words = `${folder} is not trusted. ${commandLine('trust --list')} lists what is.`
   return new ParleyError(thrown.code, words, { cause: thrown })
 }

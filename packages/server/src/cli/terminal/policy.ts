@@ -1,5 +1,5 @@
 import type { Client } from '@parley/client'
-import { ParleyError, type ToolKind } from '@parley/protocol'
+import { hasCode, type ToolKind } from '@parley/protocol'
 import type { Answerer } from './person.ts'
 import { oneLine } from './visible.ts'
 
@@ -39,7 +39,7 @@ export function createPolicy(options: PolicyOptions): Answerer {
   return {
     requested(requestId) {
       settle(requestId).catch((thrown: unknown) => {
-        if (!(thrown instanceof ParleyError) || thrown.code !== 'conflict') options.onError(thrown)
+        if (!hasCode(thrown, 'conflict')) options.onError(thrown)
       })
     },
     resolved: (requestId, outcome) => person?.resolved(requestId, outcome),

@@ -5,9 +5,9 @@ import {
 } from '@agentclientprotocol/sdk/unstable'
 import {
   type Answers,
+  hasCode,
   newId,
   type OpenRequest,
-  ParleyError,
   type PermissionOption,
   type Question,
 } from '@parley/protocol'
@@ -46,9 +46,10 @@ export async function askEditor(
     if (request.type === 'permission') await askPermission(context, request, signal)
     else await askQuestions(context, request, signal)
   } catch (thrown) {
-    if (signal.aborted || isLate(thrown)) return
+    // The request was answered elsewhere, or is over.
+    if (signal.aborted || hasCode(thrown, 'conflict', 'not_found')) return
     // A rule forbids what the person allowed.
-    if (thrown instanceof ParleyError && thrown.code === 'forbidden') return context.cannotAsk(thrown.message)
+    if (hasCode(thrown, 'forbidden')) return context.cannotAsk(thrown.message)
     if (!(thrown instanceof RequestError)) throw thrown
     await context.cannotAsk(`This editor rejected the question (${thrown.message}).`)
   }
@@ -209,9 +210,4 @@ async function askChoice(
   if (optionId === undefined) return 'cancelled'
   const label = options[choices.findIndex((choice) => choice.optionId === optionId)]?.label
   return label === undefined ? 'declined' : { label }
-}
-
-/** The request was answered elsewhere, or is over. */
-function isLate(thrown: unknown): boolean {
-  return thrown instanceof ParleyError && (thrown.code === 'conflict' || thrown.code === 'not_found')
 }

@@ -10,6 +10,7 @@ import {
 import {
   type AgentInfo,
   defined,
+  hasCode,
   hideSecrets,
   type McpServers,
   newId,
@@ -247,7 +248,7 @@ function isUnused({ turns, turn, queue, title, pinned }: SessionState): boolean 
 }
 
 function notThere(thrown: unknown): undefined {
-  if (thrown instanceof ParleyError && thrown.code === 'not_found') return undefined
+  if (hasCode(thrown, 'not_found')) return undefined
   throw thrown
 }
 

@@ -1,5 +1,5 @@
 import { type PromptResponse, RequestError } from '@agentclientprotocol/sdk/unstable'
-import { newId, ParleyError, type SessionState } from '@parley/protocol'
+import { hasCode, newId, type SessionState } from '@parley/protocol'
 import type { Access } from './access.ts'
 
 /** A prompt of the editor whose turn has not ended. */
@@ -39,8 +39,7 @@ export function createStopping({ access, state, problem }: StoppingOptions) {
     try {
       await access.command(state.id, { ...command, commandId: newId('cmd') })
     } catch (thrown) {
-      const isOver = thrown instanceof ParleyError && /^(conflict|not_found)$/.test(thrown.code)
-      if (!isOver) problem(thrown, doing)
+      if (!hasCode(thrown, 'conflict', 'not_found')) problem(thrown, doing)
     }
   }
   const cancelTurn = (turnId: string | undefined) =>

@@ -2,6 +2,7 @@ import {
   type Answers,
   type ChatRequest,
   type CommandInput,
+  isRecord,
   ParleyError,
   type Question,
   Answers as RecordOfAnswers,
@@ -105,7 +106,7 @@ function answersOf(output: unknown, questions: readonly Question[]): Answers {
   if (only && others.length === 0 && (typeof output === 'string' || Array.isArray(output))) {
     return checked({ [only.id]: output })
   }
-  const wrapped = isObject(output) && isObject(output.answers) ? output.answers : output
+  const wrapped = isRecord(output) && isRecord(output.answers) ? output.answers : output
   return checked(wrapped)
 }
 
@@ -116,10 +117,6 @@ function checked(value: unknown): Answers {
     'validation_error',
     'The output of a question is { answers: { [question id]: label, labels or text } }.',
   )
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function settled(requestId: string, outcome: string): ParleyError {

@@ -1,4 +1,11 @@
-import { type ChatRequest, ParleyError, type PermissionMode, type SessionState } from '@parley/protocol'
+import {
+  type ChatRequest,
+  defined,
+  hasCode,
+  ParleyError,
+  type PermissionMode,
+  type SessionState,
+} from '@parley/protocol'
 import { type Host, sessionIdFrom } from '../../core/index.ts'
 import { checkFolder } from '../../workspace/folder.ts'
 
@@ -32,8 +39,7 @@ export async function createSession(
     )
   }
   const { mode = defaults.mode, model = defaults.model } = body
-  const settings = { ...(mode !== undefined && { mode }), ...(model !== undefined && { model }) }
-  return host.create({ agent, cwd, ...settings, commandId: commandOf(body.id) })
+  return host.create({ agent, cwd, ...defined({ mode, model }), commandId: commandOf(body.id) })
 }
 
 /** The agent and the folder of a session never change; a page that wants others needs another chat. */
@@ -54,7 +60,7 @@ async function stateOf(host: Host, sessionId: string): Promise<SessionState | un
   try {
     return await host.state(sessionId)
   } catch (error) {
-    if (error instanceof ParleyError && error.code === 'not_found') return undefined
+    if (hasCode(error, 'not_found')) return undefined
     throw error
   }
 }

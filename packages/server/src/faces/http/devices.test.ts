@@ -249,7 +249,7 @@ describe('a download URL', () => {
 describe('the limits', () => {
   it('block a caller that fails too often, but not for ever', () => {
     let now = 0
-    const limit = createRateLimit({ most: 2, perMs: 100, now: () => now, maxKeys: 2 })
+    const limit = createRateLimit({ max: 2, perMs: 100, now: () => now, maxKeys: 2 })
     limit.count('a')
     limit.check('a')
     limit.count('a')

@@ -55,7 +55,7 @@ export class Devices {
     this.#store = store
     this.#now = now
     this.#nonces = createNonces({ lifetimeMs: nonceLifetimeMs, now })
-    this.#renewals = createRateLimit({ most: 240, perMs: 60_000, now })
+    this.#renewals = createRateLimit({ max: 240, perMs: 60_000, now })
   }
 
   /** Throws ParleyError `validation_error` if the key is not a P-256 key. */

@@ -1,43 +1,36 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
-/**
- * Nonces that devices sign. A nonce carries an authentication code that proves that this process made it and when, so
- * nothing is stored for unused nonces: asking for many costs the server no memory.
- */
-export type Nonces = {
-  make(): string
-  /** Whether this process made the nonce, it has not expired and was not used. */
-  isFresh(nonce: string): boolean
-  /** Marks a fresh nonce as used. Call it only after the signature was checked. */
-  use(nonce: string): void
-}
-
 const randomLength = 16
 const timeLength = 8
 const codeLength = 16
 
-/** `now` is monotonic. */
-export function createNonces({ lifetimeMs, now }: { lifetimeMs: number; now: () => number }): Nonces {
+/**
+ * Nonces that devices sign. A nonce carries an authentication code that proves that this process made it and when, so
+ * nothing is stored for unused nonces: asking for many costs the server no memory. `now` is monotonic.
+ */
+export function createNonces({ lifetimeMs, now }: { lifetimeMs: number; now: () => number }) {
   const secret = randomBytes(32)
   const used = new Map<string, number>()
   const codeOf = (content: Buffer) =>
     createHmac('sha256', secret).update(content).digest().subarray(0, codeLength)
 
   return {
-    make() {
+    make(): string {
       const time = Buffer.alloc(timeLength)
       time.writeDoubleBE(now())
       const content = Buffer.concat([randomBytes(randomLength), time])
       return Buffer.concat([content, codeOf(content)]).toString('base64url')
     },
-    isFresh(nonce) {
+    /** Whether this process made the nonce, it has not expired and was not used. */
+    isFresh(nonce: string): boolean {
       const bytes = Buffer.from(nonce, 'base64url')
       if (bytes.length !== randomLength + timeLength + codeLength || used.has(nonce)) return false
       const content = bytes.subarray(0, randomLength + timeLength)
       if (!timingSafeEqual(codeOf(content), bytes.subarray(content.length))) return false
       return now() - content.readDoubleBE(randomLength) < lifetimeMs
     },
-    use(nonce) {
+    /** Marks a fresh nonce as used. Call it only after the signature was checked. */
+    use(nonce: string): void {
       for (const [old, expiresAt] of used) {
         if (expiresAt > now()) break
         used.delete(old)

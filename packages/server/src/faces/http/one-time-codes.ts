@@ -10,14 +10,14 @@ export type OneTimeCodes<Value> = {
 /** `now` is monotonic: changing the system clock neither shortens nor prolongs the life of a code. */
 export function createOneTimeCodes<Value>(
   now: () => number = () => performance.now(),
-  most = 1000,
+  max = 1000,
 ): OneTimeCodes<Value> {
   const issued = new Map<string, { value: Value; expiresAt: number }>()
 
   function prune(): void {
     for (const [code, { expiresAt }] of issued) if (expiresAt <= now()) issued.delete(code)
     for (const code of issued.keys()) {
-      if (issued.size < most) return
+      if (issued.size < max) return
       issued.delete(code)
     }
   }

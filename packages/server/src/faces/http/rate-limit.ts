@@ -1,19 +1,13 @@
 import { ParleyError } from '@parley/protocol'
 
 /** Counts events per key within a time window. Keeps a bounded number of keys. */
-export type RateLimit = {
-  /** Throws ParleyError `rate_limited` if the key has used up its window. */
-  check(key: string): void
-  count(key: string): void
-}
-
 export function createRateLimit(options: {
-  readonly most: number
+  readonly max: number
   readonly perMs: number
   readonly now: () => number
   readonly maxKeys?: number
-}): RateLimit {
-  const { most, perMs, now, maxKeys = 1000 } = options
+}) {
+  const { max, perMs, now, maxKeys = 1000 } = options
   const windows = new Map<string, { readonly endsAt: number; count: number }>()
 
   function current(key: string) {
@@ -24,14 +18,15 @@ export function createRateLimit(options: {
   }
 
   return {
-    check(key) {
-      if ((current(key)?.count ?? 0) < most) return
+    /** Throws ParleyError `rate_limited` if the key has used up its window. */
+    check(key: string): void {
+      if ((current(key)?.count ?? 0) < max) return
       throw new ParleyError(
         'rate_limited',
         `Too many attempts. Wait ${Math.ceil(perMs / 1000)} seconds, then try again.`,
       )
     },
-    count(key) {
+    count(key: string): void {
       const found = current(key)
       if (found) {
         found.count++

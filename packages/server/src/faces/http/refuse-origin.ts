@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { forbiddenOriginCode, ParleyError, webSocketProtocol } from '@parley/protocol'
+import { forbiddenOriginCode, hasCode, webSocketProtocol } from '@parley/protocol'
 import { WebSocketServer } from 'ws'
 import { destroyAfter } from '../sockets.ts'
 import type { Authentication } from './authentication.ts'
@@ -18,8 +18,7 @@ export function mayLearnReason(
   request: IncomingMessage,
   authentication: Authentication,
 ): boolean {
-  if (!(error instanceof ParleyError) || error.code !== 'forbidden' || error.details?.header !== 'Origin')
-    return false
+  if (!hasCode(error, 'forbidden') || error.details?.header !== 'Origin') return false
   if (request.headers.authorization !== undefined) return false
   try {
     authentication.checkCaller(request)

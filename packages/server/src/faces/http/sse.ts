@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { defined } from '@parley/protocol'
 import type { Logger } from 'pino'
 import type { FeedBatch, FeedReader, FeedStart, Host } from '../../core/index.ts'
 import { destroyAfter, drained } from '../sockets.ts'
@@ -42,7 +43,7 @@ export function createEventStreams(parts: EventStreamParts): EventStreams {
       return streams.size
     },
     async follow({ sessionId, after, epoch, native = false, outgoing }) {
-      const from = { ...(after !== undefined && { after }), ...(epoch !== undefined && { epoch }) }
+      const from = defined({ after, epoch })
       if (after !== undefined || epoch !== undefined) await host.read(sessionId, { ...from, limit: 1 })
       if (outgoing.destroyed) return
       const stream = new EventStream(outgoing, { ...parts, native })

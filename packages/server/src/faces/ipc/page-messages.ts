@@ -102,17 +102,8 @@ export class PageMessages {
       case 'turn.ended': {
         const { turnId, outcome, stopReason, durationMs, structuredOutput } = event
         const result = event.result ?? (outcome === 'completed' ? this.#lastText : undefined)
-        return [
-          {
-            type: 'turn_ended',
-            at,
-            ...(turnId !== undefined && { turnId }),
-            outcome,
-            stopReason,
-            durationMs,
-            ...defined({ result, structuredOutput }),
-          },
-        ]
+        const end = { turnId, outcome, stopReason, durationMs, result, structuredOutput }
+        return [{ type: 'turn_ended', at, ...defined(end) }]
       }
       default:
         return []

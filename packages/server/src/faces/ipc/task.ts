@@ -3,6 +3,7 @@ import {
   type CommandInput,
   type Delta,
   defined,
+  hasCode,
   newId,
   type OpenRequest,
   ParleyError,
@@ -111,8 +112,7 @@ export class Task {
     const { turn } = await this.#state()
     if (!turn) return
     await this.#command({ type: 'turn.cancel', turnId: turn.turnId }).catch((error) => {
-      const isOver = error instanceof ParleyError && /^(conflict|not_found)$/.test(error.code)
-      if (!isOver) throw error
+      if (!hasCode(error, 'conflict', 'not_found')) throw error
     })
   }
 
@@ -281,13 +281,7 @@ type Decision = Omit<Extract<CommandInput, { type: 'permission.decide' }>, 'type
 
 function decisionFrom(response: CheckedResponse): Decision {
   if (response === 'allow' || response === 'deny') return { decision: response }
-  if (typeof response === 'object' && 'decision' in response) {
-    const { decision, scope, message, input, endTurn } = response
-    return {
-      decision,
-      ...defined({ scope, message, input, endTurn }),
-    }
-  }
+  if (typeof response === 'object' && 'decision' in response) return defined(response)
   const message = 'A permission is answered with "allow", "deny", or one of its options.'
   throw new ParleyError('validation_error', message)
 }

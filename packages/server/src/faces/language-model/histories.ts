@@ -1,9 +1,9 @@
 import {
   defined,
+  hasCode,
   type McpServers,
   ParleyError,
   type PermissionMode,
-  type PromptPart,
   type SessionOptions,
   type SessionState,
 } from '@parley/protocol'
@@ -139,13 +139,13 @@ export class Histories {
     if (asked.type === 'results') return true
     const parts = promptParts(asked.messages)
     const steer = { type: 'prompt.submit', commandId: crypto.randomUUID(), delivery: 'steer', parts } as const
-    return this.#host.command(sessionId, steer).then(
-      () => true,
-      (error) => {
-        if (error instanceof ParleyError) return false
-        throw error
-      },
-    )
+    try {
+      await this.#host.command(sessionId, steer)
+      return true
+    } catch (error) {
+      if (error instanceof ParleyError) return false
+      throw error
+    }
   }
 
   async #prompt(wanted: Wanted): Promise<Begun> {
@@ -173,7 +173,8 @@ export class Histories {
     const { sessionId, refused } = known
     if (!isNew) await this.#host.offerTools(sessionId, this.#toolsFor(wanted, sessionId))
     const told = isReplay ? replayParts(given, words) : promptParts(messagesOf(given), words)
-    const parts = isNew ? [...this.#toldInWords(wanted, known), ...told] : told
+    const inPrompt = isNew && given.system !== '' && refused.includes('appendSystemPrompt')
+    const parts = inPrompt ? [instructions(given.system), ...told] : told
     if (call.abortSignal?.aborted) throw abortError(call.abortSignal)
     const command = { type: 'prompt.submit', commandId: crypto.randomUUID(), parts } as const
     const { promptId = '', seq } = await this.#host.command(sessionId, command)
@@ -224,13 +225,8 @@ export class Histories {
       for (const option of refused) delete own[option as keyof SessionOptions]
       let sessionId: string | undefined
       try {
-        const input = {
-          agent,
-          cwd,
-          ...defined({ mode, model }),
-          ...(Object.keys(own).length > 0 && { options: own }),
-          ...(mcpServers && { mcpServers }),
-        }
+        const given = Object.keys(own).length > 0 ? own : undefined
+        const input = defined({ agent, cwd, mode, model, options: given, mcpServers })
         const tools = this.#toolsFor(wanted, () => sessionId)
         sessionId = (await this.#host.create(input, { tools })).id
         return { sessionId, refused }
@@ -251,10 +247,6 @@ export class Histories {
       return { content: [{ type: 'text', text }], isError: true }
     }
     return hostToolsOf(settings.tools, handOver)
-  }
-
-  #toldInWords({ given: { system } }: Wanted, { refused }: Known): PromptPart[] {
-    return system !== '' && refused.includes('appendSystemPrompt') ? [instructions(system)] : []
   }
 
   /**
@@ -339,12 +331,12 @@ function callsIn(prompt: readonly Message[]): string[] {
 }
 
 function refusedOption(error: unknown): string | undefined {
-  if (!(error instanceof ParleyError) || error.code !== 'not_supported') return undefined
+  if (!hasCode(error, 'not_supported')) return undefined
   const option = error.details?.option
   return typeof option === 'string' ? option : undefined
 }
 
 function notFound(error: unknown): SessionState | undefined {
-  if (error instanceof ParleyError && error.code === 'not_found') return undefined
+  if (hasCode(error, 'not_found')) return undefined
   throw error
 }

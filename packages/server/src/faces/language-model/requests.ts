@@ -90,11 +90,7 @@ async function decided(
     const answer = await onPermission(asked, context)
     const { decision, scope, message } = typeof answer === 'string' ? { decision: answer } : answer
     // Anything but `allow` is a denial.
-    return {
-      type,
-      decision: decision === 'allow' ? decision : ('deny' as const),
-      ...defined({ scope, message }),
-    }
+    return defined({ type, decision: decision === 'allow' ? decision : ('deny' as const), scope, message })
   } catch (thrown) {
     return { type, decision: 'deny' as const, message: messageOf(thrown) }
   }

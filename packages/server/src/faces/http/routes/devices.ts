@@ -1,10 +1,10 @@
-import { ParleyError, routes } from '@parley/protocol'
+import { hasCode, ParleyError, routes } from '@parley/protocol'
 import { isSignedOut, linkLifetimeMs, linkTo } from '../authentication.ts'
 import { deviceName } from '../device-name.ts'
 import { type App, type AppParts, mount, type RequestContext } from '../mount.ts'
 import { createRateLimit } from '../rate-limit.ts'
 
-const failures = { most: 300, perMs: 60_000 }
+const failures = { max: 300, perMs: 60_000 }
 
 export function mountDevices(app: App, parts: AppParts): void {
   const { authentication, commandLine } = parts
@@ -17,7 +17,7 @@ export function mountDevices(app: App, parts: AppParts): void {
     try {
       return await work()
     } catch (error) {
-      if (error instanceof ParleyError && error.code === 'unauthorized') limit.count(address)
+      if (hasCode(error, 'unauthorized')) limit.count(address)
       throw error
     }
   }

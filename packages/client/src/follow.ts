@@ -26,7 +26,7 @@ export function createFollow({ socket, clock = systemClock }: { socket: Socket; 
 
   socket.onFrame((frame) => {
     if (frame.type === 'evicted') for (const channel of [...channels.values()]) channel.evicted()
-    else if ('session' in frame && frame.session) channels.get(frame.session)?.hear(frame)
+    else if ('session' in frame && frame.session) channels.get(frame.session)?.receive(frame)
   })
 
   socket.onStatus((status) => {

@@ -1,7 +1,7 @@
 /** A set of listeners. A listener that throws does not stop the others; its error is reported as uncaught. */
 export type Listeners<News> = {
   add(listener: (news: News) => void): () => void
-  tell(news: News): void
+  notify(news: News): void
 }
 
 export function createListeners<News>(): Listeners<News> {
@@ -12,7 +12,7 @@ export function createListeners<News>(): Listeners<News> {
       listeners.add(entry)
       return () => void listeners.delete(entry)
     },
-    tell(news) {
+    notify(news) {
       for (const entry of [...listeners]) {
         if (listeners.has(entry)) callSafely(entry.call, news)
       }

@@ -32,7 +32,7 @@ export function createBatchedStore<Snapshot>(
     cancelLater?.()
     cancelSoon = cancelLater = undefined
     snapshot = make()
-    listeners.tell()
+    listeners.notify()
   }
 
   return {

@@ -41,13 +41,13 @@ export function loadedFrom({ state, events, firstSeq }: SessionTail): Loaded {
 /** The last events that fit the limits, and the earlier prompts that they need. */
 export function tailOf(
   loaded: Loaded,
-  most: { readonly events: number; readonly characters: number },
+  limits: { readonly events: number; readonly characters: number },
 ): SessionTail {
   const { view, firstSeq } = loaded
   const kept = loaded.kept.filter(({ seq }) => seq >= firstSeq)
-  let left = most.characters
+  let left = limits.characters
   let from = kept.length
-  while (from > 0 && kept.length - from < most.events) {
+  while (from > 0 && kept.length - from < limits.events) {
     left -= JSON.stringify(kept[from - 1]).length
     if (left < 0) break
     from--

@@ -66,7 +66,7 @@ export class SessionChannel {
     if (sent) this.#asked = { after, native }
   }
 
-  hear(frame: ServerFrame): void {
+  receive(frame: ServerFrame): void {
     if (frame.type === 'following') return this.#answered(frame)
     if (frame.type === 'event') return this.#event(frame.event)
     if (frame.type === 'delta') return this.#delta(frame)

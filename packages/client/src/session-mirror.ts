@@ -31,7 +31,7 @@ export type Mirror = LiveStore<MirrorSnapshot> & {
    */
   until(holds: (snapshot: MirrorSnapshot) => boolean, signal?: AbortSignal): Promise<MirrorSnapshot>
   /** The end of the loaded events, within these limits, to be stored and passed to a later mirror as `start`. */
-  tail(most: { readonly events: number; readonly characters: number }): SessionTail
+  tail(limits: { readonly events: number; readonly characters: number }): SessionTail
   close(): void
 }
 
@@ -100,9 +100,9 @@ class SessionMirror implements Mirror {
     return until(this.#store, holds, signal)
   }
 
-  tail(most: { readonly events: number; readonly characters: number }): SessionTail {
+  tail(limits: { readonly events: number; readonly characters: number }): SessionTail {
     this.#foldChanges()
-    return tailOf(this.#loaded, most)
+    return tailOf(this.#loaded, limits)
   }
 
   readonly close = (): void => this.#end('closed')

@@ -74,7 +74,7 @@ class ReconnectingSocket implements Socket {
   #status: SocketStatus = { state: 'idle' }
   #current: WebSocket | undefined
   #openedAt = 0
-  #heard = false
+  #isPeerAlive = false
   #cancelTimer = () => {}
 
   constructor(options: SocketOptions) {
@@ -120,7 +120,7 @@ class ReconnectingSocket implements Socket {
 
   #become(next: SocketStatus): void {
     this.#status = next
-    this.#statuses.tell(next)
+    this.#statuses.notify(next)
   }
 
   /** There is one timer: for a welcome, a heartbeat, or the next attempt. */
@@ -154,22 +154,22 @@ class ReconnectingSocket implements Socket {
     if (socket !== this.#current) return
     const frame = parseFrame(data)
     if (!frame) return this.#lose(socket)
-    this.#heard = true
+    this.#isPeerAlive = true
     if (frame.type === 'welcome') {
       this.#openedAt = this.#clock.now()
       this.#beat(socket, frame.heartbeatMs)
       this.#become({ state: 'open', version: frame.version })
     }
-    this.#frames.tell(frame)
+    this.#frames.notify(frame)
   }
 
   /** Any frame since the last ping shows that the peer is alive; a pong may be delayed by a long replay. */
   #beat(socket: WebSocket, everyMs: number): void {
     if (!(everyMs > 0)) return this.#cancelTimer()
     this.#wait(everyMs, () => {
-      this.#heard = false
+      this.#isPeerAlive = false
       socket.send(JSON.stringify({ type: 'ping' }))
-      this.#wait(everyMs, () => (this.#heard ? this.#beat(socket, everyMs) : this.#lose(socket)))
+      this.#wait(everyMs, () => (this.#isPeerAlive ? this.#beat(socket, everyMs) : this.#lose(socket)))
     })
   }
 

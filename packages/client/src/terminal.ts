@@ -48,7 +48,7 @@ export function watchTerminal(
   const { clock, backoff, closing, probe, token, ...server } = target
   const credential = createCredential(token)
   const path = `/api/terminals/${encodeURIComponent(terminalId)}`
-  const tell = (state: 'open' | 'lost' | 'gone' | 'refused', error?: ParleyError) =>
+  const setState = (state: 'open' | 'lost' | 'gone' | 'refused', error?: ParleyError) =>
     callSafely(() => listener.onState?.(state, error), undefined)
   let socket: WebSocket | undefined
   let over = false
@@ -69,7 +69,7 @@ export function watchTerminal(
     opened.onopen = () => {
       wasOpen = true
       backoff.reset()
-      tell('open')
+      setState('open')
     }
     opened.onmessage = ({ data }) => {
       const frame = JSON.parse(String(data)) as TerminalServerFrame
@@ -79,7 +79,7 @@ export function watchTerminal(
     opened.onclose = ({ code }) => {
       if (code === terminalClosed.notFound) {
         close()
-        tell('gone')
+        setState('gone')
       } else if (code === forbiddenOriginCode) lost(forbiddenOrigin())
       else if (wasOpen && code !== signedOutCode) lost()
       else void probe().then(lost)
@@ -91,10 +91,10 @@ export function watchTerminal(
     if (over) return
     if (error?.code === 'unauthorized' || error?.code === 'forbidden') {
       close()
-      return tell('refused', error)
+      return setState('refused', error)
     }
     cancelRetry = clock.after(backoff.next(), () => void connect())
-    tell('lost')
+    setState('lost')
   }
 
   function close(): void {

@@ -25,7 +25,7 @@ export function watchChanges(
   const controller = new AbortController()
   const signal = AbortSignal.any([controller.signal, closing])
   const backoff = createBackoff(options)
-  const tell = (state: Parameters<NonNullable<ChangesListener['onState']>>[0]) =>
+  const setState = (state: Parameters<NonNullable<ChangesListener['onState']>>[0]) =>
     callSafely(listener.onState?.bind(listener), state)
 
   async function listen(): Promise<void> {
@@ -34,14 +34,14 @@ export function watchChanges(
         if (signal.aborted) return
         backoff.reset()
         const news = { ...(JSON.parse(data) as object), type: event } as ChangesNews
-        if (news.type === 'watching') tell(news.whole ? 'watching' : 'partial')
+        if (news.type === 'watching') setState(news.whole ? 'watching' : 'partial')
         else if (news.type === 'changed') callSafely(listener.onChanged.bind(listener), news.paths)
       }
     } catch (thrown) {
-      if (!signal.aborted && !isUnreachable(asParleyError(thrown))) return tell('refused')
+      if (!signal.aborted && !isUnreachable(asParleyError(thrown))) return setState('refused')
     }
     if (signal.aborted) return
-    tell('lost')
+    setState('lost')
     cancelRetry = clock.after(backoff.next(), () => void listen())
   }
   let cancelRetry = () => {}

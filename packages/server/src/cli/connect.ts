@@ -160,7 +160,7 @@ async function othersDone(
   ours: ReadonlySet<string>,
   { output, commandLine }: Context,
 ): Promise<void> {
-  for (let told = false; parley.followers() > 0; ) {
+  for (let isPrinted = false; parley.followers() > 0; ) {
     const lists = await Promise.all(
       (['working', 'waiting', 'background'] as const).map((status) =>
         parley.host.list({ status, limit: 100, archived: false }),
@@ -168,13 +168,13 @@ async function othersDone(
     )
     const busy = lists.flatMap(({ sessions }) => sessions).filter(({ id }) => !ours.has(id))
     if (busy.length === 0) return
-    if (!told) {
+    if (!isPrinted) {
       const ids = busy.map(({ id }) => id).join(', ')
       const hint = `Ctrl-C stops it. To keep a server running: ${commandLine('serve')}`
       output.err(
         `parley: another command uses this command's temporary server (${ids}); waiting for it. ${hint}\n`,
       )
-      told = true
+      isPrinted = true
     }
     await new Promise((resolve) => setTimeout(resolve, retryMs))
   }

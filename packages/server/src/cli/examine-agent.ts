@@ -124,30 +124,30 @@ function asParleyError(thrown: unknown): ParleyError {
 
 async function converse(connection: AgentConnection, examination: ExaminationInput): Promise<void> {
   const { adapter, prompt: words, timeoutMs, stop, add } = examination
-  const heard = listen(connection)
+  const outputs = listen(connection)
   const stopped = new Promise<undefined>((resolve) =>
     stop.addEventListener('abort', () => resolve(undefined), { once: true }),
   )
-  const first = await Promise.race([heard.connected, heard.gone, pause(introductionMs), stopped])
+  const first = await Promise.race([outputs.connected, outputs.gone, pause(introductionMs), stopped])
   if (first?.type === 'agent.disconnected') return add(goneCheck(first, adapter))
   if (first?.type === 'agent.connected') add(ok('introduction', introduction(first)))
   if (words === undefined || stop.aborted) return
   const parts = [{ type: 'text' as const, text: words }]
   const prompt = { promptId: newId('prm'), parts, delivery: 'queue' as const, at: Date.now() }
   await withTimeout(timeoutMs, connection.send({ type: 'prompt', prompt })).catch(() => undefined)
-  const last = await Promise.race([heard.turn, heard.gone, pause(timeoutMs), stopped])
+  const last = await Promise.race([outputs.turn, outputs.gone, pause(timeoutMs), stopped])
   if (stop.aborted) return
   if (last?.type === 'agent.disconnected') return add(goneCheck(last, adapter))
   add(turnCheck(last, timeoutMs))
 }
 
-type Said<Type> = Extract<AgentOutput, { type: Type }>
+type OutputOf<Type> = Extract<AgentOutput, { type: Type }>
 
 /** The only reader of a connection. It reads all outputs, so that the agent is not blocked. */
 function listen(connection: AgentConnection) {
-  const connected = Promise.withResolvers<Said<'agent.connected'>>()
-  const turn = Promise.withResolvers<Said<'turn.ended'>>()
-  const gone = Promise.withResolvers<Said<'agent.disconnected'>>()
+  const connected = Promise.withResolvers<OutputOf<'agent.connected'>>()
+  const turn = Promise.withResolvers<OutputOf<'turn.ended'>>()
+  const gone = Promise.withResolvers<OutputOf<'agent.disconnected'>>()
   const read = async () => {
     for await (const output of connection.events) {
       if (output.type === 'agent.connected') connected.resolve(output)
@@ -155,14 +155,14 @@ function listen(connection: AgentConnection) {
       if (output.type === 'agent.disconnected') gone.resolve(output)
     }
   }
-  const over: Said<'agent.disconnected'> = { type: 'agent.disconnected', reason: 'crashed' }
+  const over: OutputOf<'agent.disconnected'> = { type: 'agent.disconnected', reason: 'crashed' }
   void read()
     .catch(() => undefined)
     .then(() => gone.resolve(over))
   return { connected: connected.promise, turn: turn.promise, gone: gone.promise }
 }
 
-function introduction({ agentVersion, models, commands, credential }: Said<'agent.connected'>): string {
+function introduction({ agentVersion, models, commands, credential }: OutputOf<'agent.connected'>): string {
   const words = [
     agentVersion && `version ${agentVersion}`,
     models && `${models.length} models`,
@@ -172,7 +172,7 @@ function introduction({ agentVersion, models, commands, credential }: Said<'agen
   return words.filter(Boolean).join(', ') || 'it is ready'
 }
 
-function goneCheck(output: Said<'agent.disconnected'>, { name }: AgentAdapter): Check {
+function goneCheck(output: OutputOf<'agent.disconnected'>, { name }: AgentAdapter): Check {
   const { error, exitCode, signal, stderrTail } = output
   const how = signal ? ` (${signal})` : typeof exitCode === 'number' ? ` (exit code ${exitCode})` : ''
   const text = `${name} ended by itself${how}${error ? `: ${error.message}` : ''}`
@@ -180,7 +180,7 @@ function goneCheck(output: Said<'agent.disconnected'>, { name }: AgentAdapter): 
   return { name: 'stays', result: 'fail', text, ...(lines.length > 0 && { lines }) }
 }
 
-function turnCheck(output: Said<'turn.ended'> | undefined, timeoutMs: number): Check {
+function turnCheck(output: OutputOf<'turn.ended'> | undefined, timeoutMs: number): Check {
   const name = 'prompt'
   if (!output) return { name, result: 'fail', text: `the turn did not end within ${durationText(timeoutMs)}` }
   const { outcome, error } = output

@@ -32,7 +32,7 @@ export async function watchSession(
 
   let isAway = false
 
-  const heard = (item: FeedItem) => {
+  const connectionChanged = (item: FeedItem) => {
     if (item.type !== 'status') return
     const isReached = reached.has(item.status)
     if (isReached) clearTimeout(timer)
@@ -44,10 +44,10 @@ export async function watchSession(
   }
   try {
     for await (const item of client.feed(sessionId, { ...from, signal })) {
-      heard(item)
+      connectionChanged(item)
       options.show(item)
       if (item.type !== 'event' || !isKnown(item.event)) continue
-      tell(answerer, item.event)
+      notify(answerer, item.event)
       if (isLast(item.event)) return item.event
     }
   } finally {
@@ -57,7 +57,7 @@ export async function watchSession(
   return undefined
 }
 
-function tell(answerer: Answerer, event: SessionEvent | UnknownEvent): void {
+function notify(answerer: Answerer, event: SessionEvent | UnknownEvent): void {
   if (!isKnown(event)) return
   if (event.type === 'permission.requested' || event.type === 'question.asked')
     answerer.requested(event.requestId)

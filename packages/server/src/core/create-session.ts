@@ -72,7 +72,7 @@ export function createSessionCreation(parts: CreationParts): SessionCreation {
       const cwd = await folders.checkFolder(input.cwd)
       checkSettings(input, { agent: adapter })
       const { requested: settings } = firstEvents(services, { ...input, cwd }, '', adapter).state
-      const tools = adapter.capabilities.hostTools ? toolsFor(services.tools.of(''), settings) : []
+      const tools = adapter.capabilities.hostTools ? toolsFor(services.tools.get(''), settings) : []
       await services.spares.expectIn(adapter, {
         cwd,
         settings,

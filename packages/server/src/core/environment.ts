@@ -22,7 +22,7 @@ export type Environments = {
 /** The variables as the sessions of a host use them. */
 export type SessionEnvironments = {
   /** The variables of a session's agent: those of the folders around it, the inner over the outer, then its own. */
-  of(session: Pick<SessionState, 'id' | 'cwd'>): EnvironmentVariables | undefined
+  variablesFor(session: Pick<SessionState, 'id' | 'cwd'>): EnvironmentVariables | undefined
   /** Throws a ParleyError that names the first variable which may not be set. */
   expectFree(variables: EnvironmentVariables): void
   /**
@@ -132,7 +132,7 @@ export async function createEnvironments(
     forget(sessionId) {
       all = all.filter((one) => one !== find({ scope: 'session', place: sessionId }))
     },
-    of(session) {
+    variablesFor(session) {
       if (all.length === 0) return undefined
       const around = all.filter(({ scope, place }) => scope === 'folder' && isWithin(session.cwd, place))
       const inwards = around.toSorted((a, b) => a.place.length - b.place.length)

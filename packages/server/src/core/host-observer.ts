@@ -21,17 +21,17 @@ export type HostObserver = {
  * Calls both observers, the first one first. An exception of the first does not stop the second from being called.
  */
 export function bothObservers(first: HostObserver, second: HostObserver): HostObserver {
-  const tell = (words: (told: HostObserver) => void) => {
+  const notify = (call: (observer: HostObserver) => void) => {
     try {
-      words(first)
+      call(first)
     } finally {
-      words(second)
+      call(second)
     }
   }
   return {
-    opened: (state) => tell((told) => told.opened(state)),
-    recorded: (events, state) => tell((told) => told.recorded(events, state)),
-    left: (sessionId) => tell((told) => told.left(sessionId)),
+    opened: (state) => notify((one) => one.opened(state)),
+    recorded: (events, state) => notify((one) => one.recorded(events, state)),
+    left: (sessionId) => notify((one) => one.left(sessionId)),
   }
 }
 
@@ -40,18 +40,18 @@ export function guardedObserver(
   observer: HostObserver | undefined,
   problem: (problem: { error: unknown; doing: string; sessionId: string }) => void,
 ): HostObserver {
-  const tell = (sessionId: string, words: (told: HostObserver) => void) => {
+  const notify = (sessionId: string, call: (observer: HostObserver) => void) => {
     if (!observer) return
     try {
-      words(observer)
+      call(observer)
     } catch (error) {
       problem({ error, doing: 'notify an observer', sessionId })
     }
   }
   return {
-    opened: (state) => tell(state.id, (told) => told.opened(shownState(state))),
+    opened: (state) => notify(state.id, (one) => one.opened(shownState(state))),
     recorded: (events, state) =>
-      tell(state.id, (told) => told.recorded(events.map(shownRecord), shownState(state))),
-    left: (sessionId) => tell(sessionId, (told) => told.left(sessionId)),
+      notify(state.id, (one) => one.recorded(events.map(shownRecord), shownState(state))),
+    left: (sessionId) => notify(sessionId, (one) => one.left(sessionId)),
   }
 }

@@ -1,8 +1,8 @@
 /** Deeper than any legitimate value. */
-export const deepest = 200
+export const maxJsonDepth = 200
 
 /** Level by level instead of recursive: the sender chooses the depth. */
-export function isTooDeep(value: unknown, levels = deepest): boolean {
+export function isTooDeep(value: unknown, levels = maxJsonDepth): boolean {
   let level: unknown[] = [value]
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > levels) return true

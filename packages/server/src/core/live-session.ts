@@ -57,7 +57,7 @@ export class LiveSession {
     const context: SessionContext = {
       services,
       adapter: currentAdapter(services.adapters, state.agent),
-      hostTools: services.tools.of(state.id),
+      hostTools: services.tools.get(state.id),
       log: this.log,
       persist: this.#persisting.persist,
       stopping,

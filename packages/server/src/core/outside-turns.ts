@@ -30,16 +30,16 @@ export async function recordedTurns(record: AsyncIterable<Remembered>): Promise<
 }
 
 /**
- * Compares an agent's record with the log, by the ids of prompts. `heard` are the ids of the last prompts of the log,
- * the latest last. Prompts of the record that follow the first known id and are not in `heard` were given elsewhere. If
+ * Compares an agent's record with the log, by the ids of prompts. `promptIds` are the ids of the last prompts of the log,
+ * the latest last. Prompts of the record that follow the first known id and are not in `promptIds` were given elsewhere. If
  * the record has no known id, the prompts after the time `since` were given elsewhere.
  */
 export function differenceOf(
   record: readonly RecordedTurn[],
-  heard: readonly string[],
+  promptIds: readonly string[],
   since: number,
 ): Difference {
-  const known = new Set(heard)
+  const known = new Set(promptIds)
   const ids = new Set(record.map(({ prompt }) => prompt.id))
   const first = record.findIndex(({ prompt }) => prompt.id !== undefined && known.has(prompt.id))
   const isNew = ({ prompt }: RecordedTurn) =>
@@ -47,8 +47,8 @@ export function differenceOf(
   const turns = record.filter(
     (turn, index) => isNew(turn) && (first < 0 ? turn.prompt.at > since : index > first),
   )
-  const latest = heard.findLastIndex((id) => ids.has(id))
-  const forgotten = turns.length > 0 && latest >= 0 ? heard.length - 1 - latest : 0
+  const latest = promptIds.findLastIndex((id) => ids.has(id))
+  const forgotten = turns.length > 0 && latest >= 0 ? promptIds.length - 1 - latest : 0
   return { turns, forgotten }
 }
 

@@ -21,7 +21,7 @@ export function createSessionNews(
 ): SessionNews {
   const listeners = new Set<(change: SessionChange) => void>()
 
-  function tell(change: SessionChange): void {
+  function notify(change: SessionChange): void {
     for (const listener of listeners) {
       try {
         listener(change)
@@ -36,12 +36,12 @@ export function createSessionNews(
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    created: (state) => tell({ session: state.id, change: 'created', summary: summarise(state) }),
+    created: (state) => notify({ session: state.id, change: 'created', summary: summarise(state) }),
     recorded(events, state) {
       if (listeners.size === 0 || !events.some(isShown)) return
-      tell({ session: state.id, change: 'changed', summary: summarise(state) })
+      notify({ session: state.id, change: 'changed', summary: summarise(state) })
     },
-    deleted: (session) => tell({ session, change: 'deleted' }),
+    deleted: (session) => notify({ session, change: 'deleted' }),
   }
 }
 

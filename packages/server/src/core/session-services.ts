@@ -64,6 +64,6 @@ export function environmentFor(
   adapter: AgentAdapter,
   session: Pick<SessionState, 'id' | 'cwd'>,
 ) {
-  const env = adapter.capabilities.environment ? environments.of(session) : undefined
+  const env = adapter.capabilities.environment ? environments.variablesFor(session) : undefined
   return env ? { env } : {}
 }

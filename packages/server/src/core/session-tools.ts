@@ -7,7 +7,7 @@ import { type HostTool, type HostToolSet, hostToolSet } from './host-tool.ts'
  */
 export type SessionTools = {
   /** The current tools; the set of a session with own tools changes when they are replaced. */
-  of(sessionId: string): HostToolSet
+  get(sessionId: string): HostToolSet
   /** Throws a ParleyError for invalid names. */
   check(tools: readonly HostTool[]): void
   /** Offers tools to a session that was just created. */
@@ -33,7 +33,7 @@ export function createSessionTools(tools: readonly HostTool[] = []): SessionTool
   }
 
   return {
-    of: (sessionId) => own.get(sessionId) ?? shared,
+    get: (sessionId) => own.get(sessionId) ?? shared,
     check: (given) => void hostToolSet([...tools, ...given]),
     offer,
     replace(sessionId, given) {

@@ -17,7 +17,7 @@ export function simpleCommands(value: unknown): string[] | undefined {
 /** `left` is how many characters may still be read: the time is limited by the length of the line. */
 type Search = { readonly found: Set<string>; left: number; isTooDeep: boolean }
 
-const deepest = 8
+const maxDepth = 8
 /**
  * After a program that runs another one, each word may start a command. One that starts within this many words is
  * recorded in full, a later one only in part.
@@ -45,7 +45,7 @@ function addCommand(given: readonly string[], search: Search, depth: number): vo
   if (name === 'eval') readLine(args.join(' '), search, depth + 1)
   if (shells.test(name)) for (const word of args) if (/\s/.test(word)) readLine(word, search, depth + 1)
   if (!runners.has(name)) return
-  if (depth >= deepest) search.isTooDeep = true
+  if (depth >= maxDepth) search.isTooDeep = true
   for (let index = 0; index < args.length && search.left >= 0 && !search.isTooDeep; index++) {
     const isRunner = runners.has(args[index] ?? '') || shells.test(args[index] ?? '')
     if (index < nearWords || isRunner) addCommand(args.slice(index), search, depth + 1)
@@ -67,7 +67,7 @@ function add(command: string, search: Search): void {
 /** Parses words, quotes and separators of a line as a shell does. */
 function readLine(line: string, search: Search, depth: number): void {
   search.left -= line.length
-  if (depth > deepest) search.isTooDeep = true
+  if (depth > maxDepth) search.isTooDeep = true
   if (search.isTooDeep) return
   const text = line.replace(/\$\{?IFS\}?/g, ' ').replaceAll('\\\n', '')
   let words: string[] = []

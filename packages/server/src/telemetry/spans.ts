@@ -6,8 +6,8 @@ import { attribute } from './span-names.ts'
 import type {
   CallEnd,
   RequestEnd,
+  TurnChange,
   TurnListener,
-  TurnMark,
   WatchedCall,
   WatchedRequest,
   WatchedTurn,
@@ -47,19 +47,19 @@ export class Spans implements TurnListener {
     this.#turnSpan(turn)
   }
 
-  turnMarked(turn: WatchedTurn, mark: TurnMark): void {
+  turnChanged(turn: WatchedTurn, change: TurnChange): void {
     const attributes: Attributes = {
-      ...(mark.type === 'turn.parked' && { [attribute.parkReason]: mark.reason }),
-      ...(mark.type === 'turn.interrupted' && { [attribute.interruptedBy]: mark.by }),
+      ...(change.type === 'turn.parked' && { [attribute.parkReason]: change.reason }),
+      ...(change.type === 'turn.interrupted' && { [attribute.interruptedBy]: change.by }),
     }
-    this.#turnSpan(turn).addEvent(`parley.${mark.type}`, attributes, mark.at)
+    this.#turnSpan(turn).addEvent(`parley.${change.type}`, attributes, change.at)
   }
 
-  said(turn: WatchedTurn, { text }: EventOf<'text.written'>): void {
+  textWritten(turn: WatchedTurn, { text }: EventOf<'text.written'>): void {
     if (!this.#options.content) return
-    const said = this.#texts.get(turn) ?? []
-    if (said.length < maxTexts) said.push(shortened(text))
-    this.#texts.set(turn, said)
+    const texts = this.#texts.get(turn) ?? []
+    if (texts.length < maxTexts) texts.push(shortened(text))
+    this.#texts.set(turn, texts)
   }
 
   turnEnded(turn: WatchedTurn, end: EventOf<'turn.ended'>, state: SessionState): void {
@@ -72,8 +72,8 @@ export class Spans implements TurnListener {
       ...usageOf(end.usage),
       ...(end.costUsd !== undefined && { [attribute.costUsd]: end.costUsd }),
     })
-    const said = this.#texts.get(turn)
-    if (said) span.setAttribute(attribute.outputMessages, outputMessages(said, end.stopReason))
+    const texts = this.#texts.get(turn)
+    if (texts) span.setAttribute(attribute.outputMessages, outputMessages(texts, end.stopReason))
     const errorType = turnErrorType(end)
     if (errorType) this.#fail(span, errorType, end.error?.message)
     span.end(end.at)

@@ -40,13 +40,13 @@ export type WatchedRequest = {
 
 export type CallEnd = EventOf<'tool-call.ended'>
 export type RequestEnd = EventOf<'permission.resolved'> | EventOf<'question.resolved'>
-export type TurnMark = EventOf<'turn.interrupted'> | EventOf<'turn.parked'> | EventOf<'turn.resumed'>
+export type TurnChange = EventOf<'turn.interrupted'> | EventOf<'turn.parked'> | EventOf<'turn.resumed'>
 
 /** Receives turns and what is in them: each start before its end, each end once. */
 export type TurnListener = {
   turnStarted?(turn: WatchedTurn): void
-  turnMarked?(turn: WatchedTurn, mark: TurnMark): void
-  said?(turn: WatchedTurn, event: EventOf<'text.written'>): void
+  turnChanged?(turn: WatchedTurn, change: TurnChange): void
+  textWritten?(turn: WatchedTurn, event: EventOf<'text.written'>): void
   turnEnded?(turn: WatchedTurn, end: EventOf<'turn.ended'>, state: SessionState): void
   callStarted?(call: WatchedCall): void
   /** `call` is undefined if its start was not seen. */
@@ -106,7 +106,7 @@ export class TurnWatch implements HostObserver {
     this.#turns.delete(sessionId)
     const at = this.#lastEventAt.get(sessionId)
     this.#lastEventAt.delete(sessionId)
-    if (at !== undefined) this.#tell((listener) => listener.sessionLeft?.(sessionId, at))
+    if (at !== undefined) this.#notify((listener) => listener.sessionLeft?.(sessionId, at))
   }
 
   #take(event: SessionEvent, state: SessionState): void {
@@ -116,10 +116,10 @@ export class TurnWatch implements HostObserver {
       case 'turn.interrupted':
       case 'turn.parked':
       case 'turn.resumed':
-        if (open) this.#tell((listener) => listener.turnMarked?.(open.turn, event))
+        if (open) this.#notify((listener) => listener.turnChanged?.(open.turn, event))
         break
       case 'text.written':
-        if (open) this.#tell((listener) => listener.said?.(open.turn, event))
+        if (open) this.#notify((listener) => listener.textWritten?.(open.turn, event))
         break
       case 'tool-call.called':
         if (open) this.#startCall(open, callOf(event, open))
@@ -127,7 +127,7 @@ export class TurnWatch implements HostObserver {
       case 'tool-call.ended': {
         const call = open?.calls.get(event.toolCallId)
         open?.calls.delete(event.toolCallId)
-        this.#tell((listener) => listener.callEnded?.(state.agent, event, call))
+        this.#notify((listener) => listener.callEnded?.(state.agent, event, call))
         break
       }
       case 'permission.requested':
@@ -138,13 +138,13 @@ export class TurnWatch implements HostObserver {
       case 'question.resolved': {
         const request = open?.requests.get(event.requestId)
         open?.requests.delete(event.requestId)
-        this.#tell((listener) => listener.requestEnded?.(state.agent, event, request))
+        this.#notify((listener) => listener.requestEnded?.(state.agent, event, request))
         break
       }
       case 'turn.ended': {
         const turn = open?.turn ?? unseen(event, state)
         this.#turns.delete(event.sessionId)
-        this.#tell((listener) => listener.turnEnded?.(turn, event, state))
+        this.#notify((listener) => listener.turnEnded?.(turn, event, state))
       }
     }
   }
@@ -153,24 +153,24 @@ export class TurnWatch implements HostObserver {
     const open: Open = { turn, calls: new Map(), requests: new Map() }
     if (this.#turns.size >= maxTurns) this.#turns.delete(this.#turns.keys().next().value ?? '')
     this.#turns.set(turn.sessionId, open)
-    this.#tell((listener) => listener.turnStarted?.(turn))
+    this.#notify((listener) => listener.turnStarted?.(turn))
     return open
   }
 
   #startCall(open: Open, call: WatchedCall): void {
     if (open.calls.size >= maxInTurn) return
     open.calls.set(call.toolCallId, call)
-    this.#tell((listener) => listener.callStarted?.(call))
+    this.#notify((listener) => listener.callStarted?.(call))
   }
 
   #startRequest(open: Open, request: WatchedRequest): void {
     if (open.requests.size >= maxInTurn) return
     open.requests.set(request.requestId, request)
-    this.#tell((listener) => listener.requestStarted?.(request))
+    this.#notify((listener) => listener.requestStarted?.(request))
   }
 
   /** A listener that fails must not keep the others from being called. */
-  #tell(call: (listener: TurnListener) => void): void {
+  #notify(call: (listener: TurnListener) => void): void {
     for (const listener of this.#listeners) {
       try {
         call(listener)

@@ -64,7 +64,7 @@ type RequestInfo = {
   /** For a question: its questions. */
   readonly questions?: readonly Question[]
 }
-type Draft = { text: string; told: number }
+type Draft = { text: string; sent: number }
 type News = IncomingMessage extends infer Message
   ? Message extends IncomingMessage
     ? Omit<Message, 'at'>
@@ -191,7 +191,7 @@ export class IncomingMessages {
       case 'tool-call.drafted': {
         const { toolCallId, name, kind = 'other', title = name } = delta
         if (this.#drafts.has(toolCallId)) return []
-        this.#drafts.set(toolCallId, { text: '', told: 0 })
+        this.#drafts.set(toolCallId, { text: '', sent: 0 })
         return [{ type: 'tool_call', toolCallId, name, title, kind, rawInput: {}, status: 'in_progress' }]
       }
       case 'tool-call.input-streamed':
@@ -214,8 +214,8 @@ export class IncomingMessages {
     const draft = this.#drafts.get(toolCallId)
     if (!draft || offset > draft.text.length) return []
     draft.text += text.slice(draft.text.length - offset)
-    if (draft.text.length <= 1.25 * draft.told) return []
-    draft.told = draft.text.length
+    if (draft.text.length <= 1.25 * draft.sent) return []
+    draft.sent = draft.text.length
     return [{ type: 'tool_call_update', toolCallId, rawInput: draft.text }]
   }
 

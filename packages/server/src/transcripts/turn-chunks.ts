@@ -196,11 +196,11 @@ export class TurnChunks {
       case 'question.resolved':
         return this.#requests.resolve(event)
       default:
-        return this.#tell(event)
+        return this.#applyData(event)
     }
   }
 
-  #tell(event: SessionEvent): void {
+  #applyData(event: SessionEvent): void {
     switch (event.type) {
       case 'prompt.submitted': {
         const { promptId, parts } = event

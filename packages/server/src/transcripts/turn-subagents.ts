@@ -23,7 +23,7 @@ export class TurnSubagents {
       case 'text.written':
       case 'thinking.written':
         if (event.text === '') return
-        return this.#tell(event.blockId, {
+        return this.#emitData(event.blockId, {
           toolCallId,
           type: event.type === 'text.written' ? 'text' : 'thinking',
           text: event.text,
@@ -52,10 +52,10 @@ export class TurnSubagents {
   #call(callId: string, news: Record<string, unknown>): void {
     const call = { ...this.#calls.get(callId), ...news }
     this.#calls.set(callId, call)
-    this.#tell(callId, call)
+    this.#emitData(callId, call)
   }
 
-  #tell(id: string, data: unknown): void {
+  #emitData(id: string, data: unknown): void {
     this.#emit({ type: 'data-subagent', id, data })
   }
 }

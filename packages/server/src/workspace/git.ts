@@ -30,7 +30,7 @@ export type GitLook = readonly [
   ...string[],
 ]
 
-export type Git = (args: GitLook, most?: number) => Promise<GitResult>
+export type Git = (args: GitLook, limit?: number) => Promise<GitResult>
 
 /** Returns a function that runs git in a folder. In an untrusted folder, git runs nothing that the folder names. */
 export type GitIn = (folder: string, trusted: boolean) => Promise<Git>
@@ -63,10 +63,10 @@ export function createGitIn(env: Environment): GitIn {
       }
     }
 
-    return async ([command, ...rest], most = maxBytes) => {
+    return async ([command, ...rest], limit = maxBytes) => {
       const env = await environment()
       if (!env) return notARepository
-      return runGit({ env, cwd: folder, args: [command, ...(flags[command] ?? []), ...rest], most })
+      return runGit({ env, cwd: folder, args: [command, ...(flags[command] ?? []), ...rest], limit })
     }
   }
 }
@@ -176,7 +176,7 @@ async function listSettings(base: Environment, where: readonly string[]): Promis
     env: { ...base, GIT_DIR: '/dev/null', GIT_WORK_TREE: undefined },
     cwd: '/',
     args: ['config', ...where, '-z', '--list'],
-    most: maxBytes,
+    limit: maxBytes,
   })
   const entries = listed.stdout.split('\0').map((entry) => {
     const end = entry.indexOf('\n')
@@ -192,10 +192,10 @@ type Run = {
   readonly env: Environment
   readonly cwd: string
   readonly args: readonly string[]
-  readonly most: number
+  readonly limit: number
 }
 
-function runGit({ env, cwd, args, most }: Run): Promise<GitResult> {
+function runGit({ env, cwd, args, limit }: Run): Promise<GitResult> {
   // check-ignore refuses literal pathspecs, and takes paths literally anyway.
   const literal = args[0] === 'check-ignore' ? [] : ['--literal-pathspecs']
   const child = spawn('git', [...literal, ...args], {
@@ -210,7 +210,7 @@ function runGit({ env, cwd, args, most }: Run): Promise<GitResult> {
   let stderr = ''
   child.stdout.on('data', (chunk: Buffer) => {
     size += chunk.length
-    if (size <= most) chunks.push(chunk)
+    if (size <= limit) chunks.push(chunk)
     else child.kill('SIGKILL')
   })
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -220,7 +220,7 @@ function runGit({ env, cwd, args, most }: Run): Promise<GitResult> {
     child.on('error', (error: NodeJS.ErrnoException) => reject(cannotRun(error)))
     child.on('close', (code) => {
       const stdout = Buffer.concat(chunks).toString('utf8')
-      resolve({ code: code ?? -1, stdout, stderr: stderr.trim(), cut: size > most })
+      resolve({ code: code ?? -1, stdout, stderr: stderr.trim(), cut: size > limit })
     })
   })
 }

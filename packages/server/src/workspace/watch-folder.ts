@@ -130,14 +130,14 @@ export class FolderWatch {
       this.#whole = false
       return false
     }
-    const watcher = this.#watch(join(this.#path, folder), (name) => this.#heard(folder, name))
+    const watcher = this.#watch(join(this.#path, folder), (name) => this.#noteChange(folder, name))
     if (watcher) this.#watchers.set(folder, watcher)
     return this.#whole
   }
 
-  #watch(path: string, heard: (name: string | null) => void): FSWatcher | undefined {
+  #watch(path: string, changed: (name: string | null) => void): FSWatcher | undefined {
     try {
-      const watcher = watch(path, { persistent: false }, (_, name) => heard(name))
+      const watcher = watch(path, { persistent: false }, (_, name) => changed(name))
       watcher.on('error', () => watcher.close())
       return watcher
     } catch (error) {
@@ -148,7 +148,7 @@ export class FolderWatch {
     }
   }
 
-  #heard(folder: string, name: string | null): void {
+  #noteChange(folder: string, name: string | null): void {
     if (name === '.git' && this.#isRepository) return
     const path = folder === '' ? name : `${folder}/${name}`
     if (name === null || path === null) return this.#note(undefined)
@@ -159,11 +159,11 @@ export class FolderWatch {
     if (path === undefined || this.#waiting.size >= maxPaths) this.#anything = true
     else this.#waiting.add(path)
     this.#timer ??= setTimeout(() => {
-      this.#busy = this.#busy.then(() => this.#tell()).catch(() => {})
+      this.#busy = this.#busy.then(() => this.#report()).catch(() => {})
     }, gatherMs)
   }
 
-  async #tell(): Promise<void> {
+  async #report(): Promise<void> {
     const [paths, anything] = [[...this.#waiting], this.#anything]
     this.#waiting = new Set()
     this.#anything = false
@@ -173,28 +173,28 @@ export class FolderWatch {
       paths.length >= maxPaths ||
       paths.some((path) => /(^|\/)\.git(ignore)?$/.test(path)) ||
       (anything && (await this.#keptFiles()) !== this.#kept)
-    const told = all ? [] : await this.#follow(paths)
+    const reported = all ? [] : await this.#follow(paths)
     if (all) await this.#lookAtAll()
     if (this.#closed) return
     for (const reader of this.#readers) {
       if (wasWhole !== this.#whole) reader.watching({ whole: this.#whole })
       if (all || anything) reader.changed({})
-      else if (told.length > 0) reader.changed({ paths: told })
+      else if (reported.length > 0) reader.changed({ paths: reported })
     }
   }
 
   /** The paths that git does not ignore. New folders among them are watched from now on, removed ones no longer. */
   async #follow(paths: readonly string[]): Promise<string[]> {
     const ignored = new Set(await this.#ignoredOf(paths))
-    const told = paths.filter((path) => !ignored.has(path))
-    for (const path of told) {
+    const reported = paths.filter((path) => !ignored.has(path))
+    for (const path of reported) {
       const found = await lstat(join(this.#path, path)).catch(() => undefined)
       // The folder may have been replaced by a new one of the same name, which the old watcher does not see.
       this.#forget(path)
       if (found?.isDirectory()) await this.#watchBelow(path, new Set())
     }
     for (const path of ignored) this.#forget(path)
-    return told
+    return reported
   }
 
   #forget(folder: string): void {

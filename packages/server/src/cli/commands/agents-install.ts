@@ -131,7 +131,7 @@ async function installEach(
     try {
       const began = performance.now()
       const done = await installOne(agent, folder, { options, context, signal: stop.signal })
-      tell(agent, done, performance.now() - began, { options, context })
+      printInstalled(agent, done, performance.now() - began, { options, context })
     } catch (thrown) {
       const failure = failureOf(thrown, options.verbose === true)
       if (options.json) output.out(`${JSON.stringify({ id: agent.id, error: errorInfoOf(thrown) })}\n`)
@@ -166,7 +166,7 @@ async function installOne(
   }
 }
 
-function tell(
+function printInstalled(
   { id, install }: Installable,
   done: Installed,
   ms: number,

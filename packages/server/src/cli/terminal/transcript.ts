@@ -79,7 +79,7 @@ class FeedTranscript implements Transcript {
   }
 
   event(event: SessionEvent | UnknownEvent): Piece[] {
-    if (isKnown(event)) this.#tell(event)
+    if (isKnown(event)) this.#takeEvent(event)
     return this.#take()
   }
 
@@ -94,7 +94,7 @@ class FeedTranscript implements Transcript {
     return taken
   }
 
-  #tell(event: SessionEvent): void {
+  #takeEvent(event: SessionEvent): void {
     switch (event.type) {
       case 'text.written':
       case 'thinking.written':

@@ -14,7 +14,7 @@ import {
 import type { Access } from './access.ts'
 import type { Editor } from './editor.ts'
 import { answersIn, formOf } from './question-form.ts'
-import { callInQuestion } from './retell-tool-call.ts'
+import { callInQuestion } from './tool-call-updates.ts'
 
 type Request<Type extends OpenRequest['type']> = Extract<OpenRequest, { type: Type }>
 

@@ -17,7 +17,7 @@ import type { Access, AccessItem } from './access.ts'
 import { askEditor } from './ask-editor.ts'
 import type { Editor } from './editor.ts'
 import { createPending, createStopping, isRequestCancelled, type PendingPrompt } from './pending-prompt.ts'
-import { Retelling } from './retell.ts'
+import { SessionUpdates } from './session-updates.ts'
 import { promptResponse } from './stop-reason.ts'
 
 export type OpenSessionOptions = {
@@ -55,7 +55,7 @@ export class OpenSession {
   /** Prompts that this editor sent and therefore shows already. */
   readonly #own = new Set<string>()
   readonly #stopping: ReturnType<typeof createStopping>
-  #retelling: Retelling
+  #updates: SessionUpdates
   #live = false
   /**
    * Set by a reset until the feed has caught up: the editor has already seen this log or another one, so nothing is
@@ -71,12 +71,12 @@ export class OpenSession {
     this.id = options.state.id
     this.#options = options
     this.#stopping = createStopping(options)
-    this.#retelling = this.#retellingFrom(options.state)
+    this.#updates = this.#updatesFrom(options.state)
     this.#caughtUp.promise.catch(() => undefined)
   }
 
   get state(): SessionState {
-    return this.#retelling.state
+    return this.#updates.state
   }
 
   get agent(): AgentInfo {
@@ -86,20 +86,20 @@ export class OpenSession {
   async configure(settings: SessionSettings): Promise<void> {
     const command = { type: 'session.configure', commandId: newId('cmd'), ...settings } as const
     await this.#options.access.command(this.id, command)
-    this.#retelling.choose(settings)
+    this.#updates.choose(settings)
   }
 
   /** The settings for an answer to the editor. */
   settings() {
-    this.#retelling.answered()
-    const { modes, configOptions } = this.#retelling
+    this.#updates.answered()
+    const { modes, configOptions } = this.#updates
     return { modes, configOptions }
   }
 
   /** Sends the whole log, then live updates. Resolves when the whole log was sent. */
   async replay(): Promise<void> {
     const { epoch, id } = this.#options.state
-    this.#retelling = this.#retellingFrom(emptyState(id, epoch))
+    this.#updates = this.#updatesFrom(emptyState(id, epoch))
     void this.#follow(0)
     await this.#caughtUp.promise
   }
@@ -189,9 +189,9 @@ export class OpenSession {
     this.#turnOver?.resolve()
   }
 
-  #retellingFrom(state: SessionState): Retelling {
+  #updatesFrom(state: SessionState): SessionUpdates {
     const { agent, editor } = this.#options
-    return new Retelling({
+    return new SessionUpdates({
       agent,
       state,
       knows: editor.knows,
@@ -203,7 +203,7 @@ export class OpenSession {
     const { access, state, ended } = this.#options
     const { signal } = this.#closing
     try {
-      if (after > 0) await this.#tell(this.#retelling.openCalls())
+      if (after > 0) await this.#send(this.#updates.openCalls())
       for await (const item of access.feed(this.id, { after, epoch: state.epoch, signal })) {
         await this.#take(item)
       }
@@ -223,27 +223,27 @@ export class OpenSession {
       case 'event':
         return this.#event(item.event)
       case 'delta':
-        await this.#tell(this.#retelling.delta(item.delta))
+        await this.#send(this.#updates.delta(item.delta))
         if (item.delta.type === 'tool-call.output-streamed') this.#outputSoon()
         return
       case 'reset':
-        this.#retelling = this.#retellingFrom(emptyState(this.id, item.epoch))
+        this.#updates = this.#updatesFrom(emptyState(this.id, item.epoch))
         this.#silent = true
         this.#live = false
         return
       case 'caught-up':
         return this.#nowLive()
       case 'status':
-        return this.#heardOfServer(item.status)
+        return this.#serverStatusChanged(item.status)
       case 'native':
         return
     }
   }
 
   async #event(event: SessionEvent | UnknownEvent): Promise<void> {
-    await this.#tell(this.#retelling.event(event))
+    await this.#send(this.#updates.event(event))
     if (!isKnown(event)) return
-    if (this.#live) await this.#tell(this.#retelling.news())
+    if (this.#live) await this.#send(this.#updates.news())
     if (event.type === 'permission.resolved' || event.type === 'question.resolved') {
       this.#asking.get(event.requestId)?.abort()
       this.#asking.delete(event.requestId)
@@ -260,13 +260,13 @@ export class OpenSession {
     this.#silent = false
     this.#caughtUp.resolve()
     setImmediate(() => {
-      const told = this.#tell(this.#retelling.news()).catch(() => undefined)
-      void told.then(() => this.#ready.resolve())
+      const sent = this.#send(this.#updates.news()).catch(() => undefined)
+      void sent.then(() => this.#ready.resolve())
       for (const { requestId } of this.state.requests) void this.#ask(requestId)
     })
   }
 
-  async #tell(updates: readonly SessionUpdate[]): Promise<void> {
+  async #send(updates: readonly SessionUpdate[]): Promise<void> {
     if (this.#silent) return
     for (const update of updates) await this.#options.editor.update(this.id, update)
   }
@@ -274,7 +274,7 @@ export class OpenSession {
   #outputSoon(): void {
     this.#outputTimer ??= setTimeout(() => {
       this.#outputTimer = undefined
-      void this.#tell(this.#retelling.outputs()).catch(() => undefined)
+      void this.#send(this.#updates.outputs()).catch(() => undefined)
     }, outputMs)
   }
 
@@ -289,7 +289,7 @@ export class OpenSession {
       const request = requests.find((open: OpenRequest) => open.requestId === requestId)
       if (!request || asking.signal.aborted) return
       const where = elsewhere && `Answer it in another client: ${elsewhere}`
-      const cannotAsk = (why: string) => this.#tell(this.#retelling.aside('warning', why, where))
+      const cannotAsk = (why: string) => this.#send(this.#updates.aside('warning', why, where))
       const isOwnTurn = (turnId: string | undefined) =>
         turnId !== undefined && turnId === this.#pending?.turnId
       const context = { access, editor, sessionId: this.id, cwd, agentName: agent.name, isOwnTurn, cannotAsk }
@@ -314,7 +314,7 @@ export class OpenSession {
         if (pending.cancelled) void this.#stopping.stop(pending)
         return
       case 'queue.paused':
-        if (pending?.promptId !== undefined && pending.turnId === undefined) await this.#tellPaused()
+        if (pending?.promptId !== undefined && pending.turnId === undefined) await this.#sendPaused()
         return
       case 'prompt.withdrawn':
         if (pending && event.promptId === pending.promptId)
@@ -325,11 +325,11 @@ export class OpenSession {
     }
   }
 
-  async #tellPaused(): Promise<void> {
+  async #sendPaused(): Promise<void> {
     const { elsewhere } = this.#options
     const why = 'The turn before this prompt was stopped, so the queue is paused.'
     const where = elsewhere && `Resume it in another client: ${elsewhere}`
-    await this.#tell(this.#retelling.aside('warning', why, where))
+    await this.#send(this.#updates.aside('warning', why, where))
   }
 
   async #turnEnded(event: EventOf<'turn.ended'>): Promise<void> {
@@ -344,11 +344,11 @@ export class OpenSession {
       if (isOwn && pending.cancelled) pending.response.resolve({ stopReason: 'cancelled' })
       else if (isOwn) pending.response.reject(thrown)
       else if (thrown instanceof ParleyError)
-        await this.#tell(this.#retelling.aside('error', 'The turn failed.', thrown.message))
+        await this.#send(this.#updates.aside('error', 'The turn failed.', thrown.message))
     }
   }
 
-  #heardOfServer(status: Extract<AccessItem, { type: 'status' }>['status']): void {
+  #serverStatusChanged(status: Extract<AccessItem, { type: 'status' }>['status']): void {
     clearTimeout(this.#lostTimer)
     const lost = () => {
       const { elsewhere } = this.#options

@@ -1,6 +1,6 @@
 import { type AgentInfo, capabilities, type Delta, emptyState, type SessionEvent } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
-import { Retelling } from './retell.ts'
+import { SessionUpdates } from './session-updates.ts'
 
 const agent: AgentInfo = {
   id: 'any',
@@ -12,15 +12,15 @@ const agent: AgentInfo = {
 
 function aRetelling() {
   let seq = 0
-  const retelling = new Retelling({
+  const updates = new SessionUpdates({
     agent,
     state: { ...emptyState('ses_1', 'epo_1'), cwd: '/code' },
     knows: { notices: false, compaction: false },
     isOwn: () => false,
   })
   const event = (fields: object) =>
-    retelling.event({ seq: ++seq, at: 0, sessionId: 'ses_1', turnId: 'trn_1', ...fields } as SessionEvent)
-  return { retelling, event, delta: (delta: Delta) => retelling.delta(delta) }
+    updates.event({ seq: ++seq, at: 0, sessionId: 'ses_1', turnId: 'trn_1', ...fields } as SessionEvent)
+  return { updates, event, delta: (delta: Delta) => updates.delta(delta) }
 }
 
 const piece = (offset: number, text: string): Delta => ({ type: 'text.streamed', blockId: 'b', offset, text })
@@ -57,22 +57,22 @@ describe('a call', () => {
   }
 
   it('is running once it has output; output is sent in batches, and its end always', () => {
-    const { retelling, event, delta } = aRetelling()
+    const { updates, event, delta } = aRetelling()
     expect(event(called)).toMatchObject([{ sessionUpdate: 'tool_call', status: 'pending' }])
     expect(delta(printed(0, 'one\n'))).toMatchObject([{ status: 'in_progress' }])
     expect(delta(printed(0, 'one\ntwo\n'))).toEqual([])
-    const told = retelling.outputs()
+    const told = updates.outputs()
     expect(told).toMatchObject([{ content: [{ content: { text: '```console\none\ntwo\n```' } }] }])
-    expect(retelling.outputs()).toEqual([])
+    expect(updates.outputs()).toEqual([])
     delta(printed(8, 'x'.repeat(20_000)))
-    const [longer] = retelling.outputs() as { content: { content: { text: string } }[] }[]
+    const [longer] = updates.outputs() as { content: { content: { text: string } }[] }[]
     expect(longer?.content[0]?.content.text).toMatch(/^```console\n…x{16000}\n```$/)
     const content = [{ type: 'terminal', output: 'all of it' }]
     expect(event({ type: 'tool-call.ended', toolCallId: 'c', outcome: 'cancelled', content })).toMatchObject([
       { status: 'failed', _meta: { parley: { outcome: 'cancelled' } } },
     ])
     expect(delta(printed(20_008, 'late'))).toEqual([])
-    expect(retelling.outputs()).toEqual([])
+    expect(updates.outputs()).toEqual([])
   })
 
   it('has its output in a fence that is longer than any fence inside it', () => {

@@ -3,16 +3,16 @@ import type { Host } from '../../core/index.ts'
 import { SessionFacts } from '../../transcripts/session-facts.ts'
 import { TurnChunks } from '../../transcripts/turn-chunks.ts'
 import { commandsFor } from './chat-answers.ts'
-import { type ChatWish, placeOf } from './chat-request.ts'
+import { type ChatIntent, placeOf } from './chat-request.ts'
 import { findSession } from './chat-session.ts'
 import type { ChatResponse } from './response-stream.ts'
 import { eventsFrom, turnStart } from './turn-log.ts'
 
-type Asked = { readonly body: ChatRequest; readonly wish: Extract<ChatWish, { kind: 'answers' }> }
+type Asked = { readonly body: ChatRequest; readonly intent: Extract<ChatIntent, { kind: 'answers' }> }
 
 /** Turns the page's answers into commands. The response continues where the page's message ends. */
-export async function answer(host: Host, { body, wish }: Asked): Promise<ChatResponse> {
-  const { message, given } = wish
+export async function answer(host: Host, { body, intent }: Asked): Promise<ChatResponse> {
+  const { message, given } = intent
   const state = await findSession(host, body.id)
   const start = state && (await turnStart(host, state, message.id))
   if (!state || start === undefined) {
@@ -34,5 +34,5 @@ export async function answer(host: Host, { body, wish }: Asked): Promise<ChatRes
     await host.command(state.id, command)
   }
   const facts = new SessionFacts(state.id, state)
-  return { sessionId: state.id, after: start - 1, facts, of: { turnId: message.id }, has }
+  return { sessionId: state.id, after: start - 1, facts, target: { turnId: message.id }, has }
 }

@@ -9,7 +9,7 @@ import {
 import { z } from 'zod'
 
 /** What a chat request asks for: a new prompt, or answers to the requests of a turn. */
-export type ChatWish =
+export type ChatIntent =
   | {
       readonly kind: 'prompt'
       readonly message: UiMessage
@@ -34,7 +34,7 @@ export type GivenAnswer =
     }
 
 /** Reads only the new message. The log has the others, so a page may send as few of them as it likes. */
-export function wishOf({ messages, trigger, messageId }: ChatRequest): ChatWish {
+export function intentOf({ messages, trigger, messageId }: ChatRequest): ChatIntent {
   const last = messages.at(-1)
   const isRetry = trigger === 'regenerate-message'
   if (isRetry && last?.role !== 'user') throw notAgain()

@@ -12,7 +12,7 @@ import { SessionFacts } from '../../transcripts/session-facts.ts'
 import { UiMessages } from '../../transcripts/ui-messages.ts'
 import { answer } from './answer.ts'
 import { cancel } from './cancel.ts'
-import { wishOf } from './chat-request.ts'
+import { intentOf } from './chat-request.ts'
 import { type ChatDefaults, findSession } from './chat-session.ts'
 import { type ChatResponse, ResponseStream, type StreamLimits } from './response-stream.ts'
 import { submit } from './submit.ts'
@@ -75,11 +75,11 @@ export function createChatFace({ host, logger, defaults = {}, ...given }: ChatFa
 
   return {
     async send(body, reader) {
-      const wish = wishOf(body)
+      const intent = intentOf(body)
       const response =
-        wish.kind === 'prompt'
-          ? await submit(host, { body, wish, defaults })
-          : await answer(host, { body, wish })
+        intent.kind === 'prompt'
+          ? await submit(host, { body, intent, defaults })
+          : await answer(host, { body, intent })
       await follow(reader, response)
     },
     async resume(chatId, reader) {
@@ -88,7 +88,7 @@ export function createChatFace({ host, logger, defaults = {}, ...given }: ChatFa
       if (!state?.turn || start === undefined) return false
       const facts = new SessionFacts(state.id, state)
       const { turnId } = state.turn
-      await follow(reader, { sessionId: state.id, after: start - 1, facts, of: { turnId } })
+      await follow(reader, { sessionId: state.id, after: start - 1, facts, target: { turnId } })
       return true
     },
     async stop(chatId) {

@@ -23,7 +23,7 @@ export type ChatResponse = {
   readonly sessionId: string
   readonly after: number
   readonly facts: SessionFacts
-  readonly of: { readonly promptId: string } | { readonly turnId: string }
+  readonly target: { readonly promptId: string } | { readonly turnId: string }
   readonly has?: TurnChunksOptions['has']
 }
 
@@ -56,7 +56,7 @@ export class ResponseStream implements FeedReader {
   constructor(parts: StreamParts) {
     this.#parts = parts
     const { outgoing, limits, response } = parts
-    if ('turnId' in response.of) this.#turn = this.#newTurn(response.of.turnId)
+    if ('turnId' in response.target) this.#turn = this.#newTurn(response.target.turnId)
     this.#heartbeat = setInterval(() => {
       if (outgoing.headersSent && !outgoing.writableNeedDrain) outgoing.write(': keep-alive\n\n')
     }, limits.heartbeatMs)
@@ -121,15 +121,15 @@ export class ResponseStream implements FeedReader {
 
   /** Starts the response with the prompt's turn. Until then, tracks the turn before it. */
   #begun(event: SessionEvent): TurnChunks | undefined {
-    const { of, facts } = this.#parts.response
-    if (!('promptId' in of)) return undefined
-    if (event.type === 'turn.started' && event.promptId === of.promptId) {
+    const { target, facts } = this.#parts.response
+    if (!('promptId' in target)) return undefined
+    if (event.type === 'turn.started' && event.promptId === target.promptId) {
       return this.#newTurn(event.turnId ?? '')
     }
     facts.take(event)
     if (event.type === 'queue.paused') this.#paused = true
     if (event.type === 'queue.resumed') this.#paused = false
-    if (event.type === 'prompt.withdrawn' && event.promptId === of.promptId) {
+    if (event.type === 'prompt.withdrawn' && event.promptId === target.promptId) {
       this.#fail('The message was withdrawn before its turn started.')
     }
     if (event.type === 'permission.requested' || event.type === 'question.asked') {

@@ -2,20 +2,20 @@ import type { ChatRequest, SessionState } from '@parley/protocol'
 import type { Host } from '../../core/index.ts'
 import { SessionFacts } from '../../transcripts/session-facts.ts'
 import { cancel } from './cancel.ts'
-import { type ChatWish, notAgain } from './chat-request.ts'
+import { type ChatIntent, notAgain } from './chat-request.ts'
 import { type ChatDefaults, checkSame, createSession, findSession } from './chat-session.ts'
 import type { ChatResponse } from './response-stream.ts'
 import { hasPrompt } from './turn-log.ts'
 
 type Asked = {
   readonly body: ChatRequest
-  readonly wish: Extract<ChatWish, { kind: 'prompt' }>
+  readonly intent: Extract<ChatIntent, { kind: 'prompt' }>
   readonly defaults: ChatDefaults
 }
 
 /** Submits the page's new message as a prompt, once, however often the page sends it. */
-export async function submit(host: Host, { body, wish, defaults }: Asked): Promise<ChatResponse> {
-  const { message, parts, isRetry } = wish
+export async function submit(host: Host, { body, intent, defaults }: Asked): Promise<ChatResponse> {
+  const { message, parts, isRetry } = intent
   const known = await findSession(host, body.id)
   if (known && isRetry && (await hasPrompt(host, known, message.id))) throw notAgain()
   if (known) await checkSame(known, body)
@@ -32,7 +32,7 @@ export async function submit(host: Host, { body, wish, defaults }: Asked): Promi
   const isRepeat = seq <= before.seq
   if (!isRepeat) await giveUpWaiting(host, before, command(':cancel'))
   const facts = new SessionFacts(id, await host.state(id))
-  return { sessionId: id, after: seq - 1, facts, of: { promptId } }
+  return { sessionId: id, after: seq - 1, facts, target: { promptId } }
 }
 
 /** A different model or mode sent with a message applies from that message on. */

@@ -108,21 +108,21 @@ export function cutWhenRevoked(caller: Caller, outgoing: ServerResponse): () => 
  * Throws if the server may not listen on this address: any address but loopback needs an explicit token and
  * `--allow-remote`.
  */
-export function assertBindable(wish: {
+export function assertBindable(listening: {
   hostname: string
   tokenExplicit: boolean
   allowRemote: boolean
 }): void {
-  if (isLoopback(wish.hostname)) return
+  if (isLoopback(listening.hostname)) return
   const missing = [
-    ...(wish.allowRemote ? [] : ['--allow-remote']),
-    ...(wish.tokenExplicit ? [] : ['PARLEY_TOKEN (or --token-file <file>)']),
+    ...(listening.allowRemote ? [] : ['--allow-remote']),
+    ...(listening.tokenExplicit ? [] : ['PARLEY_TOKEN (or --token-file <file>)']),
   ]
   if (missing.length === 0) return
   throw new ParleyError(
     'validation_error',
-    `${wish.hostname || 'Every address'} can be reached from other machines. Add ${missing.join(' and ')} if that is intended, or listen on 127.0.0.1.`,
-    { details: { hostname: wish.hostname, missing } },
+    `${listening.hostname || 'Every address'} can be reached from other machines. Add ${missing.join(' and ')} if that is intended, or listen on 127.0.0.1.`,
+    { details: { hostname: listening.hostname, missing } },
   )
 }
 

@@ -29,22 +29,22 @@ export function createChangeStreams({
       const write = (text: string) => outgoing.writable && outgoing.write(text)
       // Pending for a slow reader: how the folder is watched, and that anything may have changed.
       let waiting: { watching?: ChangesNews; changed?: ChangesNews } = {}
-      const tell = (told: ChangesNews) => {
-        const { type, ...news } = told
-        if (!outgoing.writableNeedDrain) write(`event: ${type}\ndata: ${JSON.stringify(news)}\n\n`)
-        else waiting[type] = type === 'changed' ? { type } : told
+      const send = (news: ChangesNews) => {
+        const { type, ...fields } = news
+        if (!outgoing.writableNeedDrain) write(`event: ${type}\ndata: ${JSON.stringify(fields)}\n\n`)
+        else waiting[type] = type === 'changed' ? { type } : news
       }
       outgoing.on('drain', () => {
         const { watching, changed } = waiting
         waiting = {}
-        if (watching) tell(watching)
-        if (changed) tell(changed)
+        if (watching) send(watching)
+        if (changed) send(changed)
       })
       const heartbeat = setInterval(() => outgoing.writableNeedDrain || write(':\n\n'), heartbeatMs)
       heartbeat.unref()
       const leave = workspace.watch(folder, {
-        watching: (facts) => tell({ type: 'watching', ...facts }),
-        changed: (news) => tell({ type: 'changed', ...news }),
+        watching: (facts) => send({ type: 'watching', ...facts }),
+        changed: (news) => send({ type: 'changed', ...news }),
       })
       outgoing.once('close', () => {
         clearInterval(heartbeat)

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { ParleyError } from '@parley/protocol'
-import { deepest, isTooDeep } from '../../core/index.ts'
+import { isTooDeep, maxJsonDepth } from '../../core/index.ts'
 
 /** The body of a request as JSON. Refuses a body that is too large while it arrives, whatever its headers say. */
 export async function readJson(request: IncomingMessage, limit: number): Promise<unknown> {
@@ -59,7 +59,7 @@ function parse(bytes: Buffer): unknown {
 }
 
 function checkedDepth(value: unknown): unknown {
-  if (isTooDeep(value)) throw invalid(`The body is nested more than ${deepest} levels deep.`)
+  if (isTooDeep(value)) throw invalid(`The body is nested more than ${maxJsonDepth} levels deep.`)
   return value
 }
 

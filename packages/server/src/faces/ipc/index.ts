@@ -89,8 +89,8 @@ type Answering = {
 function answersOf(tasks: Tasks): Answering {
   const task = (taskId: string) => tasks.get(taskId)
   return {
-    'agent:connect': async ([taskId, config, wish]) => ({
-      sessionId: await tasks.connect(taskId, config, wish),
+    'agent:connect': async ([taskId, config, options]) => ({
+      sessionId: await tasks.connect(taskId, config, options),
     }),
     'agent:send': async ([taskId, text, images]) => ({
       promptId: await task(taskId).send(text, images.map(imagePart)),

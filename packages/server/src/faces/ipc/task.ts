@@ -23,13 +23,13 @@ export type TaskParts = {
   readonly host: Host
   /** The agent id for a type that a page names. */
   readonly agentFor: (type: string) => string
-  readonly tell: (sessionId: string, message: PageMessage) => void
+  readonly send: (sessionId: string, message: PageMessage) => void
   /** Whether a page is also sent its own prompts. */
   readonly echoPrompts: boolean
 }
 
 /** A session of the task: how far its messages were sent, and the state of its open blocks. */
-type Heard = {
+type Followed = {
   cursor: number
   readonly messages: PageMessages
   /** Prompts that the page sent and shows already, until their events arrive. */
@@ -42,7 +42,7 @@ type WithoutId<Input> = Input extends unknown ? Omit<Input, 'commandId'> : never
 export class Task {
   readonly #parts: TaskParts
   readonly #config: CheckedConfig
-  readonly #sessions = new Map<string, Heard>()
+  readonly #sessions = new Map<string, Followed>()
   #active: string | undefined
   #leaving = new AbortController()
   #lastError: string | undefined
@@ -64,32 +64,32 @@ export class Task {
     const { type, payload } = this.#config
     const agent = this.#parts.agentFor(type)
     const { id } = await this.#parts.host.create({ ...payload, agent, commandId: newId('cmd') })
-    await this.#hear(id, this.#fresh(0))
+    await this.#follow(id, this.#fresh(0))
     return id
   }
 
   /** Follows the session from its beginning and sends all of its prompts, whoever sent them. */
   async load(sessionId: string): Promise<string> {
     const { seq } = await this.#parts.host.state(sessionId)
-    await this.#hear(sessionId, this.#fresh(0, seq))
+    await this.#follow(sessionId, this.#fresh(0, seq))
     return sessionId
   }
 
   /** Follows the session from now on. Open requests are sent again. */
   async resume(sessionId: string): Promise<string> {
     const state = await this.#parts.host.state(sessionId)
-    const heard = this.#fresh(state.seq)
-    await this.#hear(sessionId, heard, state.requests.map(asEvent(state)))
+    const followed = this.#fresh(state.seq)
+    await this.#follow(sessionId, followed, state.requests.map(asEvent(state)))
     return sessionId
   }
 
   async activate(sessionId: string): Promise<string> {
-    const heard = this.#sessions.get(sessionId)
-    if (!heard) {
+    const followed = this.#sessions.get(sessionId)
+    if (!followed) {
       const message = `This task does not know the session ${sessionId}. Load or resume it first.`
       throw new ParleyError('not_found', message, { details: { sessions: [...this.#sessions.keys()] } })
     }
-    if (sessionId !== this.#active) await this.#hear(sessionId, heard)
+    if (sessionId !== this.#active) await this.#follow(sessionId, followed)
     return sessionId
   }
 
@@ -188,7 +188,7 @@ export class Task {
     return state?.agent ?? this.#parts.agentFor(this.#config.type)
   }
 
-  #fresh(cursor: number, promptsUpTo = 0): Heard {
+  #fresh(cursor: number, promptsUpTo = 0): Followed {
     const own = new Set<string>()
     const isOwn = (messageId: string) => own.delete(messageId)
     return { cursor, messages: new PageMessages({ isOwn, promptsUpTo }), own }
@@ -197,50 +197,50 @@ export class Task {
   /**
    * Resolves when everything so far was sent to the page. The previous session is left only after this one was found.
    */
-  async #hear(sessionId: string, heard: Heard, first: readonly SessionEvent[] = []): Promise<void> {
+  async #follow(sessionId: string, followed: Followed, first: readonly SessionEvent[] = []): Promise<void> {
     await this.#parts.host.state(sessionId)
     this.#leaving.abort()
     this.#leaving = new AbortController()
     this.#active = sessionId
-    this.#sessions.set(sessionId, heard)
-    this.#tell(sessionId, [
-      ...first.flatMap((event) => heard.messages.take(event)),
-      ...heard.messages.settle(),
+    this.#sessions.set(sessionId, followed)
+    this.#send(sessionId, [
+      ...first.flatMap((event) => followed.messages.take(event)),
+      ...followed.messages.settle(),
     ])
-    const from = { after: heard.cursor, signal: this.#leaving.signal }
-    await this.#parts.host.follow(sessionId, from, this.#reader(sessionId, heard))
+    const from = { after: followed.cursor, signal: this.#leaving.signal }
+    await this.#parts.host.follow(sessionId, from, this.#reader(sessionId, followed))
   }
 
-  #reader(sessionId: string, heard: Heard): FeedReader {
+  #reader(sessionId: string, followed: Followed): FeedReader {
     let live = false
     return {
       following: () => undefined,
       deliver: (batch) => {
-        const messages = this.#messagesOf(batch, heard)
-        this.#tell(sessionId, live ? [...messages, ...heard.messages.settle()] : messages)
+        const messages = this.#messagesOf(batch, followed)
+        this.#send(sessionId, live ? [...messages, ...followed.messages.settle()] : messages)
       },
       caughtUp: () => {
         live = true
-        this.#tell(sessionId, heard.messages.settle())
+        this.#send(sessionId, followed.messages.settle())
       },
       ended: (reason) => this.#ended(sessionId, reason),
     }
   }
 
-  #messagesOf(batch: FeedBatch, heard: Heard): PageMessage[] {
+  #messagesOf(batch: FeedBatch, followed: Followed): PageMessage[] {
     return batch.flatMap((item): PageMessage[] => {
       if (item.kind === 'native') return []
-      if (item.kind === 'delta') return heard.messages.stream(JSON.parse(item.json) as Delta)
-      heard.cursor = item.seq
+      if (item.kind === 'delta') return followed.messages.stream(JSON.parse(item.json) as Delta)
+      followed.cursor = item.seq
       const event = JSON.parse(item.json) as SessionEvent | UnknownEvent
-      return heard.messages.take(event)
+      return followed.messages.take(event)
     })
   }
 
-  #tell(sessionId: string, messages: readonly PageMessage[]): void {
+  #send(sessionId: string, messages: readonly PageMessage[]): void {
     for (const message of joined(messages)) {
       if (message.type === 'system' && message.level === 'error') this.#lastError = message.text
-      this.#parts.tell(sessionId, message)
+      this.#parts.send(sessionId, message)
     }
   }
 
@@ -249,7 +249,7 @@ export class Task {
     this.#sessions.delete(sessionId)
     if (this.#active === sessionId) this.#active = undefined
     const text = 'This session was deleted.'
-    this.#tell(sessionId, [{ type: 'system', at: Date.now(), level: 'warning', text }])
+    this.#send(sessionId, [{ type: 'system', at: Date.now(), level: 'warning', text }])
   }
 
   #state(): Promise<SessionState> {

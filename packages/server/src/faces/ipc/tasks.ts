@@ -96,7 +96,7 @@ export class Tasks {
       host,
       agentFor,
       echoPrompts,
-      tell: (sessionId: string, message: TaskMessage['message']) => {
+      send: (sessionId: string, message: TaskMessage['message']) => {
         try {
           send(messageChannel, { taskId, sessionId, message } satisfies TaskMessage)
         } catch (error) {

@@ -3,41 +3,41 @@ import { dataOf } from './file-data.ts'
 import type { AssistantPart, Content, FilePart, Message, TextPart, ToolOutput } from './specification.ts'
 
 /** One statement of a history, in the form that is compared. */
-type Said = readonly unknown[]
+type Statement = readonly unknown[]
 
 /**
  * The fingerprint of a history: each text with its speaker, each tool call with its input, and each result. How the
  * history is split into messages makes no difference, nor does what callers drop (thinking, files from the agent,
  * metadata, error texts). `about` is everything else that distinguishes one session from another.
  */
-export function fingerprintOf(about: unknown, said: readonly Said[]): string {
-  return hashOf([about, merged(said)])
+export function fingerprintOf(about: unknown, statements: readonly Statement[]): string {
+  return hashOf([about, merged(statements)])
 }
 
 /** Leaves out the input of `open` calls, because callers may fill in defaults. */
-export function saidIn(messages: readonly Message[], open?: ReadonlySet<string>): Said[] {
-  return messages.flatMap((message): Said[] => {
+export function statementsIn(messages: readonly Message[], open?: ReadonlySet<string>): Statement[] {
+  return messages.flatMap((message): Statement[] => {
     if (message.role === 'system') return [['system', message.content]]
     if (message.role === 'user') return [['user', message.content.map(given)]]
-    return message.content.flatMap((part) => saidInPart(part, open))
+    return message.content.flatMap((part) => statementsInPart(part, open))
   })
 }
 
-export function saidInReply(content: readonly Content[], open?: ReadonlySet<string>): Said[] {
-  return content.flatMap((part): Said[] => {
-    if (part.type === 'tool-call') return saidInPart({ ...part, input: JSON.parse(part.input) }, open)
+export function statementsInReply(content: readonly Content[], open?: ReadonlySet<string>): Statement[] {
+  return content.flatMap((part): Statement[] => {
+    if (part.type === 'tool-call') return statementsInPart({ ...part, input: JSON.parse(part.input) }, open)
     if (part.type === 'tool-result') {
       const { isError, result: value, ...rest } = part
-      return saidInPart({ ...rest, output: { type: isError ? 'error-json' : 'json', value } })
+      return statementsInPart({ ...rest, output: { type: isError ? 'error-json' : 'json', value } })
     }
-    return part.type === 'file' ? [] : saidInPart(part)
+    return part.type === 'file' ? [] : statementsInPart(part)
   })
 }
 
-function saidInPart(
+function statementsInPart(
   part: AssistantPart | { type: 'tool-approval-response' },
   open?: ReadonlySet<string>,
-): Said[] {
+): Statement[] {
   switch (part.type) {
     case 'text':
       return [['text', part.text]]
@@ -63,9 +63,9 @@ function given(part: TextPart | FilePart): unknown {
   return ['file', part.mediaType, part.data instanceof URL ? part.data.href : dataOf(part.data)]
 }
 
-function merged(said: readonly Said[]): Said[] {
-  const all: Said[] = []
-  for (const one of said) {
+function merged(statements: readonly Statement[]): Statement[] {
+  const all: Statement[] = []
+  for (const one of statements) {
     const last = all.at(-1)
     if (one[0] === 'text' && last?.[0] === 'text') all[all.length - 1] = ['text', `${last[1]}${one[1]}`]
     else all.push(one)

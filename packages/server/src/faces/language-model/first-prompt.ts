@@ -44,13 +44,13 @@ function resultsIn(asked: Given['asked']): Message[] {
 function lineOf(message: Message, files: PromptPart[]): string {
   const { role, content } = message
   if (role === 'system') return JSON.stringify({ role, text: content })
-  const said = content.map((part) => saidIn(part, files))
+  const said = content.map((part) => jsonOf(part, files))
   return JSON.stringify({ role, said })
 }
 
 type AnyPart = AssistantPart | { type: 'tool-approval-response' }
 
-function saidIn(part: AnyPart, files: PromptPart[]): unknown {
+function jsonOf(part: AnyPart, files: PromptPart[]): unknown {
   switch (part.type) {
     case 'text':
       return part.text

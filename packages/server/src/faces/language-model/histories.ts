@@ -11,7 +11,7 @@ import { type Host, hashOf } from '../../core/index.ts'
 import { SessionFacts } from '../../transcripts/session-facts.ts'
 import { type CallSettings, callSettings, inWords } from './call-settings.ts'
 import { type HandOver, hostResultOf, hostToolsOf } from './caller-tools.ts'
-import { fingerprintOf, saidIn, saidInReply } from './fingerprint.ts'
+import { fingerprintOf, statementsIn, statementsInReply } from './fingerprint.ts'
 import { instructions, promptParts, replayParts } from './first-prompt.ts'
 import { type KnownSession, KnownSessions } from './known-sessions.ts'
 import { abortError } from './model-error.ts'
@@ -22,7 +22,7 @@ import type { RequestHandlers } from './requests.ts'
 import type { CallOptions, Message, Warning } from './specification.ts'
 
 /** How the sessions of a model are created, and who answers their requests. */
-export type SessionWishes = RequestHandlers & {
+export type SessionDefaults = RequestHandlers & {
   /** The folder of the sessions. */
   readonly cwd: string
   readonly mode?: PermissionMode
@@ -35,7 +35,7 @@ export type SessionWishes = RequestHandlers & {
   readonly person?: string
 }
 
-export type DoorLimits = {
+export type ModelLimits = {
   /** How many sessions are remembered by their history; the least recently used one is forgotten first. */
   readonly sessions: number
   /** How many turns may wait for callers to run tools; the one that has waited longest is cancelled first. */
@@ -56,7 +56,7 @@ export type Begun = {
 type Wanted = {
   readonly call: CallOptions
   readonly agent: string
-  readonly wishes: SessionWishes
+  readonly defaults: SessionDefaults
   readonly settings: CallSettings
   readonly given: Given
   readonly person: string | undefined
@@ -83,7 +83,7 @@ type Known = Pick<KnownSession, 'sessionId' | 'refused'>
 /** Finds or creates the session for a history, and keeps the turns that wait for their callers. */
 export class Histories {
   readonly #host: Host
-  readonly #limits: DoorLimits
+  readonly #limits: ModelLimits
   readonly #known: KnownSessions
   /**
    * Turns that are open or about to start, by session. Promises, because the agent may call a tool before `#start`
@@ -93,21 +93,21 @@ export class Histories {
   /** By session id, the longest waiting one first. */
   readonly #waiting = new Map<string, Waiting>()
 
-  constructor(host: Host, limits: DoorLimits) {
+  constructor(host: Host, limits: ModelLimits) {
     this.#host = host
     this.#limits = limits
     this.#known = new KnownSessions(limits.sessions, (sessionId) => host.releaseTools(sessionId))
   }
 
-  async begin(agent: string, wishes: SessionWishes, call: CallOptions): Promise<Begun> {
+  async begin(agent: string, defaults: SessionDefaults, call: CallOptions): Promise<Begun> {
     if (call.abortSignal?.aborted) throw abortError(call.abortSignal)
     const given = readPrompt(call.prompt)
     const settings = callSettings(call)
-    const { cwd, mode, model, options, mcpServers } = wishes
+    const { cwd, mode, model, options, mcpServers } = defaults
     const { system } = given
-    const person = personOf(wishes, call)
+    const person = personOf(defaults, call)
     const about = hashOf([agent, cwd, mode, model, options, mcpServers, settings.wanted, system, person])
-    const wanted = { call, agent, wishes, settings, given, person, about }
+    const wanted = { call, agent, defaults, settings, given, person, about }
     return (await this.#continue(wanted)) ?? this.#prompt(wanted)
   }
 
@@ -122,7 +122,7 @@ export class Histories {
     const { turn, known } = waiting
     this.#stopWaiting(turn.sessionId)
     const { before, results } = resultsAtEnd(given)
-    const isSame = waiting.history === fingerprintOf(about, saidIn(before, new Set(turn.open)))
+    const isSame = waiting.history === fingerprintOf(about, statementsIn(before, new Set(turn.open)))
     if (!isSame || !(await this.#steered(turn, given))) {
       turn.cancel()
       return undefined
@@ -169,12 +169,12 @@ export class Histories {
 
   async #start(start: Start): Promise<ModelTurn> {
     const { wanted, known, isNew, isReplay, words } = start
-    const { call, settings, wishes, given } = wanted
+    const { call, settings, defaults, given } = wanted
     const { sessionId, refused } = known
     if (!isNew) await this.#host.offerTools(sessionId, this.#toolsFor(wanted, sessionId))
-    const told = isReplay ? replayParts(given, words) : promptParts(messagesOf(given), words)
+    const prompt = isReplay ? replayParts(given, words) : promptParts(messagesOf(given), words)
     const inPrompt = isNew && given.system !== '' && refused.includes('appendSystemPrompt')
-    const parts = inPrompt ? [instructions(given.system), ...told] : told
+    const parts = inPrompt ? [instructions(given.system), ...prompt] : prompt
     if (call.abortSignal?.aborted) throw abortError(call.abortSignal)
     const command = { type: 'prompt.submit', commandId: crypto.randomUUID(), parts } as const
     const { promptId = '', seq } = await this.#host.command(sessionId, command)
@@ -185,7 +185,7 @@ export class Histories {
       promptId,
       seq,
       tools: new Set(settings.tools.map(({ name }) => name)),
-      handlers: wishes,
+      handlers: defaults,
       structured: settings.wanted.outputSchema !== undefined && !refused.includes('outputSchema'),
       native: call.includeRawChunks === true,
       about: isReplay ? { replayed: true } : {},
@@ -200,7 +200,7 @@ export class Histories {
   async #knownSession({ given, about }: Wanted): Promise<KnownSession | undefined> {
     const { history, asked } = given
     if (asked.type !== 'prompt' || history.length === 0) return undefined
-    const known = this.#known.take(fingerprintOf(about, saidIn(history)))
+    const known = this.#known.take(fingerprintOf(about, statementsIn(history)))
     if (!known) return undefined
     const state = await this.#host.state(known.sessionId).catch(notFound)
     const isThere = state && !state.archived && !state.turn && state.queue.length === 0
@@ -211,8 +211,8 @@ export class Histories {
 
   /** Creates the session. A setting that the agent refuses is left out and goes into the prompt instead. */
   async #create(wanted: Wanted): Promise<Known> {
-    const { agent, wishes, settings, given } = wanted
-    const { cwd, mode, model, options = {}, mcpServers } = wishes
+    const { agent, defaults, settings, given } = wanted
+    const { cwd, mode, model, options = {}, mcpServers } = defaults
     const { system } = given
     const refused: string[] = []
     for (;;) {
@@ -257,7 +257,7 @@ export class Histories {
   #replied({ turn, known, wanted }: { turn: ModelTurn; known: Known; wanted: Wanted }, reply: Reply): void {
     const { about, call, person } = wanted
     const open = new Set(turn.open)
-    const held = [...saidIn(withoutSystem(call.prompt)), ...saidInReply(reply.content, open)]
+    const held = [...statementsIn(withoutSystem(call.prompt)), ...statementsInReply(reply.content, open)]
     const history = fingerprintOf(about, held)
     if (open.size > 0) return this.#wait({ turn, history, person, known }, call.abortSignal)
     const { turnId } = turn
@@ -298,9 +298,9 @@ const replayed: Warning = {
 }
 
 /** An invalid `person` is refused: ignoring it would let people reach each other's sessions. */
-function personOf(wishes: SessionWishes, { providerOptions }: CallOptions): string | undefined {
+function personOf(defaults: SessionDefaults, { providerOptions }: CallOptions): string | undefined {
   const ofCall = providerOptions?.parley ?? {}
-  const person = 'person' in ofCall ? ofCall.person : wishes.person
+  const person = 'person' in ofCall ? ofCall.person : defaults.person
   if (typeof person === 'string' && person !== '') return person
   if (person === undefined && !('person' in ofCall)) return undefined
   throw new ParleyError('validation_error', 'person must be a non-empty string, such as an id.')

@@ -1,32 +1,39 @@
 import { ParleyError } from '@parley/protocol'
 import type { Host } from '../../core/index.ts'
-import { type Begun, type DoorLimits, Histories, type SessionWishes } from './histories.ts'
+import { type Begun, Histories, type ModelLimits, type SessionDefaults } from './histories.ts'
 import { LanguageModelError, modelError } from './model-error.ts'
 import { Reply } from './reply.ts'
 import type { CallOptions, LanguageModel, StreamPart } from './specification.ts'
 
-export type { DoorLimits, SessionWishes } from './histories.ts'
+export type {
+  ModelLimits,
+  /** The earlier name of ModelLimits. */
+  ModelLimits as DoorLimits,
+  SessionDefaults,
+  /** The earlier name of SessionDefaults. */
+  SessionDefaults as SessionWishes,
+} from './histories.ts'
 export { LanguageModelError } from './model-error.ts'
 export type { PermissionDecision, RequestContext, RequestHandlers } from './requests.ts'
 export type { LanguageModel } from './specification.ts'
 
-export type ParleyOptions = SessionWishes & {
+export type ParleyOptions = SessionDefaults & {
   readonly host: Host
-  readonly limits?: Partial<DoorLimits>
+  readonly limits?: Partial<ModelLimits>
 }
 
 /**
  * An agent as a language model of the AI SDK: `parley('claude')`, or with one of its models `parley('claude/opus')`.
  */
 export type Parley = {
-  (modelId: string, wishes?: Partial<SessionWishes>): LanguageModel
+  (modelId: string, defaults?: Partial<SessionDefaults>): LanguageModel
   readonly specificationVersion: 'v3'
   languageModel(modelId: string): LanguageModel
   embeddingModel(modelId: string): never
   imageModel(modelId: string): never
 }
 
-const defaultLimits: DoorLimits = { sessions: 1_000, waiting: 64, waitMs: 10 * 60_000, gatherMs: 20 }
+const defaultLimits: ModelLimits = { sessions: 1_000, waiting: 64, waitMs: 10 * 60_000, gatherMs: 20 }
 
 /**
  * The language-model face: offers the agents of a host to programs that use the AI SDK, version 6 or 7, and hold the
@@ -34,9 +41,9 @@ const defaultLimits: DoorLimits = { sessions: 1_000, waiting: 64, waitMs: 10 * 6
  */
 export function createParley({ host, limits, ...usual }: ParleyOptions): Parley {
   const histories = new Histories(host, { ...defaultLimits, ...limits })
-  const model = (modelId: string, wishes: Partial<SessionWishes> = {}): LanguageModel => {
+  const model = (modelId: string, defaults: Partial<SessionDefaults> = {}): LanguageModel => {
     const [agent = '', ...named] = modelId.split('/')
-    const all = { ...usual, ...(named.length > 0 && { model: named.join('/') }), ...wishes }
+    const all = { ...usual, ...(named.length > 0 && { model: named.join('/') }), ...defaults }
     const begin = (call: CallOptions) =>
       histories.begin(agent, all, call).catch((error) => {
         throw modelError(error, modelId)

@@ -64,7 +64,7 @@ export class ModelTurn {
   /**
    * Calls that were sent to the caller. The agent may have cancelled one of them since; the caller does not know that.
    */
-  #told: string[] = []
+  #sentCalls: string[] = []
   #parts: StreamPart[] = []
   #turnId: string | undefined
   #cursor = 0
@@ -97,7 +97,7 @@ export class ModelTurn {
 
   /** Calls that were sent to the caller and are not answered. */
   get open(): readonly string[] {
-    return this.#told
+    return this.#sentCalls
   }
 
   handOver(
@@ -137,7 +137,7 @@ export class ModelTurn {
   /** Passes the caller's results to the calls that were sent to it. */
   answer(results: ReadonlyMap<string, HostToolResult>): void {
     this.#isRead = true
-    for (const id of this.#told.splice(0)) {
+    for (const id of this.#sentCalls.splice(0)) {
       const call = this.#calls.get(id)
       this.#calls.delete(id)
       call?.answer(results.get(id) ?? failure('The program returned no result for this call.'))
@@ -246,11 +246,11 @@ export class ModelTurn {
       this.#parts.push(...this.#translate.stream(item.delta))
     }
     if (item.type !== 'event') return
-    if (isKnown(item.event)) this.#heard(item.event)
+    if (isKnown(item.event)) this.#takeEvent(item.event)
     this.#cursor = item.event.seq
   }
 
-  #heard(event: SessionEvent): void {
+  #takeEvent(event: SessionEvent): void {
     const { facts, promptId } = this.#options
     if (event.type === 'prompt.withdrawn' && event.promptId === promptId) {
       this.#fail(new ParleyError('cancelled', 'The prompt was withdrawn before its turn began.'))
@@ -295,7 +295,7 @@ export class ModelTurn {
     for (const call of this.#due()) {
       const { id, name: toolName, toolCallId } = call
       call.sent = true
-      this.#told.push(id)
+      this.#sentCalls.push(id)
       const input = JSON.stringify(call.input ?? {})
       yield { type: 'tool-input-start', id, toolName }
       yield { type: 'tool-input-delta', id, delta: input }

@@ -43,9 +43,9 @@ export type ModelUnderTest = AsyncDisposable & {
 export async function modelUnderTest(
   options: Partial<Omit<ParleyOptions, 'host'>> & { hosting?: HostUnderTestOptions } = {},
 ): Promise<ModelUnderTest> {
-  const { hosting, ...wishes } = options
+  const { hosting, ...defaults } = options
   const under = await hostUnderTest({ ...hosting, agent: { script, ...hosting?.agent } })
-  const parley = createParley({ host: under.host, cwd: under.cwd, ...wishes })
+  const parley = createParley({ host: under.host, cwd: under.cwd, ...defaults })
   const sessions = async () => {
     const page = await under.host.list({ limit: 100 })
     return page.sessions.map(({ id }) => id).sort()

@@ -34,7 +34,7 @@ export function createWebSocketFace(options: {
   const stopListening = host.onSessionChanged((change) => {
     if (peers.size === 0) return
     const frame = changeFrame(change)
-    for (const peer of peers) peer.tell(frame)
+    for (const peer of peers) peer.send(frame)
   })
 
   return {

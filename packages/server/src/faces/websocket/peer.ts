@@ -11,11 +11,11 @@ import {
 import type { Logger } from 'pino'
 import type { WebSocket } from 'ws'
 import {
-  deepest,
   type FeedBatch,
   type FeedReader,
   type Host,
   isTooDeep,
+  maxJsonDepth,
   type SessionChange,
 } from '../../core/index.ts'
 import { destroyAfter } from '../sockets.ts'
@@ -55,7 +55,7 @@ export class Peer {
     this.#websocket = websocket
     this.#socket = socket
     this.#outbox = new Outbox(socket, options.limits, () => this.#evict())
-    websocket.on('message', (data, isBinary) => this.#hear(data as Buffer, isBinary))
+    websocket.on('message', (data, isBinary) => this.#receive(data as Buffer, isBinary))
     websocket.on('pong', () => {
       this.#alive = true
     })
@@ -83,11 +83,11 @@ export class Peer {
   }
 
   /** The face encodes a change once; the same bytes go to every peer that sent hello. */
-  tell(frames: Buffer): void {
+  send(frames: Buffer): void {
     if (this.#greeted) this.#outbox.write(frames)
   }
 
-  #hear(data: Buffer, isBinary: boolean): void {
+  #receive(data: Buffer, isBinary: boolean): void {
     let session: string | undefined
     try {
       if (isBinary) throw new ParleyError('validation_error', 'Frames must be JSON text, not binary.')
@@ -98,7 +98,7 @@ export class Peer {
       session = sessionOf(value)
       const frame = ClientFrame.safeParse(value)
       if (!frame.success) return this.#refuseFrame(value, session, validationError('The frame', frame.error))
-      this.#obey(frame.data)
+      this.#handle(frame.data)
     } catch (error) {
       this.#refuse(error, session)
     }
@@ -116,7 +116,7 @@ export class Peer {
     this.#outbox.send({ type: 'error', ...(session !== undefined && { session }), error: errorInfoOf(error) })
   }
 
-  #obey(frame: ClientFrame): void {
+  #handle(frame: ClientFrame): void {
     switch (frame.type) {
       case 'hello':
         this.#greeted = true
@@ -266,7 +266,7 @@ function parseJson(data: Buffer): unknown {
     throw new ParleyError('validation_error', 'The frame is not JSON.')
   }
   if (!isTooDeep(value)) return value
-  throw new ParleyError('validation_error', `The frame is nested more than ${deepest} levels deep.`)
+  throw new ParleyError('validation_error', `The frame is nested more than ${maxJsonDepth} levels deep.`)
 }
 
 function sessionOf(value: unknown): string | undefined {

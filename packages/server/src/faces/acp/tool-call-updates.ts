@@ -25,7 +25,7 @@ type CallEvent = EventOf<
   | 'permission.requested'
   | 'permission.resolved'
 >
-type Call = { output: string; length: number; unsaid: boolean; runs: boolean }
+type Call = { output: string; length: number; unsent: boolean; runs: boolean }
 
 /** Only the end of a running call's output is sent, because each update carries all of it. */
 const longestOutput = 16_000
@@ -41,7 +41,7 @@ const ends: Record<ToolOutcome, ToolCallStatus> = {
  * Converts the tool calls of a turn into updates. A call is pending until it was allowed or has output: the log does
  * not say when a call without a permission starts.
  */
-export class RetoldCalls {
+export class ToolCallUpdates {
   readonly #cwd: () => string
   readonly #calls = new Map<string, Call>()
   /** The call of each permission, by request id. */
@@ -99,14 +99,14 @@ export class RetoldCalls {
     if (!call || offset > call.length || offset + text.length <= call.length) return []
     call.output = (call.output + text.slice(call.length - offset)).slice(-longestOutput)
     call.length = offset + text.length
-    call.unsaid = true
+    call.unsent = true
     return this.#runs(toolCallId)
   }
 
   outputs(): SessionUpdate[] {
     return [...this.#calls].flatMap(([toolCallId, call]): SessionUpdate[] => {
-      if (!call.unsaid) return []
-      call.unsaid = false
+      if (!call.unsent) return []
+      call.unsent = false
       const text = `${call.length > call.output.length ? '…' : ''}${call.output}`
       return [
         {
@@ -119,7 +119,7 @@ export class RetoldCalls {
   }
 
   #begin(toolCallId: string): void {
-    this.#calls.set(toolCallId, { output: '', length: 0, unsaid: false, runs: false })
+    this.#calls.set(toolCallId, { output: '', length: 0, unsent: false, runs: false })
   }
 
   #called(event: EventOf<'tool-call.called'>): SessionUpdate[] {

@@ -14,10 +14,10 @@ import {
   type UnknownEvent,
 } from '@parley/protocol'
 import { compact, contentBlocks } from './prompt-parts.ts'
-import { RetoldCalls, withParent } from './retell-tool-call.ts'
 import { type Chosen, configOptions, modeState, overlaid } from './settings.ts'
+import { ToolCallUpdates, withParent } from './tool-call-updates.ts'
 
-export type RetellOptions = {
+export type SessionUpdatesOptions = {
   readonly agent: AgentInfo
   /** The state before the first event. */
   readonly state: SessionState
@@ -37,22 +37,22 @@ type Streamed = Extract<Delta, { type: 'text.streamed' | 'thinking.streamed' }>
  * - A call is announced once, before its updates; its end is its last update.
  * - A prompt is sent when its turn starts, and never to the editor that sent it.
  */
-export class Retelling {
-  readonly #options: RetellOptions
-  readonly #calls: RetoldCalls
+export class SessionUpdates {
+  readonly #options: SessionUpdatesOptions
+  readonly #calls: ToolCallUpdates
   /** How many characters of each open block were sent. */
-  readonly #told = new Map<string, number>()
+  readonly #sent = new Map<string, number>()
   readonly #prompts = new Map<string, { parts: readonly PromptPart[]; own: boolean }>()
   /** The last value sent of each kind of update in `news`. */
   readonly #inForce = new Map<string, string>()
   #state: SessionState
   #chosen: Chosen
 
-  constructor(options: RetellOptions) {
+  constructor(options: SessionUpdatesOptions) {
     const { state } = options
     this.#options = options
     this.#state = state
-    this.#calls = new RetoldCalls(() => this.#state.cwd)
+    this.#calls = new ToolCallUpdates(() => this.#state.cwd)
     this.#chosen = overlaid(overlaid({}, state.requested), state.effective)
     for (const { promptId, parts } of state.queue) this.#prompts.set(promptId, { parts, own: false })
   }
@@ -92,7 +92,7 @@ export class Retelling {
       this.#chosen = overlaid(overlaid(this.#chosen, event.requested), event.effective)
     if (event.type === 'session.created')
       this.#chosen = overlaid(this.#chosen, { mode: event.mode, ...this.#state.requested })
-    return this.#said(event)
+    return this.#updatesOf(event)
   }
 
   delta(delta: Delta): SessionUpdate[] {
@@ -165,7 +165,7 @@ export class Retelling {
     return [update]
   }
 
-  #said(event: SessionEvent): SessionUpdate[] {
+  #updatesOf(event: SessionEvent): SessionUpdate[] {
     switch (event.type) {
       case 'prompt.submitted':
         return this.#submitted(event)
@@ -180,7 +180,7 @@ export class Retelling {
       case 'thinking.written':
         return this.#rest(event)
       case 'block.retracted':
-        this.#told.delete(event.blockId)
+        this.#sent.delete(event.blockId)
         return this.aside('info', 'The agent retracted its last message.', event.reason)
       case 'tool-call.called':
       case 'tool-call.updated':
@@ -195,7 +195,7 @@ export class Retelling {
       case 'context.compacted':
         return this.#compacted(event)
       case 'turn.ended':
-        this.#told.clear()
+        this.#sent.clear()
         this.#calls.clear()
         return []
       default:
@@ -229,17 +229,17 @@ export class Retelling {
   }
 
   #piece(delta: Streamed): SessionUpdate[] {
-    const told = this.#told.get(delta.blockId) ?? 0
+    const sent = this.#sent.get(delta.blockId) ?? 0
     const end = delta.offset + delta.text.length
-    if (delta.offset > told || end <= told) return []
-    this.#told.set(delta.blockId, end)
-    return [chunk(delta, delta.text.slice(told - delta.offset))]
+    if (delta.offset > sent || end <= sent) return []
+    this.#sent.set(delta.blockId, end)
+    return [chunk(delta, delta.text.slice(sent - delta.offset))]
   }
 
   #rest(event: Written): SessionUpdate[] {
-    const told = this.#told.get(event.blockId) ?? 0
-    this.#told.delete(event.blockId)
-    const rest = event.text.slice(told)
+    const sent = this.#sent.get(event.blockId) ?? 0
+    this.#sent.delete(event.blockId)
+    const rest = event.text.slice(sent)
     return rest === '' ? [] : [chunk(event, rest)]
   }
 

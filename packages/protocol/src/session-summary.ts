@@ -45,17 +45,7 @@ export function summarise(state: SessionState): SessionSummary {
   const paused = pausedPrompts(state)
   const tasks = runningInBackground(state).length
   return {
-    id,
-    epoch,
-    seq,
-    createdAt,
-    updatedAt,
-    agent,
-    cwd,
-    title,
-    archived,
-    pinned,
-    status,
+    ...{ id, epoch, seq, createdAt, updatedAt, agent, cwd, title, archived, pinned, status },
     ...(forkedFrom && { forkedFrom }),
     waiting: state.requests.length,
     ...(paused > 0 && { paused }),

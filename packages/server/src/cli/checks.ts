@@ -11,9 +11,9 @@ export type Check = {
   readonly lines?: readonly string[]
 }
 
-export function ok(name: string, text: string): Check {
-  return { name, result: 'ok', text }
-}
+export const ok = (name: string, text: string): Check => ({ name, result: 'ok', text })
+export const warn = (name: string, text: string): Check => ({ name, result: 'warn', text })
+export const fail = (name: string, text: string): Check => ({ name, result: 'fail', text })
 
 const resultWidth = 5
 const nameWidth = 20

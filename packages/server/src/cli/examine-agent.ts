@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type AgentProbe, messageOf, newId, ParleyError } from '@parley/protocol'
 import type { AgentAdapter, AgentConnection, AgentOutput, Person } from '../core/agent-adapter.ts'
 import type { CommandLine } from '../faces/http/command-line.ts'
-import { type Check, ok } from './checks.ts'
+import { type Check, fail, ok, warn } from './checks.ts'
 import { durationText } from './durations.ts'
 
 /** The input of a check of one agent. */
@@ -43,21 +43,17 @@ async function look({ adapter, commandLine, stop, add }: ExaminationInput): Prom
   const { found, path, version, usable, signedIn, hint = '' } = probe
   if (!found) {
     const command = install ? `Install it: ${commandLine(`agents install ${id}`)}` : ''
-    add({ name: 'found', result: 'fail', text: `not found. ${hint || command}` })
+    add(fail('found', `not found. ${hint || command}`))
     return false
   }
   add(ok('found', path ?? 'it is part of Parley'))
   if (usable === false) {
-    add({ name: 'usable', result: 'fail', text: `cannot be used. ${hint}` })
+    add(fail('usable', `cannot be used. ${hint}`))
     return false
   }
   if (version !== undefined) add(versionCheck(version, adapter, commandLine))
   if (signedIn === undefined) return true
-  add(
-    signedIn
-      ? ok('sign-in', 'signed in')
-      : { name: 'sign-in', result: 'fail', text: `not signed in. ${hint}` },
-  )
+  add(signedIn ? ok('sign-in', 'signed in') : fail('sign-in', `not signed in. ${hint}`))
   return signedIn
 }
 
@@ -65,7 +61,7 @@ function versionCheck(version: string, { id, install }: AgentAdapter, commandLin
   if (!install || install.version === version) return ok('version', version)
   const command = commandLine(`agents install ${id}`)
   const text = `${version} is not tested with this version of Parley; ${install.version} is. To install that: ${command}`
-  return { name: 'version', result: 'warn', text }
+  return warn('version', text)
 }
 
 async function start(examination: ExaminationInput): Promise<void> {
@@ -182,10 +178,10 @@ function goneCheck(output: OutputOf<'agent.disconnected'>, { name }: AgentAdapte
 
 function turnCheck(output: OutputOf<'turn.ended'> | undefined, timeoutMs: number): Check {
   const name = 'prompt'
-  if (!output) return { name, result: 'fail', text: `the turn did not end within ${durationText(timeoutMs)}` }
+  if (!output) return fail(name, `the turn did not end within ${durationText(timeoutMs)}`)
   const { outcome, error } = output
   if (outcome === 'completed') return ok(name, 'completed')
-  return { name, result: 'fail', text: `${outcome}${error ? `: ${error.message}` : ''}` }
+  return fail(name, `${outcome}${error ? `: ${error.message}` : ''}`)
 }
 
 async function end(connection: AgentConnection, add: (check: Check) => void): Promise<void> {
@@ -194,7 +190,7 @@ async function end(connection: AgentConnection, add: (check: Check) => void): Pr
     add(ok('end', 'ended when asked to'))
   } catch {
     const text = `does not exit within ${durationText(closeMs)}: check for a leftover process`
-    add({ name: 'end', result: 'warn', text })
+    add(warn('end', text))
   }
 }
 

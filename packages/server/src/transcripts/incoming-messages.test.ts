@@ -3,9 +3,9 @@ import { expect, it } from 'vitest'
 import { hostUnderTest, permission } from '../core/host-under-test.ts'
 import { randomScript } from '../testing/random-script.ts'
 import { type IncomingMessage, IncomingMessages, incomingMessagesOf } from './incoming-messages.ts'
-import { done, isEvent, itemsOf, type Said } from './turn-under-test.ts'
+import { done, isEvent, itemsOf, type TurnItem } from './turn-under-test.ts'
 
-const messagesOf = (...said: Said[]) => incomingMessagesOf(itemsOf(said).filter(isEvent))
+const messagesOf = (...said: TurnItem[]) => incomingMessagesOf(itemsOf(said).filter(isEvent))
 
 it('converts what an agent says and does into the messages that are the same for all agents', () => {
   const messages = messagesOf(
@@ -50,7 +50,7 @@ it('converts what an agent says and does into the messages that are the same for
   ])
 })
 
-const requested: Said = {
+const requested: TurnItem = {
   type: 'permission.requested',
   requestId: 'r1',
   tool: 'Bash',
@@ -161,7 +161,7 @@ it.each([{ type: 'block.retracted', blockId: 'c1' } as const, done, { type: 'tur
   (said) => {
     const live = new IncomingMessages()
     live.stream({ type: 'tool-call.drafted', toolCallId: 'c1', name: 'Bash' })
-    const [event] = itemsOf([said as Said]).slice(3)
+    const [event] = itemsOf([said as TurnItem]).slice(3)
     expect(live.take(event as never)).toMatchObject([
       { type: 'tool_call_update', toolCallId: 'c1', status: 'cancelled' },
     ])
@@ -169,7 +169,7 @@ it.each([{ type: 'block.retracted', blockId: 'c1' } as const, done, { type: 'tur
 )
 
 it('reports the connection of an agent once, until its details change', () => {
-  const connected = (connectionId: string, model: string): Said => ({
+  const connected = (connectionId: string, model: string): TurnItem => ({
     type: 'agent.connected',
     connectionId,
     model,

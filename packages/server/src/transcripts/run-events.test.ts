@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { runEventsOf } from './run-events.ts'
-import { isEvent, itemsOf, type Said } from './turn-under-test.ts'
+import { isEvent, itemsOf, type TurnItem } from './turn-under-test.ts'
 
-const eventsOf = (...said: Said[]) => runEventsOf(itemsOf(said).filter(isEvent))
-const called: Said = {
+const eventsOf = (...said: TurnItem[]) => runEventsOf(itemsOf(said).filter(isEvent))
+const called: TurnItem = {
   type: 'tool-call.called',
   toolCallId: 'c1',
   name: 'Bash',
@@ -11,7 +11,7 @@ const called: Said = {
   title: 'ls',
   input: { command: 'ls' },
 }
-const requested: Said = {
+const requested: TurnItem = {
   type: 'permission.requested',
   requestId: 'r1',
   toolCallId: 'c1',
@@ -23,7 +23,7 @@ const requested: Said = {
   readOnly: false,
   options: [],
 }
-const ended: Said = {
+const ended: TurnItem = {
   type: 'tool-call.ended',
   toolCallId: 'c1',
   outcome: 'completed',
@@ -73,16 +73,16 @@ it('has a run from its start to its end, with the ids of session, run and provid
 })
 
 it('starts a run with the model, tools and session that the agent reports after the turn started', () => {
-  const hello: Said = { type: 'agent.connected', connectionId: 'con_1', cwd: '/somewhere' }
-  const introduction: Said = {
+  const hello: TurnItem = { type: 'agent.connected', connectionId: 'con_1', cwd: '/somewhere' }
+  const introduction: TurnItem = {
     type: 'agent.connected',
     connectionId: 'con_1',
     agentSessionId: 'native-1',
     model: 'large-5',
     tools: ['Bash'],
   }
-  const text: Said = { type: 'text.written', blockId: 'b1', text: 'I look.' }
-  const later: Said = { ...introduction, model: 'small-1', tools: ['Read'] }
+  const text: TurnItem = { type: 'text.written', blockId: 'b1', text: 'I look.' }
+  const later: TurnItem = { ...introduction, model: 'small-1', tools: ['Read'] }
   const [started] = eventsOf(hello, introduction, text, later)
   expect(started).toMatchObject({ type: 'run_started' })
   expect(started?.data).toEqual({ provider_session_id: 'native-1', model: 'large-5', tools: ['Bash'] })
@@ -94,7 +94,7 @@ it.each([
   ['cancelled', ['run_cancelled']],
 ] as const)('reports how a run ended: %s', (outcome, types) => {
   const error = { code: 'agent_failed' as const, message: 'It broke.' }
-  const end: Said = { type: 'turn.ended', outcome, stopReason: 'x', durationMs: 1, error }
+  const end: TurnItem = { type: 'turn.ended', outcome, stopReason: 'x', durationMs: 1, error }
   const events = eventsOf(end)
   expect(events.slice(1).map(({ type }) => type)).toEqual(types)
   if (outcome !== 'cancelled') {
@@ -105,13 +105,13 @@ it.each([
 })
 
 it('marks what a subagent did, and what needed no approval', () => {
-  const [, started] = eventsOf({ ...called, parentToolCallId: 't1' } as Said, ended)
+  const [, started] = eventsOf({ ...called, parentToolCallId: 't1' } as TurnItem, ended)
   expect(started?.data).toMatchObject({ requires_approval: false, parent_tool_call_id: 't1' })
 })
 
 it('leaves out retracted texts', () => {
-  const wrong: Said = { type: 'text.written', blockId: 'b1', text: '41' }
-  const right: Said = { type: 'text.written', blockId: 'b2', text: '42' }
+  const wrong: TurnItem = { type: 'text.written', blockId: 'b1', text: '41' }
+  const right: TurnItem = { type: 'text.written', blockId: 'b2', text: '42' }
   const events = eventsOf(wrong, { type: 'block.retracted', blockId: 'b1' }, right)
   expect(events.slice(1)).toMatchObject([{ type: 'message_streamed', data: { content: '42' } }])
 })

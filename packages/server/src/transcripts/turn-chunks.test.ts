@@ -11,12 +11,12 @@ import {
   itemsOf,
   messageOf,
   piece,
+  questionAnswered,
   requested,
   resolved,
-  type Said,
   shapes,
+  type TurnItem,
   text,
-  told,
 } from './turn-under-test.ts'
 import type { UiMessage } from './ui-message.ts'
 
@@ -42,7 +42,7 @@ describe('the text of an agent', () => {
   })
 
   it('is reasoning if it is thinking', async () => {
-    const thinking: Said = { type: 'thinking.streamed', blockId: 'b0', offset: 0, text: 'hm' }
+    const thinking: TurnItem = { type: 'thinking.streamed', blockId: 'b0', offset: 0, text: 'hm' }
     const message = await messageOf(
       thinking,
       { type: 'thinking.written', blockId: 'b0', text: 'hmm' },
@@ -69,14 +69,19 @@ describe('the text of an agent', () => {
 })
 
 describe('a tool call', () => {
-  const drafted: Said[] = [
+  const drafted: TurnItem[] = [
     { type: 'tool-call.drafted', toolCallId: 'c1', name: 'Bash', title: 'run c1' },
     { type: 'tool-call.input-streamed', toolCallId: 'c1', offset: 0, text: '{"command"' },
     { type: 'tool-call.input-streamed', toolCallId: 'c1', offset: 10, text: ':"c1"}' },
   ]
 
   it('shows its input while it is written, its output as it arrives, and its result', async () => {
-    const output: Said = { type: 'tool-call.output-streamed', toolCallId: 'c1', offset: 0, text: 'so far' }
+    const output: TurnItem = {
+      type: 'tool-call.output-streamed',
+      toolCallId: 'c1',
+      offset: 0,
+      text: 'so far',
+    }
     const message = await messageOf(...drafted, called('c1'), output, ended('c1'), text('Done.'), done)
     expect(message.parts).toMatchObject([
       { type: 'step-start' },
@@ -106,7 +111,7 @@ describe('a tool call', () => {
   it('sends a long output in full only now and then', () => {
     const pieces = Array.from(
       { length: 2000 },
-      (_, index): Said => ({
+      (_, index): TurnItem => ({
         type: 'tool-call.output-streamed',
         toolCallId: 'c1',
         offset: index * 10,
@@ -147,7 +152,7 @@ describe('a tool call', () => {
   })
 
   it('can be renamed while it runs', async () => {
-    const update: Said = {
+    const update: TurnItem = {
       type: 'tool-call.updated',
       toolCallId: 'c1',
       title: 'better',
@@ -234,7 +239,7 @@ describe('other events of a turn', () => {
     ['failed', 'error', ['message-metadata', 'error']],
     ['unknown', 'unknown', ['message-metadata', 'error']],
   ] as const)('end with the outcome: %s', async (outcome, stopReason, last) => {
-    const end: Said = { type: 'turn.ended', outcome, stopReason, durationMs: 1 }
+    const end: TurnItem = { type: 'turn.ended', outcome, stopReason, durationMs: 1 }
     const chunks = chunksOf(itemsOf([text('Oh.'), end]))
     expect(chunks.map(({ type }) => type).slice(-last.length)).toEqual(last)
     expect((await messageOf(text('Oh.'), end)).metadata).toMatchObject({ outcome, stopReason })
@@ -253,7 +258,7 @@ describe('a response that is cut between any two events', () => {
     resolved('r2', { outcome: 'denied' }),
     ended('c2', { outcome: 'denied' }),
     asked('r3'),
-    told('r3'),
+    questionAnswered('r3'),
     text('Done.', 'b2'),
     done,
   ])

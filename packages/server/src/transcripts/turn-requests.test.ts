@@ -11,13 +11,13 @@ import {
   itemsOf,
   messageFromLog,
   messageOf,
+  questionAnswered,
   requested,
   resolved,
-  type Said,
   sendsAgain,
   shapes,
+  type TurnItem,
   text,
-  told,
 } from './turn-under-test.ts'
 import type { UiMessage } from './ui-message.ts'
 
@@ -231,7 +231,7 @@ describe('a question', () => {
       ])
       expect(sendsAgain(answered(message, { approved: true, output: 'blue' }))).toBe(true)
     }
-    const message = await messageOf(...asks, told('r1'), ended('c1'), done)
+    const message = await messageOf(...asks, questionAnswered('r1'), ended('c1'), done)
     expect(message.parts).toMatchObject([
       { type: 'step-start' },
       { state: 'output-available', output: { answers: { colour: 'blue' } } },
@@ -240,18 +240,18 @@ describe('a question', () => {
   })
 
   it('without a call has its own part', async () => {
-    const message = await messageOf(asked('r1'), told('r1'), text('Blue it is.'), done)
+    const message = await messageOf(asked('r1'), questionAnswered('r1'), text('Blue it is.'), done)
     expect(message.parts[1]).toMatchObject({ toolCallId: 'r1', toolName: 'question', title: 'Colour' })
   })
 
   it('that is never answered is an error', async () => {
-    const cancelled: Said = {
+    const cancelled: TurnItem = {
       type: 'question.resolved',
       requestId: 'r1',
       outcome: 'cancelled',
       by: 'turn-end',
     }
-    const end: Said = { type: 'turn.ended', outcome: 'cancelled', stopReason: 'cancelled', durationMs: 1 }
+    const end: TurnItem = { type: 'turn.ended', outcome: 'cancelled', stopReason: 'cancelled', durationMs: 1 }
     const message = await messageOf(asked('r1'), cancelled, end)
     expect(message.parts[1]).toMatchObject({ state: 'output-error' })
   })
@@ -261,7 +261,7 @@ describe('a question', () => {
     const asksBoth = (await readMessage(askedIn(itemsOf(both)).chunks, 6)) as UiMessage
     expect(sendsAgain(answered(asksBoth, { approved: true, output: 'blue' }))).toBe(true)
 
-    const answeredOne = [...both, told('r2'), ended('q1')]
+    const answeredOne = [...both, questionAnswered('r2'), ended('q1')]
     const left = (await readMessage(askedIn(itemsOf(answeredOne)).chunks, 6)) as UiMessage
     expect(sendsAgain(left)).toBe(false)
     expect(shapes(left).slice(-2)).toEqual(['step-start', 'dynamic-tool r1 approval-requested'])
@@ -271,9 +271,15 @@ describe('a question', () => {
     const leftover = (await readMessage(askedIn(itemsOf(decidedOne)).chunks, 7)) as UiMessage
     expect(sendsAgain(leftover)).toBe(false)
     expect(sendsAgain(answered(leftover, { approved: true, output: 'blue' }))).toBe(true)
-    await messageOf(...decidedOne, told('r2'), ended('q1'), done)
+    await messageOf(...decidedOne, questionAnswered('r2'), ended('q1'), done)
 
-    const twoQuestions = [called('q1'), called('q2'), asked('r1', 'q1'), asked('r2', 'q2'), told('r1')]
+    const twoQuestions = [
+      called('q1'),
+      called('q2'),
+      asked('r1', 'q1'),
+      asked('r2', 'q2'),
+      questionAnswered('r1'),
+    ]
     const second = (await readMessage(askedIn(itemsOf(twoQuestions)).chunks, 6)) as UiMessage
     expect(shapes(second)).toEqual([
       'step-start',
@@ -283,7 +289,7 @@ describe('a question', () => {
       'dynamic-tool r2 input-available',
     ])
     expect(sendsAgain(answered(second, { approved: true, output: 'blue' }))).toBe(true)
-    await messageOf(...twoQuestions, ended('q1'), told('r2'), ended('q2'), done)
+    await messageOf(...twoQuestions, ended('q1'), questionAnswered('r2'), ended('q2'), done)
     await messageOf(...answeredOne, resolved('r1'), ended('c1'), done)
   })
 })

@@ -10,7 +10,7 @@ import type { UiMessage } from './ui-message.ts'
 import { UiMessages } from './ui-messages.ts'
 
 /** A turn as a test writes it: events without their common fields, and deltas. */
-export type Said = DraftWithoutTurn | DeltaWithoutTurn
+export type TurnItem = DraftWithoutTurn | DeltaWithoutTurn
 type WithoutTurn<Type> = Type extends unknown ? Omit<Type, 'turnId'> : never
 type DraftWithoutTurn = WithoutTurn<EventDraft>
 type DeltaWithoutTurn = WithoutTurn<Delta>
@@ -29,10 +29,15 @@ const before: EventDraft[] = [
   { type: 'turn.started', turnId, promptId: 'prm_1' },
 ]
 
-export const done: Said = { type: 'turn.ended', outcome: 'completed', stopReason: 'end_turn', durationMs: 5 }
+export const done: TurnItem = {
+  type: 'turn.ended',
+  outcome: 'completed',
+  stopReason: 'end_turn',
+  durationMs: 5,
+}
 
 /** The events and deltas of the session `ses_1`, whose only turn has this content. */
-export function itemsOf(said: readonly Said[]): Item[] {
+export function itemsOf(said: readonly TurnItem[]): Item[] {
   let seq = 0
   return [...before, ...said].map((one): Item => {
     const whole = { turnId, ...one } as EventDraft | Delta
@@ -73,7 +78,7 @@ export function messageFromLog(items: readonly Item[]): UiMessage {
  * The message of the turn. The readers of both major versions fold it live and from the log, and Parley's own fold
  * must give the same. Version 6 has no chunk for an answer, so answers are left out of its comparison.
  */
-export async function messageOf(...said: Said[]): Promise<UiMessage> {
+export async function messageOf(...said: TurnItem[]): Promise<UiMessage> {
   const items = itemsOf(said)
   const ours = messageFromLog(items)
   if (ours.parts.length > 0) expect(await refusalOfMessages([ours])).toBeUndefined()
@@ -130,14 +135,18 @@ export function answered(message: UiMessage, answer: { approved: boolean; output
 
 type Draft<Type extends EventDraft['type']> = Extract<EventDraft, { type: Type }>
 
-export const text = (words: string, blockId = 'b1'): Said => ({ type: 'text.written', blockId, text: words })
-export const piece = (words: string, offset: number, blockId = 'b1'): Said => ({
+export const text = (words: string, blockId = 'b1'): TurnItem => ({
+  type: 'text.written',
+  blockId,
+  text: words,
+})
+export const piece = (words: string, offset: number, blockId = 'b1'): TurnItem => ({
   type: 'text.streamed',
   blockId,
   offset,
   text: words,
 })
-export const called = (toolCallId: string, more: Partial<Draft<'tool-call.called'>> = {}): Said => ({
+export const called = (toolCallId: string, more: Partial<Draft<'tool-call.called'>> = {}): TurnItem => ({
   type: 'tool-call.called',
   toolCallId,
   name: 'Bash',
@@ -146,14 +155,17 @@ export const called = (toolCallId: string, more: Partial<Draft<'tool-call.called
   input: { command: toolCallId },
   ...more,
 })
-export const ended = (toolCallId: string, more: Partial<Draft<'tool-call.ended'>> = {}): Said => ({
+export const ended = (toolCallId: string, more: Partial<Draft<'tool-call.ended'>> = {}): TurnItem => ({
   type: 'tool-call.ended',
   toolCallId,
   outcome: 'completed',
   content: [{ type: 'text', text: `result of ${toolCallId}` }],
   ...more,
 })
-export const requested = (requestId: string, more: Partial<Draft<'permission.requested'>> = {}): Said => ({
+export const requested = (
+  requestId: string,
+  more: Partial<Draft<'permission.requested'>> = {},
+): TurnItem => ({
   type: 'permission.requested',
   requestId,
   tool: 'Bash',
@@ -165,7 +177,7 @@ export const requested = (requestId: string, more: Partial<Draft<'permission.req
   options: [{ decision: 'allow', scope: 'session', label: 'Allow for the session' }],
   ...more,
 })
-export const resolved = (requestId: string, more: Partial<Draft<'permission.resolved'>> = {}): Said => ({
+export const resolved = (requestId: string, more: Partial<Draft<'permission.resolved'>> = {}): TurnItem => ({
   type: 'permission.resolved',
   requestId,
   outcome: 'allowed',
@@ -180,13 +192,13 @@ export const question = {
   multiple: false,
   freeText: false,
 }
-export const asked = (requestId: string, toolCallId?: string): Said => ({
+export const asked = (requestId: string, toolCallId?: string): TurnItem => ({
   type: 'question.asked',
   requestId,
   questions: [question],
   ...(toolCallId !== undefined && { toolCallId }),
 })
-export const told = (requestId: string): Said => ({
+export const questionAnswered = (requestId: string): TurnItem => ({
   type: 'question.resolved',
   requestId,
   outcome: 'answered',

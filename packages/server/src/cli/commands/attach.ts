@@ -6,10 +6,10 @@ import { type Context, configurationOf } from '../context.ts'
 import { exitCodes } from '../failure.ts'
 import { onInterrupt } from '../interrupts.ts'
 import { findSession } from '../session-reference.ts'
-import { createPerson } from '../terminal/person.ts'
+import { TerminalPerson } from '../terminal/person.ts'
 import { createRequestNotices } from '../terminal/request-notices.ts'
-import { createScreen, type Screen } from '../terminal/screen.ts'
-import { createTranscript, type Transcript } from '../terminal/transcript.ts'
+import { Screen } from '../terminal/screen.ts'
+import { Transcript } from '../terminal/transcript.ts'
 import { oneLine } from '../terminal/visible.ts'
 import { watchSession } from '../watch-session.ts'
 
@@ -31,7 +31,7 @@ export async function attach(reference: string, options: AttachOptions, context:
   const leaving = new AbortController()
   using interrupts = onInterrupt(() => leaving.abort())
   output.readerLeft.addEventListener('abort', () => leaving.abort())
-  const transcript = createTranscript({
+  const transcript = new Transcript({
     ...output,
     style: output.errStyle,
     prompts: true,
@@ -49,7 +49,7 @@ export async function attach(reference: string, options: AttachOptions, context:
     },
     onEnd: () => leaving.abort(),
   }
-  const screen = createScreen({
+  const screen = new Screen({
     stdin: context.stdin,
     stderr: process.stderr,
     output,
@@ -58,7 +58,7 @@ export async function attach(reference: string, options: AttachOptions, context:
   })
   const asking = { client, sessionId: id, screen, style: output.errStyle }
   const answerer = output.canAsk
-    ? createPerson({ ...asking, onEnd: typing.onEnd })
+    ? new TerminalPerson({ ...asking, onEnd: typing.onEnd })
     : createRequestNotices({ ...asking, commandLine: context.commandLine })
   try {
     screen.say(output.errStyle.dim(headline(state, context)))

@@ -4,7 +4,7 @@ import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { onInterrupt } from '../interrupts.ts'
 import { findSession } from '../session-reference.ts'
-import { createScreen } from '../terminal/screen.ts'
+import { Screen } from '../terminal/screen.ts'
 import { oneLine } from '../terminal/visible.ts'
 
 export type DeleteOptions = Flags & { readonly yes?: boolean; readonly json?: boolean }
@@ -38,7 +38,7 @@ export async function deleteSession(
 async function confirmed(question: string, { stdin, output }: Context): Promise<boolean> {
   const leaving = new AbortController()
   using interrupts = onInterrupt(() => leaving.abort())
-  const screen = createScreen({ stdin, stderr: process.stderr, output, onInterrupt: interrupts.interrupt })
+  const screen = new Screen({ stdin, stderr: process.stderr, output, onInterrupt: interrupts.interrupt })
   try {
     const line = await screen.ask(async (keyboard) => {
       await keyboard.draw([])

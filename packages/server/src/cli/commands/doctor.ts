@@ -6,7 +6,7 @@ import { builtInAdapters } from '../../adapters/index.ts'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import { migrations } from '../../stores/migrations/index.ts'
 import { oldestNode } from '../../version.ts'
-import { type Check, checkLine, ok } from '../checks.ts'
+import { type Check, checkLine, fail, ok, warn } from '../checks.ts'
 import { agentsFolder, type Configuration, configFile, databaseFile, type Flags } from '../configuration.ts'
 import { type Connected, findServer, isAlive, readOwner } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
@@ -32,7 +32,7 @@ export async function doctor(options: DoctorOptions, context: Context): Promise<
   try {
     configuration = configurationOf(context, options)
   } catch (thrown) {
-    add([{ name: 'configuration', result: 'fail', text: (thrown as Error).message }])
+    add([fail('configuration', (thrown as Error).message)])
     return 1
   }
   const hasFile = existsSync(configFile(configuration.dataDir))
@@ -49,7 +49,7 @@ export async function doctor(options: DoctorOptions, context: Context): Promise<
 
 function nodeCheck(version: string): Check {
   if (Number.parseInt(version, 10) >= oldestNode) return ok('node', version)
-  return { name: 'node', result: 'fail', text: `${version} is too old: install Node ${oldestNode} or newer` }
+  return fail('node', `${version} is too old: install Node ${oldestNode} or newer`)
 }
 
 function folderCheck(dataDir: string): Check {
@@ -59,25 +59,16 @@ function folderCheck(dataDir: string): Check {
     const problem = makingProblem(dataDir)
     if (problem === undefined)
       return ok(name, `${dataDir} does not exist yet; it is created at the first start`)
-    return {
-      name,
-      result: 'fail',
-      text: `${dataDir} cannot be created (${problem}): choose another with --data-dir`,
-    }
+    return fail(name, `${dataDir} cannot be created (${problem}): choose another with --data-dir`)
   }
-  if (!found.isDirectory())
-    return { name, result: 'fail', text: `${dataDir} is not a folder: choose another with --data-dir` }
+  if (!found.isDirectory()) return fail(name, `${dataDir} is not a folder: choose another with --data-dir`)
   try {
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch {
-    return {
-      name,
-      result: 'fail',
-      text: `${dataDir} cannot be written: check its permissions, or use --data-dir`,
-    }
+    return fail(name, `${dataDir} cannot be written: check its permissions, or use --data-dir`)
   }
   if (process.platform !== 'win32' && (found.mode & 0o077) !== 0) {
-    return { name, result: 'warn', text: `other users can read ${dataDir}; run: chmod 700 ${dataDir}` }
+    return warn(name, `other users can read ${dataDir}; run: chmod 700 ${dataDir}`)
   }
   return ok(name, dataDir)
 }
@@ -87,11 +78,10 @@ function tokenCheck({ token, dataDir }: Configuration, { commandLine }: Context)
   if (token) return ok(name, `given by ${token.from}`)
   if (!existsSync(tokenFile(dataDir))) return ok(name, 'none yet; it is created at the first start')
   if (isTokenExposed(dataDir)) {
-    return {
+    return warn(
       name,
-      result: 'warn',
-      text: `other users can read ${tokenFile(dataDir)}; run chmod 600 on it, then ${commandLine('token --rotate')}`,
-    }
+      `other users can read ${tokenFile(dataDir)}; run chmod 600 on it, then ${commandLine('token --rotate')}`,
+    )
   }
   return ok(name, tokenFile(dataDir))
 }
@@ -105,19 +95,19 @@ async function serverCheck(
     const server = existsSync(configuration.dataDir) ? await findServer(configuration) : undefined
     if (server) return { server, check: ok(name, `healthy at ${server.url} (pid ${owner?.pid})`) }
   } catch (thrown) {
-    return { server: undefined, check: { name, result: 'warn', text: (thrown as ParleyError).message } }
+    return { server: undefined, check: warn(name, (thrown as ParleyError).message) }
   }
   if (owner && isAlive(owner.pid)) {
     const where = owner.url ? ` at ${owner.url}` : ''
     const text = `pid ${owner.pid} holds the data folder but does not answer${where}: stop it and start again`
-    return { server: undefined, check: { name, result: 'fail', text } }
+    return { server: undefined, check: fail(name, text) }
   }
   const { host, port } = configuration
   const problem = await listenProblem(host, port)
   if (problem === undefined)
     return { server: undefined, check: ok(name, `not running; ${host}:${port} is free`) }
   const text = `not running, and ${host}:${port} cannot be used (${problem}): use --port, or stop what listens there`
-  return { server: undefined, check: { name, result: 'fail', text } }
+  return { server: undefined, check: fail(name, text) }
 }
 
 function listenProblem(host: string, port: number): Promise<string | undefined> {
@@ -141,19 +131,17 @@ async function databaseCheck({ dataDir }: Configuration, isHeld: boolean): Promi
     using database = new DatabaseSync(file)
     const version = Number(database.prepare('PRAGMA user_version').get()?.user_version)
     if (version > known) {
-      return {
+      return fail(
         name,
-        result: 'fail',
-        text: `${file} has schema version ${version}, but this version of Parley supports ${known}: update Parley`,
-      }
+        `${file} has schema version ${version}, but this version of Parley supports ${known}: update Parley`,
+      )
     }
     const damage =
       size <= largestChecked ? database.prepare('PRAGMA quick_check(1)').get()?.quick_check : 'ok'
-    if (damage !== 'ok')
-      return { name, result: 'fail', text: `${file} is damaged (${damage}): restore a backup` }
+    if (damage !== 'ok') return fail(name, `${file} is damaged (${damage}): restore a backup`)
     return ok(name, `${file}, schema ${version}${version < known ? `, will be migrated to ${known}` : ''}`)
   } catch (thrown) {
-    return { name, result: 'fail', text: `${file} cannot be opened: ${(thrown as Error).message}` }
+    return fail(name, `${file} cannot be opened: ${(thrown as Error).message}`)
   }
 }
 
@@ -176,7 +164,7 @@ async function agentChecks(
       })
       found = await Promise.all(adapters.map((adapter) => probed(adapter, folder)))
     } catch (thrown) {
-      return [{ name: 'agents', result: 'fail', text: (thrown as Error).message }]
+      return [fail('agents', (thrown as Error).message)]
     }
   }
   const isWished = ({ id, install }: Probed) => agents[id] !== undefined || install?.installed !== undefined
@@ -203,9 +191,9 @@ function isNotSetUp({ found, usable, signedIn }: Probed): boolean {
 
 function agentCheck({ id, found, version, usable, signedIn, hint = '' }: Probed): Check {
   const name = `agent ${id}`
-  if (!found) return { name, result: 'warn', text: `not found. ${hint}` }
-  if (usable === false) return { name, result: 'warn', text: `cannot be used. ${hint}` }
-  if (signedIn === false) return { name, result: 'warn', text: `not signed in. ${hint}` }
+  if (!found) return warn(name, `not found. ${hint}`)
+  if (usable === false) return warn(name, `cannot be used. ${hint}`)
+  if (signedIn === false) return warn(name, `not signed in. ${hint}`)
   return ok(name, [version, hint].filter(Boolean).join(', ') || 'found')
 }
 

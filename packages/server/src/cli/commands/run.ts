@@ -19,10 +19,10 @@ import { durationText, parseDuration } from '../durations.ts'
 import { exitCodes } from '../failure.ts'
 import { onInterrupt } from '../interrupts.ts'
 import { findSession } from '../session-reference.ts'
-import { type Answerer, createPerson } from '../terminal/person.ts'
+import { type Answerer, TerminalPerson } from '../terminal/person.ts'
 import { createPolicy } from '../terminal/policy.ts'
-import { createScreen, type Screen } from '../terminal/screen.ts'
-import { createTranscript } from '../terminal/transcript.ts'
+import { Screen } from '../terminal/screen.ts'
+import { Transcript } from '../terminal/transcript.ts'
 import { watchSession } from '../watch-session.ts'
 
 export type RunOptions = Flags & {
@@ -77,7 +77,7 @@ export async function run(
     () => stopping.resolve(`timed out after ${durationText(timeoutMs ?? 0)}; stopping the turn`),
     timeoutMs ?? 2 ** 31 - 1,
   )
-  const screen = createScreen({
+  const screen = new Screen({
     stdin: context.stdin,
     stderr: process.stderr,
     output: context.output,
@@ -263,7 +263,7 @@ function transcriptShow(run: Run): (item: FeedItem) => void {
   const { context, screen, decided } = run
   const { output } = context
   const asks = output.canAsk && policyOf(run.options, context) === 'ask'
-  const transcript = createTranscript({ ...output, style: output.errStyle, prompts: false, asks })
+  const transcript = new Transcript({ ...output, style: output.errStyle, prompts: false, asks })
   return (item) => {
     if (item.type === 'event' && !isSaid(item.event, decided)) screen.print(transcript.event(item.event))
     if (item.type === 'delta') screen.print(transcript.delta(item.delta))
@@ -288,7 +288,7 @@ function answererOf(run: Run, stop: (why: string | undefined) => void): Answerer
   const onEnd = () => stop('no answer was given; stopping the turn')
   const style = context.output.errStyle
   const person = context.output.canAsk
-    ? createPerson({ client, sessionId: session.id, screen, style, onEnd })
+    ? new TerminalPerson({ client, sessionId: session.id, screen, style, onEnd })
     : undefined
   if (policy === 'ask') return person ?? waitForOthers(run)
   return createPolicy({

@@ -18,7 +18,7 @@ export type ServeOptions = Flags & { readonly json?: boolean }
 export async function serve(options: ServeOptions, context: Context): Promise<number> {
   const { output } = context
   const configuration = configurationOf(context, options)
-  const { dataDir, host, port, limits, agents, chat, telemetry, allowedOrigins, allowedHosts } = configuration
+  const { dataDir, host, port, allowedOrigins, allowedHosts } = configuration
   assertBindable({
     hostname: host,
     tokenExplicit: configuration.token !== undefined,
@@ -30,17 +30,10 @@ export async function serve(options: ServeOptions, context: Context): Promise<nu
 
   const stopped = stopSignal()
   const parley = await startParley({
-    dataDir,
+    ...configuration,
     hostname: host,
-    port,
     token,
     logger,
-    limits,
-    chat,
-    telemetry,
-    agents,
-    allowedOrigins,
-    allowedHosts,
     commandLine: context.commandLine,
     publicCommandLine: createCommandLine({ invocation: context.invocation }),
   })

@@ -31,11 +31,7 @@ export type PersonOptions = {
 }
 
 /** Asks one request at a time, in order. A request that is answered elsewhere is withdrawn. */
-export function createPerson(options: PersonOptions): Answerer {
-  return new TerminalPerson(options)
-}
-
-class TerminalPerson implements Answerer {
+export class TerminalPerson implements Answerer {
   readonly #options: PersonOptions
   readonly #queue: string[] = []
   readonly #open = new Set<string>()

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { createOutput } from './output.ts'
-import { createScreen } from './screen.ts'
+import { Screen } from './screen.ts'
 
 function screenUnderTest() {
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => stdin })
@@ -14,7 +14,7 @@ function screenUnderTest() {
     stdout: stderr as unknown as NodeJS.WriteStream & { fd: 1 },
     stderr: stderr as unknown as NodeJS.WriteStream & { fd: 2 },
   }
-  const screen = createScreen({
+  const screen = new Screen({
     ...streams,
     output: createOutput({ ...streams, stdin: streams.stdin as NodeJS.ReadStream & { fd: 0 }, env: {} }),
     onInterrupt: () => {},

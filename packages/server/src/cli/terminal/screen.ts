@@ -3,17 +3,6 @@ import type { Output } from './output.ts'
 import type { Piece } from './transcript.ts'
 import { takeTypeAhead } from './type-ahead.ts'
 
-/** The terminal of one command: shows the output of a session and reads what a person types. */
-export type Screen = {
-  /** Prints output of the session. It is held back while a request is shown. */
-  print(pieces: readonly Piece[]): void
-  /** Prints Parley's own line at once. Typed text is redrawn below it. */
-  say(line: string): void
-  /** All other output waits until `work` is done. */
-  ask<Answer>(work: (keyboard: Keyboard) => Promise<Answer>): Promise<Answer>
-  close(): void
-}
-
 export type Keyboard = {
   /**
    * Draws a request. Everything typed before it was shown is dropped, because a person cannot answer what they have not
@@ -37,11 +26,8 @@ export type ScreenOptions = {
 const arrivesMs = 150
 const interruptKey = '\u0003'
 
-export function createScreen(options: ScreenOptions): Screen {
-  return new TerminalScreen(options)
-}
-
-class TerminalScreen implements Screen {
+/** The terminal of one command: shows the output of a session and reads what a person types. */
+export class Screen {
   readonly #options: ScreenOptions
   #lines: Interface | undefined
   #held: Piece[] | undefined
@@ -60,11 +46,13 @@ class TerminalScreen implements Screen {
     if (options.typing) this.#open()
   }
 
+  /** Prints output of the session. It is held back while a request is shown. */
   print(pieces: readonly Piece[]): void {
     if (this.#held) this.#held.push(...pieces)
     else this.#write(pieces)
   }
 
+  /** Prints Parley's own line at once. Typed text is redrawn below it. */
   say(line: string): void {
     const before = this.#unfinished.splice(0)
     const end = before.length > 0 || this.#isMidLine ? '\n' : ''
@@ -72,6 +60,7 @@ class TerminalScreen implements Screen {
     this.#isRowLast = false
   }
 
+  /** All other output waits until `work` is done. */
   async ask<Answer>(work: (keyboard: Keyboard) => Promise<Answer>): Promise<Answer> {
     const draft = this.#clearTyped()
     this.#hidePrompt()

@@ -1,14 +1,14 @@
 import { type Delta, decodeEvent, type SessionEvent } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import { createStyle, isColoured } from './style.ts'
-import { createTranscript, type Piece, type TranscriptOptions } from './transcript.ts'
+import { type Piece, Transcript, type TranscriptOptions } from './transcript.ts'
 import { oneLine, visible } from './visible.ts'
 
 const style = createStyle(false)
 const terminal = { isOutTerminal: true, isErrTerminal: true }
 const pipes = { isOutTerminal: false, isErrTerminal: false }
 const transcript = (options: Partial<TranscriptOptions> = {}) =>
-  createTranscript({ style, ...terminal, columns: () => 60, prompts: false, ...options })
+  new Transcript({ style, ...terminal, columns: () => 60, prompts: false, ...options })
 
 let seq = 0
 type Fields = { type: SessionEvent['type'] } & Record<string, unknown>

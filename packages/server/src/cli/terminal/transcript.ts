@@ -28,19 +28,6 @@ export type TranscriptOptions = {
   readonly asks?: boolean
 }
 
-/**
- * Turns a session's feed into pieces to write. It has no input or output of its own: the same feed gives the same
- * pieces.
- */
-export type Transcript = {
-  event(event: SessionEvent | UnknownEvent): Piece[]
-  delta(delta: Delta): Piece[]
-}
-
-export function createTranscript(options: TranscriptOptions): Transcript {
-  return new FeedTranscript(options)
-}
-
 type Target = 'out' | 'err'
 type Streamed = { readonly id: string; readonly to: Target; printed: number; isBroken: boolean }
 type Call = Pick<ToolRow, 'kind' | 'title' | 'depth'> & { readonly at: number }
@@ -56,10 +43,11 @@ type Words = {
 }
 
 /**
- * The agent's text goes to `out`, everything else to `err`. One block streams at a time; another block is written whole
- * at its end.
+ * Turns a session's feed into pieces to write. It has no input or output of its own: the same feed gives the same
+ * pieces. The agent's text goes to `out`, everything else to `err`. One block streams at a time; another block is
+ * written whole at its end.
  */
-class FeedTranscript implements Transcript {
+export class Transcript {
   readonly #options: TranscriptOptions
   readonly #calls = new Map<string, Call>()
   readonly #asked = new Map<string, Asked>()

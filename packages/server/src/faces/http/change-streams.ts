@@ -2,24 +2,15 @@ import type { ServerResponse } from 'node:http'
 import type { ChangesNews } from '@parley/protocol'
 import type { SeenFolder, Workspace } from '../../workspace/index.ts'
 
-/** Changes of watched folders as server-sent events. */
-export type ChangeStreams = {
-  /** Writes to `outgoing` until the reader disconnects. */
-  open(folder: SeenFolder, outgoing: ServerResponse): void
-  /** Ends every stream. */
-  close(): void
-}
+export type ChangeStreams = ReturnType<typeof createChangeStreams>
 
-export function createChangeStreams({
-  workspace,
-  heartbeatMs,
-}: {
-  workspace: Workspace
-  heartbeatMs: number
-}): ChangeStreams {
+/** Changes of watched folders as server-sent events. */
+export function createChangeStreams(options: { workspace: Workspace; heartbeatMs: number }) {
+  const { workspace, heartbeatMs } = options
   const open = new Set<ServerResponse>()
   return {
-    open(folder, outgoing) {
+    /** Writes to `outgoing` until the reader disconnects. */
+    open(folder: SeenFolder, outgoing: ServerResponse): void {
       if (outgoing.destroyed) return
       outgoing.writeHead(200, {
         'Content-Type': 'text/event-stream; charset=utf-8',
@@ -52,7 +43,8 @@ export function createChangeStreams({
         leave()
       })
     },
-    close() {
+    /** Ends every stream. */
+    close(): void {
       for (const outgoing of open) outgoing.end()
     },
   }

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import type { Logger } from 'pino'
 import type { DeviceStore } from '../../core/device-store.ts'
@@ -57,26 +56,15 @@ export type FaceLimits = {
   readonly heartbeatMs: number
 }
 
-/** Answers requests without a server of its own: the server that embeds it passes them on. */
-export type HttpFace = {
-  readonly authentication: Authentication
-  url(): string
-  /** A new one-time link that signs a browser in, valid for a day. */
-  link(): string
-  answer(incoming: IncomingMessage, outgoing: ServerResponse): void
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
-  /** Ends all streams. */
-  close(): void
-}
-
 const defaultLimits: FaceLimits = {
   bodyBytes: 12 * 1024 * 1024,
   bufferBytes: 8 * 1024 * 1024,
   heartbeatMs: 15_000,
 }
 
-export function createHttpFace(settings: FaceSettings): HttpFace {
-  const { host, logger, version, bound } = settings
+/** Answers requests without a server of its own: the server that embeds it passes them on. */
+export function createHttpFace(settings: FaceSettings) {
+  const { host, logger, bound } = settings
   const commandLine = settings.commandLine ?? plainCommandLine
   const limits = { ...defaultLimits, ...settings.limits }
   const url = () => {
@@ -94,21 +82,14 @@ export function createHttpFace(settings: FaceSettings): HttpFace {
   const workspace = settings.workspace ?? createWorkspace({ env: { PATH: '/usr/local/bin:/usr/bin:/bin' } })
   const changeStreams = createChangeStreams({ workspace, heartbeatMs: limits.heartbeatMs })
   const app = createApp({
-    host,
+    ...settings,
+    commandLine,
     workspace,
-    changeStreams,
-    terminals: settings.terminals,
     authentication,
     streams,
-    logger,
-    version,
-    ...(settings.instance !== undefined && { instance: settings.instance }),
-    bodyLimit: limits.bodyBytes,
+    changeStreams,
     url,
-    commandLine,
-    consoleFolder: settings.consoleFolder,
-    chat: settings.chat,
-    metrics: settings.metrics,
+    bodyLimit: limits.bodyBytes,
   })
 
   const answer = getRequestListener(app.fetch, {
@@ -118,8 +99,9 @@ export function createHttpFace(settings: FaceSettings): HttpFace {
   return {
     authentication,
     url,
+    /** A new one-time link that signs a browser in, valid for a day. */
     link: () => linkTo(url(), authentication.codes.issue({ kind: 'token' }, startLinkLifetimeMs)),
-    answer(incoming, outgoing) {
+    answer(incoming: IncomingMessage, outgoing: ServerResponse): void {
       // A stream to a device has about a dozen listeners for its end.
       outgoing.setMaxListeners(20)
       logWhenDone(incoming, outgoing, logger)
@@ -132,7 +114,8 @@ export function createHttpFace(settings: FaceSettings): HttpFace {
       websocket: settings.websocket,
       terminal: settings.terminal,
     }),
-    close() {
+    /** Ends all streams. */
+    close(): void {
       streams.close()
       changeStreams.close()
     },

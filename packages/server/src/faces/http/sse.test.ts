@@ -24,7 +24,7 @@ const host: Host = {
     return real.follow(...call)
   },
 }
-/** As long as a busy machine may take. */
+/** The time limit for a condition, for a machine under load. */
 const patience = { timeout: 10_000 }
 const noFollows = () => vi.waitFor(() => expect(following).toBe(0), patience)
 

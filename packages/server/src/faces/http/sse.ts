@@ -4,20 +4,9 @@ import type { Logger } from 'pino'
 import type { FeedBatch, FeedReader, FeedStart, Host } from '../../core/index.ts'
 import { destroyAfter, drained } from '../sockets.ts'
 
-/** Serves sessions as server-sent events. Owns the frames and the buffer of each reader; the feed owns the order. */
-export type EventStreams = {
-  /**
-   * Writes to `outgoing` until the reader disconnects or the feed ends. Rejects before writing if the follow is
-   * refused.
-   */
-  follow(request: FollowRequest): Promise<void>
-  /** How many streams are open. */
-  readonly count: number
-  /** Ends every stream. */
-  close(): void
-}
+export type EventStreams = ReturnType<typeof createEventStreams>
 
-export type FollowRequest = {
+type FollowRequest = {
   readonly sessionId: string
   readonly after?: number
   readonly epoch?: string
@@ -34,15 +23,21 @@ export type EventStreamParts = {
   readonly bufferLimit: number
 }
 
-export function createEventStreams(parts: EventStreamParts): EventStreams {
+/** Serves sessions as server-sent events. Owns the frames and the buffer of each reader; the feed owns the order. */
+export function createEventStreams(parts: EventStreamParts) {
   const { host } = parts
   const streams = new Set<EventStream>()
 
   return {
-    get count() {
+    /** How many streams are open. */
+    get count(): number {
       return streams.size
     },
-    async follow({ sessionId, after, epoch, native = false, outgoing }) {
+    /**
+     * Writes to `outgoing` until the reader disconnects or the feed ends. Rejects before writing if the follow is
+     * refused.
+     */
+    async follow({ sessionId, after, epoch, native = false, outgoing }: FollowRequest): Promise<void> {
       const from = defined({ after, epoch })
       if (after !== undefined || epoch !== undefined) await host.read(sessionId, { ...from, limit: 1 })
       if (outgoing.destroyed) return
@@ -58,7 +53,8 @@ export function createEventStreams(parts: EventStreamParts): EventStreams {
         outgoing.destroy()
       }
     },
-    close() {
+    /** Ends every stream. */
+    close(): void {
       for (const stream of streams) stream.ended('closed')
     },
   }

@@ -180,7 +180,7 @@ describe('requests', () => {
     await card(page).getByRole('button', { name: 'Edit' }).click()
     const command = card(page).getByLabel('command')
     await command.fill('')
-    await card(page).getByText('Enter what to run').waitFor()
+    await card(page).getByText('Enter a command').waitFor()
     await command.fill('npm publish')
     await command.press('Control+Enter')
     await page.getByText(/revoke the rule first/).waitFor()
@@ -387,7 +387,7 @@ describe('the console is accessible', () => {
     await look('inbox')
     for (const [section, ready] of [
       ['agents', 'The coding agents on'],
-      ['permissions', 'Deny beats allow'],
+      ['permissions', 'Deny overrides allow'],
       ['appearance', 'Theme'],
       ['keys', 'Anywhere'],
     ] as const) {

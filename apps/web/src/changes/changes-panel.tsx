@@ -117,7 +117,7 @@ function useSince(): Since {
 }
 
 function Since({ since, noCommit }: { since: Since; noCommit: boolean }) {
-  if (!since.canChoose) return noCommit ? 'the beginning: no commit yet' : 'the last commit'
+  if (!since.canChoose) return noCommit ? 'the beginning (no commits yet)' : 'the last commit'
   return (
     <select
       aria-label="Changes since"
@@ -177,8 +177,8 @@ function RequestedFiles({ files }: { files: readonly FileChange[] }) {
   if (missing.length === 0) return null
   return (
     <p role="status" className="border-b border-line px-4 py-2 text-sm text-soft [overflow-wrap:anywhere]">
-      Not among these changes: <span className="font-mono text-xs">{missing.map(visible).join(', ')}</span>.
-      Perhaps undone, committed, or ignored by git.
+      Not in these changes: <span className="font-mono text-xs">{missing.map(visible).join(', ')}</span>. They
+      may have been undone, committed, or ignored by git.
     </p>
   )
 }

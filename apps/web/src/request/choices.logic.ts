@@ -74,7 +74,7 @@ function fieldTexts({ match = {}, exact = {} }: RulePattern): readonly string[] 
 /** Warnings about a call outside the session's folders or on a protected file. */
 export function reachWarnings(request: Pick<OpenPermission, 'outside' | 'protected'>): readonly string[] {
   return [
-    ...(request.outside ? ['This reaches outside the session’s folder.'] : []),
+    ...(request.outside ? ['This uses files outside the session’s folder.'] : []),
     ...(request.protected ? ['This changes a protected file: one that can make programs run code.'] : []),
   ]
 }

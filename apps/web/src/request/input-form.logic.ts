@@ -52,7 +52,7 @@ export function editedInput(input: unknown, edits: Edits): Edited {
   )
   if (!read && texts.every(([name, text]) => text === input[name])) return { input }
   const emptied = texts.find(([name, text]) => text.trim() === '' && commandOf(input) === input[name])
-  if (emptied) return { input, problem: 'Enter what to run. To run nothing, deny.', at: emptied[0] }
+  if (emptied) return { input, problem: 'Enter a command, or deny the request.', at: emptied[0] }
   return { input: inOrderOf(input, Object.fromEntries([...texts, ...Object.entries(others)])) }
 }
 

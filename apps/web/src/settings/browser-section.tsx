@@ -65,7 +65,7 @@ export function DevicesSection() {
   return (
     <Section
       title="Signed-in browsers"
-      purpose="Each has a key of its own and can do everything here. Signing one out closes its pages at once."
+      purpose="Each browser has its own key and full access. Signing one out closes its pages at once."
     >
       <ul className="flex flex-col gap-2">
         {devices?.map((device) => (

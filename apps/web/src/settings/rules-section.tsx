@@ -26,7 +26,7 @@ export function RulesSection() {
   return (
     <Section
       title="Rules and grants"
-      purpose="What agents may do without asking, and what they may never do. Deny beats allow. Rules come from here and from “Allow for…” answers. A rule that denies a command compares its text: it is not a sandbox."
+      purpose="What agents may do without asking, and what they may never do. Deny overrides allow. Rules come from here and from “Allow for…” answers. A rule that denies a command compares its text: it is not a sandbox."
     >
       {!rules && <p className="text-sm text-faint">Loading…</p>}
       {rules?.length === 0 && (
@@ -141,8 +141,8 @@ function Reach({ form, write }: { form: RuleForm; write: (change: Partial<RuleFo
   if (form.decision !== 'allow') {
     return (
       <p className="text-xs text-soft">
-        For commands this compares text: each simple command of a line, also after sudo, env or sh -c. It is
-        not a sandbox: a script or another program can do the same.
+        The pattern is compared with the text of each simple command in a line, also after sudo, env or sh -c.
+        This is not a sandbox: a script or another program can do the same.
       </p>
     )
   }

@@ -123,7 +123,7 @@ export const conversationCases: Pick<
   },
   rejoin: {
     title:
-      "what is said in the agent's own program is known to the agent, and recorded once, in both directions",
+      "messages exchanged here and in the agent's own program are recorded once, and the agent remembers all of them",
     shows: showRejoin,
   },
 }

@@ -72,8 +72,7 @@ export const inputCases: Pick<
     refused: (bench) => refusalOf(bench.session({ mcpServers: { any: { command: 'true' } } })),
   },
   hostTools: {
-    title:
-      "the host's own tools run as far as they are allowed, and as the only ones where that is an option",
+    title: 'host tools run if they are allowed, and no others if the session is limited to host tools',
     shows: showHostTools,
     refused: (bench) => refusalOf(bench.session({ options: { hostToolsOnly: true } })),
   },

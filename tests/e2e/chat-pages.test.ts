@@ -116,7 +116,7 @@ describe.each([
     await tab.close()
   })
 
-  it('denies a command, and the agent is told why', async () => {
+  it('denies a command, and the agent receives the reason', async () => {
     const tab = await pages.open(sdk, agent)
     await tab.say(modelPrompt('Write.', command('printf x > a'), done))
     await tab.asked()
@@ -222,7 +222,7 @@ describe.each([
     await tab.close()
   })
 
-  it('is told when the model refuses, and goes on', async () => {
+  it('shows an error when the model refuses, and continues', async () => {
     const tab = await pages.open(sdk, agent)
     await tab.say('Be refused.')
     await tab.ended('failed')

@@ -82,7 +82,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     await holdsTheSame(page)
   })
 
-  it('denies a command, and Claude is told why', async () => {
+  it('denies a command, and Claude receives the reason', async () => {
     const { page, cwd } = newPage(sdk)
     await page.say(modelPrompt('Write.', bash('printf x > a'), done))
     await page.asked()
@@ -217,7 +217,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     await holdsTheSame(reloaded)
   })
 
-  it('is told when the model does not answer', async () => {
+  it('shows an error when the model does not answer', async () => {
     const { page } = newPage(sdk)
     await page.say('Be overloaded.')
     await page.ended('failed')

@@ -104,7 +104,7 @@ describe('a plan', () => {
     expect(existsSync(file(session, 'a'))).toBe(true)
   })
 
-  it('that is denied with a message: the model is told, and the mode stays', async () => {
+  it('that is denied with a message: the model receives it, and the mode does not change', async () => {
     const session = await claude.session({ mode: 'plan' })
     await session.prompt(modelPrompt('Plan it.', done, plan, done))
     await session.decide('deny', { message: 'Begin with that, not with this.' })

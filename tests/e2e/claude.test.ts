@@ -84,7 +84,7 @@ describe('a command', () => {
     expect(runs(folder, 'a')).toBe(1)
   })
 
-  it('does not run when it is denied, and the model is told why', async () => {
+  it('does not run when it is denied, and the model receives the reason', async () => {
     const { mirror, folder } = await begin(modelPrompt('Write.', writing('a'), { say: 'history' }))
     const { requestId } = await request(mirror)
     await client.decide(mirror.sessionId, requestId, 'deny', { message: 'Not on a Sunday.' })

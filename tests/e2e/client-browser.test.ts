@@ -34,7 +34,7 @@ async function servePage(folder: string): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-it('a client in a browser connects with its token, and is told when its token or its origin is refused', async () => {
+it('a client in a browser connects with its token, and gets an error when its token or its origin is refused', async () => {
   const folder = folderForTest()
   const origin = await servePage(join(folder, 'page'))
   const start = async (name: string, allowedOrigins: string[]) => {

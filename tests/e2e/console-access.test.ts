@@ -228,7 +228,7 @@ it('a session is exported through a URL that works once', async () => {
   await exported.getByText('Export the session again').waitFor()
 })
 
-it('a client in a page connects with a token, and is told that another token is refused', async () => {
+it('a client in a page connects with a token, and gets an error with another token', async () => {
   const { page } = await openTab()
   const outcome = await page.evaluate(
     ({ token }) =>

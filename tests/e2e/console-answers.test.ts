@@ -197,7 +197,7 @@ describe('an answer that is given while the server is unreachable', () => {
 })
 
 describe('two tabs of one browser', () => {
-  it('both answer: the first answer at the server counts, and the other tab is told', async () => {
+  it('both answer: the first answer at the server counts, and the other tab shows that its answer was not used', async () => {
     const { page, context, consoleErrors } = await openTab()
     const other = await context.newPage()
     // What this tab sends is delayed, as on a slow network, and the page's timer for slow answers never fires.

@@ -99,7 +99,7 @@ describe('the first five minutes with Claude Code', () => {
 })
 
 describe('a request of Claude Code', () => {
-  it('for a permission is denied with a reason, which the model is told', async () => {
+  it('for a permission is denied with a reason, which the model receives', async () => {
     const { page, context, consoleErrors } = await openTab({ load: false })
     await session(page, modelPrompt('Write.', bash('printf x > denied'), { say: 'history' }))
     await card(page).getByText('printf x > denied').waitFor()

@@ -242,7 +242,7 @@ describe('the page stays usable with unbounded content', () => {
 })
 
 describe('the page is not fooled by deceptive content', () => {
-  it('hidden characters are shown, invalid images say so, and nothing is fetched', async () => {
+  it('hidden characters are shown, an invalid image shows a message, and nothing is fetched', async () => {
     const { page, context, consoleErrors } = await openTab({ load: false })
     const asked: string[] = []
     page.on('request', (request) => asked.push(request.url()))

@@ -65,7 +65,7 @@ describe('parts of the page', () => {
     expect(await works()).toMatchObject({ interrupted: false })
   })
 
-  it('that cannot be loaded say so in place, and can be tried again', async () => {
+  it('that cannot be loaded show an error in their place, and can be loaded again', async () => {
     const { page } = await openSessionTab(await server.session('think'))
     await shows(page, /second way is better/)
     const missing = /\/assets\/(settings-page|palette|changes-panel)-/

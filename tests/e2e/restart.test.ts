@@ -106,7 +106,7 @@ describe.each(ends)('%s while a request is open', (signal) => {
     expect(words).toEqual(['You answered: Colour: blue.', 'After.'])
   })
 
-  it('lets the person deny, and the agent goes on without it', async () => {
+  it('lets the person deny, and the agent continues without the call', async () => {
     const session = await begin(permission('effect', { reply: { denied: 'Then not.' } }))
     const { requestId } = open(await waiting(session), 'permission')
     await restart(signal)
@@ -360,7 +360,7 @@ describe.each(ends)('%s with queued prompts', (signal) => {
 })
 
 describe('an agent that dies', () => {
-  it('while a permission is open leaves its turn parked, which goes on when it is answered', async () => {
+  it('while a permission is open leaves its turn parked, which continues when the permission is answered', async () => {
     // The output of this tool cannot be played: the agent crashes while the other call waits for its answer.
     const broken = { type: 'tool' as const, name: 'Broken', output: 7 as unknown as string[] }
     const session = await begin(

@@ -127,7 +127,7 @@ test('an evicted follower asks again from its own cursor', async () => {
   await expect(until('caught up 3')).resolves.toBeUndefined()
 })
 
-test('another log makes the follower drop everything, and everything follows', async () => {
+test('a follower of a rewritten log drops all data and receives the whole new log', async () => {
   await using peer = await startWirePeer()
   using client = connect(peer)
   const { heard, until } = record(client, { after: 9, epoch: 'old' })

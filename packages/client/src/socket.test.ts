@@ -115,7 +115,7 @@ test('a socket retries silently if the reason for a refusal no longer exists', a
   expect(told.some((status) => 'error' in status)).toBe(false)
 })
 
-test('a socket probes at once when it is told that it was signed out', async () => {
+test('a socket probes at once when the server closes it as signed out', async () => {
   await using peer = await startWirePeer()
   const error = new ParleyError('unauthorized', 'signed out')
   using socket = open({ url: peer.url, probe: async () => error })

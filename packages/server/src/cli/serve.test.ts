@@ -50,7 +50,7 @@ describe('parley serve', () => {
     expect((await stopped(second.running)).exitCode).toBe(0)
   })
 
-  it('closes a data folder that was open to others, but not one with other files', async () => {
+  it('makes a data folder private that others can read, but not one with other files', async () => {
     await using home = createHome()
     mkdirSync(home.dataDir, { mode: 0o755 })
     chmodSync(home.dataDir, 0o755)

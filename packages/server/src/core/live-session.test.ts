@@ -777,7 +777,7 @@ describe('a request that waits long', () => {
   it.each([
     ['while the agent waits', 60_000],
     ['while it is parked', 1_000],
-  ])('expires %s, and the agent is told', async (_, parkAfterMs) => {
+  ])('expires %s, and the agent receives the outcome', async (_, parkAfterMs) => {
     const { create, time, runs } = await world({ limits: { expireAfterMs: 5_000, parkAfterMs } })
     const session = await create()
     await session.submit(permission('effect'), hello)
@@ -973,7 +973,7 @@ describe('compact, close, archive', () => {
 })
 
 describe('deleting', () => {
-  it('tells followers, closes the agent, and removes every row', async () => {
+  it('ends all follows, closes the agent, and removes every row', async () => {
     const { create, host, store, connections } = await world()
     const session = await create()
     const ended = Promise.withResolvers<string>()

@@ -148,7 +148,7 @@ it('records what was said elsewhere also if the preview of a rewind has started 
   expect(agent.connections).toHaveLength(2)
 })
 
-it('restarts a connected agent that does not know what was said elsewhere', async () => {
+it('restarts a connected agent that has not read the messages from elsewhere', async () => {
   const { agent, say, said, elsewhere, news } = await world()
   await say('one')
   elsewhere('two')
@@ -158,7 +158,7 @@ it('restarts a connected agent that does not know what was said elsewhere', asyn
   expect(agent.connections).toHaveLength(2)
 })
 
-it('keeps a connected agent that knows what was said elsewhere', async () => {
+it('keeps a connected agent that has read the messages from elsewhere', async () => {
   const { agent, say, said, elsewhere, news } = await world()
   await say('one')
   elsewhere('two')
@@ -190,7 +190,7 @@ it('continues with a notice when the record cannot be read', async () => {
   expect(await notices()).toEqual(['warning outside-unknown'])
 })
 
-it('reports after a release that an agent without a record cannot tell what was said elsewhere', async () => {
+it('reports after a release that an agent without a record does not report messages from elsewhere', async () => {
   const { say, said, notices, release } = await world(['resume'])
   await say('one')
   await release()

@@ -120,7 +120,7 @@ describe('a steered prompt that its turn did not take up', () => {
 })
 
 describe('a lost process', () => {
-  it('ends a task that waits for nobody, with the reason', () => {
+  it('ends a task without an open request, with the reason', () => {
     const state = andThen(afterTurn, answer('allowed'))
     const after = andThen(state, ...loseTasks(state, { reason: 'limit', park: 'waited-long' }))
     expect(after.tasks).toMatchObject([{ status: 'stopped', reason: 'limit' }])

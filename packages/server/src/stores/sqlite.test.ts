@@ -62,7 +62,7 @@ const create = (id: string) => ({
 })
 
 describe('two processes', () => {
-  it('cannot open the same file: the second one is told who holds it', async () => {
+  it('cannot open the same file: the error of the second one names the first', async () => {
     const child = startChild(`
       const store = openSqliteStore({ file, owner: { url: 'http://127.0.0.1:4747' } })
       say('open')`)

@@ -91,7 +91,7 @@ it('a deferred call that is allowed after a restart runs once, without a request
   await (await session.prompt(modelPrompt('Hello.', done))).completed()
 })
 
-it('a deferred call that is denied after a restart does not run, and the model is told', async () => {
+it('a deferred call that is denied after a restart does not run, and the model receives the denial', async () => {
   await using place = new Place()
   const session = await place.session()
   const turn = await session.prompt(
@@ -219,7 +219,7 @@ it('a plan that is approved after a restart sets the granted mode', async () => 
   expect([effective.mode, requested.mode]).toEqual(['ask', 'ask'])
 })
 
-it('a cancelled parked turn leaves nothing behind: the model hears only the next prompt', async () => {
+it('a cancelled parked turn leaves nothing behind: the model receives only the next prompt', async () => {
   await using place = new Place()
   const session = await place.session()
   const turn = await session.prompt(writing)

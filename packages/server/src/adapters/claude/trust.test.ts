@@ -158,7 +158,7 @@ describe('the settings, hooks and servers of a folder', () => {
     expect(ownTrust.projects?.[cwd]?.hasTrustDialogAccepted ?? false).toBe(false)
   })
 
-  it('have no effect because the folder is trusted in the terminal of Claude Code', async () => {
+  it('do not take effect only because the folder is trusted in Claude Code itself', async () => {
     const cwd = folder()
     const file = join(config, '.claude.json')
     const before = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}

@@ -36,7 +36,7 @@ describe('an editor that sends invalid input', () => {
     errors.mockRestore()
   })
 
-  it('is told what is wrong with audio, a broken image or a bad MCP server', async () => {
+  it('gets an error for audio, a broken image or an invalid MCP server', async () => {
     const { editor, sessionId, world } = await aSession()
     const prompt = (...blocks: object[]) =>
       editor.agent.request<unknown>('session/prompt', { sessionId, prompt: blocks })

@@ -234,7 +234,7 @@ describe('sessions', () => {
 })
 
 describe('settings', () => {
-  it('are modes and options; the editor can choose them and is told of changes made elsewhere', async () => {
+  it('are modes and options; the editor can choose them and receives changes made elsewhere', async () => {
     const { editor, world, sessionId, made } = await aSession()
     expect(made.modes).toMatchObject({ currentModeId: 'ask' })
     expect(made.modes?.availableModes.map(({ id }) => id)).toEqual([

@@ -196,7 +196,7 @@ describe('a turn', () => {
     expect((await world.host.state(sessionId)).lastTurn?.outcome).toBe('cancelled')
   })
 
-  it('does not start when the turn before it is cancelled elsewhere; the editor is told how to resume', async () => {
+  it('does not start when the turn before it is cancelled elsewhere; the editor gets the command that resumes', async () => {
     const { editor, play, world, sessionId } = await aSession()
     const command = (fields: { type: 'turn.cancel' } | { type: 'queue.resume' }) =>
       world.host.command(sessionId, { ...fields, commandId: fields.type })

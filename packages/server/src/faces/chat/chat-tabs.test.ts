@@ -78,7 +78,7 @@ describe.each([6, 7] as const)('two tabs of version %i on one chat', (sdk) => {
     ])
   })
 
-  it('are told when the turn before a queued message is stopped, which pauses the message', async () => {
+  it('get an error when a queued message is paused because the turn before it was stopped', async () => {
     const page = chat.page(sdk)
     const first = page.say([{ type: 'hang' }])
     await page.when('begun', (it) => it.chat.messages.length === 2)

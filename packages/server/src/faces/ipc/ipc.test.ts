@@ -294,7 +294,7 @@ function folded(messages: readonly (PageMessage | IncomingMessage)[]) {
 }
 
 describe('agent:permission-response', () => {
-  it('takes an option of the request or a plain decision, and every page is told of it', async () => {
+  it('takes an option of the request or a plain decision, and every page receives it', async () => {
     const { page, world } = await aPage()
     await page.connect('t', page.config)
     const turn = page.play('t', permission('a.txt'), permission('b.txt'), permission('c.txt'))
@@ -538,7 +538,7 @@ describe('an invalid call', () => {
     expect(await page.connect('t', page.config)).toMatchObject({ success: false, code: 'forbidden' })
   })
 
-  it('of a window that is gone is reported, and the session goes on', async () => {
+  it('of a closed window is reported, and the session continues', async () => {
     const problems: string[] = []
     const { page, world } = await aPage({
       options: {

@@ -22,7 +22,7 @@ export type NewCommand = WithoutId<CommandInput>
 
 export type CommandOptions = {
   readonly signal?: AbortSignal | undefined
-  /** To repeat a command that an earlier run of this program may have sent. */
+  /** Set it to repeat a command that an earlier run of this program may have sent. */
   readonly commandId?: string | undefined
 }
 

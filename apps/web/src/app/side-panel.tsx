@@ -35,7 +35,7 @@ function useCloseOnBack(): void {
     addEventListener('popstate', close)
     return () => {
       removeEventListener('popstate', close)
-      // Closed in another way: remove the panel's history entry.
+      // The panel was closed in another way: remove its history entry.
       if (history.state?.panel) history.back()
     }
   }, [])

@@ -11,7 +11,7 @@ export function focusSearch(): void {
   document.querySelector<HTMLElement>('nav input[type=search]')?.focus()
 }
 
-/** The prompt field, of a session or of a new one. */
+/** The prompt field of the session page or of the page for a new session. */
 const promptField = () => document.querySelector<HTMLTextAreaElement>('main textarea[aria-label=Prompt]')
 
 export function focusPrompt(): void {

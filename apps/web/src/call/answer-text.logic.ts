@@ -15,7 +15,7 @@ function shortened(text: string): string {
   return visible(text.length > maxLength ? `${text.slice(0, maxLength)}…` : text)
 }
 
-/** An unsent answer, with the text of its button. */
+/** The text of an unsent answer: the label of its button. */
 export function answerText(request: OpenRequest, answer: AnswerCommand): string {
   if (answer.type === 'question.answer') return shortened(Object.values(answer.answers).flat().join(', '))
   const isPlan = request.type === 'permission' && request.kind === 'plan'

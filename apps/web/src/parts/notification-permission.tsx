@@ -2,7 +2,10 @@ import { BellRing } from 'lucide-react'
 import { useState } from 'react'
 import { Button } from './button.tsx'
 
-/** Asks for the browser's permission when the person clicks. `refused`: also says so if the browser has denied it. */
+/**
+ * Asks for the browser's permission when the person clicks. `refused`: also shows a note if the browser has denied the
+ * permission.
+ */
 export function NotificationPermission({ refused = false }: { refused?: boolean }) {
   const [permission, setPermission] = useState(() =>
     'Notification' in window ? Notification.permission : 'denied',

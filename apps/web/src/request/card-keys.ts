@@ -1,7 +1,7 @@
 import { isEditable } from '../base/focus.ts'
 
 /**
- * The cards that answer to keys. To prevent accidental answers, a key goes to the focused card, else to the first one,
+ * The cards that handle keys. To prevent accidental answers, a key goes to the focused card, else to the first one,
  * and only if that card is completely in view, has been shown for a moment, and the person is not typing.
  */
 const cards = new Map<Element, (key: string) => boolean>()

@@ -119,7 +119,7 @@ export class Outbox<Content extends object> {
       if (item.tab === this.#options.tab()) void this.#deliver(item)
       else void this.#watch(item).catch(() => {})
     }
-    // Withdrawn in another tab.
+    // Stop sending items that were withdrawn in another tab.
     for (const [commandId, sending] of this.#sending) if (!this.#items.find(commandId)) sending.abort()
   }
 

@@ -25,7 +25,7 @@ export type PromptDraft = {
   readonly place: Store<QueuePlace>
   /** Why the last prompt was refused, until the person dismisses the note or sends a prompt. */
   readonly refusal: Store<string | undefined>
-  /** Puts a whole prompt back, before the text that was written meanwhile. */
+  /** Puts a whole prompt back into the draft, before the text that was written meanwhile. */
   putBack(parts: readonly PromptPart[], place?: QueuePlace): void
   clear(): void
 }

@@ -67,7 +67,7 @@ export function useSessionChoices() {
         ...(trust && { trust }),
         ...(prompt.length > 0 && { prompt }),
       })
-      // Text that was written meanwhile was not sent.
+      // Keep text that was written meanwhile: it was not sent.
       if (draft.get() === text) draft.set('')
       for (const one of attached) attachments.remove(one.id)
       choices.set({})

@@ -27,16 +27,16 @@ export type Running = {
 export type Home = {
   readonly folder: string
   readonly dataDir: string
-  /** As a child process. */
+  /** Runs the program as a child process. */
   start(args: readonly string[], options?: StartOptions): Running
   /**
-   * In this process, which takes a tenth of the time of a start. Commands run one at a time; `serve` and `acp`, which
-   * use the process itself, and tests of signals need `start`.
+   * Runs a command in this process, which takes a tenth of the time. Commands run one at a time; `serve` and `acp`,
+   * which use the process itself, and tests of signals need `start`.
    */
   run(args: readonly string[], options?: StartOptions): Promise<Ended>
-  /** On a pseudo-terminal, made by `script` of util-linux. */
+  /** Runs the program on a pseudo-terminal, which `script` of util-linux creates. */
   onTerminal(args: readonly string[]): Running
-  /** A server as a child process, on a free port. */
+  /** Starts a server as a child process, on a free port. */
   serve(args?: readonly string[], options?: StartOptions): Promise<Served>
   [Symbol.asyncDispose](): Promise<void>
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type Client, createClient } from '@parley/client'
-import { hasCode, ParleyError } from '@parley/protocol'
+import { hasCode, ParleyError, type SessionSummary } from '@parley/protocol'
 import { identityOf } from '../stores/sqlite-owner.ts'
 import { createCommandLine } from './command-line.ts'
 import { type Configuration, databaseFile } from './configuration.ts'
@@ -36,6 +36,8 @@ const healthMs = 2_000
 /** The process that locked the folder may still be starting on a busy machine. */
 const lockedMs = 20_000
 const retryMs = 100
+/** How long another command may take from creating a session to following it. */
+const followMs = 10_000
 
 /**
  * Uses the running server if one answers, else starts one. If two commands start at once, the one that finds the folder
@@ -139,6 +141,7 @@ async function embed(configuration: Configuration, context: Context): Promise<Co
     logger: createLogger(configuration.logLevel ?? 'error', context.output),
   })
   const { url } = parley.http
+  const startedAt = Date.now()
   const ours = new Set<string>()
   const client = createClient({ url, token, name: 'parley cli' })
   return {
@@ -148,7 +151,7 @@ async function embed(configuration: Configuration, context: Context): Promise<Co
     own: (sessionId) => ours.add(sessionId),
     async [Symbol.asyncDispose]() {
       client.close()
-      await othersDone(parley, ours, context)
+      await othersDone({ parley, ours, startedAt }, context)
       await parley.close()
     },
   }
@@ -156,25 +159,26 @@ async function embed(configuration: Configuration, context: Context): Promise<Co
 
 /** Another command may use this command's server in the middle of a turn: waits until that turn has ended. */
 async function othersDone(
-  parley: Parley,
-  ours: ReadonlySet<string>,
+  { parley, ours, startedAt }: { parley: Parley; ours: ReadonlySet<string>; startedAt: number },
   { output, commandLine }: Context,
 ): Promise<void> {
-  for (let isPrinted = false; parley.followers() > 0; ) {
+  const isNew = ({ createdAt }: SessionSummary) => createdAt >= startedAt && Date.now() - createdAt < followMs
+  for (let announced = false; ; ) {
     const lists = await Promise.all(
       (['working', 'waiting', 'background'] as const).map((status) =>
         parley.host.list({ status, limit: 100, archived: false }),
       ),
     )
-    const busy = lists.flatMap(({ sessions }) => sessions).filter(({ id }) => !ours.has(id))
-    if (busy.length === 0) return
-    if (!isPrinted) {
-      const ids = busy.map(({ id }) => id).join(', ')
+    const others = lists.flatMap(({ sessions }) => sessions).filter(({ id }) => !ours.has(id))
+    const used = parley.followers() > 0 ? others : others.filter(isNew)
+    if (used.length === 0) return
+    if (!announced) {
+      const ids = used.map(({ id }) => id).join(', ')
       const hint = `Ctrl-C stops it. To keep a server running: ${commandLine('serve')}`
       output.err(
         `parley: another command uses this command's temporary server (${ids}); waiting for it. ${hint}\n`,
       )
-      isPrinted = true
+      announced = true
     }
     await new Promise((resolve) => setTimeout(resolve, retryMs))
   }

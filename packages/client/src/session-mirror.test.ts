@@ -120,7 +120,7 @@ test('a queued prompt is placed above its turn, however far above the tail it wa
   await client.mirror(id, { tail: 'all' }).until(turns(12))
   const { view } = await server.truth(id)
 
-  // 27 events: three turns and a part of the one before.
+  // 27 events: three turns and a part of the turn before them.
   const mirror = client.mirror(id, { tail: 27, page: 20 })
   const first = await mirror.until((snapshot) => snapshot.status === 'live')
   expect(promptsAbove(first.view)).toEqual(['text', 'prompt', 'prompt', 'prompt'])

@@ -31,7 +31,7 @@ function isStartedBy(turn: OpenTurn | undefined, { taskId }: KnownTask): boolean
   return turn?.startedTasks?.includes(taskId) ?? false
 }
 
-/** Notes a task that starts while the turn has answers which may be meant for it. */
+/** Adds to the turn a task that starts while the turn has carried answers: they may be meant for the task. */
 export function withStartedTask(
   { tasks, turn }: SessionState,
   { taskId, status }: Task,

@@ -63,7 +63,7 @@ export function hasCode(thrown: unknown, ...codes: ErrorCode[]): thrown is Parle
   return thrown instanceof ParleyError && codes.includes(thrown.code)
 }
 
-/** The error that a client may see: a ParleyError as it is, anything else without its message. */
+/** The error that a client may see: a ParleyError unchanged, any other thrown value without its message. */
 export function errorInfoOf(thrown: unknown): ErrorInfo {
   if (thrown instanceof ParleyError) return thrown.toInfo()
   return { code: 'internal_error', message: 'Something went wrong inside Parley; its log has the details.' }

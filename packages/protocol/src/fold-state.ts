@@ -18,8 +18,8 @@ export function applyToState(state: SessionState, event: SessionEvent): SessionS
 }
 
 /**
- * Events that do not change `updatedAt`, and with it the session's place in the list: processes that start
- * and end, what a person does with a session in the list, and forks.
+ * Events that do not change `updatedAt`, and with it the session's place in the list: processes that start and end,
+ * changes that a person makes in the session list, and forks.
  */
 const bookkeeping: ReadonlySet<string> = new Set([
   'agent.connected',

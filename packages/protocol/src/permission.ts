@@ -87,7 +87,7 @@ export const PermissionRequest = z.object({
 })
 export type PermissionRequest = z.infer<typeof PermissionRequest>
 
-/** The changes that a permission was asked for, whichever version of the protocol recorded it. */
+/** The changes in a permission request, whichever version of the protocol recorded it. */
 export function requestedDiffs({ diffs, diff }: Pick<PermissionRequest, 'diffs' | 'diff'>): readonly Diff[] {
   return diffs ?? (diff ? [diff] : [])
 }

@@ -83,7 +83,10 @@ export function claimFocus(part: string): void {
   addEventListener('pointerdown', forgetClaim, true)
 }
 
-/** A key on a button in a panel is typed ahead for what the button opens, so it does not end the claim to the focus. */
+/**
+ * A key that is pressed on a button in a panel is meant for the part that the button opens, so it does not end the
+ * claim.
+ */
 function forgetClaim({ type, target }: Event): void {
   if (type === 'keydown' && target instanceof Element && target.closest('aside button')) return
   claim = ''

@@ -37,7 +37,10 @@ export function sidesOf(hunks: readonly Hunk[]): Sides {
   }
 }
 
-/** The tokens of each line, from those of both texts. Either may be missing: a deleted file has no text after. */
+/**
+ * The tokens of each line, from those of both texts. Those of either text may be missing: a deleted file has no text
+ * after the change.
+ */
 export function coloursOf(
   { after, before }: Sides,
   tokens: { readonly after: TokenLines | undefined; readonly before: TokenLines | undefined },

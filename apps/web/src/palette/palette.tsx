@@ -31,7 +31,7 @@ import { type SessionSearch, useSessionSearch } from './session-search.ts'
 /** The number of sessions shown before anything is typed. */
 const maxInitial = 5
 
-/** The command palette: sessions and actions, those of the open session among them. */
+/** The command palette: sessions and actions, including those of the open session. */
 export default function Palette({ onClose }: { onClose: () => void }) {
   const [query, setQuery] = useState('')
   const [inside, setInside] = useState<PaletteCommand>()

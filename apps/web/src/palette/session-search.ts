@@ -16,7 +16,7 @@ const noResults: SessionSearch = { sessions: [], searching: false, hasMore: fals
 const debounceMs = 120
 const limit = 40
 
-/** Searches all sessions by title, folder and agent, archived ones too. A new query aborts the one before. */
+/** Searches all sessions by title, folder and agent, archived ones too. A new query aborts the previous one. */
 export function useSessionSearch(query: string): SessionSearch {
   const [found, setFound] = useState(noResults)
   useEffect(() => {

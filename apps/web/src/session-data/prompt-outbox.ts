@@ -12,7 +12,7 @@ type PromptContent = {
   readonly delivery: Delivery
   /** The queued prompts that the prompt is inserted before, as far as they still wait. */
   readonly followers: readonly string[]
-  /** The prompt returns to the paused ones. */
+  /** The prompt is queued as paused. */
   readonly paused: boolean
 }
 

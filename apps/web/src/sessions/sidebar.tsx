@@ -230,7 +230,7 @@ function useFocusInRows(shown: readonly SessionSummary[]) {
     if (lost.current !== undefined) {
       const next = neighbourOf(lost.current, before.current, ids)
       lost.current = undefined
-      // Runs after the main area has rendered: that of a deleted session focuses the prompt field.
+      // Runs after the main area has rendered: the page that replaces a deleted session focuses the prompt field.
       setTimeout(() => {
         const row = next && rows.current?.querySelector<HTMLElement>(`[data-session="${CSS.escape(next)}"] a`)
         if (row) row.focus()

@@ -5,8 +5,8 @@ import { type RefObject, useEffect, useState } from 'react'
 const nearEnd = 80
 
 /**
- * Keeps a reader who is at the end there, whatever takes space below or grows above: a card, the queue, a long prompt,
- * the keyboard of a phone. Only scrolling up leaves the end; scrolling back to the end follows it again.
+ * Keeps a reader at the end of the timeline, whatever takes space below it or grows in it: a card, the queue, a long
+ * prompt, the keyboard of a phone. Only scrolling up leaves the end; scrolling back to the end follows it again.
  */
 export type EndKeeper = {
   isStaying(): boolean

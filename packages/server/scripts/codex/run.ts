@@ -23,7 +23,7 @@ export type RunOptions = {
 const accept: Answer = ({ method }) =>
   method.startsWith('mcpServer/') ? { action: 'accept', content: {}, _meta: null } : { decision: 'accept' }
 
-/** One program with one conversation. Records its messages and the requests to it in between. */
+/** One program with one conversation. Records its messages and the requests to it, in order. */
 export class CodexRun implements AsyncDisposable {
   readonly #server: AppServer
   readonly #opened: NativeThreadOpened

@@ -176,7 +176,7 @@ describe('a full store', () => {
 })
 
 describe('a session that could not be recovered yet', () => {
-  it('is not driven by a rename: no prompt reaches an agent twice', async () => {
+  it('does not run its prompts after a rename: no prompt reaches an agent twice', async () => {
     const odd = oddStore()
     const agent = oddAgent((connection) => {
       connection.say(connectedAs('native'))
@@ -338,7 +338,7 @@ describe('a session created with a commandId', () => {
 })
 
 describe('a session that is created while the host closes', () => {
-  it('is stored, starts no agent, and is driven by the next host', async () => {
+  it('is stored, starts no agent, and is run by the next host', async () => {
     const odd = oddStore()
     const agent = oddAgent((connection) => ({
       async send() {

@@ -115,7 +115,7 @@ async function world(can: readonly CapabilityName[] = ['resume', 'rejoin']) {
   }
 }
 
-it('records what was said elsewhere after a release before the next turn, once', async () => {
+it('records messages from elsewhere before the next turn after a release, once', async () => {
   const { agent, session, say, said, notices, release, elsewhere } = await world()
   await say('one')
   await release()
@@ -136,7 +136,7 @@ it('records what was said elsewhere after a release before the next turn, once',
   expect(await session.texts()).toEqual(['heard', 'heard two', 'heard three', 'heard', 'heard'])
 })
 
-it('records what was said elsewhere also if the preview of a rewind has started the agent', async () => {
+it('records messages from elsewhere also if the preview of a rewind has started the agent', async () => {
   const { host, agent, session, say, said, release, elsewhere } = await world(['resume', 'rejoin', 'rewind'])
   await say('one')
   await release()
@@ -229,7 +229,7 @@ it('reads the record for the next prompt if the one that it was to be read for w
   expect(await said()).toEqual(['one', 'two', 'four'])
 })
 
-it('records what was said elsewhere after a turn that the agent begins while its record is read', async () => {
+it('records messages from elsewhere after a turn that the agent begins while its record is read', async () => {
   const { agent, session, said, notices, say, release, elsewhere, reading } = await world()
   await say('one')
   await release()
@@ -252,7 +252,7 @@ it('records what was said elsewhere after a turn that the agent begins while its
 
 const asking = ['permissions', 'resume', 'rejoin'] as const
 
-it('records what was said elsewhere while a background task was parked before the turn that starts the task again', async () => {
+it('records messages from elsewhere before the turn that starts a parked background task again', async () => {
   const { time, agent, session, said, say, elsewhere } = await world(asking)
   await say('look around')
   void agent.connections[0]?.input.person.permit({ ...make, parentToolCallId: 'spawn' })
@@ -278,7 +278,7 @@ it('does not start the agent to read its record if the request of a parked backg
   expect(agent.connections).toHaveLength(1)
 })
 
-it('records what was said elsewhere while a turn was parked after that turn', async () => {
+it('records messages from elsewhere after a turn that was parked meanwhile', async () => {
   const { time, session, said, say, elsewhere } = await world(asking)
   await session.command({ type: 'prompt.submit', text: 'ask' })
   await session.when(({ requests }) => requests.length === 1)

@@ -372,7 +372,7 @@ class Run {
     reader.leave()
   }
 
-  /** Answers everything and cancels what hangs, until the session is idle. Nothing may prevent that. */
+  /** Answers every request and cancels turns that hang, until the session is idle. Nothing may prevent that. */
   async settle(): Promise<void> {
     this.#full = 0
     for (const reader of this.readers) if (!reader.connected) await reader.follow(this.#host)

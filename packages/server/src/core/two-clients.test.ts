@@ -190,7 +190,7 @@ function comeOrGo(reader: TestReader, world: HostUnderTest): void {
   reader.leave()
 }
 
-/** What a reader missed of an open block while it was disconnected comes with the event that closes the block. */
+/** The part of an open block that a disconnected reader missed arrives with the event that closes the block. */
 async function everyoneBack(crowd: readonly TestReader[], world: HostUnderTest): Promise<void> {
   for (const reader of crowd) {
     if (!reader.connected) await reader.follow(world.host)

@@ -130,7 +130,7 @@ const titles: Record<Verdict, (capability: CapabilityName) => string> = {
   'no-case': () => 'the contract has no case for it: add one to capability-cases.ts',
 }
 
-/** Rejects if the agent does not do what the capability says. */
+/** Rejects if the agent does not demonstrate the capability. */
 export async function expectShown<Name extends CapabilityName>(
   name: Name,
   bench: Bench,

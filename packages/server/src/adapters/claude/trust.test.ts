@@ -151,7 +151,7 @@ describe('the settings, hooks and servers of a folder', () => {
     expect(await play(host, reader, cwd)).toEqual(everything)
     await host.distrust(cwd)
     await reader.until(({ state }) => !state.connected)
-    // A conversation keeps what was said in it, including the text of CLAUDE.md.
+    // A conversation keeps its messages, including the text of CLAUDE.md.
     expect(await play(host, reader, cwd)).toEqual({ ...noneLoaded, memory: true })
     expect(await play(host, await follow(host, cwd), cwd)).toEqual(noneLoaded)
     const ownTrust = JSON.parse(readFileSync(join(config, '.claude.json'), 'utf8'))

@@ -16,8 +16,9 @@ import type { TranslateState, Translation } from './translate-state.ts'
 import { withGap } from './translate-stream.ts'
 
 /**
- * The event stream breaks off and starts again, anywhere in a recording. What OpenCode has stored meanwhile follows
- * from its own events, except for deltas, which it does not store. Whatever is cut out, the outputs are the same.
+ * The event stream breaks off and starts again, anywhere in a recording. The data that OpenCode has stored meanwhile
+ * is derived from its own events, except for deltas, which it does not store. Whatever is cut out, the outputs are the
+ * same.
  */
 type Cut = {
   readonly from: number

@@ -33,7 +33,7 @@ export async function start(
   return { session, turn: await session.prompt(prompt) }
 }
 
-/** Runs a scenario to its completion, allowing what it asks for. */
+/** Runs a scenario to its completion and allows every request. */
 export async function play(
   bench: Bench,
   scenario: Scenario,

@@ -58,7 +58,10 @@ export type Rejoining = {
 /** A file of the session's folder that the tool call writes; `text` is its whole content. */
 export type FileEffect = { readonly path: string; readonly text: string }
 
-/** What every agent must demonstrate. A scenario that is not possible with an agent is left out with its reason. */
+/**
+ * The scenarios that every agent must demonstrate. A scenario that is not possible with an agent is left out with its
+ * reason.
+ */
 export type GeneralScenarios = {
   readonly text: Saying
   /** A call that runs; the permissions that it asks for are allowed. */
@@ -98,7 +101,7 @@ export type BackgroundScenario = {
   runs(go: string, report?: string): Saying
 }
 
-/** What an agent that declares a capability must demonstrate. */
+/** The scenario of each capability, which an agent that declares it must demonstrate. */
 export type CapabilityScenarios = {
   readonly streaming: Scenario
   readonly thinking: Scenario

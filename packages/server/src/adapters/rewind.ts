@@ -123,7 +123,7 @@ function conflict(why: string): ParleyError {
   return new ParleyError('conflict', why)
 }
 
-/** The end of the turn of a rewind or of its undo. */
+/** Runs `work`, which is a rewind or its undo, and returns the end of its turn. */
 export async function rewindTurn(
   { undo }: RewindRequest,
   work: () => Promise<readonly string[]>,

@@ -70,7 +70,7 @@ export function withoutTurn<State extends WithTurn>(state: State): State {
   return { ...state, turn: undefined, interrupting: false }
 }
 
-/** The host asked the agent to stop: calls that do not complete from now on were cancelled. */
+/** The host asked the agent to stop: calls that do not complete after this count as cancelled. */
 export function withInterrupt<State extends WithTurn>(state: State): State {
   return { ...state, interrupting: true }
 }

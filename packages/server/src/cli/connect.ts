@@ -26,9 +26,9 @@ export type Connected = {
 export type Owner = {
   readonly pid: number
   readonly url?: string
-  /** The run of the server that wrote the record, as in its health. */
+  /** Identifies the run of the server that wrote the record. The health of that server has the same value. */
   readonly instance?: string
-  /** The identity of the database file that it holds. */
+  /** The identity of the database file that the process holds. */
   readonly database?: string
 }
 

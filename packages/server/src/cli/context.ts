@@ -12,7 +12,7 @@ export type Context = {
   readonly cwd: string
   /** How this program was called, for help: `parley`, or `npm start --` in a checkout. */
   readonly invocation: string
-  /** Formats a command for a hint, with the data folder of this one. */
+  /** Formats a command for a hint, with the data folder of the current command. */
   readonly commandLine: CommandLine
   readonly stdin: NodeJS.ReadStream
   readonly output: Output

@@ -22,7 +22,10 @@ export function isDataFolderOpen(dataDir: string): boolean {
 
 const ownFiles = /^(parley\.sqlite|token|config\.json|agents$|demo$)/
 
-/** Closes a folder to others if it contains only Parley's files; a folder with other files is left as it is. */
+/**
+ * Removes the access of other users to a folder that contains only Parley's files. A folder with other files is left
+ * unchanged.
+ */
 function tighten(dataDir: string): void {
   if (!isDataFolderOpen(dataDir) || !readdirSync(dataDir).every((name) => ownFiles.test(name))) return
   if (statSync(dataDir).uid === process.getuid?.()) chmodSync(dataDir, 0o700)

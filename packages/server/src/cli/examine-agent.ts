@@ -92,7 +92,7 @@ async function start(examination: ExaminationInput): Promise<void> {
   }
 }
 
-/** How long an adapter may take to give up by itself after the timeout; its own error says more. */
+/** How long an adapter may take to give up by itself after the timeout; its own error has more detail. */
 const graceMs = 1_000
 
 /** A check must not run anything, so every request is denied. */

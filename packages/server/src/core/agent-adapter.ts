@@ -44,11 +44,11 @@ export type AgentAdapter = {
    */
   readonly options?: readonly (keyof SessionOptions)[]
   /**
-   * The options among them that take effect only when the agent starts: a change makes the host restart it before the
+   * Members of `options` that take effect only when the agent starts: a change makes the host restart it before the
    * next turn.
    */
   readonly restartsFor?: readonly (keyof SessionOptions)[]
-  /** The options among them that the agent reads only with the first prompt of a conversation. */
+  /** Members of `options` that the agent reads only with the first prompt of a conversation. */
   readonly fixedOptions?: readonly (keyof SessionOptions)[]
   /**
    * Changes when the person changes the agent's configuration. An agent process with an older revision is restarted.
@@ -139,7 +139,7 @@ export type AgentMemory = {
   idOf?(agentSessionId: string, promptId: string): string
 }
 
-/** A prompt starts a turn; outputs belong to the turn before them. */
+/** A prompt starts a turn; outputs belong to the turn of the last prompt. */
 export type Remembered =
   | {
       readonly type: 'prompt'

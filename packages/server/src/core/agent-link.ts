@@ -46,14 +46,14 @@ export class AgentLink {
     return this.#closing
   }
 
-  /** Resolves when its end is recorded. */
+  /** Resolves when the end of the connection is recorded. */
   get ended(): Promise<void> {
     return this.#ended.promise
   }
 
   /**
-   * The end of its outputs, which releases its slot. An agent that does not end in time after `close` is not waited
-   * for.
+   * Waits for the end of the outputs, then releases the slot. An agent that does not end in time after `close` is not
+   * waited for.
    */
   async endOf(outputs: Promise<AgentEnd>): Promise<AgentEnd> {
     const end = await Promise.race([outputs, this.#abandoned.promise])

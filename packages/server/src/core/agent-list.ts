@@ -15,11 +15,11 @@ import { type Clock, withTimeLimit } from './clock.ts'
 
 /** Installs and removes agents on this machine. Core knows neither how nor where. */
 export type AgentInstaller = {
-  /** The version that it installed, if any. */
+  /** The version that this installer has installed, if any. */
   installed(agent: string): string | undefined
   /** Rejects with a ParleyError; the previous installation is then unchanged. */
   install(agent: string, progress: (line: string) => void, signal: AbortSignal): Promise<void>
-  /** False if it had not installed the agent. */
+  /** False if this installer had not installed the agent. */
   remove(agent: string): Promise<boolean>
 }
 

@@ -2,7 +2,7 @@ import { ParleyError } from '@parley/protocol'
 
 /** The holder of a slot, which may be asked to release it. */
 export type SlotHolder = {
-  /** When it was last used, or undefined while it is in use. */
+  /** When the connection was last used; undefined while it is in use. */
   idleSince(): number | undefined
   /** Closes the connection, which releases the slot. */
   yieldSlot(): void
@@ -13,7 +13,9 @@ export type ConnectionSlots = {
    * Waits, first come first served, until a connection may be opened. Rejects with `cancelled` when `signal` aborts.
    */
   acquire(holder: SlotHolder, signal: AbortSignal): Promise<() => void>
-  /** A holder has become idle: if another waits, it will be asked to release its slot. */
+  /**
+   * Called when a holder has become idle. If another one waits for a slot, an idle holder is asked to release its own.
+   */
   becameIdle(): void
   readonly used: number
   /** True if a connection could be opened now without closing another. */

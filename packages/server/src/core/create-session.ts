@@ -23,7 +23,7 @@ import type { StoredReceipt } from './session-store.ts'
 import { meantServers, shownState } from './shown-secrets.ts'
 
 export type SessionCreation = {
-  /** `own` are tools for this session's agent alone, beside the host's. They last as long as this host. */
+  /** `own` are tools for this session's agent alone, in addition to the host's. They last as long as this host. */
   create(input: NewSessionInput, own?: { readonly tools: readonly HostTool[] }): Promise<SessionState>
   /**
    * A session like this will be created soon: its agent is started in the folder, if it can be started without a
@@ -101,7 +101,7 @@ function checkCreation(
   if (own) tools.check(own)
 }
 
-/** A repeated command gets its session also if the agent's program is missing by now. */
+/** A repeated command gets its session even if the agent's program is missing by now. */
 async function refuseMissing(
   services: SessionServices,
   id: string,

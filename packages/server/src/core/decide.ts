@@ -210,7 +210,7 @@ function stopTask(state: SessionState, { taskId }: CommandOf<'task.stop'>, conte
   }
 }
 
-/** Of the ended turns, only the last one is known by its id. */
+/** The state has the id of only the last ended turn. */
 function notRunning({ turn, lastTurn }: SessionState, turnId: string): ParleyError {
   const details = { turnId, ...(turn && { running: turn.turnId }) }
   if (lastTurn?.turnId === turnId) return new ParleyError('conflict', 'That turn has ended.', { details })

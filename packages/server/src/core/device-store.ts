@@ -17,7 +17,7 @@ export type StoredDevice = {
  * - the caller may keep what is returned; the store never changes it afterwards.
  */
 export type DeviceStore = {
-  /** In the order in which they were first stored. */
+  /** All devices, in the order in which they were first stored. */
   devices(): Promise<StoredDevice[]>
   /** Adds a device, or replaces the one with its id, which keeps its place. */
   putDevice(device: StoredDevice): Promise<void>

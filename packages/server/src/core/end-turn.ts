@@ -116,7 +116,7 @@ export function resolve(
   return { type: resolved, ...(turnId && { turnId }), requestId, ...how }
 }
 
-/** A task that is not in the background ends with its turn, also if the agent does not report it. */
+/** A task that is not in the background ends with its turn, even if the agent does not report it. */
 function stopForeground({ tasks }: SessionState): EventDraft[] {
   return tasks
     .filter(({ status, background }) => status === 'running' && background !== true)

@@ -25,10 +25,7 @@ export type SessionEnvironments = {
   variablesFor(session: Pick<SessionState, 'id' | 'cwd'>): EnvironmentVariables | undefined
   /** Throws a ParleyError that names the first variable which may not be set. */
   expectFree(variables: EnvironmentVariables): void
-  /**
-   * For a session that is about to be created: stored before the session, so that its agent never starts without
-   * them.
-   */
+  /** Stores the variables of a session that is about to be created, so that its agent never starts without them. */
   prepare(sessionId: string, variables: EnvironmentVariables): Promise<void>
   copy(from: string, to: string): Promise<void>
   /** Drops the variables of a session from memory. The store deletes them with the session. */

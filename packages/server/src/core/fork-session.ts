@@ -16,7 +16,7 @@ const pageSize = 1000
 /** A new session that is not announced yet. */
 export type ForkCopy = {
   readonly sessionId: string
-  /** False if an earlier, repeated command made and announced it. */
+  /** Announces the session. False if the same command has already announced it. */
   announce(): boolean
   discard(): Promise<void>
 }

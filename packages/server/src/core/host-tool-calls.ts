@@ -176,7 +176,7 @@ function failed(text: string): HostToolAnswer {
   return { content: [{ type: 'text', text }], isError: true }
 }
 
-/** The tool broke its contract, which a tool made with `defineTool` does not. */
+/** The tool broke its contract. A tool that is made with `defineTool` never does. */
 function broken(name: string, error: unknown): HostToolAnswer {
   return failed(`The tool ${name} failed: ${messageOf(error)}`)
 }

@@ -92,8 +92,8 @@ export class OpenSessions {
   }
 
   /**
-   * The session cannot be opened while it is deleted; it is out of memory afterwards, whether the deletion succeeds
-   * or not.
+   * The session cannot be opened while it is being deleted. Afterwards it is no longer in memory, whether or not the
+   * deletion succeeds.
    */
   async delete(sessionId: string, work: (session: LiveSession) => Promise<void>): Promise<void> {
     const session = await this.open(sessionId)

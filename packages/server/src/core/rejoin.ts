@@ -41,7 +41,7 @@ export class Rejoin {
     this.#isRead = false
   }
 
-  /** True if the record was not read since the conversation could continue elsewhere. */
+  /** True if the conversation may have continued elsewhere since the record was last read. */
   get isDue(): boolean {
     const { adapter, log } = this.#context
     const { connection, forkPending, released } = log.state

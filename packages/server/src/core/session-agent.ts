@@ -159,7 +159,7 @@ export class SessionAgent implements SlotHolder {
     return link
   }
 
-  /** Has the outputs of the agent recorded until they end, then records the end. */
+  /** Records the outputs of the agent until they end, then records the end. */
   async #serve(link: AgentLink): Promise<void> {
     const { toolCalls, broker, rejoin } = this.#parts
     const { persist, services, problem } = this.#context

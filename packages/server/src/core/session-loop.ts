@@ -40,7 +40,7 @@ export class SessionLoop {
   readonly #parts: LoopParts
   readonly #timers: ReturnType<typeof createTimers<'idle' | 'force' | 'park' | 'expire' | 'quiet'>>
   readonly #background: BackgroundWatch
-  /** The turn that was started, so that it is started once. */
+  /** The turn that was started last, so that no turn is started twice. */
   #begun: string | undefined
   #acting: Promise<void> | undefined
   #actAgain = false

@@ -26,7 +26,10 @@ export function allTasksWait(state: SessionState): boolean {
     .every((task) => requestsOfTask(state, task).length > 0)
 }
 
-/** Closes what is open of a task, before its end is recorded: blocks as far as they came, calls, requests. */
+/**
+ * Closes the open blocks, calls and requests of a task before its end is recorded. Blocks are written as far as they
+ * came.
+ */
 export function closeTask(state: SessionState, task: Pick<Task, 'taskId'>, text: string): EventDraft[] {
   const requests = requestsOfTask(state, task).map(({ turnId, ...request }) => request as OpenRequest)
   const { carried = [] } = state.tasks.find(({ taskId }) => taskId === task.taskId) ?? {}

@@ -156,7 +156,7 @@ export class SqliteLogs {
     }
   }
 
-  /** Checkpoints first, so that the events reuse the pages that they free. */
+  /** Deletes checkpoints first, so that the events reuse the freed pages. */
   #writeBatch({ events, receipt, rules, closedBlocks, state }: AppendBatch, known: Known): void {
     const { key, written } = known
     if (closedBlocks) this.#checkpoints.remove(key, written, closedBlocks)

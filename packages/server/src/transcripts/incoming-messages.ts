@@ -43,7 +43,7 @@ type CallInfo = {
   readonly name: string
   readonly title: string
   readonly kind: ToolKind
-  /** Text while it is still being written. */
+  /** The input of the call; text while it is still being written. */
   readonly rawInput: unknown
 }
 type CallNews = {

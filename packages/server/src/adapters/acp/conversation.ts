@@ -26,7 +26,7 @@ export type StartContext = {
 const authRequired = -32_000
 const methodNotFound = -32_601
 /**
- * A fence request: no agent has this method, and responses come in order, so its refusal shows that all earlier
+ * A fence request: no agent has this method, and responses come in order, so the error response shows that all earlier
  * messages have arrived.
  */
 const ping = '_parley/ping'

@@ -209,7 +209,7 @@ function versionOf(
 }
 
 type ProbeOptions = AcpConnectionOptions & {
-  /** The version from its package.json. */
+  /** The version from the package.json of the program. */
   readonly version: string | undefined
   /** The working directory of the process. */
   readonly folder: string

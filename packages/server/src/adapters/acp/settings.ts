@@ -84,7 +84,7 @@ function merged(a: Json | undefined, b: Json | undefined): Json | undefined {
 
 /**
  * Sets the agent's mode. Rejects if the agent refuses it; the agent reports when the mode is in effect. Returns false
- * for a mode that the host alone keeps, or that the agent is in already: the agent then reports nothing.
+ * for a mode that the host alone enforces, or that the agent is in already: the agent then reports nothing.
  */
 export async function applyMode(
   agent: ClientContext,
@@ -100,7 +100,7 @@ export async function applyMode(
   return true
 }
 
-/** Sets the model and its effort in the same way. */
+/** Sets the model and its effort, in the same way as `applyMode`. */
 export async function applyModel(
   agent: ClientContext,
   state: () => TranslateState,

@@ -57,8 +57,8 @@ export function reportConfig(state: TranslateState): Translation {
 }
 
 /**
- * The agent has changed its mode, on our request or by itself. An unknown mode gives a notice, and the connection sets
- * the mode back.
+ * The agent has changed its mode, on our request or by itself. An unknown mode gives a notice, and the connection
+ * restores the requested mode.
  */
 export function changeMode(state: TranslateState, native: string): Translation {
   const next = { ...state, config: { ...state.config, mode: native } }

@@ -9,7 +9,7 @@ import type { NativeConfig, NativeId, NativeOption, NativeToolContent } from './
 export type TranslateContext = {
   readonly dialect: Dialect
   readonly modes: KnownAgent['modes']
-  /** Keeps the ids of this connection apart from those of other connections of the session. */
+  /** Distinguishes the ids of this connection from those of other connections of the session. */
   readonly connectionId: string
   /** The mode that the person requested. */
   readonly requestedMode: PermissionMode

@@ -377,7 +377,7 @@ class ClaudeConnection implements AgentConnection {
     }
   }
 
-  /** If the process is just ending, the error is not a failure of the call. */
+  /** Reports a failed call, unless the process is ending: then the call itself is not at fault. */
   #notice(doing: string, error: unknown): void {
     if (this.#closing || this.#program.process.ended) return
     const text = `Claude Code did not ${doing}: ${messageOf(error)}`

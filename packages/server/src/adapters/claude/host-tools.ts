@@ -11,7 +11,7 @@ export type HostToolCalls = {
   denied(toolCallId: string): void
 }
 
-/** The MCP servers of the session, and one in this process for host tools. With host tools only, just the latter. */
+/** The MCP servers of the session, and one in this process for host tools. With `hostToolsOnly`, just the latter. */
 export function mcpServersFor(
   {
     hostTools,

@@ -193,7 +193,7 @@ export class DeferredCall {
     return this.#isDecided
   }
 
-  /** Decides whether the turn of the call continues with it or is over. */
+  /** Decides whether the turn continues with the call or is over. */
   decide(fate: DeferredFate): void {
     this.#isDecided = true
     this.#isDropping = fate === 'dismissed'

@@ -69,7 +69,7 @@ export class TranscriptWatch {
   /** Whether a prompt of ours was seen in the file, or the conversation was resumed. */
   #isBegun = true
 
-  /** The process knows what the transcript of the resumed conversation contains before its start. */
+  /** A resumed process has read what the transcript contains at its start, so only later entries are checked. */
   constructor(
     env: Readonly<Record<string, string>>,
     before: string | undefined,

@@ -109,7 +109,7 @@ export class AppServer {
     const received = this.#received
     const answer = this.call('thread/loaded/list').catch(() => undefined)
     const answered = await resolvesWithin(silenceMs, answer)
-    // While a listener holds the program, its output is not read.
+    // While a listener holds the program, the output of the program is not read.
     if (answered || this.#received !== received || this.#holding.size > 0 || this.#over) return
     this.#stalled = true
     this.#program.process.kill()

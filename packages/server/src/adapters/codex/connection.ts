@@ -363,7 +363,7 @@ class CodexConnection implements AgentConnection {
     await this.#call('turn/steer', { threadId, expectedTurnId, input }).catch(() => undefined)
   }
 
-  /** If the program is just ending, the error is not a failure of the call. */
+  /** Reports a failed call, unless the program is ending: then the call itself is not at fault. */
   #notice(what: string, error: unknown): void {
     if (this.#over) return
     const text = `${what}: ${messageOf(error)}`

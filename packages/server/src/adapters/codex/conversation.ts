@@ -133,7 +133,7 @@ async function readSkills(server: AppServer, cwd: string): Promise<(Skill & Agen
 /** The running turn of a conversation or of a subagent. */
 export type RunningTurn = { readonly threadId: string; readonly turnId: string | undefined }
 
-/** Stops turns, and these commands: Codex leaves commands running when it stops a turn. */
+/** Stops the given turns and commands: Codex leaves commands running when it stops a turn. */
 export async function interruptTurns(
   server: AppServer,
   turns: readonly RunningTurn[],

@@ -26,7 +26,7 @@ export type RunningProgram = {
   readonly version: string
   /** Resolves when the process has ended and all its output was read. */
   readonly ended: Promise<void>
-  /** Closes its stdin, upon which the program exits. */
+  /** Closes the stdin of the program, which makes it exit. */
   dismiss(): void
   /** Sets the receiver of messages, which first gets those that have already arrived. */
   handOver(receive: (message: NativeMessage) => void): void

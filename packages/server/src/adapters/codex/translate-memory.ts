@@ -33,7 +33,7 @@ export class Retelling {
   readonly #threadId: string
   readonly #known = new Set<string>()
   #state: TranslateState
-  /** Never decreases: turns have times in seconds, items have finer ones. */
+  /** The time of the last output. It never decreases: turns have times in seconds, items have finer ones. */
   #at: number
 
   constructor({ id, cwd, createdAt }: StoredThread) {

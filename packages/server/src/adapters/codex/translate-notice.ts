@@ -100,8 +100,8 @@ export const notices = {
   },
 
   /**
-   * Our commands have no terminal, so they take no input. If one gets input nevertheless, it was not approved: it is
-   * reported.
+   * Our commands have no terminal, so they take no input. Input that a command gets nevertheless was not approved, so
+   * it is reported.
    */
   'item/commandExecution/terminalInteraction': (
     state: TranslateState,

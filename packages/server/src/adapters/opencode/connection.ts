@@ -369,7 +369,7 @@ class OpenCodeConnection implements AgentConnection {
     return { type: 'agent.disconnected', reason: 'crashed', error, ...words }
   }
 
-  /** If the server is just ending, the error is not a failure of the call. */
+  /** Reports a failed call, unless the server is ending: then the call itself is not at fault. */
   #problem(what: string, error: unknown): void {
     if (this.#closing || !this.#server.alive) return
     const text = `OpenCode did not ${what}: ${errorText(error)}`

@@ -41,7 +41,7 @@ async function findOrCreate(
   const known = resume && (await find(client, resume.agentSessionId))
   if (!known) {
     if (resume && resume.turns > 0) throw forgotten(resume.agentSessionId)
-    // With a title given, OpenCode does not ask a model for one: the host has its own.
+    // The title keeps OpenCode from requesting one from a model: the host has its own titles.
     const { data } = await client.session.create({ title: `Parley ${sessionId}`, permission: rules }, thrown)
     return data
   }

@@ -165,8 +165,7 @@ const ofAnotherServer = [
 ] as const
 
 /**
- * Whether a credential is visible from outside. If not, there may still be one: a server knows, and is asked at its
- * start.
+ * Whether a credential is visible from outside. If not, there may still be one: a server is asked for it at its start.
  */
 function hasEvidentCredential(env: Readonly<Record<string, string>>): boolean {
   const keys = ['OPENCODE_API_KEY', ...providerVariables.filter((name) => name.endsWith('_API_KEY'))]

@@ -26,7 +26,7 @@ export type PermissionContext = {
   hasTurn(): boolean
   /** Whether the turn is being stopped or the connection is over: no answer is sent then. */
   isOver(): boolean
-  /** Reports that OpenCode did not do something. */
+  /** Reports that OpenCode did not do `what`. */
   problem(what: string, error: unknown): void
 }
 
@@ -103,7 +103,8 @@ export class PermissionRequests {
   }
 
   /**
-   * The turn was stopped. OpenCode drops its requests only when they are answered, and would still act on an answer.
+   * Refuses all requests of a stopped turn. OpenCode keeps them until they are answered, and an approval would still
+   * have an effect.
    */
   async refuseAll(): Promise<void> {
     const open = [...this.#requests.values()]
@@ -129,7 +130,7 @@ export class PermissionRequests {
     if (native.permission === 'task' && this.#unasked(native).length > 0) return false
     if (ownDecision(agentIn(native.sessionID), native) !== 'allow') return false
     const ask = this.#askOf(native, call)
-    // The calls of a subagent are asked about one by one, so only a rule on the tool can forbid starting one.
+    // The calls of a subagent are asked about one by one, so only a rule on the tool can forbid starting a subagent.
     return !person.forbids(call.kind === 'subagent' ? { ...ask, kind: 'think' } : ask)
   }
 

@@ -152,7 +152,7 @@ export class EffectiveSettings {
     return effort === undefined || this.#info.efforts[model]?.includes(effort) ? undefined : effort
   }
 
-  /** The requested model. Throws a ParleyError if its name is not one of OpenCode. */
+  /** The requested model. Throws a ParleyError if its name does not have the form of OpenCode's model names. */
   get model(): NativeModel | undefined {
     const { model } = this.#requested
     if (model === undefined) return undefined

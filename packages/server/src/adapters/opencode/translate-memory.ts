@@ -78,7 +78,7 @@ function workOf(part: Part): Work | undefined {
 /** Converts stored messages to live events and translates those. */
 class Retelling {
   #state: TranslateState
-  /** Never decreases. */
+  /** The time of the last output. It never decreases. */
   #at: number
 
   constructor({ id, directory, title, time }: KeptSession) {

@@ -11,7 +11,10 @@ import {
   withDenied,
 } from './translate-state.ts'
 
-/** A subagent gets a session of its own. Until its call names the session, the latest call without one is assumed. */
+/**
+ * A subagent gets a session of its own. Until a call names the session, the latest call without a session is assumed to
+ * have started it.
+ */
 export function meetSession(state: TranslateState, { info }: { readonly info: Session }): Translation {
   const { id, parentID } = info
   if (parentID === undefined || id in state.sessions || !(parentID in state.sessions)) return noOutput(state)
@@ -59,7 +62,7 @@ export function updatePlan(
   }
 }
 
-/** Reports a compaction once: without a start it was reported already. */
+/** Reports a compaction once: if no start is recorded, it was reported already. */
 export function endCompaction(
   state: TranslateState,
   { sessionID }: { readonly sessionID: string },

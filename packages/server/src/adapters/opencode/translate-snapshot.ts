@@ -31,7 +31,7 @@ export function reconcile(state: TranslateState, snapshot: SessionSnapshot): Tra
   )
 }
 
-/** Reports whether the session is busy or idle. Comes last, since it may end the turn. */
+/** Reports whether the session is busy or idle. Called last, since it may end the turn. */
 export function reconcileStatus(state: TranslateState, status: SessionStatus): Translation {
   const sessionID = state.root
   const now = { type: 'session.status', properties: { sessionID, status } }

@@ -48,7 +48,7 @@ export type TranslateState = {
 }
 
 export type Turn = {
-  /** When its prompt was sent, in milliseconds since 1970. */
+  /** When the prompt of the turn was sent, in milliseconds since 1970. */
   readonly at: number
   /** Whether the agent has started the turn. Before that, an idle status belongs to other work. */
   readonly begun: boolean

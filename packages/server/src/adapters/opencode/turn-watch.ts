@@ -18,7 +18,7 @@ export type WatchContext = {
   reconcileRequests(permissions: readonly PermissionRequest[], questions: readonly QuestionRequest[]): void
   /** Whether the connection is over. */
   isOver(): boolean
-  /** Reports that OpenCode did not do something. */
+  /** Reports that OpenCode did not do `what`. */
   problem(what: string, error: unknown): void
 }
 

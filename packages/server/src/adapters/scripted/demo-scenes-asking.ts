@@ -4,7 +4,7 @@ import type { Script } from './script.ts'
 export type Scene = {
   /** Also the name of its slash command. */
   readonly name: string
-  /** A prompt with one of these in it plays the scene. */
+  /** A prompt that contains one of these words plays the scene. */
   readonly words: readonly string[]
   readonly shows: string
   readonly script: Script

@@ -103,7 +103,7 @@ export class TerminalPerson implements Answerer {
       if (!(thrown instanceof ParleyError)) throw thrown
       if (thrown.code === 'conflict') return screen.say(style.dim('answered elsewhere'))
       if (thrown.code !== 'forbidden') throw thrown
-      // A rule forbids it: another answer is possible.
+      // A rule forbids this answer: another one is still possible.
       screen.say(style.yellow(thrown.message))
       throw again
     }

@@ -22,7 +22,7 @@ export type ScreenOptions = {
   readonly typing?: { readonly prompt: string; onLine(line: string): void; onEnd(): void }
 }
 
-/** On systems where type-ahead cannot be read without waiting, it arrives within this time. */
+/** How long to wait for type-ahead on systems where it cannot be read at once. */
 const arrivesMs = 150
 const interruptKey = '\u0003'
 

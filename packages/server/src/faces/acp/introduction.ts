@@ -18,7 +18,7 @@ export function introduction(agent: AgentInfo, version: string): InitializeRespo
     agentCapabilities: {
       loadSession: true,
       promptCapabilities: { image: can.images, audio: false, embeddedContext: true },
-      // Not every agent with MCP support takes servers over SSE, and no agent announces it.
+      // Not every agent with MCP support accepts servers over SSE, and no agent reports whether it does.
       mcpCapabilities: { http: can.mcp, sse: false },
       sessionCapabilities: {
         list: {},

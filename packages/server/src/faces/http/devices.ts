@@ -25,7 +25,7 @@ type Known = {
   device: StoredDevice
   readonly key: KeyObject
   readonly held: Set<() => void>
-  /** The hashes of its access tokens, the oldest first, with their expiry times. */
+  /** The hashes of the device's access tokens, the oldest first, with their expiry times. */
   readonly tokens: Map<string, number>
 }
 

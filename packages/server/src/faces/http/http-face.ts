@@ -18,7 +18,7 @@ import { createUpgrade, type WebSocketHandler } from './upgrade.ts'
 
 export type FaceSettings = {
   readonly host: Host
-  /** The address it listens on, once it listens. */
+  /** The address that the server listens on, once it listens. */
   readonly bound: () => { hostname: string; port: number }
   readonly token: string
   /** Stores signed-in browsers; without it, none can sign in. */

@@ -86,7 +86,7 @@ export type TaskStatus = {
   connected: boolean
   agent: string | null
   sessionId: string | null
-  /** All sessions of the task, the first one first. */
+  /** All sessions of the task, in the order in which they were opened. */
   sessions: string[]
   activity: Activity
   /** The number of paused prompts. */

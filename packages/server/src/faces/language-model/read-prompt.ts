@@ -3,7 +3,7 @@ import type { Message, ToolResultPart, UserMessage } from './specification.ts'
 
 /** The caller's prompt, split into its parts. */
 export type Given = {
-  /** The system messages at its start. */
+  /** The system messages at the start of the prompt. */
   readonly system: string
   /** All messages before the current ones. */
   readonly history: readonly Message[]

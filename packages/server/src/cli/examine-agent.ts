@@ -10,7 +10,7 @@ import { durationText } from './durations.ts'
 /** The input of a check of one agent. */
 export type ExaminationInput = {
   readonly adapter: AgentAdapter
-  /** How people run the program here, for hints. */
+  /** Formats a command of this program, for hints. */
   readonly commandLine: CommandLine
   /** A prompt to send, if given: the model answers it, and every permission is denied. */
   readonly prompt?: string

@@ -278,7 +278,7 @@ export type AgentOutput =
 export type Person = {
   /**
    * Whether a rule or the mode refuses this call, or a person refused it or changed its input while the agent had no
-   * process. For agents that approve some calls by themselves: check before each call, and `permit` what is
+   * process. For agents that approve some calls by themselves: check before each call, and call `permit` if it is
    * forbidden, so that the refusal is recorded and the agent gets the changed input.
    */
   forbids(ask: PermissionAsk): boolean

@@ -34,7 +34,8 @@ export function hasUsableAnswer({ carried = [] }: KnownTask): boolean {
 }
 
 /**
- * A person answered while the agent had no process, and the agent has not asked again: what was allowed did not run.
+ * Notices for answers that were given while the agent had no process, if the agent has not asked again: calls that were
+ * allowed did not run.
  */
 export function unusedAnswers(carried: readonly CarriedAnswer[]): EventDraft[] {
   return carried.map(({ type, resolution: { requestId, outcome } }) => ({

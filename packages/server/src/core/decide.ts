@@ -239,7 +239,7 @@ function configure(
 }
 
 /**
- * The id of the new session is derived from the command, so that a repeated command, also after a crash, makes no
+ * The id of the new session is derived from the command, so that a repeated command, even after a crash, creates no
  * second session.
  */
 function fork(

@@ -11,7 +11,7 @@ import { checked } from './checked.ts'
 import { isWithin } from './folder-trust.ts'
 import type { SessionStore, StoredEnvironment } from './session-store.ts'
 
-/** Environment variables for agent processes. Names can be listed; values only reach the process. */
+/** Environment variables for agent processes. Names can be listed; values are passed only to the process. */
 export type Environments = {
   environments(): Promise<EnvironmentInfo[]>
   /** Takes effect at the next start of an agent; an idle agent is closed, so that its next prompt starts it. */

@@ -105,7 +105,10 @@ export class LiveSession {
     throw new ParleyError('conflict', message, { details: { promptId } })
   }
 
-  /** Recovers, once, from a restart, then continues what can continue. Rejects if the recovery cannot be recorded. */
+  /**
+   * Recovers from a restart, once, then continues the work that can be continued. Rejects if the recovery cannot be
+   * recorded.
+   */
   recover(): Promise<void> {
     this.#recovered ??= this.#recover().catch((error) => {
       this.#recovered = undefined

@@ -8,7 +8,7 @@ export type SessionChange = {
 
 /** Notifies listeners of changes that the session list should show. */
 export type SessionNews = {
-  /** Reports every change that the session list should show. The returned function ends it. */
+  /** Reports every change that the session list should show. The returned function removes the listener. */
   onSessionChanged(listener: (change: SessionChange) => void): () => void
   created(state: SessionState): void
   /** Events were recorded; `state` is the state after them. */

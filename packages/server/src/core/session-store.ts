@@ -38,9 +38,9 @@ export type SessionStore = {
 
   list(query: SessionQuery): Promise<SessionPage>
   /**
-   * The sessions that continue these conversations of an agent, by its own ids; of several sessions the latest
-   * changed. A session whose fork of the conversation is still pending is not included. The cost must not grow with
-   * the number of sessions.
+   * The sessions that continue these conversations of an agent, by the agent's own ids. If several sessions continue a
+   * conversation, the one that changed last is returned. A session whose fork of the conversation is still pending is
+   * not included. The cost must not grow with the number of sessions.
    */
   sessionsOf(agent: string, agentSessionIds: readonly string[]): Promise<ReadonlyMap<string, string>>
   /** Ids of sessions whose stored state has an open turn, a queue or a connection: a restart must recover them. */

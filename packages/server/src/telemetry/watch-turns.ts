@@ -42,7 +42,7 @@ export type CallEnd = EventOf<'tool-call.ended'>
 export type RequestEnd = EventOf<'permission.resolved'> | EventOf<'question.resolved'>
 export type TurnChange = EventOf<'turn.interrupted'> | EventOf<'turn.parked'> | EventOf<'turn.resumed'>
 
-/** Receives turns and what is in them: each start before its end, each end once. */
+/** Receives the starts and ends of turns, calls and requests: each start before its end, each end once. */
 export type TurnListener = {
   turnStarted?(turn: WatchedTurn): void
   turnChanged?(turn: WatchedTurn, change: TurnChange): void

@@ -88,7 +88,7 @@ export class TurnCalls {
   }
 
   drafted({ toolCallId, name, title, parentToolCallId }: DeltaOf<'tool-call.drafted'>): void {
-    // A reader that joins gets the output of an unseen call as a draft without a name.
+    // A reader that joins may get output of a call that it has not seen, as a draft without a name: it is ignored.
     if (name === '' || parentToolCallId || this.#calls.has(toolCallId) || !this.#stageIsFree()) return
     const call = this.add({ id: toolCallId, name, title, input: undefined })
     this.#parts.steps.begin(this.#parts.writing())

@@ -153,7 +153,7 @@ export class TurnChunks {
     return { type: 'start', messageId: this.turnId, messageMetadata: { cursor: null } }
   }
 
-  /** How far the message reaches. */
+  /** How far in the log the message reaches. */
   place(): UiMetadata {
     const unfinished = this.#texts.unfinished()
     return { cursor: this.#cursor, ...(unfinished && { unfinished }) }

@@ -18,7 +18,7 @@ export function finishOf(event: EventOf<'turn.ended'>, known: UiMetadata): UiChu
   if (outcome === 'completed') {
     return [{ type: 'finish', finishReason: finishReasonOf(stopReason), messageMetadata }]
   }
-  // Nothing after an error reaches the message, so its metadata comes first.
+  // Readers ignore everything after an error chunk, so the metadata of the message comes first.
   const errorText = error?.message ?? unexplained[outcome]
   return [
     { type: 'message-metadata', messageMetadata },

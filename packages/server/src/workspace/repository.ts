@@ -80,7 +80,7 @@ const isThere = (path: string) =>
   )
 
 async function makeStandIn(commonDir: string, { objects, refs }: RepositoryFormat): Promise<string> {
-  // A cleaner of temporary files may have removed the earlier folder.
+  // A cleanup of temporary files may have removed the earlier folder.
   if (!root || !(await isThere(await root))) root = temporaryFolder()
   const place = await mkdtemp(join(await root, 'repository-'))
   await mkdir(join(place, 'objects'))

@@ -24,8 +24,8 @@ type ReplayUpdate = {
 }
 
 /**
- * Turns the replay of a loaded conversation into turns. Each message of the person begins a turn. A replay does not
- * contain how turns ended nor any times.
+ * Turns the replay of a loaded conversation into turns. Each message of the person begins a turn. A replay contains
+ * neither the outcomes of turns nor any times.
  */
 export class ReplayTranslator {
   readonly #at: number

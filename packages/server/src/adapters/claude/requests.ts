@@ -20,7 +20,7 @@ export type RequestContext = PermissionContext & {
   willAsk(call: HookedCall): boolean
   /**
    * A deferred call is asked about again when its conversation is resumed: it is announced as a new call, or dismissed
-   * if its turn is over. Any other call is fresh. The program may ask before it knows our hook.
+   * if its turn is over. Any other call is fresh. The program may ask before our hook is registered.
    */
   calledAgain(nativeId: string, tool: string, input: unknown): Promise<'fresh' | 'again' | 'dismissed'>
 }

@@ -45,7 +45,7 @@ export function uuidsIn(transcript: string | undefined): string[] {
   return [...(transcript ?? '').matchAll(/"uuid":"([^"]+)"/g)].flatMap(([, uuid]) => uuid ?? [])
 }
 
-/** The agent's id of a deferred call that has no result since. */
+/** The agent's id of a deferred call that has had no result since then. */
 export function deferredCall(transcript: string | undefined): string | undefined {
   if (transcript === undefined) return undefined
   const marker = [...transcript.matchAll(/"type":"hook_deferred_tool","toolUseID":"([^"]+)"/g)].at(-1)

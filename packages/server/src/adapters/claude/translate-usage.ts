@@ -4,7 +4,7 @@ import { noOutput, noTokens, sumTokens } from '../translation.ts'
 import type { NativeResult, NativeUsage } from './native.ts'
 import type { TranslateState, Translation } from './translate-state.ts'
 
-/** The turn has started once the agent marks a message with its prompt. */
+/** Marks the turn as started once the agent names its prompt in a message. */
 export function withBegunTurn(state: TranslateState, prompts: readonly string[] | undefined): TranslateState {
   const { turn } = state
   if (!turn || turn.begun || !prompts?.some((uuid) => turn.prompts.includes(uuid))) return state

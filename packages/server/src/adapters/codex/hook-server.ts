@@ -120,7 +120,7 @@ export class HookServer {
 
 /**
  * A command line for the shell in which Codex runs hooks. A hook that cannot start or crashes would let the call run,
- * since only exit status 2 refuses it. Electron runs as Node only with a variable.
+ * since only exit status 2 refuses it. Electron runs as Node only if a variable is set.
  */
 export function hookCommand(
   words: readonly string[],

@@ -179,7 +179,7 @@ type Shared = { readonly server: OpenCodeServer; readonly ready: Promise<void>; 
 export class ServerPool {
   readonly #servers = new Map<string, Shared>()
 
-  /** Rejects if the server cannot be started, or when `signal` aborts. The result releases it. */
+  /** Rejects if the server cannot be started, or when `signal` aborts. The caller must call `release` of the result. */
   async acquire(key: string, start: () => ServerStart, signal: AbortSignal): Promise<SharedServer> {
     const shared = this.#shared(key, start)
     shared.users++

@@ -10,7 +10,7 @@ import {
   waitsOf,
 } from '@parley/protocol'
 
-/** The texts of blocks that the HTML and the Markdown document and the terminal share. */
+/** The texts of blocks that the HTML document, the Markdown document and the terminal output share. */
 
 export function sessionFacts(state: SessionState): [name: string, value: string][] {
   return [

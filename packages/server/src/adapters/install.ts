@@ -10,9 +10,8 @@ import { cancelled, findNpm, type Npm, runNpm } from './npm.ts'
 import { type ProgramEnd, runProgram } from './run-program.ts'
 
 /**
- * Installs an agent's npm package into a folder of its own under the agents folder, and removes it again. A new
- * installation is prepared in another folder and tested before it replaces the old one: if it fails or is killed, the
- * old one stays.
+ * Installs an agent's npm package into a folder of its own under the agents folder, or removes it. A new installation
+ * is prepared in another folder and tested before it replaces the old one: if it fails or is killed, the old one stays.
  */
 
 export type InstallRequest = {

@@ -21,7 +21,10 @@ export type Environments = {
 
 /** The variables as the sessions of a host use them. */
 export type SessionEnvironments = {
-  /** The variables of a session's agent: those of the folders around it, the inner over the outer, then its own. */
+  /**
+   * The variables of a session's agent: those of the folders that contain its folder, then its own. Inner folders
+   * override outer ones, and the session overrides all.
+   */
   variablesFor(session: Pick<SessionState, 'id' | 'cwd'>): EnvironmentVariables | undefined
   /** Throws a ParleyError that names the first variable which may not be set. */
   expectFree(variables: EnvironmentVariables): void

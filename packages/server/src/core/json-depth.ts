@@ -1,7 +1,7 @@
 /** Deeper than any legitimate value. */
 export const maxJsonDepth = 200
 
-/** Level by level instead of recursive: the sender chooses the depth. */
+/** Checks level by level, not recursively, because the sender controls the depth. */
 export function isTooDeep(value: unknown, levels = maxJsonDepth): boolean {
   let level: unknown[] = [value]
   for (let depth = 0; level.length > 0; depth++) {

@@ -99,7 +99,7 @@ export class IncomingMessages {
     return this.#pieces(delta).map((one) => stamped(one, this.#at, delta))
   }
 
-  /** Called when no event follows directly: a held request that nothing decided is sent to the person. */
+  /** Called when no event follows directly: a held request that no rule or mode has decided is sent to the person. */
   settle(): IncomingMessage[] {
     const held = this.#held
     this.#held = undefined

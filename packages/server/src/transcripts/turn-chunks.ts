@@ -132,7 +132,7 @@ export class TurnChunks {
     return this.#given()
   }
 
-  /** Called when no event follows directly: a held request that nothing decided is sent to the person. */
+  /** Called when no event follows directly: a held request that no rule or mode has decided is sent to the person. */
   settle(): UiChunk[] {
     const held = this.#held
     this.#held = undefined

@@ -262,7 +262,7 @@ class OpenCodeConnection implements AgentConnection {
     return undefined
   }
 
-  /** The prompt of this round failed. If the server has died, the turn ends with it. */
+  /** The prompt of this round failed. If the server has died, its end also ends the turn. */
   async #fail(error: unknown, round: number): Promise<void> {
     if (!(await this.#server.responds())) return this.#server.checkAlive()
     if (this.#closing || !this.#server.alive || !this.#state.turn || round !== this.#watch.round) return

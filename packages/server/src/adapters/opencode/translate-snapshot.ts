@@ -49,7 +49,7 @@ export function translateStoredPart(state: TranslateState, sessionID: string, pa
   return translate(state, { type: 'message.part.updated', properties: { sessionID, part } })
 }
 
-/** The event was missed, but the summary is complete. */
+/** Reports a compaction whose event was missed, if its summary is complete. */
 export function translateStoredCompaction(state: TranslateState, info: NativeMessage): Translation {
   const { sessionID } = info
   const whole = info.role === 'assistant' && info.summary && info.finish !== undefined && !info.error

@@ -43,7 +43,7 @@ export class ResponseStream implements FeedReader {
   readonly #parts: StreamParts
   readonly #heartbeat: NodeJS.Timeout
   readonly #leaving = new AbortController()
-  /** Open requests of the turn that runs before the prompt's own. */
+  /** Open requests of the turn that runs before the prompt's own turn. */
   readonly #asked = new Set<string>()
   /** The prompt is queued and does not run until the queue is resumed. */
   #paused = false

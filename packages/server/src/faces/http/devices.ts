@@ -81,7 +81,10 @@ export class Devices {
     return devices.filter(({ revokedAt }) => revokedAt === undefined).map(shown)
   }
 
-  /** Tokens fail and connections are closed before this resolves. ParleyError `not_found` for an unknown id. */
+  /**
+   * When this resolves, the tokens of the device are invalid and its connections are closed. Rejects with ParleyError
+   * `not_found` for an unknown id.
+   */
   async revoke(deviceId: string): Promise<void> {
     const known = (await this.#load()).get(deviceId)
     if (!known) throw new ParleyError('not_found', `No signed-in browser has the id ${deviceId}.`)

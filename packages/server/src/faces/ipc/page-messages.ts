@@ -65,7 +65,7 @@ export class PageMessages {
     return [{ type: 'activity', at: this.#at, activity, ...(detail !== undefined && { detail }) }]
   }
 
-  /** Called when no event follows directly: a held request that nothing decided is sent to the person. */
+  /** Called when no event follows directly: a held request that no rule or mode has decided is sent to the person. */
   settle(): PageMessage[] {
     return this.#noted(this.#incoming.settle())
   }

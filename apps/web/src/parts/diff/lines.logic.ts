@@ -41,7 +41,7 @@ export function fileNote(
 ): string | undefined {
   if (before === null || status === 'added') return 'New file'
   if (after === null || status === 'deleted') return 'Deleted'
-  return patch === undefined && before === undefined ? 'All content replaced' : undefined
+  return patch === undefined && before === undefined ? 'Complete new content' : undefined
 }
 
 const maxLineLength = 4000

@@ -147,7 +147,7 @@ describe('parley run', () => {
   it('cancels the turn after --timeout', async () => {
     await using home = createHome()
     const { exitCode, stderr } = await home.run(['run', 'demo', 'hang', '--timeout', '500ms'])
-    expect(stderr).toContain('out of time')
+    expect(stderr).toContain('timed out after')
     expect(exitCode).toBe(130)
   })
 

@@ -19,7 +19,7 @@ import { createSessionLog, type SessionLog } from './session-log.ts'
 import { activityDelta, SessionLoop } from './session-loop.ts'
 import { canResume, type SessionContext, type SessionServices } from './session-services.ts'
 
-/** The owner of all live sessions, as one of them uses it. */
+/** The holder of all live sessions, with the operations that a session uses. */
 export type SessionOwner = {
   /** Drops this session object, which must not be used any more. The session is loaded again on use. */
   forgetOnly(sessionId: string, session: LiveSession): Promise<void>

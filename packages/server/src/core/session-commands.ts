@@ -25,7 +25,9 @@ export type SessionCommands = {
 /** `fresh` is true the first time only. */
 export type RecordedCommand = { readonly receipt: Receipt; readonly fresh: boolean }
 
-/** Turns commands into drafts and receipts. It has no other effects: those of a command follow from the log. */
+/**
+ * Turns commands into drafts and receipts. It performs no other effects: the effects of a command follow from the log.
+ */
 export function createSessionCommands(
   context: SessionContext,
   rejoin: Rejoin,

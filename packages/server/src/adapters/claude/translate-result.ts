@@ -31,7 +31,7 @@ function endOfSilentWork(state: TranslateState, measured: Translation, result: N
   return { state: withoutStreams(measured.state), outputs: [...measured.outputs, ...own] }
 }
 
-/** The start of an own turn of the agent, with its cause. */
+/** The output that starts an own turn of the agent, with its cause. */
 export function beginningOf({ reported }: TranslateState): AgentOutput {
   const task = reported && { taskId: reported.taskId, title: reported.title }
   return { type: 'turn.started', cause: { by: 'agent', ...task } }

@@ -60,7 +60,7 @@ export class TurnWatch {
     })
   }
 
-  /** An error before the start of the work: if the work does not start, the error is the reason. */
+  /** Called for an error before the turn has started: if the turn does not start, the error is the reason. */
   expectStartAfterError(): void {
     const { state, give } = this.#context
     const { turn } = state()

@@ -1,24 +1,24 @@
 import { spawnSync } from 'node:child_process'
 import { findProgram } from '../packages/server/src/adapters/find-program.ts'
+import { findChromium, headlessShell } from '../tests/run/chromium.ts'
 
 /**
- * Tests run the console in a real Chromium. If none is installed, this script installs it with the system's package
- * manager, or says what to do if that fails.
+ * Tests run the console in a real Chromium. If the headless one is missing, this script installs it with the system's
+ * package manager. If that fails, another Chromium will do; without any, the script says what to do.
  */
-const found = process.env.PARLEY_CHROMIUM ?? findProgram({ name: 'chromium', env: process.env })
-if (found === undefined && !install()) {
+if (findChromium([headlessShell]) === undefined && !install(headlessShell) && findChromium() === undefined) {
   console.error('Tests need Chromium. Install it, or name it with PARLEY_CHROMIUM=/path/to/chromium.')
   process.exitCode = 1
 }
 
-function install(): boolean {
+function install(name: string): boolean {
   if (findProgram({ name: 'apt-get', env: process.env }) === undefined) return false
-  console.log('Chromium is missing: installing it with apt-get, once.')
+  console.log(`${name} is missing: installing it with apt-get, once.`)
   const sudo = process.getuid?.() === 0 ? [] : ['sudo', '-n']
   const run = (...args: string[]) => {
     const [command = '', ...rest] = [...sudo, 'apt-get', ...args]
     const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
     return spawnSync(command, rest, { stdio: 'inherit', env }).status === 0
   }
-  return run('update', '-q') && run('install', '-qy', '--no-install-recommends', 'chromium')
+  return run('update', '-q') && run('install', '-qy', '--no-install-recommends', name)
 }

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,6 +12,7 @@ import {
   chromium,
   type Page,
 } from 'playwright-core'
+import { findChromium } from '../run/chromium.ts'
 import { type SignInServer, signIn } from './browser-sign-in.ts'
 
 /** The real program with the demo agent, and a real browser on the page it serves. */
@@ -165,48 +166,19 @@ async function printedLink(child: ChildProcess): Promise<string> {
   return await new Promise<never>(() => {})
 }
 
-/** Chromium's window contains a search field with its own pages, which take more time than a test's page. */
-const searchField = ['WebUIOmniboxPopup', 'WebUIOmniboxAimPopup', 'WebUIOmniboxFullPopup']
-/** What Playwright disables. The switch below replaces its switch. */
-const disabledByPlaywright = [
-  'AimEnabled',
-  'AvoidCorsURLLoaderRestartOnRedirect',
-  'AvoidUnnecessaryBeforeUnloadCheckSync',
-  'DestroyProfileOnBrowserClose',
-  'HttpsFirstBalancedModeAutoEnable',
-  'HttpsUpgrades',
-  'LensOverlay',
-  'MediaRouter',
-  'NetworkTimeServiceQuerying',
-  'OptimizationHints',
-  'PaintHolding',
-  'PreconnectToSearch',
-  'ThirdPartyStoragePartitioning',
-]
-
-/** Saves processor time: no emulated graphics processor, one process for the pages of a context, no search field. */
+/** Saves processor time: no emulated graphics processor, and one process for the pages of a context. */
 const browserSwitches = [
   '--no-sandbox',
   '--disable-gpu',
   '--renderer-process-limit=1',
   '--disable-site-isolation-trials',
-  `--disable-features=${[...disabledByPlaywright, ...searchField].join()}`,
 ]
 
 export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: chromiumPath(), args: browserSwitches })
-}
-
-function chromiumPath(): string {
-  const given = process.env.PARLEY_CHROMIUM
-  if (given) return given
-  for (const name of ['chromium', 'chromium-browser', 'google-chrome']) {
-    const found = spawnSync('which', [name], { encoding: 'utf8' }).stdout.trim()
-    if (found) return found
-  }
-  throw new Error(
-    'No Chromium on the PATH. Install one (apt-get install chromium), or name it in PARLEY_CHROMIUM.',
-  )
+  const executablePath = findChromium()
+  if (executablePath === undefined)
+    throw new Error('Chromium is missing: run npm test, which installs it, or name one in PARLEY_CHROMIUM.')
+  return chromium.launch({ executablePath, args: browserSwitches })
 }
 
 export type Tab = { readonly page: Page; readonly context: BrowserContext; readonly consoleErrors: string[] }

@@ -1,0 +1,13 @@
+import { findProgram } from '../../packages/server/src/adapters/find-program.ts'
+
+/** Chromium without a window of its own: the same engine, at half the processor time. */
+export const headlessShell = 'chromium-headless-shell'
+
+/** The Chromium for tests: the one that PARLEY_CHROMIUM names, or the first of these on the PATH. */
+export function findChromium(
+  names: readonly string[] = [headlessShell, 'chromium', 'chromium-browser', 'google-chrome'],
+): string | undefined {
+  const { env } = process
+  if (env.PARLEY_CHROMIUM) return env.PARLEY_CHROMIUM
+  return names.map((name) => findProgram({ name, env })).find((path) => path !== undefined)
+}

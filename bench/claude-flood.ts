@@ -1,5 +1,5 @@
 import { piece, promptFor } from './lib/claude-model.ts'
-import type { Heard } from './lib/claude-side.ts'
+import type { Received } from './lib/claude-side.ts'
 import { type ClaudeCalls, startClaudeSides } from './lib/claude-sides.ts'
 import { type Figure, LostError, perSecond, type Row } from './lib/figure.ts'
 import type { Remote } from './lib/processes.ts'
@@ -34,14 +34,14 @@ async function flood(side: Remote<ClaudeCalls>, deltas: number): Promise<Flood> 
   await side.call('open')
   await side.call('turn', promptFor({ do: 'stream', deltas: 3 }))
   const before = await side.call('processorMicroseconds')
-  const heard = await side.call('turn', promptFor({ do: 'stream', deltas }))
+  const received = await side.call('turn', promptFor({ do: 'stream', deltas }))
   const after = await side.call('processorMicroseconds')
   await side.call('close')
-  checkWhole(heard, deltas)
-  return { rate: deltas / (heard.streamMs / 1000), microseconds: (after - before) / deltas }
+  checkWhole(received, deltas)
+  return { rate: deltas / (received.streamMs / 1000), microseconds: (after - before) / deltas }
 }
 
-function checkWhole({ deltas, length }: Heard, expected: number): void {
+function checkWhole({ deltas, length }: Received, expected: number): void {
   if (deltas === expected && length === expected * piece.length) return
   throw new LostError(`${deltas} deltas with ${length} characters came of ${expected}.`)
 }

@@ -23,7 +23,7 @@ export const telemetry: Figure = {
     const task: Task = { do: 'calls', count }
     await bare.call('play', task)
     const rows: Row[] = []
-    for (const [telling, figure] of told) {
+    for (const [telling, figure] of reported) {
       const ours = start(telling)
       await ours.call('play', task)
       const rounds = quick ? 3 : 9
@@ -43,7 +43,7 @@ export const telemetry: Figure = {
   },
 }
 
-const told: readonly (readonly [Telling, string])[] = [
+const reported: readonly (readonly [Telling, string])[] = [
   ['usual', 'an event, telemetry on, nobody listens'],
   ['channel', 'an event, a subscriber of the channel'],
   ['sdk', 'an event of a tool call, an OpenTelemetry SDK'],

@@ -7,7 +7,7 @@ import {
   openSqliteStore,
 } from '../../packages/server/src/index.ts'
 import { adapterOf } from '../../packages/server/src/testing/real-agents.ts'
-import { type ClaudeSide, type Heard, Listening, ownCost } from './claude-side.ts'
+import { type ClaudeSide, Listening, ownCost, type Received } from './claude-side.ts'
 import { answer, given } from './processes.ts'
 
 /** A Parley host with the real Claude Code, and a reader that follows its session, in one process. */
@@ -94,18 +94,18 @@ const calls = {
     await calls.open()
     await current.connected
   },
-  async turn(text: string): Promise<Heard> {
+  async turn(text: string): Promise<Received> {
     current.listening = new Listening()
     await host.command(current.id, { type: 'prompt.submit', commandId: newId('cmd'), text })
-    return current.listening.heard
+    return current.listening.received
   },
   /** Creates a session with its prompt at once. */
-  async cold(text: string): Promise<Heard> {
+  async cold(text: string): Promise<Received> {
     const listening = new Listening()
     const { id } = await create(text)
     current = await Follower.follow(id)
     current.listening = listening
-    return listening.heard
+    return listening.received
   },
   /** Resolves when a spare has started. */
   spareReady: () => spares.ready(),

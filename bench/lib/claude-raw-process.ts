@@ -6,7 +6,7 @@ import {
   type SDKMessage,
   type SDKUserMessage,
 } from '@anthropic-ai/claude-agent-sdk'
-import { type ClaudeSide, type Heard, Listening, ownCost } from './claude-side.ts'
+import { type ClaudeSide, Listening, ownCost, type Received } from './claude-side.ts'
 import { answer, given } from './processes.ts'
 
 /**
@@ -53,11 +53,11 @@ class Live {
     }
   }
 
-  say(text: string): Promise<Heard> {
+  say(text: string): Promise<Received> {
     this.#listening = new Listening()
     this.#prompts.push({ type: 'user', message: { role: 'user', content: text }, parent_tool_use_id: null })
     this.#wake()
-    return this.#listening.heard
+    return this.#listening.received
   }
 
   close(): void {
@@ -89,12 +89,12 @@ const calls = {
   },
   turn: (text: string) => live.say(text),
   /** A new process and its first prompt at once. */
-  cold(text: string): Promise<Heard> {
+  cold(text: string): Promise<Received> {
     calls.open()
     return live.say(text)
   },
   /** A new process for this turn, which resumes the turn before. */
-  async turnByResume(text: string): Promise<Heard> {
+  async turnByResume(text: string): Promise<Received> {
     const listening = new Listening()
     const one = query({
       prompt: text,
@@ -104,7 +104,7 @@ const calls = {
       if (message.type === 'result') conversation = message.session_id
       take(message, listening)
     }
-    return listening.heard
+    return listening.received
   },
   close: () => live.close(),
   ...ownCost,

@@ -9,7 +9,7 @@ export type ClaudeSide = {
 }
 
 /** The measurements of one turn. */
-export type Heard = {
+export type Received = {
   /** From the prompt to the first text, and to the end. */
   readonly firstMs: number
   readonly endMs: number
@@ -26,15 +26,15 @@ const timeLength = 16
 /** Measures one turn from now on, in the same way on both sides. */
 export class Listening {
   readonly #start = performance.now()
-  readonly #heard = Promise.withResolvers<Heard>()
+  readonly #received = Promise.withResolvers<Received>()
   readonly #ages: number[] = []
   #first = 0
   #last = 0
   #deltas = 0
   #length = 0
 
-  get heard(): Promise<Heard> {
-    return this.#heard.promise
+  get received(): Promise<Received> {
+    return this.#received.promise
   }
 
   hear(text: string): void {
@@ -45,8 +45,8 @@ export class Listening {
   }
 
   end(failure?: string): void {
-    if (failure !== undefined) return this.#heard.reject(new Error(failure))
-    this.#heard.resolve({
+    if (failure !== undefined) return this.#received.reject(new Error(failure))
+    this.#received.resolve({
       firstMs: this.#first - this.#start,
       endMs: performance.now() - this.#start,
       streamMs: this.#last - this.#first,

@@ -26,8 +26,8 @@ export type Telling = 'nothing' | 'usual' | 'channel' | 'sdk'
 
 const { folder, telling } = given<{ folder: string; telling: Telling }>()
 mkdirSync(folder, { recursive: true })
-let heard = 0
-if (telling === 'channel') subscribe('parley:event', () => void heard++)
+let received = 0
+if (telling === 'channel') subscribe('parley:event', () => void received++)
 if (telling === 'sdk') {
   trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [new NoopSpanProcessor()] }))
   const exporter = new InMemoryMetricExporter(AggregationTemporality.DELTA)
@@ -69,15 +69,15 @@ const calls = {
         },
       },
     )
-    const before = heard
+    const before = received
     const start = process.cpuUsage()
     await host.command(id, promptCommand(task) as never)
     await ended.promise
     const { user, system } = process.cpuUsage(start)
     stop()
     const { head } = await host.read(id, { limit: 1 })
-    if (telling === 'channel' && heard - before < head - 2)
-      throw new Error(`${heard - before} of ${head} were heard.`)
+    if (telling === 'channel' && received - before < head - 2)
+      throw new Error(`${received - before} of ${head} were heard.`)
     return (user + system) / head
   },
 }

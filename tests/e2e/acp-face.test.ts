@@ -117,7 +117,7 @@ describe('without a server', () => {
     editor.answerPermission = choosing('allow_once')
     editor.answerForm = () => ({ action: 'accept', content: { database: 'SQLite', extras: ['Tests'] } })
     expect(await say(editor, made.sessionId, 'everything')).toMatchObject({ stopReason: 'end_turn' })
-    const kinds = new Set(editor.heard.map(({ update }) => update.sessionUpdate))
+    const kinds = new Set(editor.received.map(({ update }) => update.sessionUpdate))
     for (const kind of [
       'agent_message_chunk',
       'agent_thought_chunk',

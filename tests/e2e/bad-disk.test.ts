@@ -27,8 +27,8 @@ describe.each(smallDisks())('$kind', ({ make }) => {
     await client.prompt(quiet, 'Something to read later.')
     await stateWhen(client, quiet, ({ turns }) => turns === 1)
     const readable = await logOf(client, quiet)
-    const heard: SessionEvent[] = []
-    client.follow(full, { onEvent: (event) => void heard.push(event as SessionEvent) })
+    const received: SessionEvent[] = []
+    client.follow(full, { onEvent: (event) => void received.push(event as SessionEvent) })
 
     const filled = await fill(client, full)
     expect(filled.refusal).toMatchObject({ code: 'busy', message: expect.stringMatching(/space/) })
@@ -51,7 +51,7 @@ describe.each(smallDisks())('$kind', ({ make }) => {
 
     const log = await logOf(client, full)
     expect(logProblems(log)).toEqual([])
-    expect(heard).toEqual(log.slice(0, heard.length))
+    expect(received).toEqual(log.slice(0, received.length))
     const accepted = [...filled.accepted, receipt.promptId]
     expect(eventsOf(log, 'prompt.submitted').map(({ promptId }) => promptId)).toEqual(accepted)
     expect(eventsOf(log, 'turn.started').map(({ promptId }) => promptId)).toEqual(accepted)
@@ -70,8 +70,8 @@ describe.each(smallDisks())('$kind', ({ make }) => {
     const server = await startOnFolder(disk)
     const client = connect(server)
     const { id } = await client.createSession({ agent: 'scripted', cwd: folder.path })
-    const heard: SessionEvent[] = []
-    client.follow(id, { onEvent: (event) => void heard.push(event as SessionEvent) })
+    const received: SessionEvent[] = []
+    client.follow(id, { onEvent: (event) => void received.push(event as SessionEvent) })
     const filled = await fill(client, id)
     await server.end('SIGKILL')
     client.close()
@@ -84,7 +84,7 @@ describe.each(smallDisks())('$kind', ({ make }) => {
     await stateWhen(reader, id, isIdle)
     const log = await logOf(reader, id)
     expect(logProblems(log)).toEqual([])
-    expect(heard).toEqual(log.slice(0, heard.length))
+    expect(received).toEqual(log.slice(0, received.length))
     const prompts = eventsOf(log, 'prompt.submitted').map(({ promptId }) => promptId)
     expect(prompts.slice(0, -1)).toEqual(filled.accepted)
     expect(eventsOf(log, 'turn.ended')).toHaveLength(prompts.length)

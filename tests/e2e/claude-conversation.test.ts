@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => claude?.[Symbol.asyncDispose]())
 
 const history = { say: 'history' } as const
-const told = modelPrompt('The word is parsley.', done)
+const reported = modelPrompt('The word is parsley.', done)
 const asked = modelPrompt('Which word?', history)
 
 describe('an answer', () => {
@@ -108,7 +108,7 @@ describe('a turn that is stopped', () => {
 
   it('in mid-answer keeps the text so far and the process, and disconnects from the model', async () => {
     const session = await claude.session()
-    await session.completes(told)
+    await session.completes(reported)
     const hold = claude.model.hold(5)
     await session.prompt(modelPrompt('Talk.', { content: 'One, two, three, four, five, six, seven, eight.' }))
     await hold.reached
@@ -142,7 +142,7 @@ it('a turn takes a prompt while it works', async () => {
 describe.each(['SIGTERM', 'SIGKILL'] as const)('after a restart of the server (%s)', (signal) => {
   it('remembers, under the same id, in another process', async () => {
     const session = await claude.session()
-    const first = await session.completes(told)
+    const first = await session.completes(reported)
     await claude.server.end(signal)
     await claude.server.start()
     const second = await session.completes(asked)
@@ -156,7 +156,7 @@ describe.each(['SIGTERM', 'SIGKILL'] as const)('after a restart of the server (%
 
 it('a fork and its source both remember the past, and neither sees the other', async () => {
   const parent = await claude.session()
-  await parent.completes(told)
+  await parent.completes(reported)
   const { sessionId } = await claude.client.fork(parent.id)
   const fork = claude.follow(sessionId)
   const secret = modelPrompt('The second word is tarragon.', history)
@@ -171,7 +171,7 @@ it('a fork and its source both remember the past, and neither sees the other', a
 
 it('a compaction is reported, and the session goes on with the summary', async () => {
   const session = await claude.session()
-  await session.completes(told)
+  await session.completes(reported)
   await session.compact()
   const log = await session.ended()
   expect(log.outcomes).toEqual(['completed', 'completed'])

@@ -70,8 +70,8 @@ describe('by plain HTTP and server-sent events', () => {
     const cwd = claude.folder()
     const prompt = modelPrompt('Write.', bash('printf x > a'), { content: 'One, two, three, four, five.' })
     const { id } = await post<SessionState>('/api/sessions', { agent: 'claude', cwd, prompt })
-    const heard: string[] = []
-    for await (const event of eventStream(id, (delta) => heard.push(delta.text ?? ''))) {
+    const received: string[] = []
+    for await (const event of eventStream(id, (delta) => received.push(delta.text ?? ''))) {
       if (event.type === 'permission.requested') {
         expect(existsSync(join(cwd, 'a'))).toBe(false)
         const { requestId } = event
@@ -80,7 +80,7 @@ describe('by plain HTTP and server-sent events', () => {
       }
       if (event.type === 'turn.ended') break
     }
-    expect(heard.join('')).toContain('One, two, three, four, five.')
+    expect(received.join('')).toContain('One, two, three, four, five.')
     expect(existsSync(join(cwd, 'a'))).toBe(true)
   })
 })

@@ -88,13 +88,13 @@ it('a page on another port of this machine gets no credential, creates no sessio
         ['/api/nonces', { method: 'POST' }],
         ['/api/links', { method: 'POST' }],
       ]
-      const told: string[] = []
+      const reported: string[] = []
       for (const [path, init] of attempts) {
         for (const mode of ['cors', 'no-cors'] as const) {
           const headers = { 'content-type': mode === 'cors' ? 'application/json' : 'text/plain' }
           const body = init.body === undefined ? {} : { headers }
           const attempt = fetch(parley + path, { ...init, ...body, mode, credentials: 'include' })
-          told.push(
+          reported.push(
             await attempt.then(
               (response) => String(response.status),
               () => 'failed',
@@ -108,11 +108,11 @@ it('a page on another port of this machine gets no credential, creates no sessio
         socket.onerror = () => resolve('failed')
       })
       const kept = (await indexedDB.databases()).map(({ name }) => name)
-      return { told, opened, kept, storage: Object.keys(localStorage), cookie: document.cookie }
+      return { reported, opened, kept, storage: Object.keys(localStorage), cookie: document.cookie }
     },
     { parley: server.url, sessionId: id, request: requestId, folder: server.project },
   )
-  expect(outcomes.told.filter((one) => one !== 'failed' && one !== '0')).toEqual([])
+  expect(outcomes.reported.filter((one) => one !== 'failed' && one !== '0')).toEqual([])
   expect(outcomes).toMatchObject({ opened: 'failed', kept: [], storage: [], cookie: '' })
 
   // What that server received from the browser, replayed by a program without an Origin.

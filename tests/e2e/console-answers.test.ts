@@ -138,14 +138,16 @@ describe('an answer that is given while the server is unreachable', () => {
     const decide = { type: 'permission.decide', commandId: `cmd_${id}`, decision: 'deny' }
     await server.call(`/api/sessions/${id}/commands`, { ...decide, requestId: await requestOf(id) })
     await restore(proxy, page, context)
-    const told = page.getByRole('status').getByText(/\(Allow once\) was not used: it was denied elsewhere\./)
-    await told.waitFor()
+    const reported = page
+      .getByRole('status')
+      .getByText(/\(Allow once\) was not used: it was denied elsewhere\./)
+    await reported.waitFor()
     await shows(page, /Denied by you/)
     await shows(page, /I leave it alone/)
     expect(await unsent(page).count()).toBe(0)
     expect(await outcomesOf(id)).toEqual(['denied'])
     await page.getByRole('button', { name: 'Dismiss' }).click()
-    await told.waitFor({ state: 'detached' })
+    await reported.waitFor({ state: 'detached' })
   })
 
   it('is neither sent by itself nor forgotten once its tab is closed', async () => {
@@ -207,12 +209,12 @@ describe('two tabs of one browser', () => {
         setTimeout: (work: () => void, ms?: number) => (ms === 700 ? 0 : real(work, ms)),
       })
       // The first tab learns of the answer before the tab that sends it holds its lock, as on a busy machine.
-      const told = new Promise((resolve) => {
+      const reported = new Promise((resolve) => {
         new BroadcastChannel('answer-lock').addEventListener('message', resolve, { once: true })
       })
       const request = navigator.locks.request.bind(navigator.locks) as (...given: unknown[]) => unknown
       const late = async (...given: unknown[]) => {
-        if (String(given[0]).startsWith('parley-answer-')) await told
+        if (String(given[0]).startsWith('parley-answer-')) await reported
         return request(...given)
       }
       Object.assign(navigator.locks, { request: late })
@@ -257,8 +259,8 @@ describe('two tabs of one browser', () => {
     await allowOnce(page).click()
     await shows(page, /Thank you/)
     held.resolve()
-    const told = other.getByRole('status').getByText(/was not used: it was allowed elsewhere\./)
-    await told.waitFor()
+    const reported = other.getByRole('status').getByText(/was not used: it was allowed elsewhere\./)
+    await reported.waitFor()
     expect(await page.getByRole('status').getByText('was not used').count()).toBe(0)
     expect(consoleErrors).toEqual([])
   })

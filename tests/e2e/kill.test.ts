@@ -67,16 +67,16 @@ class Watcher {
   readonly problems: string[] = []
   readonly mirror: Mirror
   readonly #client: Client
-  readonly #heard: SessionEvent[] = []
+  readonly #received: SessionEvent[] = []
 
   constructor(client: Client, sessionId: string) {
     this.#client = client
     this.mirror = client.mirror(sessionId, { tail: 'all' })
     client.follow(sessionId, {
       onEvent: (event) => {
-        if (event.seq !== this.#heard.length + 1)
-          this.problems.push(`heard ${event.seq} after ${this.#heard.length}`)
-        this.#heard.push(event as SessionEvent)
+        if (event.seq !== this.#received.length + 1)
+          this.problems.push(`heard ${event.seq} after ${this.#received.length}`)
+        this.#received.push(event as SessionEvent)
       },
     })
   }
@@ -94,7 +94,7 @@ class Watcher {
     if (seen.length !== view.state.seq)
       this.problems.push(`the log has ${log.length}, the view ${view.state.seq}`)
     expect(settled(view)).toEqual(settled(folded))
-    expect(this.#heard.slice(0, log.length)).toEqual(log.slice(0, this.#heard.length))
+    expect(this.#received.slice(0, log.length)).toEqual(log.slice(0, this.#received.length))
     expect(logProblems(log)).toEqual([])
   }
 

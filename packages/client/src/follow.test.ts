@@ -30,10 +30,10 @@ const delta = (text: string): ServerFrame => ({
 
 /** Everything a listener receives, in order, and a way to wait for it. */
 function record(client: Client, options?: FollowOptions) {
-  const heard: unknown[] = []
+  const received: unknown[] = []
   const waits: { wanted: unknown; resolve(): void }[] = []
   const hear = (item: unknown) => {
-    heard.push(item)
+    received.push(item)
     for (const wait of waits) if (JSON.stringify(wait.wanted) === JSON.stringify(item)) wait.resolve()
   }
   const listener: FollowListener = {
@@ -47,10 +47,10 @@ function record(client: Client, options?: FollowOptions) {
   }
   const stop = client.follow(session, listener, options)
   const until = (wanted: unknown) =>
-    heard.includes(wanted)
+    received.includes(wanted)
       ? Promise.resolve()
       : new Promise<void>((resolve) => waits.push({ wanted, resolve }))
-  return { heard, stop, until }
+  return { received, stop, until }
 }
 
 async function accepted(peer: WirePeer): Promise<PeerSocket> {
@@ -62,18 +62,18 @@ async function accepted(peer: WirePeer): Promise<PeerSocket> {
 test('a follow replays, then continues live, and drops repeats', async () => {
   await using peer = await startWirePeer()
   using client = connect(peer)
-  const { heard, until } = record(client, { after: 2, epoch: 'e' })
+  const { received, until } = record(client, { after: 2, epoch: 'e' })
   const other = await accepted(peer)
   expect(await other.next('follow')).toMatchObject({ session, after: 2, epoch: 'e' })
   other.send(following(4), ...events(1, 4), caughtUp(4), delta('x'), event(4), event(5))
   await until(5)
-  expect(heard).toEqual(['replaying', 3, 4, 'live', 'caught up 4', 'x', 5])
+  expect(received).toEqual(['replaying', 3, 4, 'live', 'caught up 4', 'x', 5])
 })
 
 test('a follow asks again from its cursor after a cut', async () => {
   await using peer = await startWirePeer()
   using client = connect(peer)
-  const { heard, until } = record(client)
+  const { received, until } = record(client)
   const first = await accepted(peer)
   await first.next('follow')
   first.send(following(2), ...events(1, 2), caughtUp(2))
@@ -83,35 +83,35 @@ test('a follow asks again from its cursor after a cut', async () => {
   expect(await second.next('follow')).toMatchObject({ after: 2, epoch: 'e' })
   second.send(following(3), event(3), caughtUp(3))
   await until('caught up 3')
-  expect(heard.filter((item) => typeof item === 'number')).toEqual([1, 2, 3])
-  expect(heard).toContain('reconnecting')
+  expect(received.filter((item) => typeof item === 'number')).toEqual([1, 2, 3])
+  expect(received).toContain('reconnecting')
 })
 
 test('a gap is never passed on: the follow asks again from the cursor', async () => {
   await using peer = await startWirePeer()
   using client = connect(peer)
-  const { heard, until } = record(client)
+  const { received, until } = record(client)
   const other = await accepted(peer)
   await other.next('follow')
   other.send(following(5), ...events(1, 2), event(4), delta('lost'), event(5), caughtUp(5))
   expect(await other.next('follow')).toMatchObject({ after: 2, epoch: 'e' })
   other.send(following(5), ...events(3, 5), caughtUp(5))
   await until('caught up 5')
-  expect(heard.filter((item) => typeof item === 'number')).toEqual([1, 2, 3, 4, 5])
-  expect(heard).not.toContain('lost')
+  expect(received.filter((item) => typeof item === 'number')).toEqual([1, 2, 3, 4, 5])
+  expect(received).not.toContain('lost')
 })
 
 test('a replay that ends too early is a gap; a gap that stays is an error', async () => {
   await using peer = await startWirePeer()
   using client = connect(peer)
-  const { heard, until } = record(client)
+  const { received, until } = record(client)
   const other = await accepted(peer)
   for (let tries = 0; tries < 3; tries++) {
     await other.next('follow')
     other.send(following(3), event(1), caughtUp(3))
   }
   await until('error internal_error')
-  expect(heard.filter((item) => typeof item === 'number')).toEqual([1])
+  expect(received.filter((item) => typeof item === 'number')).toEqual([1])
   expect(await other.next('unfollow')).toEqual({ type: 'unfollow', session })
 })
 
@@ -130,12 +130,12 @@ test('an evicted follower asks again from its own cursor', async () => {
 test('a follower of a rewritten log drops all data and receives the whole new log', async () => {
   await using peer = await startWirePeer()
   using client = connect(peer)
-  const { heard, until } = record(client, { after: 9, epoch: 'old' })
+  const { received, until } = record(client, { after: 9, epoch: 'old' })
   const other = await accepted(peer)
   await other.next('follow')
   other.send(following(2, 'reset'), ...events(1, 2), caughtUp(2))
   await until('caught up 2')
-  expect(heard).toEqual(['reset e', 'replaying', 1, 2, 'live', 'caught up 2'])
+  expect(received).toEqual(['reset e', 'replaying', 1, 2, 'live', 'caught up 2'])
 })
 
 test('readers of one session share a follow; one that joins with a lower cursor does not affect the other', async () => {
@@ -151,9 +151,9 @@ test('readers of one session share a follow; one that joins with a lower cursor 
   other.send(event(4), following(4), ...events(1, 4), caughtUp(4))
   other.send({ type: 'native', session, native: 'n' }, event(5))
   await two.until(5)
-  expect(one.heard.filter((item) => typeof item === 'number')).toEqual([3, 4, 5])
-  expect(two.heard.filter((item) => typeof item === 'number')).toEqual([1, 2, 3, 4, 5])
-  expect([one.heard, two.heard].map((list) => list.some((item) => typeof item === 'object'))).toEqual([
+  expect(one.received.filter((item) => typeof item === 'number')).toEqual([3, 4, 5])
+  expect(two.received.filter((item) => typeof item === 'number')).toEqual([1, 2, 3, 4, 5])
+  expect([one.received, two.received].map((list) => list.some((item) => typeof item === 'object'))).toEqual([
     false,
     true,
   ])
@@ -174,13 +174,13 @@ test('an answer for a reader that left is not used for its successor', async () 
   expect(await other.next()).toMatchObject({ type: 'follow', after: 0 })
   other.send(following(6), ...events(1, 6), caughtUp(6))
   await two.until('caught up 6')
-  expect(two.heard).toEqual(['replaying', 1, 2, 3, 4, 5, 6, 'live', 'caught up 6'])
+  expect(two.received).toEqual(['replaying', 1, 2, 3, 4, 5, 6, 'live', 'caught up 6'])
 })
 
 test('an unknown session is an error, once, and is not asked for again', async () => {
   await using peer = await startWirePeer()
   using client = connect(peer)
-  const { heard, until } = record(client)
+  const { received, until } = record(client)
   const other = await accepted(peer)
   await other.next('follow')
   other.send({ type: 'error', session, error: { code: 'not_found', message: 'no such session' } })
@@ -192,7 +192,7 @@ test('an unknown session is an error, once, and is not asked for again', async (
   await promise
   client.socket.send({ type: 'ping', id: 'after all follows' })
   expect(await again.next()).toMatchObject({ type: 'ping' })
-  expect(heard).toEqual(['error not_found'])
+  expect(received).toEqual(['error not_found'])
 })
 
 test('a deleted session ends the follow', async () => {
@@ -219,7 +219,7 @@ test('a signal ends the follow; a closed client ends them all', async () => {
   const two = record(client)
   client.close()
   await two.until('error cancelled')
-  expect(one.heard).not.toContain('error cancelled')
+  expect(one.received).not.toContain('error cancelled')
 })
 
 test('a loop yields the events, and leaving it unfollows', async () => {

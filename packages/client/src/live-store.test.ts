@@ -4,25 +4,25 @@ import { createBatchedStore, nextMicrotask } from './live-store.ts'
 test('many changes are one snapshot and one notification', async () => {
   let value = 0
   const store = createBatchedStore(() => ({ value }), nextMicrotask)
-  let told = 0
-  store.subscribe(() => told++)
+  let reported = 0
+  store.subscribe(() => reported++)
   const first = store.getSnapshot()
   for (value = 1; value < 5; value++) store.touch()
   expect(store.getSnapshot()).toBe(first)
   await Promise.resolve()
   expect(store.getSnapshot()).toEqual({ value: 5 })
-  expect(told).toBe(1)
+  expect(reported).toBe(1)
 })
 
 test('a flush cancels the scheduled one', async () => {
   const store = createBatchedStore(() => ({}), nextMicrotask)
-  let told = 0
-  store.subscribe(() => told++)
+  let reported = 0
+  store.subscribe(() => reported++)
   store.touch()
   store.touch('later')
   store.flush()
   await Promise.resolve()
-  expect(told).toBe(1)
+  expect(reported).toBe(1)
 })
 
 test('a flood of changes delays the snapshot, but not for ever', async () => {

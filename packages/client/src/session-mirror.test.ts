@@ -156,18 +156,18 @@ test('many changes are one notification; the snapshot is the same until somethin
   const mirror = client.mirror(id)
   const live = await mirror.until((snapshot) => snapshot.status === 'live')
   expect(mirror.getSnapshot()).toBe(live)
-  let told = 0
+  let reported = 0
   let changed = 0
   let last = live
   mirror.subscribe(() => {
-    told++
+    reported++
     if (mirror.getSnapshot() !== last) changed++
     last = mirror.getSnapshot()
   })
   await client.prompt(id, prompt({ type: 'flood', deltas: 2000, size: 5 }))
   const end = await mirror.until(turns(1))
-  expect(told).toBe(changed)
-  expect(told).toBeLessThan(2000)
+  expect(reported).toBe(changed)
+  expect(reported).toBeLessThan(2000)
   expect(end.view).toEqual((await server.truth(id)).view)
 })
 

@@ -109,10 +109,10 @@ test('a socket retries silently if the reason for a refusal no longer exists', a
       return undefined
     },
   })
-  const told: SocketStatus[] = []
-  socket.onStatus((status) => told.push(status))
+  const reported: SocketStatus[] = []
+  socket.onStatus((status) => reported.push(status))
   await promise
-  expect(told.some((status) => 'error' in status)).toBe(false)
+  expect(reported.some((status) => 'error' in status)).toBe(false)
 })
 
 test('a socket probes at once when the server closes it as signed out', async () => {

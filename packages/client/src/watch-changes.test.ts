@@ -58,12 +58,12 @@ test('writes in the folder are reported, also after a cut, until the watch ends'
   await eventually(() => news.at(-1)).toEqual(['src/b.ts'])
 
   leave()
-  const told = news.length
+  const reported = news.length
   const other = listen(client, id)
   await eventually(() => other.states).toEqual(['watching'])
   writeFileSync(join(folder, 'src/c.ts'), 'c\n')
   await eventually(() => other.news.at(-1)).toEqual(['src/c.ts'])
-  expect(news).toHaveLength(told)
+  expect(news).toHaveLength(reported)
 })
 
 test('an unknown session is refused once; a server that stops ends the stream', async () => {

@@ -26,7 +26,7 @@ const decide = (decision: 'allow' | 'deny'): AnswerCommand => ({
 function setUp() {
   const browser = new FakeBrowser()
   const server = new FakeServer<{ answer: AnswerCommand }>()
-  const told: string[] = []
+  const reported: string[] = []
   const places: unknown[] = []
   const announced: string[] = []
   let open: ReadonlySet<string> | undefined = new Set(['req_1'])
@@ -39,9 +39,9 @@ function setUp() {
       send: ({ commandId, answer }, signal) => server.send(tab, { commandId, answer }, signal),
       openRequests: () => open,
       tell(text, place) {
-        told.push(text)
+        reported.push(text)
         places.push(place)
-        return () => void told.splice(told.indexOf(text), 1)
+        return () => void reported.splice(reported.indexOf(text), 1)
       },
       announce: (text) => announced.push(text),
     })
@@ -53,12 +53,12 @@ function setUp() {
   const settle = (known: ReadonlySet<string> | undefined) => {
     open = known
   }
-  return { browser, server, openTab, decisions, told, places, announced, settle }
+  return { browser, server, openTab, decisions, reported, places, announced, settle }
 }
 
 describe('an answer', () => {
   it('is sent once, and the page remembers it until the log shows it', async () => {
-    const { browser, openTab, decisions, told, announced } = setUp()
+    const { browser, openTab, decisions, reported, announced } = setUp()
     const { give, answers, states } = openTab()
     give('allow')
     give('deny')
@@ -69,7 +69,7 @@ describe('an answer', () => {
     expect(states()).toEqual(['sent'])
     expect(answers.isGivenHere('req_1')).toBe(true)
     expect(browser.entries.size).toBe(0)
-    expect([...told, ...announced]).toEqual([])
+    expect([...reported, ...announced]).toEqual([])
   })
 
   it('that is given offline is announced, survives a reload, and can be withdrawn and given anew', async () => {
@@ -98,12 +98,12 @@ describe('an answer', () => {
     [new ParleyError('not_found', 'x'), 'was not used: the request is no longer open.'],
     [new ParleyError('forbidden', 'Not yours.'), 'was not accepted. Not yours.'],
   ])('that is refused for good (%s) is removed, and the person is told why', async (error, why) => {
-    const { browser, server, openTab, told, places } = setUp()
+    const { browser, server, openTab, reported, places } = setUp()
     server.refusal = () => error
     const { give, states } = openTab()
     give('allow')
     await browser.settle()
-    expect(told).toEqual([`Your answer to “rm -rf build” (Allow once) ${why}`])
+    expect(reported).toEqual([`Your answer to “rm -rf build” (Allow once) ${why}`])
     expect(places).toEqual([{ name: 'session', id: 'ses_1' }])
     expect(states()).toEqual([])
     expect(browser.entries.size).toBe(0)
@@ -124,7 +124,7 @@ describe('an answer', () => {
   })
 
   it('of another tab does not keep this tab from answering: the server accepts the first', async () => {
-    const { browser, server, openTab, decisions, told } = setUp()
+    const { browser, server, openTab, decisions, reported } = setUp()
     server.refusal = () =>
       server.effects.length > 0
         ? new ParleyError('conflict', 'x', { details: { outcome: 'allowed' } })
@@ -139,7 +139,7 @@ describe('an answer', () => {
     server.goOnline()
     await browser.settle()
     expect(decisions()).toEqual(['allow'])
-    expect(told).toEqual(['Your answer to “rm -rf build” (Deny) was not used: it was allowed elsewhere.'])
+    expect(reported).toEqual(['Your answer to “rm -rf build” (Deny) was not used: it was allowed elsewhere.'])
   })
 })
 
@@ -156,20 +156,20 @@ describe('an answer whose tab was closed', () => {
   }
 
   it('is held until the person confirms it, which dismisses the message', async () => {
-    const { browser, openTab, decisions, told, places } = await abandon()
+    const { browser, openTab, decisions, reported, places } = await abandon()
     const { answers } = openTab()
     await browser.advance(10 * graceMs)
     expect(decisions()).toEqual([])
-    expect(told).toEqual(['“Allow once” was not sent: the tab was closed too early.'])
+    expect(reported).toEqual(['“Allow once” was not sent: the tab was closed too early.'])
     expect(places).toEqual([{ name: 'inbox' }])
     answers.sendHeld(answers.get()[0]?.commandId ?? '')
     await browser.settle()
     expect(decisions()).toEqual(['allow'])
-    expect(told).toEqual([])
+    expect(reported).toEqual([])
   })
 
   it('is removed with a message when the server’s list no longer has the request', async () => {
-    const { browser, openTab, told, settle, decisions } = await abandon()
+    const { browser, openTab, reported, settle, decisions } = await abandon()
     settle(undefined)
     const { answers, states } = openTab()
     await browser.advance(10 * graceMs)
@@ -180,19 +180,19 @@ describe('an answer whose tab was closed', () => {
     expect(states()).toEqual([])
     const closed =
       'Your answer to “rm -rf build” (Allow once) was not sent, and the request is no longer open.'
-    expect(told).toEqual([closed])
+    expect(reported).toEqual([closed])
     expect(browser.entries.size).toBe(0)
     expect(decisions()).toEqual([])
   })
 
   it('is removed at once if the request is known to be closed', async () => {
-    const { browser, openTab, told, settle } = await abandon()
+    const { browser, openTab, reported, settle } = await abandon()
     settle(new Set())
     const { states } = openTab()
     await browser.advance(10 * graceMs)
     expect(states()).toEqual([])
-    expect(told).toHaveLength(1)
-    expect(told[0]).toMatch(/no longer open\.$/)
+    expect(reported).toHaveLength(1)
+    expect(reported[0]).toMatch(/no longer open\.$/)
   })
 })
 

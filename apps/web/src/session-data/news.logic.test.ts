@@ -37,11 +37,11 @@ describe('notifications', () => {
 
   it('report that a turn failed, and why', () => {
     const before = new Map([['a', session('a', 'working')]])
-    const told = (failure: SessionSummary['failure']) =>
+    const reported = (failure: SessionSummary['failure']) =>
       endedTurns(before, [{ ...session('a', 'idle'), ...(failure && { failure }) }])[0]?.text
-    expect(told(undefined)).toBe('Turn finished.')
-    expect(told({ outcome: 'unknown' })).toBe('Interrupted.')
-    expect(told({ outcome: 'failed', code: 'agent_failed', message: 'No tokens left' })).toBe(
+    expect(reported(undefined)).toBe('Turn finished.')
+    expect(reported({ outcome: 'unknown' })).toBe('Interrupted.')
+    expect(reported({ outcome: 'failed', code: 'agent_failed', message: 'No tokens left' })).toBe(
       'Failed: No tokens left',
     )
   })

@@ -109,9 +109,9 @@ describe('the timeline in reading order', () => {
     } as Block
     const blocks = [lost('ahead', 'Sign in.'), prompt('one', 'a'), lost('in', 'Sign in.', 'a'), failed]
     expect(allKeys(blocks)).toEqual(['one', 'end:a'])
-    const told = { ...lost('told', 'Sign in.', 'a'), code: 'model_error' } as Block
-    expect(allKeys([prompt('one', 'a'), told, failed])).toEqual(['one', 'end:a'])
-    expect(allKeys([{ ...told, turnId: 'before' }, prompt('one', 'a'), failed])).toContain('told')
+    const reported = { ...lost('told', 'Sign in.', 'a'), code: 'model_error' } as Block
+    expect(allKeys([prompt('one', 'a'), reported, failed])).toEqual(['one', 'end:a'])
+    expect(allKeys([{ ...reported, turnId: 'before' }, prompt('one', 'a'), failed])).toContain('told')
     expect(allKeys([lost('other', 'Crashed.'), prompt('one', 'a'), failed])).toEqual([
       'other',
       'one',

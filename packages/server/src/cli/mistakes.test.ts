@@ -99,8 +99,8 @@ describe('an agent that is not signed in', () => {
     const [, program = ''] = /with the program itself: (\S+) auth login$/m.exec(stderr) ?? []
     expect(existsSync(program)).toBe(true)
 
-    const told = await home.run(['run', 'claude', 'hello', '--json'])
-    const events = told.stdout
+    const reported = await home.run(['run', 'claude', 'hello', '--json'])
+    const events = reported.stdout
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line) as SessionEvent)

@@ -128,7 +128,7 @@ function watch(child: ChildProcess): Running {
   let all = ''
   let isOver = false
   let look: (() => void)[] = []
-  const heard = () => {
+  const received = () => {
     const waiting = look
     look = []
     for (const call of waiting) call()
@@ -136,19 +136,19 @@ function watch(child: ChildProcess): Running {
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {
     stdout += text
     all += text
-    heard()
+    received()
   })
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     stderr += text
     all += text
-    heard()
+    received()
   })
   child.stdin?.on('error', () => {})
   const ended = new Promise<Ended>((resolve) => {
     child.once('close', (exitCode) => {
       isOver = true
       resolve({ exitCode, stdout, stderr })
-      heard()
+      received()
     })
   })
   return {

@@ -62,7 +62,7 @@ describe('a steered prompt that an agent accepts while a person is asked', () =>
     await session.when(({ turn }) => turn?.parked === 'agent-lost')
     await session.decide('allow')
     await session.when(({ turns, turn }) => turns === 2 && !turn)
-    expect(agent.connections.map(({ heard }) => heard.map(({ type }) => type))).toEqual([
+    expect(agent.connections.map(({ received }) => received.map(({ type }) => type))).toEqual([
       ['prompt', 'prompt'],
       ['continue', 'prompt'],
     ])

@@ -34,7 +34,7 @@ async function answeredUnheard() {
   await world.restart()
   const { requestId = '' } = requests[0] ?? {}
   await session.command({ type: 'permission.decide', requestId, decision: 'allow' })
-  await until(() => agent.connections[1]?.heard.length === 1)
+  await until(() => agent.connections[1]?.received.length === 1)
   return { world, session, agent, answers }
 }
 
@@ -43,7 +43,7 @@ it('an answer survives a second stop before its agent has received it, and appli
   await world.restart()
   await session.when(({ turns }) => turns === 1)
   expect(answers).toMatchObject([{ outcome: 'allowed' }])
-  expect(agent.connections.map(({ heard }) => heard.map(({ type }) => type))).toEqual([
+  expect(agent.connections.map(({ received }) => received.map(({ type }) => type))).toEqual([
     ['prompt'],
     ['continue'],
     ['continue'],

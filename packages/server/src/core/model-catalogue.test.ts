@@ -67,8 +67,8 @@ describe('the models of an agent', () => {
       { id: 'small', name: 'Small', isSmallDefault: true },
     ]
     await using world = await hostUnderTest({ agent: { models } })
-    const [told] = await world.host.models()
-    expect(told).toMatchObject({ defaultModel: 'large', defaultSmallModel: 'small' })
+    const [reported] = await world.host.models()
+    expect(reported).toMatchObject({ defaultModel: 'large', defaultSmallModel: 'small' })
   })
 
   it('have the limits that a session recorded for the model in use, and no others', async () => {
@@ -81,8 +81,8 @@ describe('the models of an agent', () => {
     const session = await world.create({ model: 'large-5' })
     const context = { used: 5, window: 200_000, maxOutput: 64_000 }
     await session.play({ type: 'usage', context, total: { input: 1, output: 1 } })
-    const [told] = await world.host.models()
-    expect(told?.models).toEqual([
+    const [reported] = await world.host.models()
+    expect(reported?.models).toEqual([
       { ...models[0], contextWindow: 200_000, maxOutputTokens: 64_000 },
       { ...models[1], contextWindow: 200_000 },
       models[2],
@@ -98,9 +98,9 @@ describe('the models of an agent', () => {
     const session = await world.create()
     await session.play({ type: 'text', text: 'hello' })
     await world.create()
-    const told = { source: 'session', models: [model], seenAt: expect.any(Number) }
-    expect(await world.host.models()).toMatchObject([told])
+    const reported = { source: 'session', models: [model], seenAt: expect.any(Number) }
+    expect(await world.host.models()).toMatchObject([reported])
     await world.restart()
-    expect(await world.host.models()).toMatchObject([told])
+    expect(await world.host.models()).toMatchObject([reported])
   })
 })

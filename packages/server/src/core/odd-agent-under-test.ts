@@ -14,7 +14,7 @@ export type OddConnection = {
   /** 0 is the first connection. */
   readonly number: number
   readonly input: ConnectInput
-  readonly heard: AgentMessage[]
+  readonly received: AgentMessage[]
   say(...outputs: AgentOutput[]): void
   /** Sends a normal end of the turn. */
   endTurn(): void
@@ -55,7 +55,7 @@ export function oddAgent(
     const odd: OddConnection = {
       number: connections.length,
       input,
-      heard: [],
+      received: [],
       say: (...outputs) => {
         for (const output of outputs) void queue.put(output)
       },
@@ -71,7 +71,7 @@ export function oddAgent(
     return {
       events: queue.outputs,
       send(message) {
-        odd.heard.push(message)
+        odd.received.push(message)
         texts.push(textOf(message))
         return own.send?.(message) ?? Promise.resolve()
       },

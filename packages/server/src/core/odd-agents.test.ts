@@ -226,7 +226,7 @@ describe('parking', () => {
     expect((await session.idle()).lastTurn?.outcome).toBe('completed')
     expect(answers.toSorted()).toEqual(['0 cancelled', '1 allowed'])
     expect(openThen).toBe(0)
-    expect(agent.connections[1]?.heard.map(({ type }) => type)).toEqual(['continue'])
+    expect(agent.connections[1]?.received.map(({ type }) => type)).toEqual(['continue'])
   })
 
   it('is ended by a cancel while the agent is slow to end, and nobody gets an answer', async () => {
@@ -334,15 +334,15 @@ describe('an agent that is starting', () => {
 
   it('gets the steered prompts that waited, in order, one after another', async () => {
     const gates = createGates()
-    const told: string[] = []
+    const reported: string[] = []
     let sending = 0
     const agent = oddAgent(async () => {
       await gates.pass('connect', new AbortController().signal)
       return {
         async send({ prompt: { parts } }) {
           const text = parts[0]?.type === 'text' ? parts[0].text : ''
-          told.push(sending++ === 0 ? text : `${text} too early`)
-          await breaths(told.length % 4)
+          reported.push(sending++ === 0 ? text : `${text} too early`)
+          await breaths(reported.length % 4)
           sending--
         },
       }
@@ -353,8 +353,8 @@ describe('an agent that is starting', () => {
     for (const text of ['1', '2', '3']) await prompt(session, text, 'steer')
     gates.open('connect')
     for (let text = 4; text < 20; text++) await prompt(session, `${text}`, 'steer')
-    await until(() => told.length === 20)
-    expect(told).toEqual(Array.from({ length: 20 }, (_, text) => `${text}`))
+    await until(() => reported.length === 20)
+    expect(reported).toEqual(Array.from({ length: 20 }, (_, text) => `${text}`))
   })
 
   it('and connects only after the host has closed is closed', async () => {
@@ -539,16 +539,16 @@ describe('an error', () => {
     const { host, session } = await world(oddAgent(answering), {
       expected: /^announce a change: .*a bad listener/,
     })
-    const heard: string[] = []
+    const received: string[] = []
     host.onSessionChanged(() => {
       throw new Error('a bad listener')
     })
-    host.onSessionChanged(({ change }) => void heard.push(change))
+    host.onSessionChanged(({ change }) => void received.push(change))
     const receipt = await session.command({ type: 'prompt.submit', text: 'one', commandId: 'once' })
     expect((await session.idle()).lastTurn?.outcome).toBe('completed')
     expect(await session.command({ type: 'prompt.submit', text: 'one', commandId: 'once' })).toEqual(receipt)
     expect(await session.events('prompt.submitted')).toHaveLength(1)
-    expect(heard.length).toBeGreaterThan(1)
+    expect(received.length).toBeGreaterThan(1)
   })
 
   it.each(waysOfControls)(

@@ -60,7 +60,7 @@ describe('a background task that waits for a person without a process', () => {
     const { agent, under, session } = await parked()
     await using _ = under
     await session.command({ type: 'prompt.submit', text: 'Something else.' })
-    await until(() => agent.connections[1]?.heard.length === 1)
+    await until(() => agent.connections[1]?.received.length === 1)
     await breaths(20)
     agent.connections[1]?.endTurn()
     await session.when(({ turns, turn }) => turns === 2 && !turn)
@@ -74,7 +74,7 @@ describe('a background task that waits for a person without a process', () => {
     })
     await session.decide('allow')
     await session.when(({ turn }) => turn?.cause?.by === 'task')
-    await until(() => agent.connections[1]?.heard.length === 2)
+    await until(() => agent.connections[1]?.received.length === 2)
     expect(agent.connections).toHaveLength(2)
     expect(logProblems(await session.log())).toEqual([])
   })

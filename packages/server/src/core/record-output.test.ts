@@ -61,17 +61,17 @@ it('the reason why the host ended a task stays when a resumed agent reports that
     background: true,
   } as const
   const lost = andThen(idle, task, { ...task, status: 'stopped', reason: 'agent-lost' })
-  const told = {
+  const reported = {
     type: 'task.updated',
     taskId: 't',
     title: 'Task t',
     status: 'stopped',
     summary: 'gone',
   } as const
-  expect(speak(lost, [told]).state.tasks).toMatchObject([
+  expect(speak(lost, [reported]).state.tasks).toMatchObject([
     { title: 'wait', status: 'stopped', reason: 'agent-lost', background: true, summary: 'gone' },
   ])
-  const done = speak(lost, [{ ...told, status: 'completed' }]).state.tasks[0]
+  const done = speak(lost, [{ ...reported, status: 'completed' }]).state.tasks[0]
   expect(done).toMatchObject({ title: 'wait', status: 'completed' })
   expect(done).not.toHaveProperty('reason')
 })

@@ -12,7 +12,7 @@ import {
 } from './session-feed.ts'
 import type { StoredEvent } from './session-store.ts'
 
-type Heard = {
+type Received = {
   starts: FeedStart[]
   batches: FeedBatch[]
   caughtUp: number[]
@@ -74,21 +74,21 @@ function aLog(stored = 0, page: () => Promise<void> = async () => undefined) {
   }
 }
 
-function aReader(changes: Partial<FeedReader> = {}): FeedReader & { heard: Heard } {
-  const heard: Heard = { starts: [], batches: [], caughtUp: [], ended: [] }
+function aReader(changes: Partial<FeedReader> = {}): FeedReader & { received: Received } {
+  const received: Received = { starts: [], batches: [], caughtUp: [], ended: [] }
   return {
-    heard,
-    following: (start) => void heard.starts.push(start),
-    deliver: (batch) => void heard.batches.push(batch),
-    caughtUp: (seq) => void heard.caughtUp.push(seq),
-    ended: (reason) => void heard.ended.push(reason),
+    received,
+    following: (start) => void received.starts.push(start),
+    deliver: (batch) => void received.batches.push(batch),
+    caughtUp: (seq) => void received.caughtUp.push(seq),
+    ended: (reason) => void received.ended.push(reason),
     ...changes,
   }
 }
 
-const seqsOf = ({ heard }: { heard: Heard }) =>
-  heard.batches.flat().flatMap((item) => (item.kind === 'event' ? [item.seq] : []))
-const textsOf = ({ heard }: { heard: Heard }) => heard.batches.flat().map((item) => item.json)
+const seqsOf = ({ received }: { received: Received }) =>
+  received.batches.flat().flatMap((item) => (item.kind === 'event' ? [item.seq] : []))
+const textsOf = ({ received }: { received: Received }) => received.batches.flat().map((item) => item.json)
 const upTo = (last: number, first = 1) =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index)
 
@@ -97,9 +97,9 @@ describe('a reader that joins', () => {
     const log = aLog(3)
     const reader = aReader()
     await log.feed.follow({}, reader)
-    expect(reader.heard.starts).toEqual([{ epoch: 'epo_1', head: 3, verdict: 'replay' }])
+    expect(reader.received.starts).toEqual([{ epoch: 'epo_1', head: 3, verdict: 'replay' }])
     expect(seqsOf(reader)).toEqual([1, 2, 3])
-    expect(reader.heard.caughtUp).toEqual([3])
+    expect(reader.received.caughtUp).toEqual([3])
     log.record()
     log.run()
     expect(seqsOf(reader)).toEqual([1, 2, 3, 4])
@@ -112,7 +112,7 @@ describe('a reader that joins', () => {
     expect(seqsOf(reader)).toEqual([4, 5])
     const upToDate = aReader()
     await log.feed.follow({ after: 5 }, upToDate)
-    expect(upToDate.heard).toMatchObject({ batches: [], caughtUp: [5], starts: [{ verdict: 'replay' }] })
+    expect(upToDate.received).toMatchObject({ batches: [], caughtUp: [5], starts: [{ verdict: 'replay' }] })
   })
 
   it.each<[string, FollowFrom]>([
@@ -122,7 +122,7 @@ describe('a reader that joins', () => {
     const log = aLog(3)
     const reader = aReader()
     await log.feed.follow(from, reader)
-    expect(reader.heard.starts).toEqual([{ epoch: 'epo_1', head: 3, verdict: 'reset' }])
+    expect(reader.received.starts).toEqual([{ epoch: 'epo_1', head: 3, verdict: 'reset' }])
     expect(seqsOf(reader)).toEqual([1, 2, 3])
   })
 
@@ -142,7 +142,7 @@ describe('a reader that joins', () => {
     const reader = aReader()
     await log.feed.follow({}, reader)
     expect(seqsOf(reader)).toEqual(upTo(1300))
-    expect(reader.heard.batches.length).toBeGreaterThan(2)
+    expect(reader.received.batches.length).toBeGreaterThan(2)
   })
 
   it('slows only itself: the next page waits for it', async () => {
@@ -242,7 +242,7 @@ describe('a reader that leaves', () => {
     const log = aLog(1)
     const reader = aReader()
     await log.feed.follow({ signal: AbortSignal.abort() }, reader)
-    expect(reader.heard).toMatchObject({ starts: [], batches: [], caughtUp: [] })
+    expect(reader.received).toMatchObject({ starts: [], batches: [], caughtUp: [] })
     expect(log.feed.hasReaders).toBe(false)
   })
 
@@ -256,7 +256,7 @@ describe('a reader that leaves', () => {
     leaving.abort()
     gate.resolve()
     await following
-    expect(reader.heard).toMatchObject({ batches: [], caughtUp: [] })
+    expect(reader.received).toMatchObject({ batches: [], caughtUp: [] })
     expect(log.reads).toBe(1)
     expect(log.feed.hasReaders).toBe(false)
   })
@@ -265,9 +265,9 @@ describe('a reader that leaves', () => {
     const log = aLog(2)
     log.open.push(delta('so far'))
     const leaving = new AbortController()
-    const heard: string[] = []
+    const received: string[] = []
     const note = (what: string) => () => {
-      heard.push(what)
+      received.push(what)
       if (what === moment) leaving.abort()
     }
     const reader = aReader({
@@ -276,10 +276,10 @@ describe('a reader that leaves', () => {
       caughtUp: note('caughtUp'),
     })
     await log.feed.follow({ signal: leaving.signal }, reader)
-    const before = [...heard]
+    const before = [...received]
     log.record()
     log.run()
-    expect(heard).toEqual(before)
+    expect(received).toEqual(before)
     expect(log.feed.hasReaders).toBe(false)
   })
 
@@ -289,7 +289,7 @@ describe('a reader that leaves', () => {
     const leaving = new AbortController()
     const reader = aReader({ deliver: () => leaving.abort() })
     await log.feed.follow({ signal: leaving.signal }, reader)
-    expect(reader.heard.caughtUp).toEqual([])
+    expect(reader.received.caughtUp).toEqual([])
     expect(log.feed.hasReaders).toBe(false)
   })
 })
@@ -303,9 +303,9 @@ describe('live readers', () => {
     log.record()
     log.feed.publish(delta('x'))
     log.run()
-    expect(one.heard.batches).toHaveLength(1)
+    expect(one.received.batches).toHaveLength(1)
     expect(textsOf(one)).toEqual(['{"seq":1}', 'x'])
-    expect(two.heard.batches[0]).toBe(one.heard.batches[0])
+    expect(two.received.batches[0]).toBe(one.received.batches[0])
   })
 
   it('get native messages only on request, and still share their batches', async () => {
@@ -323,8 +323,8 @@ describe('live readers', () => {
       ['{"seq":1}', 'raw', 'more'],
       ['{"seq":1}', 'raw', 'more'],
     ])
-    expect(plain[1]!.heard.batches[0]).toBe(plain[0]!.heard.batches[0])
-    expect(curious[1]!.heard.batches[0]).toBe(curious[0]!.heard.batches[0])
+    expect(plain[1]!.received.batches[0]).toBe(plain[0]!.received.batches[0])
+    expect(curious[1]!.received.batches[0]).toBe(curious[0]!.received.batches[0])
   })
 
   it('count as native readers for as long as they follow', async () => {
@@ -428,8 +428,8 @@ describe('the end of a feed', () => {
     gate.resolve()
     await following
     expect(seqsOf(live)).toEqual([2])
-    expect(live.heard.ended).toEqual(['deleted'])
-    expect(joining.heard).toMatchObject({ batches: [], caughtUp: [], ended: ['deleted'] })
+    expect(live.received.ended).toEqual(['deleted'])
+    expect(joining.received).toMatchObject({ batches: [], caughtUp: [], ended: ['deleted'] })
     expect(log.feed.hasReaders).toBe(false)
   })
 
@@ -444,7 +444,7 @@ describe('the end of a feed', () => {
     await log.feed.follow({}, broken)
     await log.feed.follow({}, healthy)
     log.feed.end('closed')
-    expect(healthy.heard.ended).toEqual(['closed'])
+    expect(healthy.received.ended).toEqual(['closed'])
   })
 })
 

@@ -61,18 +61,18 @@ async function aLog(...drafts: EventDraft[]) {
     problem: (error, doing) => problems.push(`${doing}: ${(error as Error).message}`),
   })
   log.onRecorded((events, state, granted) => announced.push({ events, state, granted }))
-  const heard: EncodedItem[] = []
+  const received: EncodedItem[] = []
   const ended: string[] = []
   await log.feed.follow(
     { after: state.seq },
     {
       following: () => undefined,
-      deliver: (batch) => void heard.push(...batch),
+      deliver: (batch) => void received.push(...batch),
       caughtUp: () => undefined,
       ended: (reason) => void ended.push(reason),
     },
   )
-  return { ...held, log, clock, state, announced, problems, heard, ended }
+  return { ...held, log, clock, state, announced, problems, received, ended }
 }
 
 const record = (log: SessionLog, ...drafts: EventDraft[]) => log.transact(() => ({ drafts }))
@@ -80,7 +80,7 @@ const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 describe('transact', () => {
   it('numbers, dates, stores and announces, and returns the events', async () => {
-    const { log, announced, clock, heard, disk, state } = await aLog()
+    const { log, announced, clock, received, disk, state } = await aLog()
     const events = await record(log, pinned, noticed)
     expect(events).toEqual([
       { seq: 5, at: 5_000, sessionId: 'ses_1', ...pinned },
@@ -89,24 +89,24 @@ describe('transact', () => {
     expect(log.state).toMatchObject({ seq: 6, pinned: true, updatedAt: 5_000 })
     expect(announced).toEqual([{ events, state: log.state, granted: [] }])
     clock.runSoon()
-    expect(heard.map((item) => JSON.parse(item.json))).toEqual(events)
+    expect(received.map((item) => JSON.parse(item.json))).toEqual(events)
     const stored = await disk.read('ses_1', { after: state.seq, limit: 10 })
-    expect(stored.map(({ json }) => json)).toEqual(heard.map(({ json }) => json))
+    expect(stored.map(({ json }) => json)).toEqual(received.map(({ json }) => json))
   })
 
   it('stores first and announces second', async () => {
-    const { log, announced, clock, heard, state, hold, release } = await aLog()
+    const { log, announced, clock, received, state, hold, release } = await aLog()
     hold()
     const done = record(log, pinned)
     await settled()
     clock.runSoon()
     expect(log.state).toBe(state)
-    expect([announced, heard]).toEqual([[], []])
+    expect([announced, received]).toEqual([[], []])
     release()
     await done
     clock.runSoon()
     expect(log.state.pinned).toBe(true)
-    expect(heard).toHaveLength(1)
+    expect(received).toHaveLength(1)
   })
 
   it('runs one change at a time, each with the state after the previous one', async () => {
@@ -127,7 +127,7 @@ describe('transact', () => {
   })
 
   it('changes nothing when the store fails, and works the next time', async () => {
-    const { log, announced, clock, heard, state, failNext, disk } = await aLog()
+    const { log, announced, clock, received, state, failNext, disk } = await aLog()
     failNext(new ParleyError('busy', 'The disk is full.'))
     const failed = record(log, pinned)
     const next = record(log, noticed)
@@ -136,7 +136,7 @@ describe('transact', () => {
     clock.runSoon()
     expect(log.state.pinned).toBe(false)
     expect(announced).toHaveLength(1)
-    expect(heard).toHaveLength(1)
+    expect(received).toHaveLength(1)
     expect((await disk.load('ses_1'))?.head).toBe(5)
   })
 
@@ -220,31 +220,31 @@ describe('the stored state', () => {
 
 describe('stream', () => {
   it('announces at once and records nothing', async () => {
-    const { log, appended, clock, heard, state } = await aLog()
+    const { log, appended, clock, received, state } = await aLog()
     expect(log.stream(piece(0, 'Hel'))).toBeUndefined()
     expect(log.stream(piece(3, 'lo'))).toBeUndefined()
     clock.runSoon()
-    expect(heard.map((item) => JSON.parse(item.json))).toEqual([piece(0, 'Hel'), piece(3, 'lo')])
+    expect(received.map((item) => JSON.parse(item.json))).toEqual([piece(0, 'Hel'), piece(3, 'lo')])
     expect(log.state).toMatchObject({ seq: state.seq, openBlocks: [{ text: 'Hello' }] })
     expect(appended).toEqual([])
   })
 
   it('waits while events are stored, so that no delta is sent between an event and its predecessor', async () => {
-    const { log, clock, heard, hold, release } = await aLog()
+    const { log, clock, received, hold, release } = await aLog()
     hold()
     const done = record(log, written)
     await settled()
     const wait = log.stream(piece(0, 'late'))
     clock.runSoon()
     expect(wait).toBeInstanceOf(Promise)
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
     expect(log.state.openBlocks).toEqual([])
     release()
     await wait
     await done
     expect(log.stream({ ...piece(0, 'next'), blockId: 'blk_2' } as Delta)).toBeUndefined()
     clock.runSoon()
-    expect(heard.map((item) => item.kind)).toEqual(['event', 'delta'])
+    expect(received.map((item) => item.kind)).toEqual(['event', 'delta'])
   })
 
   it('continues after a failed store', async () => {
@@ -303,13 +303,13 @@ describe('stream', () => {
 
   it('passes native messages to readers that asked for them', async () => {
     const { log, clock } = await aLog()
-    const heard: string[] = []
+    const received: string[] = []
     await log.feed.follow(
       { after: 4 },
       {
         native: true,
         following: () => undefined,
-        deliver: (batch) => void heard.push(...batch.map((item) => `${item.kind} ${item.json}`)),
+        deliver: (batch) => void received.push(...batch.map((item) => `${item.kind} ${item.json}`)),
         caughtUp: () => undefined,
         ended: () => undefined,
       },
@@ -317,7 +317,7 @@ describe('stream', () => {
     log.native({ type: 'raw' })
     log.native(undefined)
     clock.runSoon()
-    expect(heard).toEqual(['native {"type":"raw"}', 'native null'])
+    expect(received).toEqual(['native {"type":"raw"}', 'native null'])
   })
 })
 
@@ -414,7 +414,7 @@ describe('checkpoints', () => {
 
 describe('close', () => {
   it('waits for the current work, ends the feed and accepts nothing more', async () => {
-    const { log, clock, heard, ended, hold, release } = await aLog()
+    const { log, clock, received, ended, hold, release } = await aLog()
     hold()
     const last = record(log, pinned)
     const closing = log.close('closed')
@@ -426,7 +426,7 @@ describe('close', () => {
     await closing
     await expect(tooLate).rejects.toMatchObject({ code: 'busy' })
     expect(log.closed).toBe(true)
-    expect(heard).toHaveLength(1)
+    expect(received).toHaveLength(1)
     expect(ended).toEqual(['closed'])
     expect(log.stream(piece(0, 'x'))).toBeUndefined()
     expect(log.state.openBlocks).toEqual([])

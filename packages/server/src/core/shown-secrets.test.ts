@@ -55,8 +55,8 @@ describe('the settings of MCP servers', () => {
     }
     expect(started.at(-1)).toEqual(servers)
     const { events: page } = await host.read(id, { limit: 100 })
-    const told = JSON.stringify([made, await host.state(id), await host.detail(id, 50), events, page])
-    expect(told).not.toContain(secret)
+    const reported = JSON.stringify([made, await host.state(id), await host.detail(id, 50), events, page])
+    expect(reported).not.toContain(secret)
     expect(made.mcpServers).toEqual(shown)
     expect(events.filter((event) => 'mcpServers' in event && event.type !== 'agent.connected')).toMatchObject(
       [

@@ -20,8 +20,8 @@ import { wireUnderTest } from './ipc/port-under-test.ts'
 import { createPreload } from './ipc/preload.ts'
 import {
   inOne,
+  type Reported,
   streamedTexts,
-  type Told,
   toldByEvents,
   toldByIncoming,
   toldByMessages,
@@ -99,18 +99,18 @@ async function listeners(chat: ChatUnderTest, sessionId: string) {
   return { feeds: { socket, library, sse }, messages, editor }
 }
 
-type Heard = { readonly events: SessionEvent[]; readonly deltas: Delta[] }
+type Received = { readonly events: SessionEvent[]; readonly deltas: Delta[] }
 
-function listenTo(feed: AsyncIterable<FeedItem>): Heard {
-  const heard: Heard = { events: [], deltas: [] }
+function listenTo(feed: AsyncIterable<FeedItem>): Received {
+  const received: Received = { events: [], deltas: [] }
   const listen = async () => {
     for await (const item of feed) {
-      if (item.type === 'event') heard.events.push(item.event as SessionEvent)
-      if (item.type === 'delta') heard.deltas.push(item.delta)
+      if (item.type === 'event') received.events.push(item.event as SessionEvent)
+      if (item.type === 'delta') received.deltas.push(item.delta)
     }
   }
   void listen().catch(() => undefined)
-  return heard
+  return received
 }
 
 const endOf = (page: Page) =>
@@ -133,22 +133,22 @@ async function playAndCompare(
     await page.when('at the end of its turn', (one) => rests(one) && endOf(one) !== undefined)
   }
   const log = await session.log()
-  const told = toldByEvents(log)
+  const reported = toldByEvents(log)
   const isTakenBack = log.some(({ type }) => type === 'block.retracted')
-  const expected = isTakenBack ? amongOthers(told) : told
+  const expected = isTakenBack ? amongOthers(reported) : reported
 
-  for (const [name, heard] of Object.entries(feeds)) {
-    await expect.poll(() => heard.events, { message: name }).toEqual(log)
-    compareStreamed(name, log, heard.deltas)
+  for (const [name, received] of Object.entries(feeds)) {
+    await expect.poll(() => received.events, { message: name }).toEqual(log)
+    compareStreamed(name, log, received.deltas)
   }
   // A stock page streams only turns of its own prompts; own turns of the agent appear when it loads the messages.
   const ownTurns = log.filter((event) => event.type === 'turn.started' && event.promptId === undefined)
   if (ownTurns.length === 0) expect(toldByMessages(page.messages), `chat of version ${sdk}`).toEqual(expected)
   expect(toldByMessages(await chat.messages(session.id)), 'messages').toEqual(expected)
-  await expect.poll(() => toldByIncoming(messages), { message: 'desktop' }).toEqual(told)
-  const live = () => toldByUpdates(editor.heard.map(({ update }) => update))
-  await expect.poll(live, { message: 'editor' }).toEqual(isTakenBack ? containing(told) : inOne(told))
-  await compareExports(chat, session.id, told, isTakenBack)
+  await expect.poll(() => toldByIncoming(messages), { message: 'desktop' }).toEqual(reported)
+  const live = () => toldByUpdates(editor.received.map(({ update }) => update))
+  await expect.poll(live, { message: 'editor' }).toEqual(isTakenBack ? containing(reported) : inOne(reported))
+  await compareExports(chat, session.id, reported, isTakenBack)
   const ended = log.filter(({ type }) => type === 'turn.ended')
   expect(ended).toHaveLength(prompts.length + ownTurns.length)
   return feeds.library.deltas
@@ -168,7 +168,7 @@ function compareStreamed(name: string, log: readonly SessionEvent[], deltas: rea
 }
 
 /** A page and an editor keep retracted blocks, so they may have more than the expected blocks. */
-function amongOthers({ said, thought, calls }: Told): Told {
+function amongOthers({ said, thought, calls }: Reported): Reported {
   return {
     said: expect.arrayContaining([...said]),
     thought: expect.arrayContaining([...thought]),
@@ -176,7 +176,7 @@ function amongOthers({ said, thought, calls }: Told): Told {
   }
 }
 
-function containing({ said, thought, calls }: Told): Told {
+function containing({ said, thought, calls }: Reported): Reported {
   const holding = (texts: readonly string[]) => [
     expect.toSatisfy((text: string) => texts.every((one) => text.includes(one))),
   ]
@@ -186,7 +186,7 @@ function containing({ said, thought, calls }: Told): Told {
 async function compareExports(
   chat: ChatUnderTest,
   id: string,
-  told: Told,
+  reported: Reported,
   isTakenBack: boolean,
 ): Promise<void> {
   const read = async (as: string) => {
@@ -199,15 +199,15 @@ async function compareExports(
           .map((line) => JSON.parse(line))
   }
   expect(toldByMessages(await read('ui-messages')), 'UI messages').toEqual(
-    isTakenBack ? amongOthers(told) : told,
+    isTakenBack ? amongOthers(reported) : reported,
   )
-  expect(toldByIncoming(await read('incoming-messages')), 'incoming messages').toEqual(told)
-  expect(toldByRuns(await read('run-events')), 'run events').toEqual(told)
+  expect(toldByIncoming(await read('incoming-messages')), 'incoming messages').toEqual(reported)
+  expect(toldByRuns(await read('run-events')), 'run events').toEqual(reported)
   const { editor } = joinEditor(chat.under)
   await editor.introduce(everything)
   await editor.agent.request('session/load', { sessionId: id, cwd: chat.under.cwd, mcpServers: [] })
-  const loaded = toldByUpdates(editor.heard.map(({ update }) => update))
-  expect(loaded, 'loaded by an editor').toEqual(isTakenBack ? containing(told) : inOne(told))
+  const loaded = toldByUpdates(editor.received.map(({ update }) => update))
+  expect(loaded, 'loaded by an editor').toEqual(isTakenBack ? containing(reported) : inOne(reported))
 }
 
 describe.each([6, 7] as const)('with a page of version %i', (sdk) => {

@@ -54,8 +54,8 @@ it('a WebSocket of a browser that is signed out is closed, and commands it still
   const { parley, id, connect, revoke } = await start()
   const socket = await connect('/api/ws')
   expect(socket.protocol).toBe('parley.v1')
-  const heard: string[] = []
-  socket.on('message', (data) => heard.push(String(data)))
+  const received: string[] = []
+  socket.on('message', (data) => received.push(String(data)))
   // A client that does not read cannot answer the close frame, and can go on sending.
   socket.pause()
   expect((await revoke()).status).toBe(204)
@@ -64,7 +64,7 @@ it('a WebSocket of a browser that is signed out is closed, and commands it still
   socket.resume()
   const [code] = await once(socket, 'close')
   expect(code).toBe(4401)
-  expect(heard.filter((frame) => frame.includes('receipt'))).toEqual([])
+  expect(received.filter((frame) => frame.includes('receipt'))).toEqual([])
   expect(await parley.host.detail(id, 10)).toMatchObject({ blocks: [] })
 })
 
@@ -80,11 +80,11 @@ it('a terminal of a browser that is signed out is closed for it, and takes no mo
   const [code] = await once(socket, 'close')
   expect(code).toBe(4401)
   const other = await connect(path, token)
-  let heard = ''
+  let received = ''
   other.on('message', (data) => {
-    heard += String(data)
+    received += String(data)
   })
   other.send(JSON.stringify({ type: 'input', data: 'echo still-$((40+2))\r' }))
-  await expect.poll(() => heard).toMatch(/still-42|exited/)
-  expect(heard).toContain('still-42')
+  await expect.poll(() => received).toMatch(/still-42|exited/)
+  expect(received).toContain('still-42')
 })

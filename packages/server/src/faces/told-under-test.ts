@@ -5,7 +5,7 @@ import type { RunEvent } from '../transcripts/run-events.ts'
 import type { UiMessage } from '../transcripts/ui-message.ts'
 
 /** What a face reported of a session: the agent's texts and thinking on the main line, and the outcome of each call. */
-export type Told = {
+export type Reported = {
   readonly said: readonly string[]
   readonly thought: readonly string[]
   readonly calls: Readonly<Record<string, Went>>
@@ -32,7 +32,7 @@ class Pieces {
   }
 }
 
-export function toldByEvents(events: readonly (SessionEvent | UnknownEvent)[]): Told {
+export function toldByEvents(events: readonly (SessionEvent | UnknownEvent)[]): Reported {
   const said = new Pieces()
   const thought = new Pieces()
   const calls: Record<string, Went> = {}
@@ -63,7 +63,7 @@ export function streamedTexts(deltas: readonly Delta[]): Map<string, string> {
   return texts
 }
 
-export function toldByMessages(messages: readonly UiMessage[]): Told {
+export function toldByMessages(messages: readonly UiMessage[]): Reported {
   const parts = messages.filter(({ role }) => role === 'assistant').flatMap(({ parts }) => parts)
   const text = (type: 'text' | 'reasoning') =>
     whole(parts.flatMap((part) => (part.type === type ? [String(part.text)] : [])))
@@ -73,7 +73,7 @@ export function toldByMessages(messages: readonly UiMessage[]): Told {
   return { said: text('text'), thought: text('reasoning'), calls: Object.fromEntries(calls) }
 }
 
-export function toldByIncoming(messages: readonly IncomingMessage[]): Told {
+export function toldByIncoming(messages: readonly IncomingMessage[]): Reported {
   const said = new Pieces()
   const thought = new Pieces()
   const calls: Record<string, Went> = {}
@@ -93,7 +93,7 @@ export function toldByIncoming(messages: readonly IncomingMessage[]): Told {
   return { said: said.all, thought: thought.all, calls }
 }
 
-export function toldByRuns(events: readonly RunEvent[]): Told {
+export function toldByRuns(events: readonly RunEvent[]): Reported {
   const main = events.filter(({ data }) => data.parent_tool_call_id === undefined)
   const text = (kind: string) =>
     whole(
@@ -108,7 +108,7 @@ export function toldByRuns(events: readonly RunEvent[]): Told {
 }
 
 /** ACP does not mark the end of a text, so all chunks of a kind form one text. */
-export function toldByUpdates(updates: readonly SessionUpdate[]): Told {
+export function toldByUpdates(updates: readonly SessionUpdate[]): Reported {
   const texts = { agent_message_chunk: '', agent_thought_chunk: '' }
   const calls: Record<string, Went> = {}
   for (const update of updates) {
@@ -129,6 +129,6 @@ function isOfSubagent({ _meta }: SessionUpdate): boolean {
   return JSON.stringify(_meta ?? {}).includes('arentToolCallId')
 }
 
-export function inOne({ said, thought, calls }: Told): Told {
+export function inOne({ said, thought, calls }: Reported): Reported {
   return { said: [said.join('')], thought: [thought.join('')], calls }
 }

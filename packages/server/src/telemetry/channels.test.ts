@@ -9,18 +9,18 @@ import {
   type SessionMessage,
 } from '../index.ts'
 
-type Heard = (message: unknown, name: string | symbol) => void
-let subscribed: [string, Heard][] = []
+type Received = (message: unknown, name: string | symbol) => void
+let subscribed: [string, Received][] = []
 
 function hear<Message>(name: string, more: (message: Message) => unknown = () => undefined): Message[] {
-  const heard: Message[] = []
-  const listener: Heard = (message) => {
-    heard.push(message as Message)
+  const received: Message[] = []
+  const listener: Received = (message) => {
+    received.push(message as Message)
     return more(message as Message)
   }
   subscribe(name, listener)
   subscribed.push([name, listener])
-  return heard
+  return received
 }
 
 afterEach(() => {
@@ -30,7 +30,7 @@ afterEach(() => {
 
 describe('node:diagnostics_channel', () => {
   it('gets every event of a session, in order, as it is in the log', async () => {
-    const heard = hear<EventMessage>(channelNames.event)
+    const received = hear<EventMessage>(channelNames.event)
     await using test = await hostUnderTest()
     const session = await test.create({
       prompt: JSON.stringify([permission('a'), { type: 'text', text: 'Done.' }]),
@@ -39,8 +39,8 @@ describe('node:diagnostics_channel', () => {
     await session.idle()
     await test.host.patch(session.id, { title: 'Another' })
     const log = await session.log()
-    expect(heard.map(({ event }) => event)).toEqual(log)
-    expect(new Set(heard.map(({ agent }) => agent))).toEqual(new Set(['scripted']))
+    expect(received.map(({ event }) => event)).toEqual(log)
+    expect(new Set(received.map(({ agent }) => agent))).toEqual(new Set(['scripted']))
     expect(log.map(({ type }) => type)).toEqual(
       expect.arrayContaining(['session.created', 'turn.ended', 'session.renamed']),
     )
@@ -52,15 +52,15 @@ describe('node:diagnostics_channel', () => {
     await session.submit(permission('a'))
     await session.when(({ requests }) => requests.length > 0)
     const { seq } = await session.state()
-    const heard = hear<EventMessage>(channelNames.event)
+    const received = hear<EventMessage>(channelNames.event)
     await test.restart()
     const log = await session.log()
     expect(log.length).toBeGreaterThan(seq)
-    expect(heard.map(({ event }) => event)).toEqual(log.slice(seq))
+    expect(received.map(({ event }) => event)).toEqual(log.slice(seq))
   })
 
   it('gets every command, accepted or refused', async () => {
-    const heard = hear<CommandMessage>(channelNames.command)
+    const received = hear<CommandMessage>(channelNames.command)
     await using test = await hostUnderTest()
     const session = await test.create()
     await session.submit({ type: 'text', text: 'Hello.' })
@@ -70,8 +70,8 @@ describe('node:diagnostics_channel', () => {
     await expect(session.command({ type: 'nonsense' } as never)).rejects.toMatchObject({
       code: 'validation_error',
     })
-    const [prompt, decision, nonsense] = heard
-    expect(heard).toHaveLength(3)
+    const [prompt, decision, nonsense] = received
+    expect(received).toHaveLength(3)
     expect(prompt).toMatchObject({
       sessionId: session.id,
       command: { type: 'prompt.submit' },
@@ -85,16 +85,16 @@ describe('node:diagnostics_channel', () => {
   })
 
   it('gets sessions that were created, forked and deleted', async () => {
-    const heard = hear<SessionMessage>(channelNames.session)
+    const received = hear<SessionMessage>(channelNames.session)
     await using test = await hostUnderTest()
     const session = await test.create()
     await session.play({ type: 'text', text: 'Hello.' })
     const { sessionId: fork } = await session.command({ type: 'session.fork' })
     await test.host.delete(session.id)
-    const told = heard.map(({ session: id, change }) => [id, change])
-    expect(told).toContainEqual([session.id, 'created'])
-    expect(told).toContainEqual([fork, 'created'])
-    expect(told).toContainEqual([session.id, 'deleted'])
+    const reported = received.map(({ session: id, change }) => [id, change])
+    expect(reported).toContainEqual([session.id, 'created'])
+    expect(reported).toContainEqual([fork, 'created'])
+    expect(reported).toContainEqual([session.id, 'deleted'])
   })
 
   it('is not affected by a subscriber that throws, rejects or changes its message', async () => {
@@ -133,13 +133,13 @@ describe('node:diagnostics_channel', () => {
   })
 
   it('does not wait for subscribers', async () => {
-    const heard = hear(channelNames.event, () => new Promise(() => undefined))
+    const received = hear(channelNames.event, () => new Promise(() => undefined))
     hear(channelNames.command, () => new Promise(() => undefined))
     await using test = await hostUnderTest()
     const session = await test.create()
     const { lastTurn } = await session.play({ type: 'flood', deltas: 2_000, size: 4, blocks: 500 })
     expect(lastTurn?.outcome).toBe('completed')
-    expect(heard).toHaveLength((await session.log()).length)
+    expect(received).toHaveLength((await session.log()).length)
   })
 
   it('serialises nothing without subscribers', async () => {

@@ -207,13 +207,13 @@ describe('spans', () => {
       }
       const spans = await sdk.spans()
       expect(spans.length).toBeGreaterThan(5)
-      const told = JSON.stringify(
+      const reported = JSON.stringify(
         spans.map(({ name, attributes, events, status }) => [name, attributes, events, status]),
       )
-      return { spans, told, measured: JSON.stringify([...(await sdk.metrics()).values()]) }
+      return { spans, reported, measured: JSON.stringify([...(await sdk.metrics()).values()]) }
     }
     const without = await contentOf(false)
-    expect(without.told).not.toContain(secret)
+    expect(without.reported).not.toContain(secret)
     expect(without.measured).not.toContain(secret)
     const { spans, measured } = await contentOf(true)
     expect(measured).not.toContain(secret)

@@ -29,12 +29,12 @@ describe('watching turns', () => {
   })
 
   it('keeps a bounded number of calls in a turn, and still reports every end', () => {
-    const told = { began: 0, ended: 0, known: 0 }
+    const reported = { began: 0, ended: 0, known: 0 }
     const listener: TurnListener = {
-      callStarted: () => void told.began++,
+      callStarted: () => void reported.began++,
       callEnded(_agent, _end, call) {
-        told.ended++
-        if (call) told.known++
+        reported.ended++
+        if (call) reported.known++
       },
     }
     const turns = new TurnWatch([listener], fail)
@@ -42,7 +42,7 @@ describe('watching turns', () => {
     const calls = Array.from({ length: 10_500 }, (_, index) => `call ${index}`)
     turns.recorded([started('one'), ...calls.map((id) => called('one', id))], state)
     turns.recorded([...calls.map((id) => callEnded('one', id)), ended('one')], state)
-    expect(told).toEqual({ began: 10_000, ended: 10_500, known: 10_000 })
+    expect(reported).toEqual({ began: 10_000, ended: 10_500, known: 10_000 })
   })
 
   it('takes over once what a restart left open, and reports its true duration', () => {
@@ -79,13 +79,13 @@ describe('watching turns', () => {
 
   it('still calls the other listeners when one fails', () => {
     const problems: unknown[] = []
-    let told = 0
+    let reported = 0
     const bad: TurnListener = { turnStarted: () => fail('bad') }
     const turns = new TurnWatch(
-      [bad, { turnStarted: () => told++ }],
+      [bad, { turnStarted: () => reported++ }],
       (problem) => void problems.push(problem),
     )
     turns.recorded([started('one')], stateOf('one'))
-    expect([told, problems]).toEqual([1, ['bad']])
+    expect([reported, problems]).toEqual([1, ['bad']])
   })
 })

@@ -66,10 +66,10 @@ function nextAnswer(messages: readonly Message[], again: RegExp): ModelAnswer & 
   const given = countAnswers(messages.slice(start + 1), answers, again)
   const answer = answers[given] ?? { content: 'There is nothing more to say.' }
   if (!('say' in answer)) return answer
-  const heard = messages
+  const received = messages
     .filter(({ role }) => role !== 'assistant')
     .map(({ text }) => text.replace(marker, ''))
-  return { content: heard.join('\n') }
+  return { content: received.join('\n') }
 }
 
 /**

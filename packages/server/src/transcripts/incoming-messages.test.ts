@@ -129,7 +129,7 @@ it('sends a long input only when it has grown by a share of itself, so that the 
   const messages = new IncomingMessages()
   messages.stream({ type: 'tool-call.drafted', toolCallId: 'c1', name: 'Write' })
   const text = '0123456789'
-  const told = Array.from({ length: 10_000 }, (_, index) =>
+  const reported = Array.from({ length: 10_000 }, (_, index) =>
     messages.stream({
       type: 'tool-call.input-streamed',
       toolCallId: 'c1',
@@ -137,7 +137,7 @@ it('sends a long input only when it has grown by a share of itself, so that the 
       text,
     }),
   ).flat()
-  const lengths = told.map((one) => ('rawInput' in one ? String(one.rawInput).length : 0))
+  const lengths = reported.map((one) => ('rawInput' in one ? String(one.rawInput).length : 0))
   expect(lengths.at(-1)).toBeGreaterThan(75_000)
   expect(lengths.reduce((sum, length) => sum + length, 0)).toBeLessThan(600_000)
 })
@@ -211,7 +211,7 @@ it('gives the same result live and from the log, whatever an agent does', async 
     fc.asyncProperty(randomScript, async (steps) => {
       const session = await under.create({ mode: 'bypass' })
       const live = new IncomingMessages()
-      const heard: IncomingMessage[] = []
+      const received: IncomingMessage[] = []
       const over = Promise.withResolvers<void>()
       const stop = await under.host.follow(
         session.id,
@@ -220,8 +220,8 @@ it('gives the same result live and from the log, whatever an agent does', async 
           following: () => undefined,
           deliver(batch) {
             for (const { kind, json } of batch) {
-              if (kind === 'event') heard.push(...live.take(JSON.parse(json)))
-              if (kind === 'delta') heard.push(...live.stream(JSON.parse(json)))
+              if (kind === 'event') received.push(...live.take(JSON.parse(json)))
+              if (kind === 'delta') received.push(...live.stream(JSON.parse(json)))
               if (json.includes('"type":"turn.ended"')) over.resolve()
             }
           },
@@ -236,7 +236,7 @@ it('gives the same result live and from the log, whatever an agent does', async 
       const log = await session.log()
       const turn = log.slice(0, log.findIndex(({ type }) => type === 'turn.ended') + 1)
       const expected = merged(incomingMessagesOf(turn))
-      expect(merged(heard).slice(0, expected.length)).toEqual(expected)
+      expect(merged(received).slice(0, expected.length)).toEqual(expected)
     }),
     { numRuns: 40 },
   )

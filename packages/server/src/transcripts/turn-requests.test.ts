@@ -186,8 +186,13 @@ describe('a permission', () => {
     const quiet = await messageOf(...allowed, ended('c1'), done)
     expect(shapes(quiet)).toEqual(['step-start', 'dynamic-tool c1 output-available'])
     const refused = resolved('r1', { by: 'mode', outcome: 'denied', message: 'read-only' })
-    const told = await messageOf(...allowed.slice(0, 2), refused, ended('c1', { outcome: 'denied' }), done)
-    expect(told.parts.slice(2)).toMatchObject([
+    const reported = await messageOf(
+      ...allowed.slice(0, 2),
+      refused,
+      ended('c1', { outcome: 'denied' }),
+      done,
+    )
+    expect(reported.parts.slice(2)).toMatchObject([
       { type: 'data-permission', data: { tool: 'Bash' } },
       { type: 'data-decision', data: { outcome: 'denied', by: 'mode', message: 'read-only' } },
     ])

@@ -71,7 +71,7 @@ it("pauses a program that is faster than the server's screen", async () => {
   writeFileSync(join(folder, 'steps'), steps.join(''))
   const command = ['sh', '-c', 'read line; cat steps']
   const { terminalId } = await terminals.open({ ...start, cols: 200, rows: 60, command })
-  let heard = 0
+  let received = 0
   let maxBehind = 0
   const { promise: exited, resolve } = Promise.withResolvers<void>()
   const view = terminals.watch(terminalId, {
@@ -79,9 +79,9 @@ it("pauses a program that is faster than the server's screen", async () => {
     show(frame) {
       if (frame.type === 'exited') resolve()
       if (frame.type !== 'output') return
-      heard += frame.data.length
+      received += frame.data.length
       const seen = Number(terminals.list('ses_1')[0]?.title.replace(/\D/g, '') ?? 0)
-      maxBehind = Math.max(maxBehind, heard - seen * redraws.length)
+      maxBehind = Math.max(maxBehind, received - seen * redraws.length)
     },
   })
   view.input('\r')

@@ -35,61 +35,61 @@ function repository(files: Record<string, string>): string {
 }
 
 async function watched(folder: string, limits = { folders: 100, watches: 4 }) {
-  const told: (readonly string[] | 'anything')[] = []
+  const reported: (readonly string[] | 'anything')[] = []
   const whole: boolean[] = []
   const leave = createFolderWatches(gitIn, limits).watch(
     { path: folder, trusted: false },
     {
       watching: (facts) => whole.push(facts.whole),
-      changed: ({ paths }) => told.push(paths ? paths.toSorted() : 'anything'),
+      changed: ({ paths }) => reported.push(paths ? paths.toSorted() : 'anything'),
     },
   )
   onTestFinished(leave)
   await eventually(() => whole.length).toBe(1)
-  return { told, whole, leave }
+  return { reported, whole, leave }
 }
 
 describe('a watched folder', () => {
   it('reports files that are written, created, moved and removed, at any depth', async () => {
     const folder = repository({ 'a.txt': 'a', 'src/deep/b.txt': 'b' })
-    const { told, whole } = await watched(folder)
+    const { reported, whole } = await watched(folder)
     expect(whole).toEqual([true])
     write(folder, { 'src/deep/b.txt': 'B' })
-    await eventually(() => told.at(-1)).toEqual(['src/deep/b.txt'])
+    await eventually(() => reported.at(-1)).toEqual(['src/deep/b.txt'])
     renameSync(join(folder, 'a.txt'), join(folder, 'z.txt'))
-    await eventually(() => told.at(-1)).toEqual(['a.txt', 'z.txt'])
+    await eventually(() => reported.at(-1)).toEqual(['a.txt', 'z.txt'])
     rmSync(join(folder, 'src/deep/b.txt'))
-    await eventually(() => told.at(-1)).toEqual(['src/deep/b.txt'])
+    await eventually(() => reported.at(-1)).toEqual(['src/deep/b.txt'])
   })
 
   it('reports files in new folders, and in a folder that was removed and created again', async () => {
     const folder = repository({ 'a.txt': 'a', 'src/b.txt': 'b' })
-    const { told } = await watched(folder)
+    const { reported } = await watched(folder)
     mkdirSync(join(folder, 'new/deeper'), { recursive: true })
-    await eventually(() => told.at(-1)).toEqual(['new'])
+    await eventually(() => reported.at(-1)).toEqual(['new'])
     write(folder, { 'new/deeper/c.txt': 'c' })
-    await eventually(() => told.at(-1)).toEqual(['new/deeper/c.txt'])
+    await eventually(() => reported.at(-1)).toEqual(['new/deeper/c.txt'])
     rmSync(join(folder, 'src'), { recursive: true })
-    await eventually(() => told.flat()).toContain('src')
+    await eventually(() => reported.flat()).toContain('src')
     mkdirSync(join(folder, 'src'))
-    await eventually(() => told.flat().filter((path) => path === 'src').length).toBeGreaterThan(1)
+    await eventually(() => reported.flat().filter((path) => path === 'src').length).toBeGreaterThan(1)
     write(folder, { 'src/d.txt': 'd' })
-    await eventually(() => told.at(-1)).toEqual(['src/d.txt'])
+    await eventually(() => reported.at(-1)).toEqual(['src/d.txt'])
   })
 
   it('reports nothing that git ignores, until git no longer ignores it', async () => {
     const folder = repository({ '.gitignore': 'build/\n*.log\n', 'a.txt': 'a' })
     write(folder, { 'build/old.js': '' })
-    const { told } = await watched(folder)
+    const { reported } = await watched(folder)
     write(folder, { 'build/new.js': '', 'b.log': '', 'src/c.log': '' })
-    await eventually(() => told.at(-1)).toEqual(['src'])
+    await eventually(() => reported.at(-1)).toEqual(['src'])
     write(folder, { 'src/c.log': 'more', 'b.log': 'more', 'build/new.js': 'more' })
     write(folder, { 'a.txt': 'A' })
-    await eventually(() => told.at(-1)).toEqual(['a.txt'])
+    await eventually(() => reported.at(-1)).toEqual(['a.txt'])
     write(folder, { '.gitignore': '' })
-    await eventually(() => told.at(-1)).toBe('anything')
+    await eventually(() => reported.at(-1)).toBe('anything')
     write(folder, { 'build/new.js': 'again' })
-    await eventually(() => told.at(-1)).toEqual(['build/new.js'])
+    await eventually(() => reported.at(-1)).toEqual(['build/new.js'])
   })
 
   it('reports tracked files in ignored folders, and no other files there', async () => {
@@ -97,36 +97,36 @@ describe('a watched folder', () => {
     write(folder, { '.gitignore': 'build/\n*.log\n', 'build/deep/kept.js': 'k', 'kept.log': 'k' })
     git(folder, 'add', '-f', 'build/deep/kept.js', 'kept.log', '.gitignore')
     write(folder, { 'build/made.js': '', 'build/cache/made.js': '' })
-    const { told } = await watched(folder)
+    const { reported } = await watched(folder)
     write(folder, { 'build/deep/kept.js': 'K', 'build/made.js': 'more', 'build/cache/made.js': 'more' })
-    await eventually(() => told.flat()).toContain('build/deep/kept.js')
+    await eventually(() => reported.flat()).toContain('build/deep/kept.js')
     write(folder, { 'kept.log': 'K' })
-    await eventually(() => told.flat()).toContain('kept.log')
-    expect(told.flat().filter((path) => path.includes('made'))).toEqual([])
+    await eventually(() => reported.flat()).toContain('kept.log')
+    expect(reported.flat().filter((path) => path.includes('made'))).toEqual([])
 
     git(folder, 'add', '-f', 'build/cache/made.js')
-    await eventually(() => told.at(-1)).toBe('anything')
+    await eventually(() => reported.at(-1)).toBe('anything')
     write(folder, { 'build/cache/made.js': 'and more' })
-    await eventually(() => told.at(-1)).toEqual(['build/cache/made.js'])
+    await eventually(() => reported.at(-1)).toEqual(['build/cache/made.js'])
   })
 
   it('reports that anything may differ after a stage or a commit, and no other changes inside .git', async () => {
     const folder = repository({ 'a.txt': 'a' })
     write(folder, { 'a.txt': 'A' })
-    const { told } = await watched(folder)
+    const { reported } = await watched(folder)
     write(folder, { '.git/COMMIT_EDITMSG': 'x', '.git/description': 'x' })
     git(folder, 'commit', '-qam', 'second')
-    await eventually(() => told.at(-1)).toBe('anything')
-    expect(told.filter((paths) => paths !== 'anything')).toEqual([])
+    await eventually(() => reported.at(-1)).toBe('anything')
+    expect(reported.filter((paths) => paths !== 'anything')).toEqual([])
   })
 
   it('may become a repository while it is watched', async () => {
     const folder = folderWith({ 'src/a.txt': 'a' })
-    const { told } = await watched(folder)
+    const { reported } = await watched(folder)
     git(folder, 'init', '-q')
-    await eventually(() => told.at(-1)).toBe('anything')
+    await eventually(() => reported.at(-1)).toBe('anything')
     write(folder, { 'src/a.txt': 'A' })
-    await eventually(() => told.at(-1)).toEqual(['src/a.txt'])
+    await eventually(() => reported.at(-1)).toEqual(['src/a.txt'])
   })
 
   it('reports when it cannot be watched whole: too many folders in it, or too many watches', async () => {
@@ -158,28 +158,28 @@ describe('a watched folder', () => {
   it('is watched for a reader that joins while another leaves before the watch has started', async () => {
     const folder = repository({ 'a.txt': 'a' })
     const watches = createFolderWatches(gitIn, { folders: 10, watches: 1 })
-    const told: unknown[] = []
+    const reported: unknown[] = []
     const nobody = { watching: () => {}, changed: () => {} }
-    const reader = { watching: () => told.push('watching'), changed: () => told.push('changed') }
+    const reader = { watching: () => reported.push('watching'), changed: () => reported.push('changed') }
     const leave = watches.watch({ path: folder, trusted: false }, nobody)
     const end = watches.watch({ path: folder, trusted: false }, reader)
     leave()
-    await eventually(() => told).toEqual(['watching'])
+    await eventually(() => reported).toEqual(['watching'])
     write(folder, { 'a.txt': 'A' })
-    await eventually(() => told.at(-1)).toBe('changed')
+    await eventually(() => reported.at(-1)).toBe('changed')
     end()
   })
 
   it('is still watched after a folder in it was removed and created at once', async () => {
     const folder = repository({ 'src/a.txt': 'a', 'b.txt': 'b' })
-    const { told } = await watched(folder)
+    const { reported } = await watched(folder)
     rmSync(join(folder, 'src'), { recursive: true })
     write(folder, { 'src/a.txt': 'b' })
-    await eventually(() => told.length).toBeGreaterThan(0)
+    await eventually(() => reported.length).toBeGreaterThan(0)
     // Once a later change is reported, the change of the folder has been processed.
     write(folder, { 'b.txt': 'c' })
-    await eventually(() => told.at(-1)).toEqual(['b.txt'])
+    await eventually(() => reported.at(-1)).toEqual(['b.txt'])
     write(folder, { 'src/a.txt': 'c' })
-    await eventually(() => told.at(-1)).toEqual(['src/a.txt'])
+    await eventually(() => reported.at(-1)).toEqual(['src/a.txt'])
   })
 })

@@ -262,7 +262,7 @@ describe('rows', () => {
     const turn = () =>
       textTo(
         'err',
-        [gone(), gone(), failed()].flatMap((told) => one.event(told)),
+        [gone(), gone(), failed()].flatMap((reported) => one.event(reported)),
       )
     const said = 'error: Sign in first.\nfailed · 5 ms\n'
     expect([turn(), turn()]).toEqual([said, said])

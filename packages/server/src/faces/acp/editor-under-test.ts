@@ -17,7 +17,7 @@ type Ask<Request, Response> = (request: Request, signal: AbortSignal) => Respons
 /** An editor built on the SDK's own client. It records all updates and requests; the test sets how it answers. */
 export type EditorUnderTest = {
   readonly agent: ClientContext
-  readonly heard: { readonly sessionId: string; readonly update: SessionUpdate }[]
+  readonly received: { readonly sessionId: string; readonly update: SessionUpdate }[]
   readonly permissions: RequestPermissionRequest[]
   readonly forms: CreateElicitationRequest[]
   /** Requests that were withdrawn before they were answered. */
@@ -50,7 +50,7 @@ export function editorUnderTest(stream: Stream): EditorUnderTest {
   }
   const connection = client({ name: 'editor' })
     .onNotification('session/update', ({ params }) => {
-      editor.heard.push(params)
+      editor.received.push(params)
       stir()
     })
     .onRequest('session/request_permission', ({ params, signal }) => {
@@ -74,7 +74,7 @@ export function editorUnderTest(stream: Stream): EditorUnderTest {
     .connect(stream)
   const editor: EditorUnderTest = {
     agent: connection.agent,
-    heard: [],
+    received: [],
     permissions: [],
     forms: [],
     takenBack: [],
@@ -89,7 +89,7 @@ export function editorUnderTest(stream: Stream): EditorUnderTest {
     },
     introduce: (capabilities) => initialize(connection.agent, capabilities),
     updates: (type, from = 0) =>
-      editor.heard
+      editor.received
         .slice(from)
         .flatMap(({ update }) => (update.sessionUpdate === type ? [update as never] : [])),
     text: (from) =>

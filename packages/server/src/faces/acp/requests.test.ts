@@ -219,10 +219,10 @@ describe('a question', () => {
   it('that takes free text leads to a notice in an editor without forms, and can be answered elsewhere', async () => {
     const { editor, play, world, sessionId } = await aSession({ capabilities: {} })
     const turn = play(both)
-    const told = await editor.until(
+    const reported = await editor.until(
       () => JSON.stringify(editor.updates('agent_thought_chunk')).match(/What else\?.*attach \w+/)?.[0],
     )
-    expect(told).toContain(sessionId)
+    expect(reported).toContain(sessionId)
     const { requests } = await world.host.state(sessionId)
     await world.host.command(sessionId, {
       type: 'question.answer',

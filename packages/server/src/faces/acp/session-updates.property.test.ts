@@ -6,39 +6,39 @@ import { randomScript } from '../../testing/random-script.ts'
 import { choosing, type EditorUnderTest, everything } from './editor-under-test.ts'
 import { anEditor, join, logOf } from './face-under-test.ts'
 
-type Told = { blocks: Record<string, string>; calls: Record<string, string> }
+type Reported = { blocks: Record<string, string>; calls: Record<string, string> }
 
 /** The text of each block and the status of each call that the editor received. */
-function toldTo(editor: EditorUnderTest, sessionId: string): Told {
-  const told: Told = { blocks: {}, calls: {} }
-  for (const { sessionId: of, update } of editor.heard) {
+function toldTo(editor: EditorUnderTest, sessionId: string): Reported {
+  const reported: Reported = { blocks: {}, calls: {} }
+  for (const { sessionId: of, update } of editor.received) {
     if (of !== sessionId) continue
     if (update.sessionUpdate === 'agent_message_chunk' || update.sessionUpdate === 'agent_thought_chunk') {
       const { messageId, content } = update
       if (messageId && content.type === 'text')
-        told.blocks[messageId] = (told.blocks[messageId] ?? '') + content.text
+        reported.blocks[messageId] = (reported.blocks[messageId] ?? '') + content.text
     }
     if (update.sessionUpdate === 'tool_call') {
-      expect(told.calls[update.toolCallId]).toBeUndefined()
-      told.calls[update.toolCallId] = String(update.status)
+      expect(reported.calls[update.toolCallId]).toBeUndefined()
+      reported.calls[update.toolCallId] = String(update.status)
     }
     if (update.sessionUpdate === 'tool_call_update') {
-      expect(told.calls[update.toolCallId]).toMatch(/pending|in_progress/)
-      if (update.status) told.calls[update.toolCallId] = update.status
+      expect(reported.calls[update.toolCallId]).toMatch(/pending|in_progress/)
+      if (update.status) reported.calls[update.toolCallId] = update.status
     }
   }
-  return told
+  return reported
 }
 
-function recorded(log: readonly SessionEvent[]): Told {
-  const told: Told = { blocks: {}, calls: {} }
+function recorded(log: readonly SessionEvent[]): Reported {
+  const reported: Reported = { blocks: {}, calls: {} }
   for (const event of log) {
     const isBlock = event.type === 'text.written' || event.type === 'thinking.written'
-    if (isBlock && event.text !== '') told.blocks[event.blockId] = event.text
+    if (isBlock && event.text !== '') reported.blocks[event.blockId] = event.text
     if (event.type === 'tool-call.ended')
-      told.calls[event.toolCallId] = event.outcome === 'completed' ? 'completed' : 'failed'
+      reported.calls[event.toolCallId] = event.outcome === 'completed' ? 'completed' : 'failed'
   }
-  return told
+  return reported
 }
 
 it('sends an editor what the log says, live and replayed, whatever an agent does', async () => {
@@ -54,7 +54,7 @@ it('sends an editor what the log says, live and replayed, whatever an agent does
       const prompt = [{ type: 'text' as const, text: JSON.stringify([...script, { type: 'end' }]) }]
       const turn = editor.agent.request('session/prompt', { sessionId, prompt }).catch(() => undefined)
       if (script.some(({ type }) => type === 'hang')) {
-        await editor.until(() => editor.heard.some((one) => one.sessionId === sessionId))
+        await editor.until(() => editor.received.some((one) => one.sessionId === sessionId))
         await editor.agent.notify('session/cancel', { sessionId })
       }
       await turn

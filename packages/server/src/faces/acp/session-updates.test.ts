@@ -34,14 +34,14 @@ const printed = (offset: number, text: string): Delta => ({
 describe('a block', () => {
   it('is sent once, even if deltas are missing or repeated', () => {
     const { event, delta } = aRetelling()
-    const told = [
+    const reported = [
       ...delta(piece(0, 'One ')),
       ...delta(piece(0, 'One two ')),
       ...delta(piece(2, 'e ')),
       ...delta(piece(14, 'lost')),
       ...event({ type: 'text.written', blockId: 'b', text: 'One two three lost.' }),
     ]
-    const texts = told.map((update) => (update as { content: { text: string } }).content.text)
+    const texts = reported.map((update) => (update as { content: { text: string } }).content.text)
     expect(texts).toEqual(['One ', 'two ', 'three lost.'])
   })
 })
@@ -61,8 +61,8 @@ describe('a call', () => {
     expect(event(called)).toMatchObject([{ sessionUpdate: 'tool_call', status: 'pending' }])
     expect(delta(printed(0, 'one\n'))).toMatchObject([{ status: 'in_progress' }])
     expect(delta(printed(0, 'one\ntwo\n'))).toEqual([])
-    const told = updates.outputs()
-    expect(told).toMatchObject([{ content: [{ content: { text: '```console\none\ntwo\n```' } }] }])
+    const reported = updates.outputs()
+    expect(reported).toMatchObject([{ content: [{ content: { text: '```console\none\ntwo\n```' } }] }])
     expect(updates.outputs()).toEqual([])
     delta(printed(8, 'x'.repeat(20_000)))
     const [longer] = updates.outputs() as { content: { content: { text: string } }[] }[]

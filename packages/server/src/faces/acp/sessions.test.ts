@@ -13,7 +13,7 @@ import { anEditor, aSession, join, logOf } from './face-under-test.ts'
 /** What the editor shows of the session, with chunks joined. */
 function shown(editor: EditorUnderTest, from = 0): string[] {
   const rows: { key: string; text: string }[] = []
-  for (const { update } of editor.heard.slice(from)) {
+  for (const { update } of editor.received.slice(from)) {
     if (update.sessionUpdate === 'tool_call') rows.push({ key: '', text: `call ${update.title}` })
     if (!/^(user|agent)_\w+_chunk$/.test(update.sessionUpdate)) continue
     const { content, messageId } = update as Extract<typeof update, { sessionUpdate: 'user_message_chunk' }>
@@ -45,7 +45,7 @@ describe('a session that is loaded', () => {
     await second.until(() => second.updates('plan').length > 0)
 
     second.answerPermission = choosing('reject_once')
-    const from = second.heard.length
+    const from = second.received.length
     const response = await second.agent.request('session/prompt', {
       sessionId,
       prompt: [{ type: 'text', text: JSON.stringify([{ type: 'text', text: 'More.' }]) }],
@@ -70,9 +70,9 @@ describe('a session that is loaded', () => {
   it('can be loaded again in the same editor without duplicate updates', async () => {
     const { editor, play, world, sessionId } = await aSession()
     await play({ type: 'text', text: 'Once.' })
-    const from = editor.heard.length
+    const from = editor.received.length
     await editor.agent.request('session/load', { sessionId, cwd: world.cwd, mcpServers: [] })
-    const again = editor.heard.length
+    const again = editor.received.length
     expect(shown(editor, from)).toHaveLength(2)
     await play({ type: 'text', text: 'Twice.' })
     expect(shown(editor, again)).toEqual(['agent_message: Twice.'])

@@ -112,7 +112,7 @@ describe('a turn', () => {
       { name: 'Edit', kind: 'edit' },
       { name: 'Bash', kind: 'execute' },
     ])
-    const called = editor.heard.find(({ update }) => 'rawInput' in update)?.update
+    const called = editor.received.find(({ update }) => 'rawInput' in update)?.update
     expect(called).toMatchObject({
       title: 'a.ts',
       rawInput: { path: 'a.ts' },

@@ -291,14 +291,14 @@ describe('a response', () => {
     const script = JSON.stringify([{ type: 'wait', gate: 'quiet' }])
     const body = JSON.stringify({ id: 'quiet', messages: [user(text(script))] })
     const read = await new Promise<string>((resolve) => {
-      let heard = ''
+      let received = ''
       const sent = open(body, { port: quiet.server.port })
       sent.on('response', (response) => {
         response.on('data', (bytes) => {
-          heard += bytes
-          if (heard.includes(': keep-alive\n\n')) quiet.under.gates.open('quiet')
+          received += bytes
+          if (received.includes(': keep-alive\n\n')) quiet.under.gates.open('quiet')
         })
-        response.on('end', () => resolve(heard))
+        response.on('end', () => resolve(received))
       })
       sent.end(body)
     })

@@ -20,25 +20,25 @@ function repository(): string {
 /** The real workspace. A watch starts only once the buffer of the reader is full; `told` is what it has reported. */
 function workspaceFor(outgoing: () => ServerResponse | undefined) {
   const real = createWorkspace({ env: process.env })
-  const told: string[] = []
+  const reported: string[] = []
   const watch: Workspace['watch'] = (folder, reader) => {
     const joined = eventually(() => outgoing()?.writableNeedDrain)
       .toBe(true)
       .then(() =>
         real.watch(folder, {
-          watching: (facts) => told.push('watching') && reader.watching(facts),
-          changed: (news) => told.push('changed') && reader.changed(news),
+          watching: (facts) => reported.push('watching') && reader.watching(facts),
+          changed: (news) => reported.push('changed') && reader.changed(news),
         }),
       )
     return () => void joined.then((leave) => leave())
   }
-  return { told, workspace: { ...real, watch } }
+  return { reported, workspace: { ...real, watch } }
 }
 
 it('a slow reader first gets how its folder is watched, and then that anything may have changed', async () => {
   const folder = repository()
   let outgoing: ServerResponse | undefined
-  const { told, workspace } = workspaceFor(() => outgoing)
+  const { reported, workspace } = workspaceFor(() => outgoing)
   const streams = createChangeStreams({ workspace, heartbeatMs: 1 })
   const server = createServer((request, response) => {
     // More than the kernel buffers for a reader that does not read.
@@ -52,15 +52,15 @@ it('a slow reader first gets how its folder is watched, and then that anything m
   onTestFinished(() => void reader.destroy())
   reader.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
 
-  await eventually(() => told).toEqual(['watching'])
+  await eventually(() => reported).toEqual(['watching'])
   writeFileSync(join(folder, 'a.txt'), 'a')
-  await eventually(() => told).toContain('changed')
-  let heard = ''
+  await eventually(() => reported).toContain('changed')
+  let received = ''
   reader.setEncoding('utf8').on('data', (text: string) => {
-    heard += text.replace(/^-+/, '')
+    received += text.replace(/^-+/, '')
   })
-  await eventually(() => heard).toContain('event: changed')
-  expect(heard.match(/event: .*\ndata: .*/g)?.slice(0, 2)).toEqual([
+  await eventually(() => received).toContain('event: changed')
+  expect(received.match(/event: .*\ndata: .*/g)?.slice(0, 2)).toEqual([
     'event: watching\ndata: {"whole":true}',
     'event: changed\ndata: {}',
   ])

@@ -16,11 +16,11 @@ async function newsOf(url: string, change: () => void): Promise<void> {
   const headers = { authorization: `Bearer ${testToken}`, accept: 'text/event-stream' }
   const { body } = await fetch(url, { headers })
   if (!body) throw new Error('The stream has no body.')
-  let heard = ''
+  let received = ''
   for await (const text of body.pipeThrough(new TextDecoderStream())) {
-    if (!heard.includes('event: watching') && (heard + text).includes('event: watching')) change()
-    heard += text
-    if (heard.includes('event: changed')) return
+    if (!received.includes('event: watching') && (received + text).includes('event: watching')) change()
+    received += text
+    if (received.includes('event: changed')) return
   }
   throw new Error('The stream ended.')
 }

@@ -24,7 +24,7 @@ import { mainEnd, wireUnderTest } from './port-under-test.ts'
 import { type AgentBridge, createPreload } from './preload.ts'
 
 type Page = AgentBridge & {
-  readonly heard: TaskMessage[]
+  readonly received: TaskMessage[]
   readonly config: AgentConfig
   /** The first message, already received or yet to come, for which the condition holds. */
   until(holds: (message: PageMessage, session: string) => boolean, from?: number): Promise<PageMessage>
@@ -47,26 +47,26 @@ async function aPage({ options, host }: Given = {}): Promise<{ page: Page; world
 }
 
 function listening(bridge: AgentBridge, cwd: string): Page {
-  const heard: TaskMessage[] = []
+  const received: TaskMessage[] = []
   let wake = Promise.withResolvers<void>()
   bridge.onMessage((message) => {
-    heard.push(message)
+    received.push(message)
     wake.resolve()
     wake = Promise.withResolvers()
   })
   const page: Page = {
     ...bridge,
-    heard,
+    received,
     config: { type: 'scripted', payload: { cwd } },
     async until(holds, from = 0) {
       for (let at = from; ; at++) {
-        while (at >= heard.length) await wake.promise
-        const { message, sessionId } = heard[at]!
+        while (at >= received.length) await wake.promise
+        const { message, sessionId } = received[at]!
         if (holds(message, sessionId)) return message
       }
     },
     async play(taskId, ...script) {
-      const from = heard.length
+      const from = received.length
       expect(await page.send(taskId, JSON.stringify(script))).toMatchObject({ success: true })
       await page.until(is('turn_ended'), from)
     },
@@ -75,9 +75,9 @@ function listening(bridge: AgentBridge, cwd: string): Page {
 }
 
 const is = (type: PageMessage['type']) => (message: PageMessage) => message.type === type
-const typesOf = (page: Page, from = 0) => page.heard.slice(from).map(({ message }) => message.type)
+const typesOf = (page: Page, from = 0) => page.received.slice(from).map(({ message }) => message.type)
 const textOf = (page: Page, from = 0) =>
-  page.heard
+  page.received
     .slice(from)
     .map(({ message }) => (message.type === 'agent_text' ? message.text : ''))
     .join('')
@@ -99,16 +99,16 @@ describe('a page in another thread', () => {
     })
     onTestFinished(() => void worker.terminate())
     const failed = once(worker, 'error').then(([error]) => Promise.reject(error))
-    const done = new Promise<{ heard: PageMessage[] }>((resolve) =>
+    const done = new Promise<{ received: PageMessage[] }>((resolve) =>
       port1.on('message', (letter) => letter.type === 'done' && resolve(letter)),
     )
-    const { heard } = await Promise.race([done, failed])
+    const { received } = await Promise.race([done, failed])
     face.close()
     port1.close()
-    const said = heard.flatMap((message) => (message.type === 'agent_text' ? [message.text] : []))
+    const said = received.flatMap((message) => (message.type === 'agent_text' ? [message.text] : []))
     expect(said.join('')).toBe('beforeafter')
-    expect(heard.filter(is('tool_call_update')).at(-1)).toMatchObject({ status: 'completed' })
-    expect(heard.at(-1)).toMatchObject({ type: 'turn_ended', outcome: 'completed' })
+    expect(received.filter(is('tool_call_update')).at(-1)).toMatchObject({ status: 'completed' })
+    expect(received.at(-1)).toMatchObject({ type: 'turn_ended', outcome: 'completed' })
     expect(world.runs('a.txt')).toBe(1)
   })
 })
@@ -172,19 +172,19 @@ describe('agent:send and the message channel', () => {
       { type: 'usage', context: { used: 1, window: 9 }, total: { input: 3, output: 4 }, costUsd: 0.5 },
       { type: 'end', result: 'done', usage: { input: 3, output: 4 } },
     )
-    const messages = page.heard.map(({ message }) => message)
-    const heard = (type: PageMessage['type']) => messages.filter(is(type))
-    expect(heard('tool_call')[0]).toMatchObject({ name: 'Bash', status: 'in_progress' })
-    expect(heard('tool_call_update').at(-1)).toMatchObject({ status: 'completed' })
-    expect(heard('retraction')).toHaveLength(1)
-    expect(heard('agent_info')).toContainEqual(
+    const messages = page.received.map(({ message }) => message)
+    const received = (type: PageMessage['type']) => messages.filter(is(type))
+    expect(received('tool_call')[0]).toMatchObject({ name: 'Bash', status: 'in_progress' })
+    expect(received('tool_call_update').at(-1)).toMatchObject({ status: 'completed' })
+    expect(received('retraction')).toHaveLength(1)
+    expect(received('agent_info')).toContainEqual(
       expect.objectContaining({ tokenUsage: { input: 3, output: 4 } }),
     )
-    expect(heard('turn_ended')).toEqual([
+    expect(received('turn_ended')).toEqual([
       expect.objectContaining({ outcome: 'completed', result: 'done', stopReason: expect.any(String) }),
     ])
     await page.until((message) => message.type === 'activity' && message.activity === 'idle')
-    expect(heard('system').filter(({ type }) => type === 'system')).toHaveLength(1)
+    expect(received('system').filter(({ type }) => type === 'system')).toHaveLength(1)
   })
 
   it('sends prompts of other clients, and its own only with echoPrompts', async () => {
@@ -208,10 +208,10 @@ describe('agent:send and the message channel', () => {
       .find(({ type }) => type === 'prompt.submitted')
     const { sessionId: other } = (await page.newSession('t')) as { sessionId: string }
     const named = { type: 'prompt.submit', commandId: 'x', text: 'of the same name', messageId } as const
-    const from = page.heard.length
+    const from = page.received.length
     await world.host.command(other, named)
     await page.until(is('turn_ended'), from)
-    expect(page.heard.map(({ message }) => message)).toContainEqual(
+    expect(page.received.map(({ message }) => message)).toContainEqual(
       expect.objectContaining({ type: 'user_text', text: 'of the same name', msg_id: messageId }),
     )
   })
@@ -238,7 +238,7 @@ describe('agent:send and the message channel', () => {
     const { page, world } = await aPage()
     await fc.assert(
       fc.asyncProperty(randomScript, async (script) => {
-        const from = page.heard.length
+        const from = page.received.length
         const { sessionId } = (await page.connect('t', page.config)) as { sessionId: string }
         const ended = page.until(is('turn_ended'), from)
         await page.send('t', JSON.stringify([...script, { type: 'end' }]))
@@ -250,7 +250,7 @@ describe('agent:send and the message channel', () => {
         const { seq } = await world.host.state(sessionId)
         const { events } = await world.host.read(sessionId, { limit: seq })
         const log = incomingMessagesOf(events.map(({ json }) => JSON.parse(json)))
-        const live = page.heard.slice(from).map(({ message }) => message)
+        const live = page.received.slice(from).map(({ message }) => message)
         expect(folded(live)).toEqual(folded(log))
       }),
       { numRuns: Number(process.env.PARLEY_PROPERTY_RUNS ?? 25) },
@@ -299,7 +299,7 @@ describe('agent:permission-response', () => {
     await page.connect('t', page.config)
     const turn = page.play('t', permission('a.txt'), permission('b.txt'), permission('c.txt'))
     const ask = async (n: number) => {
-      const nth = () => page.heard.filter(({ message }) => message.type === 'permission_request')[n]
+      const nth = () => page.received.filter(({ message }) => message.type === 'permission_request')[n]
       await page.until(() => nth() !== undefined)
       return nth()?.message as Extract<PageMessage, { type: 'permission_request' }>
     }
@@ -312,7 +312,7 @@ describe('agent:permission-response', () => {
     expect(await page.respondToPermission('t', (await ask(2)).id, 'deny')).toEqual({ success: true })
     await turn
     expect(['a.txt', 'b.txt', 'c.txt'].map((path) => world.runs(path))).toEqual([1, 0, 0])
-    expect(page.heard.filter(({ message }) => is('permission_resolved')(message))).toHaveLength(3)
+    expect(page.received.filter(({ message }) => is('permission_resolved')(message))).toHaveLength(3)
     expect(await page.respondToPermission('t', first.id, 'deny')).toMatchObject({
       success: false,
       code: 'conflict',
@@ -362,7 +362,7 @@ describe('agent:stop', () => {
     await page.stop('t')
     await turn
     expect(await page.getStatus('t')).toMatchObject({ status: { activity: 'idle', paused: 1 } })
-    const from = page.heard.length
+    const from = page.received.length
     expect(await page.resumeQueue('t')).toEqual({ success: true })
     await page.until(is('turn_ended'), from)
     expect(textOf(page, from)).toBe('later')
@@ -375,7 +375,7 @@ describe('sessions of a task', () => {
     const { page, world } = await aPage()
     const { sessionId } = (await page.connect('t', page.config)) as { sessionId: string }
     await page.play('t', { type: 'text', text: 'first' })
-    const from = page.heard.length
+    const from = page.received.length
     expect(await page.loadSession('t', sessionId)).toEqual({ success: true, sessionId })
     await page.until(is('turn_ended'), from)
     expect(typesOf(page, from)).toContain('user_text')
@@ -407,11 +407,11 @@ describe('sessions of a task', () => {
     await page.play('t', { type: 'text', text: 'one ' })
     const { sessionId: second } = (await page.newSession('t')) as { sessionId: string }
     expect(second).not.toBe(first)
-    const from = page.heard.length
+    const from = page.received.length
     await world.host.command(first, { type: 'prompt.submit', commandId: 'x', text: 'missed' })
     await page.play('t', { type: 'text', text: 'two ' })
-    expect(new Set(page.heard.slice(from).map(({ sessionId }) => sessionId))).toEqual(new Set([second]))
-    const back = page.heard.length
+    expect(new Set(page.received.slice(from).map(({ sessionId }) => sessionId))).toEqual(new Set([second]))
+    const back = page.received.length
     expect(await page.setActiveSession('t', first)).toEqual({ success: true, sessionId: first })
     await page.until((message, session) => session === first && message.type === 'turn_ended', back)
     expect(textOf(page, back)).toBe('missed')
@@ -496,7 +496,7 @@ describe('capabilities, models and status', () => {
     const { sessionId } = (await page.connect('t', page.config)) as { sessionId: string }
     await page.play('t', { type: 'text', text: 'bye' })
     expect(await page.disconnect('t')).toEqual({ success: true })
-    const from = page.heard.length
+    const from = page.received.length
     expect(await page.getStatus('t')).toMatchObject({ status: { connected: false } })
     await world.host.command(sessionId, { type: 'prompt.submit', commandId: 'x', text: 'still there' })
     for await (const event of world.host.events(sessionId)) {
@@ -505,7 +505,7 @@ describe('capabilities, models and status', () => {
     const log = await world.host.read(sessionId, { limit: 100 })
     expect(log.events.some(({ json }) => json.includes('"agent.disconnected"'))).toBe(true)
     expect(await page.send('t', 'x')).toMatchObject({ success: false, code: 'conflict' })
-    expect(page.heard.length).toBe(from)
+    expect(page.received.length).toBe(from)
   })
 })
 

@@ -5,13 +5,13 @@ import { createPreload } from './preload.ts'
 /** A page in a thread of its own, which loads only the preload. Reports all messages at the end of the turn. */
 const { port, cwd, prompt } = workerData as { port: MessagePort; cwd: string; prompt: string }
 const agent = createPreload(pageEnd(port))
-const heard: unknown[] = []
+const received: unknown[] = []
 agent.onMessage(({ taskId, message }) => {
-  heard.push(message)
+  received.push(message)
   if (message.type === 'permission_request') {
     void agent.respondToPermission(taskId, message.id, message.options[0] as { label: string })
   }
-  if (message.type === 'turn_ended') port.postMessage({ type: 'done', heard })
+  if (message.type === 'turn_ended') port.postMessage({ type: 'done', received })
 })
 await agent.connect('task', { type: 'scripted', payload: { cwd } })
 await agent.send('task', prompt)

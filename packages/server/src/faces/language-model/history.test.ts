@@ -104,8 +104,8 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(second.warnings).toMatchObject([{ type: 'other', message: expect.stringContaining('history') }])
     expect(second.providerMetadata?.parley).toMatchObject({ replayed: true })
     expect(await door.sessions()).toHaveLength(2)
-    const told = promptText((await door.events('prompt.submitted'))[1]?.parts ?? [])
-    expect(told).toMatch(/^\[Earlier in this conversation/)
+    const reported = promptText((await door.events('prompt.submitted'))[1]?.parts ?? [])
+    expect(reported).toMatch(/^\[Earlier in this conversation/)
     for (const word of [
       '"role":"user"',
       'First. ',
@@ -115,9 +115,9 @@ describe.each(sdks)('%s', (_, sdk) => {
       'no such file',
       'Hm.',
     ]) {
-      expect(told).toContain(word)
+      expect(reported).toContain(word)
     }
-    expect(told.endsWith(`The new prompt follows.]\n${say('Two.').content}`)).toBe(true)
+    expect(reported.endsWith(`The new prompt follows.]\n${say('Two.').content}`)).toBe(true)
     const third = [asked, ...edited, say('Two.'), ...second.response.messages, say('Three.')]
     expect((await sdk.generateText({ model: door.model, messages: third })).warnings ?? []).toEqual([])
     expect(await door.sessions()).toHaveLength(2)
@@ -140,9 +140,9 @@ describe.each(sdks)('%s', (_, sdk) => {
       expect([text.slice(-4), warnings?.length]).toEqual(['Two.', 1])
     }
     expect(await door.sessions()).toHaveLength(4)
-    const told = (await door.events('prompt.submitted')).map(({ parts }) => parts)
-    expect(told[1]).toContainEqual({ type: 'image', mimeType: 'image/png', data: 'cG5n' })
-    expect(promptText(told[1] ?? [])).toContain('So far: <x>')
+    const reported = (await door.events('prompt.submitted')).map(({ parts }) => parts)
+    expect(reported[1]).toContainEqual({ type: 'image', mimeType: 'image/png', data: 'cG5n' })
+    expect(promptText(reported[1] ?? [])).toContain('So far: <x>')
   })
 
   it('gives a second branch of the same history its own session', async () => {

@@ -65,11 +65,11 @@ it('drops a reader that stops reading, while another one reads everything the pr
   const { connect } = await open(flood, { fullBytes: 128 * kib, dropBytes: 512 * kib })
   const [slow, fast] = [await connect(), await connect()]
   slow.socket.pause()
-  const heard = slow.frames.length
+  const received = slow.frames.length
   fast.begin()
   expect(await fast.exited).toBe(0)
   expect(fast.text().match(/line\d+\r\n/g)).toHaveLength(lines)
-  expect(slow.frames).toHaveLength(heard)
+  expect(slow.frames).toHaveLength(received)
 
   slow.socket.resume()
   const { code, reason } = await slow.closed

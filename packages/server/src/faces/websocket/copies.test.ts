@@ -66,12 +66,12 @@ describe(`${flood.deltas} deltas for ${readers} readers`, () => {
     const replies = await Promise.all(
       Array.from({ length: readers }, () => fetch(url, { headers, signal: stop.signal })),
     )
-    const heard = replies.map((reply) => readUntil(reply, '"turn.ended"'))
-    await Promise.all(heard.map(({ begun }) => begun))
+    const received = replies.map((reply) => readUntil(reply, '"turn.ended"'))
+    await Promise.all(received.map(({ begun }) => begun))
     const serialised = deltasSerialised()
     const written = deltasWritten(ServerResponse.prototype)
     await server.submit(session, flood)
-    for (const { text } of heard) {
+    for (const { text } of received) {
       const messages = (await text).split('"type":"text.streamed"').length - 1
       expect(messages).toBeGreaterThan(0)
       expect(messages).toBeLessThanOrEqual(flood.deltas)

@@ -29,20 +29,20 @@ async function connect(): Promise<{ client: WebSocket; socket: Duplex }> {
 /** The messages that a real client decodes from the bytes. */
 async function decoded(texts: readonly string[], chunk = Number.POSITIVE_INFINITY): Promise<string[]> {
   const { client, socket } = await connect()
-  const heard: string[] = []
+  const received: string[] = []
   const all = new Promise<void>((resolve, reject) => {
     client.on('error', reject)
     client.on('message', (data, isBinary) => {
       if (isBinary) reject(new Error('a binary frame'))
-      heard.push(data.toString())
-      if (heard.length === texts.length) resolve()
+      received.push(data.toString())
+      if (received.length === texts.length) resolve()
     })
   })
   const bytes = encodeFrames(texts)
   for (let at = 0; at < bytes.length; at += chunk) socket.write(bytes.subarray(at, at + chunk))
   await all
   client.terminate()
-  return heard
+  return received
 }
 
 describe('an encoded frame', () => {

@@ -34,11 +34,11 @@ describe('a reader that stops reading', () => {
     await slow.event('turn.ended')
     const otherHead = (await server.host.state(other)).seq
     slow.pause()
-    const heard = slow.frames.length
+    const received = slow.frames.length
     await server.submit(session, flood)
 
     await fast.event('turn.ended')
-    expect(slow.frames.length).toBe(heard)
+    expect(slow.frames.length).toBe(received)
     expect(fast.events()).toEqual(await server.log(session))
     expect(fast.of('lagging')).toEqual([])
     expect(fast.of('evicted')).toEqual([])

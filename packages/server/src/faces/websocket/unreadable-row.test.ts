@@ -89,8 +89,8 @@ async function lookAtAll(served: Served, seq: number): Promise<void> {
   const client = await served.connect()
   client.send({ type: 'follow', session, after: 0 })
   await client.until((frame) => frame.type === 'caught-up')
-  const told = client.frames.flatMap((frame) => (frame.type === 'event' ? [frame.event.seq] : []))
-  expect(told).toEqual(types.map((_, index) => index + 1))
+  const reported = client.frames.flatMap((frame) => (frame.type === 'event' ? [frame.event.seq] : []))
+  expect(reported).toEqual(types.map((_, index) => index + 1))
 
   const news = await fetch(`http://127.0.0.1:${served.port}/api/sessions/${session}/events`, {
     headers: { authorization: `Bearer ${testToken}`, accept: 'text/event-stream' },

@@ -28,8 +28,8 @@ export const generalCases: readonly GeneralCase[] = [
     async shows(bench, setup) {
       const adapter = bench.newAdapter()
       expect(adapter.capabilities).toEqual(setup.capabilities)
-      const [told] = await bench.host.agents()
-      expect(told?.capabilities).toEqual(setup.capabilities)
+      const [reported] = await bench.host.agents()
+      expect(reported?.capabilities).toEqual(setup.capabilities)
       expect(await adapter.probe(AbortSignal.timeout(10_000))).toMatchObject({ found: true })
     },
   },

@@ -22,11 +22,11 @@ export const agents: Figure = {
   async measure() {
     await using home = await AgentHome.open()
     const real = realAgents(home)
-    const nothing = await nodeThatDoesNothing()
+    const idleNode = await nodeThatDoesNothing()
     const rows: Row[] = []
     for (const name of names) {
       const host = await createHost({ adapters: [real[name].adapter()], store: createMemoryStore() })
-      rows.push(...(await measureAgent(name, host, home, nothing)))
+      rows.push(...(await measureAgent(name, host, home, idleNode)))
       await host.close()
     }
     return rows
@@ -37,7 +37,7 @@ async function measureAgent(
   name: RealAgentName,
   host: Host,
   home: AgentHome,
-  nothing: { ms: number; rss: number },
+  idleNode: { ms: number; rss: number },
 ): Promise<Row[]> {
   const cwd = home.folder('work')
   const begin = performance.now()
@@ -60,11 +60,11 @@ async function measureAgent(
     row(
       'first turn, process started for it',
       milliseconds(coldMs),
-      milliseconds(nothing.ms),
-      coldMs / nothing.ms,
+      milliseconds(idleNode.ms),
+      coldMs / idleNode.ms,
     ),
     row('second turn, against the first', milliseconds(warmMs), milliseconds(coldMs), warmMs / coldMs),
-    row('memory of its processes, one session', mebibytes(rss), mebibytes(nothing.rss), rss / nothing.rss),
+    row('memory of its processes, one session', mebibytes(rss), mebibytes(idleNode.rss), rss / idleNode.rss),
   ]
 }
 

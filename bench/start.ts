@@ -23,8 +23,8 @@ async function measureStart(program: Program, folder: string, rounds: number): P
     return healthyMs
   }
   const first = await ours()
-  await nothing()
-  const result = compare(await inTurns(rounds, ours, nothing))
+  await idleNode()
+  const result = compare(await inTurns(rounds, ours, idleNode))
   return {
     figure: `start to healthy, ${program.name}`,
     value: milliseconds(result.ours),
@@ -36,7 +36,7 @@ async function measureStart(program: Program, folder: string, rounds: number): P
   }
 }
 
-async function nothing(): Promise<number> {
+async function idleNode(): Promise<number> {
   const begin = performance.now()
   await once(spawn(process.execPath, ['-e', '0']), 'exit')
   return performance.now() - begin

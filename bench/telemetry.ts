@@ -3,17 +3,17 @@ import type { Task } from './lib/bench-agent.ts'
 import type { Figure, Row } from './lib/figure.ts'
 import { startProcess } from './lib/processes.ts'
 import { compare, inTurns } from './lib/stats.ts'
-import type { TelemetryCalls, Telling } from './lib/telemetry-process.ts'
+import type { Reporting, TelemetryCalls } from './lib/telemetry-process.ts'
 
 /** The processor time of one durable event with telemetry, against the same host without it. */
 export const telemetry: Figure = {
   name: 'telemetry',
   async measure({ quick, folder }) {
     await using undo = new AsyncDisposableStack()
-    const start = (telling: Telling) => {
+    const start = (reporting: Reporting) => {
       const process = startProcess<TelemetryCalls>('./telemetry-process.ts', {
-        folder: join(folder, telling),
-        telling,
+        folder: join(folder, reporting),
+        reporting,
       })
       undo.defer(() => process.stop())
       return process
@@ -23,8 +23,8 @@ export const telemetry: Figure = {
     const task: Task = { do: 'calls', count }
     await bare.call('play', task)
     const rows: Row[] = []
-    for (const [telling, figure] of reported) {
-      const ours = start(telling)
+    for (const [reporting, figure] of reported) {
+      const ours = start(reporting)
       await ours.call('play', task)
       const rounds = quick ? 3 : 9
       const result = compare(
@@ -35,7 +35,7 @@ export const telemetry: Figure = {
         ),
       )
       const { ratio } = result
-      const aim = telling === 'usual' ? { aim: 'ratio <= 1.1', met: ratio <= 1.1 } : {}
+      const aim = reporting === 'usual' ? { aim: 'ratio <= 1.1', met: ratio <= 1.1 } : {}
       const value = `${result.ours.toFixed(1)} us`
       rows.push({ figure, value, baseline: `${result.bare.toFixed(1)} us`, ratio, ...aim, data: result })
     }
@@ -43,7 +43,7 @@ export const telemetry: Figure = {
   },
 }
 
-const reported: readonly (readonly [Telling, string])[] = [
+const reported: readonly (readonly [Reporting, string])[] = [
   ['usual', 'an event, telemetry on, nobody listens'],
   ['channel', 'an event, a subscriber of the channel'],
   ['sdk', 'an event of a tool call, an OpenTelemetry SDK'],

@@ -31,7 +31,7 @@ export type BarePlay =
 let task: BarePlay | undefined
 let frames: string[] = []
 const framesBetweenBreaths = 128
-const mostBuffered = 1024 * 1024
+const maxBuffered = 1024 * 1024
 
 async function play(): Promise<void> {
   const clients = [...server.clients].filter((client) => client.readyState === WebSocket.OPEN)
@@ -53,7 +53,7 @@ async function play(): Promise<void> {
     }
     if (index % breath !== breath - 1) continue
     do await nextTick()
-    while (clients.some((client) => client.bufferedAmount > mostBuffered))
+    while (clients.some((client) => client.bufferedAmount > maxBuffered))
   }
 }
 
@@ -64,6 +64,6 @@ const calls = {
     frames = given.do === 'send' ? readFileSync(given.file, 'utf8').trimEnd().split('\n') : []
   },
 }
-export type BareCalls = typeof calls
+export type PlainCalls = typeof calls
 
 answer(calls)

@@ -1,5 +1,5 @@
 import type { Limits } from '../../packages/server/src/core/index.ts'
-import type { BareCalls, BarePlay } from './bare-process.ts'
+import type { BarePlay, PlainCalls } from './bare-process.ts'
 import type { Task } from './bench-agent.ts'
 import type { ParleyCalls, ParleyProcessInput } from './parley-process.ts'
 import { type Remote, startProcess } from './processes.ts'
@@ -9,7 +9,7 @@ import type { WebSocketAddress } from './websocket-reader.ts'
 /** Parley's server, the bare one and the readers of both, each in its own process. */
 export type Servers = AsyncDisposable & {
   readonly parley: ParleyServer
-  readonly bare: Remote<BareCalls> & { readonly address: WebSocketAddress }
+  readonly bare: Remote<PlainCalls> & { readonly address: WebSocketAddress }
   readonly readers: Remote<ReaderCalls>
 }
 
@@ -17,7 +17,7 @@ export async function startServers(folder: string, limits?: Partial<Limits>): Pr
   await using undo = new AsyncDisposableStack()
   const readers = startProcess<ReaderCalls>('./reader-process.ts')
   undo.defer(() => readers.stop())
-  const bare = startProcess<BareCalls>('./bare-process.ts')
+  const bare = startProcess<PlainCalls>('./bare-process.ts')
   undo.defer(() => bare.stop())
   const parley = await startParleyServer(folder, limits)
   undo.defer(() => parley.remote.stop())

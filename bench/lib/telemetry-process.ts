@@ -22,13 +22,13 @@ import { promptCommand } from './servers.ts'
  * A host on SQLite with one kind of telemetry: none; the default without subscribers; a subscriber of the channel; or
  * an OpenTelemetry SDK that discards its spans.
  */
-export type Telling = 'nothing' | 'usual' | 'channel' | 'sdk'
+export type Reporting = 'nothing' | 'usual' | 'channel' | 'sdk'
 
-const { folder, telling } = given<{ folder: string; telling: Telling }>()
+const { folder, reporting } = given<{ folder: string; reporting: Reporting }>()
 mkdirSync(folder, { recursive: true })
 let received = 0
-if (telling === 'channel') subscribe('parley:event', () => void received++)
-if (telling === 'sdk') {
+if (reporting === 'channel') subscribe('parley:event', () => void received++)
+if (reporting === 'sdk') {
   trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [new NoopSpanProcessor()] }))
   const exporter = new InMemoryMetricExporter(AggregationTemporality.DELTA)
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })
@@ -44,7 +44,7 @@ const options = {
   clock: systemClock,
   ids: systemIds,
 }
-const host = await (telling === 'nothing' ? createCoreHost(options) : createHost(options))
+const host = await (reporting === 'nothing' ? createCoreHost(options) : createHost(options))
 
 const calls = {
   /**
@@ -76,7 +76,7 @@ const calls = {
     const { user, system } = process.cpuUsage(start)
     stop()
     const { head } = await host.read(id, { limit: 1 })
-    if (telling === 'channel' && received - before < head - 2)
+    if (reporting === 'channel' && received - before < head - 2)
       throw new Error(`${received - before} of ${head} were heard.`)
     return (user + system) / head
   },

@@ -13,7 +13,7 @@ const longFiles: readonly string[] = [
   'packages/server/src/adapters/claude/translate-messages.test.ts',
   'packages/server/src/core/decide.test.ts',
   'packages/server/src/core/live-session.test.ts',
-  'packages/server/src/core/odd-agents.test.ts',
+  'packages/server/src/core/faulty-agents.test.ts',
   'packages/server/src/core/session-feed.test.ts',
   'packages/server/src/core/session-log.test.ts',
   'packages/server/src/core/session.property.test.ts',

@@ -16,10 +16,10 @@ const home = await AgentHome.forFile()
 const { model: server } = home
 
 async function claude(options: Partial<ParleyOptions> & { env?: Record<string, string | undefined> } = {}) {
-  const { env = home.env('claude'), ...wishes } = options
+  const { env = home.env('claude'), ...settings } = options
   const cwd = home.folder('work')
   const host = await createHost({ adapters: [adapterOf('claude', env)], store: createMemoryStore() })
-  const parley = createParley({ host, cwd, ...wishes })
+  const parley = createParley({ host, cwd, ...settings })
   const before = server.calls.length
   return {
     host,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { deepFreeze } from '../testing/deep-freeze.ts'
-import { logOf, nothing, sample } from '../testing/sample-events.ts'
+import { blankView, logOf, sample } from '../testing/sample-events.ts'
 import type { Delta } from './delta.ts'
 import type { EventDraft } from './event.ts'
 import { applyDeltaToState } from './fold-deltas.ts'
@@ -14,7 +14,7 @@ const streamed = (state: SessionState, ...deltas: Delta[]): SessionState =>
   deltas.reduce((now, delta) => applyDeltaToState(deepFreeze(now), delta), state)
 
 const running = then(
-  nothing.state,
+  blankView.state,
   sample('session.created'),
   sample('prompt.submitted'),
   sample('turn.started'),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { deepFreeze } from '../testing/deep-freeze.ts'
-import { logOf, nothing, sample, samples } from '../testing/sample-events.ts'
+import { blankView, logOf, sample, samples } from '../testing/sample-events.ts'
 import type { Delta } from './delta.ts'
 import type { EventDraft } from './event.ts'
 import { applyDeltaToState } from './fold-deltas.ts'
@@ -9,7 +9,7 @@ import type { SessionState } from './session-state.ts'
 import { summarise } from './session-summary.ts'
 
 const given = (...drafts: EventDraft[]): SessionState =>
-  logOf(drafts).reduce(applyToState, deepFreeze(nothing.state))
+  logOf(drafts).reduce(applyToState, deepFreeze(blankView.state))
 const then = (state: SessionState, ...drafts: EventDraft[]): SessionState =>
   logOf(drafts, state.seq + 1).reduce(applyToState, deepFreeze(state))
 const streamed = (state: SessionState, ...deltas: Delta[]): SessionState =>

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { deepFreeze } from '../testing/deep-freeze.ts'
 import { randomLog } from '../testing/random-log.ts'
-import { logOf, nothing, numbered, sample, samples } from '../testing/sample-events.ts'
+import { blankView, logOf, numbered, sample, samples } from '../testing/sample-events.ts'
 import { Block } from './block.ts'
 import { type EventDraft, type EventType, isKnown } from './event.ts'
 import { applyToTimeline, touchesTimeline } from './fold-timeline.ts'
@@ -271,7 +271,7 @@ describe('any timeline', () => {
   })
 
   it('is the same array when nothing in it changed', () => {
-    const view = applyEvents(nothing, logOf([submitted]))
+    const view = applyEvents(blankView, logOf([submitted]))
     const after = applyEvents(view, logOf([sample('plan.updated'), sample('agent.connected')], 2))
     expect(after.timeline).toBe(view.timeline)
   })
@@ -287,7 +287,7 @@ describe('any timeline', () => {
   it('consists of blocks that fit the schema of the wire', () => {
     fc.assert(
       fc.property(randomLog, (log) => {
-        const { timeline } = applyEvents(nothing, log)
+        const { timeline } = applyEvents(blankView, log)
         expect(timeline.map((block) => Block.parse(block))).toEqual(timeline)
       }),
     )

@@ -2,27 +2,27 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { deepFreeze } from '../testing/deep-freeze.ts'
 import { randomDelta, randomLog } from '../testing/random-log.ts'
-import { logOf, nothing, numbered, sample } from '../testing/sample-events.ts'
+import { blankView, logOf, numbered, sample } from '../testing/sample-events.ts'
 import type { Delta } from './delta.ts'
 import { decodeEvent } from './event.ts'
 import { applyDelta, applyEvent, applyEvents } from './session-view.ts'
 
 const running = applyEvents(
-  nothing,
+  blankView,
   logOf([sample('session.created'), sample('prompt.submitted'), sample('turn.started')]),
 )
 const waiting = applyEvents(running, logOf([sample('permission.requested'), sample('plan.updated')], 4))
 
 describe('the fold of any log', () => {
   const anyView = (log: Parameters<typeof applyEvents>[1], deltas: readonly Delta[]) =>
-    deltas.reduce(applyDelta, applyEvents(nothing, log))
+    deltas.reduce(applyDelta, applyEvents(blankView, log))
 
   it('has the same result one by one, all at once, and in any pieces', () => {
     fc.assert(
       fc.property(randomLog, fc.nat(40), (log, cut) => {
-        const whole = applyEvents(nothing, log)
-        expect(log.reduce(applyEvent, nothing)).toEqual(whole)
-        expect(applyEvents(applyEvents(nothing, log.slice(0, cut)), log.slice(cut))).toEqual(whole)
+        const whole = applyEvents(blankView, log)
+        expect(log.reduce(applyEvent, blankView)).toEqual(whole)
+        expect(applyEvents(applyEvents(blankView, log.slice(0, cut)), log.slice(cut))).toEqual(whole)
       }),
     )
   })

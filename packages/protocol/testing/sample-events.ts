@@ -141,4 +141,4 @@ export function logOf(drafts: readonly EventDraft[], from = 1): SessionEvent[] {
   return drafts.map((draft, index) => numbered(draft, from + index))
 }
 
-export const nothing: SessionView = emptyView('ses_1', 'epo_1')
+export const blankView: SessionView = emptyView('ses_1', 'epo_1')

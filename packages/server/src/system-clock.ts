@@ -19,7 +19,7 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer)
   },
   soon: (call) => void setImmediate(call),
-  breathe: () => new Promise((resolve) => setImmediate(resolve)),
+  yieldToIo: () => new Promise((resolve) => setImmediate(resolve)),
 }
 
 /** Ids that sort by the time of the machine. */

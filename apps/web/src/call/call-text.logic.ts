@@ -118,13 +118,13 @@ export function asJson(value: unknown): string {
 const maxIndentedDepth = 40
 
 function depthOf(json: string): number {
-  let deepest = 0
+  let maxDepth = 0
   let depth = 0
   for (const bracket of json.replace(/"(?:[^"\\]|\\.)*"/g, '').match(/[[\]{}]/g) ?? []) {
     depth += bracket === '{' || bracket === '[' ? 1 : -1
-    deepest = Math.max(deepest, depth)
+    maxDepth = Math.max(maxDepth, depth)
   }
-  return deepest
+  return maxDepth
 }
 
 export function exitCodeOf(content: readonly ToolContent[]): number | undefined {

@@ -1,11 +1,15 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { logProblems } from '../testing/invariants.ts'
+import { connectedAs, type FaultyAgent, faultyAgent, loopTurns } from './faulty-agent-under-test.ts'
 import { type HostUnderTest, hostUnderTest, type SessionUnderTest } from './host-under-test.ts'
-import { breaths, connectedAs, type OddAgent, oddAgent } from './odd-agent-under-test.ts'
 
 const write = { tool: 'Write', kind: 'edit' as const, title: 'Write a file', input: { path: 'a' } }
 
-type World = { readonly agent: OddAgent; readonly under: HostUnderTest; readonly session: SessionUnderTest }
+type World = {
+  readonly agent: FaultyAgent
+  readonly under: HostUnderTest
+  readonly session: SessionUnderTest
+}
 const worlds: World[] = []
 afterEach(async () => {
   for (const { under, session } of worlds.splice(0)) {
@@ -20,7 +24,7 @@ afterEach(async () => {
  * and then ends its turn; it answers every other prompt that starts a turn at once.
  */
 async function asked(): Promise<World & { steered: string }> {
-  const agent = oddAgent((connection) => ({
+  const agent = faultyAgent((connection) => ({
     async send({ type, prompt }) {
       connection.say(connectedAs('odd'))
       const [part] = prompt.parts
@@ -41,7 +45,7 @@ async function asked(): Promise<World & { steered: string }> {
     delivery: 'steer',
   })
   await session.when(({ turn }) => turn?.steers?.length === 1)
-  await breaths(20)
+  await loopTurns(20)
   return { ...made, steered }
 }
 
@@ -71,7 +75,7 @@ describe('a steered prompt that an agent accepts while a person is asked', () =>
 })
 
 it('a steered prompt that an agent accepts while nobody is asked is taken up at once', async () => {
-  const agent = oddAgent(() => ({}))
+  const agent = faultyAgent(() => ({}))
   const under = await hostUnderTest({ adapter: agent.adapter })
   const session = await under.create()
   worlds.push({ agent, under, session })

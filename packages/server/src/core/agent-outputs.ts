@@ -2,7 +2,7 @@ import type { DeltaDraft, TurnCause } from '@parley/protocol'
 import type { AcceptedSteers } from './accepted-steers.ts'
 import type { AgentOutput } from './agent-adapter.ts'
 import type { AgentEnd, AgentLink } from './agent-link.ts'
-import { badEnd, endTurn } from './end-turn.ts'
+import { endTurn, invalidEnd } from './end-turn.ts'
 import { otherTools } from './host-tool.ts'
 import type { HostToolCalls } from './host-tool-calls.ts'
 import {
@@ -43,7 +43,7 @@ export async function readOutputs(link: AgentLink, parts: OutputParts): Promise<
         const pending = recorder.record(output)
         if (pending) await pending
       }
-      if (++count % outputsBetweenPauses === 0) await clock.breathe()
+      if (++count % outputsBetweenPauses === 0) await clock.yieldToIo()
     }
     return { last }
   } catch (error) {
@@ -131,7 +131,7 @@ class OutputRecorder {
     await persist((state) => ({
       drafts: [
         { type: 'agent.unrecognised', native: { type: output.type }, reason },
-        ...(output.type === 'turn.ended' ? endTurn(state, badEnd, clock.now()) : []),
+        ...(output.type === 'turn.ended' ? endTurn(state, invalidEnd, clock.now()) : []),
       ],
     }))
   }

@@ -1,21 +1,21 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { logProblems } from '../testing/invariants.ts'
 import type { AgentOutput } from './agent-adapter.ts'
-import { type HostUnderTest, hostUnderTest, type SessionUnderTest } from './host-under-test.ts'
 import {
-  breaths,
   connectedAs,
-  type OddAgent,
-  type OddConnection,
-  oddAgent,
+  type FaultyAgent,
+  type FaultyConnection,
+  faultyAgent,
+  loopTurns,
   until,
-} from './odd-agent-under-test.ts'
+} from './faulty-agent-under-test.ts'
+import { type HostUnderTest, hostUnderTest, type SessionUnderTest } from './host-under-test.ts'
 
 const minute = 60_000
 const limits = { backgroundMs: 10 * minute, backgroundTotalMs: 60 * minute, maxConnections: 1 }
 
 type World = {
-  readonly agent: OddAgent
+  readonly agent: FaultyAgent
   readonly under: HostUnderTest
   readonly session: SessionUnderTest
   /** Makes the open connection send these outputs; resolves when they are in the log. */
@@ -38,7 +38,7 @@ afterEach(async () => {
  * send.
  */
 async function world(): Promise<World> {
-  const agent = oddAgent((connection) => ({
+  const agent = faultyAgent((connection) => ({
     async send({ prompt }) {
       connection.say(connectedAs('odd'), running(`task ${prompt.promptId}`))
       connection.endTurn()
@@ -87,10 +87,10 @@ const prompt = (session: SessionUnderTest, delivery: 'queue' | 'steer' = 'queue'
 const ended = async (session: SessionUnderTest) =>
   (await session.events('task.updated')).filter(({ status }) => status !== 'running')
 async function expectStays({ session }: World): Promise<void> {
-  await breaths(20)
+  await loopTurns(20)
   expect((await session.state()).connected).toBe(true)
 }
-const open = ({ agent }: World): OddConnection => agent.connections.at(-1)!
+const open = ({ agent }: World): FaultyConnection => agent.connections.at(-1)!
 const ownTurn: AgentOutput = { type: 'turn.started', cause: { by: 'agent' } }
 
 describe('background work', () => {

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
+import { connectedAs, faultyAgent, until } from './faulty-agent-under-test.ts'
 import { hostUnderTest } from './host-under-test.ts'
-import { connectedAs, oddAgent, until } from './odd-agent-under-test.ts'
 
 const write = { tool: 'Write', kind: 'edit' as const, title: 'Write a file', input: { path: 'a' } }
 
@@ -11,7 +11,7 @@ const write = { tool: 'Write', kind: 'edit' as const, title: 'Write a file', inp
 async function answeredUnheard() {
   const answers: unknown[] = []
   const asks = Promise.withResolvers<void>()
-  const agent = oddAgent((connection) => {
+  const agent = faultyAgent((connection) => {
     connection.say(connectedAs('own'))
     return {
       async send() {

@@ -11,7 +11,7 @@ export type Clock = {
   /** Calls `call` once, after the current work and before the process waits for new input. */
   soon(call: () => void): void
   /** Resolves after other pending input and output was handled. */
-  breathe(): Promise<void>
+  yieldToIo(): Promise<void>
 }
 
 export type Ids = (prefix: IdPrefix) => string

@@ -39,7 +39,7 @@ export function endTurn(
 }
 
 /** The end of a turn whose own end is not valid. */
-export const badEnd = {
+export const invalidEnd = {
   outcome: 'failed',
   stopReason: 'agent_failed',
   error: { code: 'agent_failed', message: 'The agent ended the turn with a result that cannot be recorded.' },

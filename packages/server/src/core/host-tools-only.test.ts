@@ -1,7 +1,7 @@
 import { capabilities, capabilityNames, type SessionEvent } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
+import { faultyAgent } from './faulty-agent-under-test.ts'
 import { hostWith, step } from './host-tools-under-test.ts'
-import { oddAgent } from './odd-agent-under-test.ts'
 
 describe('a session with host tools only', () => {
   const options = { hostToolsOnly: true }
@@ -39,7 +39,7 @@ describe('a session with host tools only', () => {
   })
 
   it('ends before anything runs when the agent reports another tool at its start', async () => {
-    const agent = oddAgent(
+    const agent = faultyAgent(
       ({ say }) => {
         say({ type: 'agent.connected', agentSessionId: 'a', tools: ['Bash'] })
         return {}

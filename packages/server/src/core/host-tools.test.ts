@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { createHost } from '../index.ts'
 import { createMemoryStore } from '../stores/memory.ts'
 import type { HostToolAnswer } from './agent-adapter.ts'
+import { connectedAs, faultyAgent, until } from './faulty-agent-under-test.ts'
 import { hostWith, lookup, step, unasked } from './host-tools-under-test.ts'
 import { hostUnderTest } from './host-under-test.ts'
-import { connectedAs, oddAgent, until } from './odd-agent-under-test.ts'
 
 const waiting = (state: SessionState) => state.requests.length > 0
 
@@ -53,7 +53,7 @@ describe('an agent that asks before it calls', () => {
   it('has permission for one call with one input', async () => {
     const answers: HostToolAnswer[] = []
     const signal = new AbortController().signal
-    const agent = oddAgent(
+    const agent = faultyAgent(
       ({ input, endTurn }) => ({
         async send() {
           const { person, hostTools } = input
@@ -148,7 +148,7 @@ describe('an agent that does not ask', () => {
 
   it('may withdraw its call, which withdraws the request', async () => {
     const back = new AbortController()
-    const agent = oddAgent(
+    const agent = faultyAgent(
       ({ input, endTurn }) => ({
         async send() {
           await input.hostTools?.call('lookup', { word: 'sage' }, { signal: back.signal })
@@ -170,7 +170,7 @@ describe('an agent that does not ask', () => {
 
   it('may die: its call is aborted, but the request stays open', async () => {
     const gone = new AbortController()
-    const agent = oddAgent(
+    const agent = faultyAgent(
       ({ input, say }) => ({
         async send() {
           say(connectedAs('odd'))
@@ -220,7 +220,7 @@ describe('a running tool', () => {
 
   const stubborn = (signal = new AbortController().signal) => {
     const answers: (HostToolAnswer | undefined)[] = []
-    const agent = oddAgent(
+    const agent = faultyAgent(
       ({ input }) => ({
         async send() {
           answers.push(await input.hostTools?.call('lookup', { word: 'wait' }, { signal }))
@@ -288,7 +288,7 @@ describe('a running tool', () => {
   })
 
   it('determines the recorded result, whatever the agent reports', async () => {
-    const agent = oddAgent(
+    const agent = faultyAgent(
       ({ input, say, endTurn }) => ({
         async send() {
           const { signal } = new AbortController()

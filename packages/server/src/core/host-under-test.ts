@@ -51,8 +51,8 @@ export async function hostUnderTest(options: HostUnderTestOptions = {}): Promise
   const store = options.store ?? createMemoryStore()
   const gates = createGates()
   const time = createHandClock(Date.now())
-  const { soon, breathe } = systemClock
-  const clock: Clock = { now: time.now, after: time.after, soon, breathe }
+  const { soon, yieldToIo } = systemClock
+  const clock: Clock = { now: time.now, after: time.after, soon, yieldToIo }
   const connections: HostUnderTest['connections'] = []
   const problems: string[] = []
   const scripted = createScriptedAdapter({ gates, transcript: memoryTranscript(), ...options.agent })
@@ -116,7 +116,7 @@ async function closed(host: Host, time: HandClock): Promise<void> {
   })
   while (!done) {
     time.advance(500)
-    await systemClock.breathe()
+    await systemClock.yieldToIo()
   }
   await closing
 }
@@ -175,7 +175,7 @@ export class SessionUnderTest {
       const state = await this.state()
       if (holds(state)) return state
       if (Date.now() > deadline) throw new Error(`it does not come to that: ${JSON.stringify(state)}`)
-      await systemClock.breathe()
+      await systemClock.yieldToIo()
     }
   }
 

@@ -2,13 +2,18 @@ import type { SessionEvent } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import { logProblems } from '../testing/invariants.ts'
 import type { AgentOutput } from './agent-adapter.ts'
+import {
+  connectedAs,
+  type FaultyAgent,
+  type FaultyConnection,
+  faultyAgent,
+} from './faulty-agent-under-test.ts'
 import { type HostUnderTest, hostUnderTest, type SessionUnderTest } from './host-under-test.ts'
-import { connectedAs, type OddAgent, type OddConnection, oddAgent } from './odd-agent-under-test.ts'
 
 type World = AsyncDisposable & {
   readonly session: SessionUnderTest
   readonly base: HostUnderTest
-  readonly agent: OddAgent
+  readonly agent: FaultyAgent
   /** Starts a turn, in which the agent produces these outputs. */
   begin(...outputs: AgentOutput[]): Promise<void>
   /** The agent produces these outputs; returns when they are recorded. */
@@ -19,7 +24,7 @@ type World = AsyncDisposable & {
 
 /** The agent answers no prompt by itself. At the end, the log satisfies the invariants. */
 async function world(): Promise<World> {
-  const agent = oddAgent((connection) => {
+  const agent = faultyAgent((connection) => {
     connection.say(connectedAs('native'))
     return {}
   })
@@ -32,7 +37,7 @@ async function world(): Promise<World> {
   let said = 0
   const say = async (...outputs: AgentOutput[]) => {
     const mark = `mark ${++said}`
-    const connection = agent.connections.at(-1) as OddConnection
+    const connection = agent.connections.at(-1) as FaultyConnection
     connection.say(...outputs, { type: 'session.configured', effective: { model: mark } })
     await session.when(({ effective }) => effective.model === mark)
   }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { logProblems } from '../testing/invariants.ts'
 import type { AgentOutput } from './agent-adapter.ts'
+import { connectedAs, faultyAgent, loopTurns, until } from './faulty-agent-under-test.ts'
 import { hostUnderTest } from './host-under-test.ts'
-import { breaths, connectedAs, oddAgent, until } from './odd-agent-under-test.ts'
 
 const limits = { parkAfterMs: 1_000, unloadMs: 2_000, expireAfterMs: 60_000 }
 
@@ -30,7 +30,7 @@ const ended: AgentOutput = { ...task, status: 'stopped' }
  * turn open.
  */
 async function parked() {
-  const agent = oddAgent((connection) => ({
+  const agent = faultyAgent((connection) => ({
     async send() {
       connection.say(connectedAs('odd'))
       if (connection.number > 0) return connection.say(ended)
@@ -61,11 +61,11 @@ describe('a background task that waits for a person without a process', () => {
     await using _ = under
     await session.command({ type: 'prompt.submit', text: 'Something else.' })
     await until(() => agent.connections[1]?.received.length === 1)
-    await breaths(20)
+    await loopTurns(20)
     agent.connections[1]?.endTurn()
     await session.when(({ turns, turn }) => turns === 2 && !turn)
     under.time.advance(1)
-    await breaths(20)
+    await loopTurns(20)
     expect(await session.state()).toMatchObject({
       status: 'parked',
       connected: true,
@@ -84,13 +84,13 @@ describe('a background task that waits for a person without a process', () => {
     await using _ = under
     for (let sweep = 0; sweep < 3; sweep++) {
       under.time.advance(limits.unloadMs)
-      await breaths(5)
+      await loopTurns(5)
     }
 
     await session.decide('allow')
     await until(() => agent.texts.length === 2)
     under.time.advance(limits.expireAfterMs)
-    await breaths(20)
+    await loopTurns(20)
     expect(under.problems).toEqual([])
     expect((await session.state()).turn).toMatchObject({ cause: { by: 'task', taskId: 'task_1' } })
     expect(await session.events('turn.ended')).toHaveLength(1)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { connectedAs, faultyAgent, loopTurns, until } from './faulty-agent-under-test.ts'
 import { hostUnderTest } from './host-under-test.ts'
-import { breaths, connectedAs, oddAgent, until } from './odd-agent-under-test.ts'
 
 const limits = { idleCloseMs: 1_000 }
 const preview = { files: ['/a.txt'], notes: [] }
@@ -8,7 +8,7 @@ const preview = { files: ['/a.txt'], notes: [] }
 /** A session whose agent was closed after its first turn; from then on it starts when `open` is called. */
 async function idleSession() {
   const gate = Promise.withResolvers<void>()
-  const agent = oddAgent(
+  const agent = faultyAgent(
     async (connection) => {
       if (connection.number > 0) await gate.promise
       return {
@@ -36,7 +36,7 @@ describe('a preview of a rewind that starts the agent', () => {
     await using _ = under
     const both = [1, 2].map(() => under.host.previewRewind(session.id, promptId))
     await until(() => agent.connections.length > 1)
-    await breaths(5)
+    await loopTurns(5)
     open()
     expect(await Promise.all(both)).toEqual([preview, preview])
     expect(agent.connections).toHaveLength(2)
@@ -49,7 +49,7 @@ describe('a preview of a rewind that starts the agent', () => {
     const previewed = under.host.previewRewind(session.id, promptId)
     await until(() => agent.connections.length > 1)
     await session.command({ type: 'prompt.submit', text: 'Go on.' })
-    await breaths(5)
+    await loopTurns(5)
     open()
     expect(await previewed).toEqual(preview)
     await session.when(({ turns, turn }) => turns === 2 && !turn)

@@ -13,7 +13,7 @@ import {
 } from '@parley/protocol'
 import type { AgentOutput } from './agent-adapter.ts'
 import type { Ids } from './clock.ts'
-import { badEnd, endTurn } from './end-turn.ts'
+import { endTurn, invalidEnd } from './end-turn.ts'
 import { closeTask } from './task-transactions.ts'
 import { emptyOrder, flushHeld, inOrder, type Step, type ToolOrder } from './tool-order.ts'
 
@@ -101,7 +101,7 @@ export function draftsOf(
   if (problem) {
     const kept = unrecognised(output, validationError('An output of the adapter', problem).message)
     return output.type === 'turn.ended'
-      ? { ...kept, drafts: [...kept.drafts, ...endTurn(state, badEnd, context.now)] }
+      ? { ...kept, drafts: [...kept.drafts, ...endTurn(state, invalidEnd, context.now)] }
       : kept
   }
   const turnless = belongsToNoTurn(output, state)

@@ -8,8 +8,8 @@ import type {
   PermissionAsk,
   Remembered,
 } from './agent-adapter.ts'
+import { connectedAs, faultyAgent, loopTurns, until } from './faulty-agent-under-test.ts'
 import { hostUnderTest } from './host-under-test.ts'
-import { breaths, connectedAs, oddAgent, until } from './odd-agent-under-test.ts'
 import { differenceOf, type RecordedTurn } from './outside-turns.ts'
 
 const limits = { parkAfterMs: 1_000 }
@@ -43,7 +43,7 @@ async function world(can: readonly CapabilityName[] = ['resume', 'rejoin']) {
   }
   const news: Awaited<ReturnType<NonNullable<AgentConnection['saidElsewhere']>>>[] = []
   const problems: (Error | Promise<Error>)[] = []
-  const agent = oddAgent(async (connection) => {
+  const agent = faultyAgent(async (connection) => {
     const failure = await problems.shift()
     if (failure) throw failure
     connection.say(connectedAs('own'))
@@ -224,7 +224,7 @@ it('reads the record for the next prompt if the one that it was to be read for w
   await until(() => agent.connections.length === 2)
   await session.command({ type: 'prompt.withdraw', promptId })
   failing.resolve(new ParleyError('agent_not_signed_in', 'Not signed in.'))
-  await breaths(20)
+  await loopTurns(20)
   await say('four')
   expect(await said()).toEqual(['one', 'two', 'four'])
 })
@@ -242,7 +242,7 @@ it('records messages from elsewhere after a turn that the agent begins while its
   }
   await session.command({ type: 'prompt.submit', text: 'four' })
   await session.when(({ turn }) => turn?.cause?.by === 'agent')
-  await breaths(20)
+  await loopTurns(20)
   expect(await notices()).toEqual([])
   agent.connections[1]?.endTurn()
   await session.when(({ turn, queue }) => !turn && queue.length === 0)
@@ -274,7 +274,7 @@ it('does not start the agent to read its record if the request of a parked backg
   await session.when(({ tasks, connected }) => tasks[0]?.parked !== undefined && !connected)
   await session.decide('deny')
   await session.when(({ tasks }) => tasks[0]?.status === 'stopped')
-  await breaths(20)
+  await loopTurns(20)
   expect(agent.connections).toHaveLength(1)
 })
 

@@ -46,7 +46,7 @@ type Action =
   | { do: 'configure'; settings: { model?: string; mode?: PermissionMode } }
   | { do: 'fill'; appends: number }
   | { do: 'breathe'; times: number }
-  | { do: 'kill'; writes: number; applied: boolean; breaths: number; script: Script }
+  | { do: 'kill'; writes: number; applied: boolean; loopTurns: number; script: Script }
 type ActionOf<Do extends Action['do']> = Extract<Action, { do: Do }>
 
 const action: fc.Arbitrary<Action> = fc.oneof(
@@ -111,7 +111,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
       script: randomScript,
       writes: fc.integer({ min: 0, max: 6 }),
       applied: fc.boolean(),
-      breaths: fc.integer({ min: 0, max: 10 }),
+      loopTurns: fc.integer({ min: 0, max: 10 }),
     }),
   },
 )
@@ -144,7 +144,7 @@ const timesFaster = 20
 class QuickClock implements Clock {
   readonly now = systemClock.now
   readonly soon = systemClock.soon
-  readonly breathe = systemClock.breathe
+  readonly yieldToIo = systemClock.yieldToIo
   /** The number of pending timers that are not in the background, such as that of a retried write. */
   waiting = 0
 
@@ -167,7 +167,7 @@ class QuickClock implements Clock {
   }
 }
 
-const breathe = () => new Promise<void>((resolve) => setImmediate(resolve))
+const yieldToIo = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 /** A session under random faults: one store, one host after another, two clients that connect and disconnect. */
 class Run {
@@ -272,7 +272,7 @@ class Run {
         if (!this.readers[1]!.connected) await this.readers[1]!.follow(this.#host)
         return
       case 'breathe':
-        for (let i = 0; i < action.times; i++) await breathe()
+        for (let i = 0; i < action.times; i++) await yieldToIo()
         return
       case 'kill':
         return this.#kill(action)
@@ -344,18 +344,18 @@ class Run {
 
   /** Waits until the requests have expired, if that is soon. */
   async #park(): Promise<void> {
-    for (let breaths = 0; breaths < 500 && this.#conditions.parksSoon; breaths++) {
+    for (let loopTurns = 0; loopTurns < 500 && this.#conditions.parksSoon; loopTurns++) {
       const { turn, requests } = await this.#host.state(this.#sessionId)
       if (requests.length === 0 || turn?.parked) return
-      await breathe()
+      await yieldToIo()
     }
   }
 
-  async #kill({ writes, applied, breaths, script }: ActionOf<'kill'>): Promise<void> {
+  async #kill({ writes, applied, loopTurns, script }: ActionOf<'kill'>): Promise<void> {
     this.#killable.killAt(writes, applied)
     void this.#command({ type: 'prompt.submit', text: JSON.stringify(script), delivery: 'queue' })
     void this.#answer({ allow: applied, endTurn: false, twice: false })
-    for (let i = 0; i < breaths; i++) await breathe()
+    for (let i = 0; i < loopTurns; i++) await yieldToIo()
     this.#killable.killAt(0, false)
     await this.#reconnect()
   }
@@ -384,7 +384,7 @@ class Run {
       if (requests[0]) await this.#command(answerTo(requests[0], rounds % 2 === 0, false))
       else if (rounds % 40 === 39) await this.#command({ type: turn ? 'turn.cancel' : 'queue.resume' })
       if (Date.now() > deadline) throw new Error(`the session does not come to rest: ${JSON.stringify(turn)}`)
-      await breathe()
+      await yieldToIo()
     }
     await this.#untilQuiet()
   }
@@ -392,7 +392,7 @@ class Run {
   /** Waits until no write is pending and nothing was recorded for a while. */
   async #untilQuiet(): Promise<void> {
     for (let quiet = 0, head = 0; quiet < 4; ) {
-      await breathe()
+      await yieldToIo()
       const { seq } = await this.#host.state(this.#sessionId)
       quiet = seq === head && this.#clock.waiting === 0 ? quiet + 1 : 0
       head = seq
@@ -454,7 +454,7 @@ function withConnects(adapter: AgentAdapter, connects: Conditions['connects']): 
       const how = connects[count++ % connects.length]
       if (how === 'fails') throw new ParleyError('agent_failed', 'It cannot be started.')
       if (how === 'at-once') return adapter.connect(input)
-      for (let breaths = 0; breaths < 6; breaths++) await breathe()
+      for (let loopTurns = 0; loopTurns < 6; loopTurns++) await yieldToIo()
       return adapter.connect(how === 'deaf' ? { ...input, signal: new AbortController().signal } : input)
     },
   }

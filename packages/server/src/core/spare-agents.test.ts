@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { folderForTest } from '../testing/temporary-folder.ts'
 import type { AgentAdapter, ConnectInput, PreparedAgent, PrepareInput } from './agent-adapter.ts'
+import { faultyAgent, loopTurns, until } from './faulty-agent-under-test.ts'
 import { type HostUnderTestOptions, hostUnderTest } from './host-under-test.ts'
-import { breaths, oddAgent, until } from './odd-agent-under-test.ts'
 
 type Prepared = {
   readonly input: PrepareInput
@@ -16,7 +16,7 @@ type Prepared = {
 async function world(
   options: HostUnderTestOptions & { refuses?: boolean; hangs?: boolean; slow?: Promise<void> } = {},
 ) {
-  const agent = oddAgent(
+  const agent = faultyAgent(
     (connection) => ({
       async send() {
         connection.endTurn()
@@ -127,7 +127,7 @@ it('keeps no spare unless the limit allows it', async () => {
   const { run, time, prepared } = await world({ limits: { maxSpares: 0 } })
   await run()
   time.advance(60_000)
-  await breaths(5)
+  await loopTurns(5)
   expect(prepared).toEqual([])
 })
 
@@ -136,7 +136,7 @@ it('keeps no spare when memory is short, and closes the spare when memory become
   memory.free = 2 ** 20
   await run()
   time.advance(60_000)
-  await breaths(5)
+  await loopTurns(5)
   expect(prepared).toEqual([])
   memory.free = 2 ** 34
   await run()

@@ -1,10 +1,10 @@
 import { ParleyError } from '@parley/protocol'
 import { expect, it, onTestFinished } from 'vitest'
+import { type FaultyAgent, faultyAgent, until } from './faulty-agent-under-test.ts'
 import { type HostUnderTestOptions, hostUnderTest } from './host-under-test.ts'
-import { type OddAgent, oddAgent, until } from './odd-agent-under-test.ts'
 
 /** A host with an agent that is started before it is needed. */
-async function world(agent: OddAgent, options: HostUnderTestOptions = {}) {
+async function world(agent: FaultyAgent, options: HostUnderTestOptions = {}) {
   const made = await hostUnderTest({
     ...options,
     adapter: (scripted) => ({ ...agent.adapter(scripted), startsAhead: true }),
@@ -17,7 +17,7 @@ async function world(agent: OddAgent, options: HostUnderTestOptions = {}) {
 }
 
 const answering = () =>
-  oddAgent((connection) => ({
+  faultyAgent((connection) => ({
     async send() {
       connection.endTurn()
     },
@@ -64,7 +64,7 @@ it('takes no slot from another session', async () => {
 
 it('gives a prompt that is submitted meanwhile to the agent that is starting', async () => {
   const ready = Promise.withResolvers<object>()
-  const agent = oddAgent((connection) =>
+  const agent = faultyAgent((connection) =>
     ready.promise.then(() => ({
       async send() {
         connection.endTurn()
@@ -82,7 +82,7 @@ it('gives a prompt that is submitted meanwhile to the agent that is starting', a
 })
 
 it('ends a turn at once that is cancelled while it waits for the start', async () => {
-  const agent = oddAgent(() => new Promise<never>(() => undefined))
+  const agent = faultyAgent(() => new Promise<never>(() => undefined))
   const { create } = await world(agent)
   const session = await create()
   await until(() => agent.connections.length === 1)
@@ -94,7 +94,7 @@ it('ends a turn at once that is cancelled while it waits for the start', async (
 })
 
 it('starts the agent of a fork with it, and closes it when it is idle', async () => {
-  const agent = oddAgent(
+  const agent = faultyAgent(
     (connection) => {
       connection.say({ type: 'agent.connected', agentSessionId: `own-${connection.number}` })
       return {
@@ -123,7 +123,7 @@ it('starts the agent of a fork with it, and closes it when it is idle', async ()
 
 it('reports why the agent could not be started, and tries again with the first prompt', async () => {
   let fails = true
-  const agent = oddAgent(async (connection) => {
+  const agent = faultyAgent(async (connection) => {
     if (fails) throw new ParleyError('agent_not_signed_in', 'Sign in.')
     return {
       async send() {
@@ -147,7 +147,7 @@ it('reports why the agent could not be started, and tries again with the first p
 
 it('leaves nothing open when the host stops during the start', async () => {
   const ready = Promise.withResolvers<object>()
-  const agent = oddAgent(() => ready.promise)
+  const agent = faultyAgent(() => ready.promise)
   const { create, host } = await world(agent)
   await create()
   await until(() => agent.connections.length === 1)

@@ -154,7 +154,7 @@ describe('two clients', async () => {
 })
 
 const readers = 20
-const move = fc.record({ reader: fc.nat(readers - 1), breaths: fc.nat(3) })
+const move = fc.record({ reader: fc.nat(readers - 1), loopTurns: fc.nat(3) })
 
 describe('twenty readers that connect and disconnect under load', () => {
   it('never see the end of a turn before its last delta, and all end with the same view', async () => {
@@ -166,9 +166,9 @@ describe('twenty readers that connect and disconnect under load', () => {
         const flood = { type: 'flood' as const, deltas: 1_500, size: 5, blocks: 6 }
         const tools = { ...flood, deltas: 300, of: 'tool-output' as const }
         for (let turn = 0; turn < 3; turn++) await session.submit(flood, permissionless(turn), tools)
-        for (const { reader, breaths } of moves) {
+        for (const { reader, loopTurns } of moves) {
           comeOrGo(crowd[reader]!, world)
-          for (let breath = 0; breath < breaths; breath++)
+          for (let breath = 0; breath < loopTurns; breath++)
             await new Promise((resolve) => setImmediate(resolve))
         }
         await session.when((state) => state.turns === 3)

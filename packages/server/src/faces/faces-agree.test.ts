@@ -27,7 +27,7 @@ import {
   toldByMessages,
   toldByRuns,
   toldByUpdates,
-} from './told-under-test.ts'
+} from './reported-under-test.ts'
 import { createWebSocketFace } from './websocket/index.ts'
 
 /** Every face follows the same session live and reads it afterwards; all must report the same content. */

@@ -22,7 +22,7 @@ export function createHandClock(start = 1_000): HandClock {
       return () => void timers.delete(timer)
     },
     soon: (call) => void soon.push(call),
-    breathe: () => Promise.resolve(),
+    yieldToIo: () => Promise.resolve(),
     advance(ms) {
       const end = now + ms
       for (;;) {

@@ -35,10 +35,10 @@ const TopBlock = memo(
   (one, other) => one.block === other.block && one.done === other.done,
 )
 
-const deepest = 24
+const maxDepth = 24
 
 function BlockToken({ token, done, depth }: { token: Token; done: boolean; depth: number }): ReactNode {
-  if (depth > deepest) return <p>{token.raw}</p>
+  if (depth > maxDepth) return <p>{token.raw}</p>
   switch (token.type) {
     case 'heading': {
       const Heading = `h${Math.min(6, (token as Tokens.Heading).depth + 2)}` as 'h3'
@@ -157,7 +157,7 @@ function Inline({ tokens, depth }: { tokens: Token[] | undefined; depth: number 
 }
 
 function inline(token: Token, depth: number): ReactNode {
-  if (depth > deepest) return token.raw
+  if (depth > maxDepth) return token.raw
   switch (token.type) {
     case 'strong':
     case 'em':

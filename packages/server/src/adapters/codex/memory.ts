@@ -4,7 +4,7 @@ import { JsonRpcError } from '../json-rpc.ts'
 import { unlessAborted } from '../time-limit.ts'
 import type { AppServer } from './app-server.ts'
 import type { Lease } from './app-server-pool.ts'
-import { promptIdIn, promptOf, Retelling, type StoredThread, type StoredTurn } from './translate-memory.ts'
+import { promptIdIn, promptOf, Replay, type StoredThread, type StoredTurn } from './translate-memory.ts'
 
 /** Codex's memory, as its own program reports it. No thread is loaded, and no turn runs. */
 export function codexMemory(acquire: (signal: AbortSignal) => Promise<Lease>): AgentMemory {
@@ -28,7 +28,7 @@ export function codexMemory(acquire: (signal: AbortSignal) => Promise<Lease>): A
       try {
         const about = server.call<{ thread: StoredThread }>('thread/read', { threadId: agentSessionId })
         const { thread } = await asked(about, signal)
-        yield* retell(server, thread, signal)
+        yield* replayConversation(server, thread, signal)
       } catch (error) {
         throw cannotRead(`the conversation ${agentSessionId}`, error)
       } finally {
@@ -62,25 +62,25 @@ function conversationOf(thread: StoredThread): AgentConversation[] {
   return [{ agentSessionId: id, cwd, title, updatedAt: updatedAt * 1000 }]
 }
 
-async function* retell(
+async function* replayConversation(
   server: AppServer,
   thread: StoredThread,
   signal: AbortSignal,
 ): AsyncGenerator<Remembered> {
-  const retelling = new Retelling(thread)
+  const replay = new Replay(thread)
   // A small limit: a page arrives as one message, and a turn may be large.
   const query = { threadId: thread.id, limit: 10, sortDirection: 'asc', itemsView: 'full' }
   for await (const turn of pages<StoredTurn>(server, ['thread/turns/list', query], signal)) {
     for (const [index, item] of turn.items.entries()) {
       yield* item.type === 'userMessage'
-        ? retelling.prompt(item, await promptOf(item), promptIdIn(turn, index))
-        : retelling.item(item, turn)
-      for (const threadId of retelling.newSubagents())
-        yield* retelling.subagent(threadId, await lastTurn(server, threadId, signal))
+        ? replay.prompt(item, await promptOf(item), promptIdIn(turn, index))
+        : replay.item(item, turn)
+      for (const threadId of replay.newSubagents())
+        yield* replay.subagent(threadId, await lastTurn(server, threadId, signal))
     }
-    yield* retelling.end(turn)
+    yield* replay.end(turn)
   }
-  yield* retelling.endTasks()
+  yield* replay.endTasks()
 }
 
 /** For a subagent, only its last message and its outcome are read. A subagent that cannot be read counts as ended. */

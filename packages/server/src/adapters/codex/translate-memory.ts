@@ -29,7 +29,7 @@ export type StoredItem = NativeItem & {
 }
 
 /** Converts a stored conversation to live messages and translates those. */
-export class Retelling {
+export class Replay {
   readonly #threadId: string
   readonly #known = new Set<string>()
   #state: TranslateState

@@ -365,7 +365,7 @@ describe('a call outside a turn', { timeout: 90_000 }, () => {
     world.onBench(
       async (bench) => {
         const session = await bench.session()
-        writeFileSync(world.lies, 'late')
+        writeFileSync(world.faultsFile, 'late')
         const failed = await session.prompt(modelPrompt('Touch it.', bash('touch here'), done))
         expect(await failed.ended()).toMatchObject({ outcome: 'failed', stopReason: 'not_taken' })
         const [request] = await asked(session, 1)
@@ -380,6 +380,6 @@ describe('a call outside a turn', { timeout: 90_000 }, () => {
         await session.until(() => session.all('turn.ended')[1])
         expect(await bench.file('here')).toBe('')
       },
-      world.adapter({ executable: world.lying('steer') }),
+      world.adapter({ executable: world.faulty('steer') }),
     ))
 })

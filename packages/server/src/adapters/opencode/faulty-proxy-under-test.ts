@@ -11,7 +11,7 @@ import type { AddressInfo } from 'node:net'
  * - `steer`: fails one prompt when the file exists, and removes the file. If the file says `late`, OpenCode receives the
  *   prompt first. If it says `unknown`, the request that checks whether the prompt is stored fails too.
  */
-const [lie = '', file = '', program = '', ...args] = process.argv.slice(2)
+const [fault = '', file = '', program = '', ...args] = process.argv.slice(2)
 const real = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] })
 real.on('exit', (code) => process.exit(code ?? 1))
 
@@ -30,7 +30,7 @@ const beforeItMs = 500
 function open(port: number): void {
   const proxy = createServer(async (near, response) => {
     const { method, url = '', headers } = near
-    if (lie === 'version' && url.startsWith('/global/health'))
+    if (fault === 'version' && url.startsWith('/global/health'))
       return response
         .writeHead(200, { 'content-type': 'application/json' })
         .end(JSON.stringify({ healthy: true, version: '1.10.0' }))
@@ -39,14 +39,14 @@ function open(port: number): void {
       url,
       Buffer.concat(await Array.fromAsync(near as AsyncIterable<Buffer>)),
     )
-    const isCommand = lie === 'late' && method === 'POST' && /\/(command|summarize)(\?|$)/.test(url)
+    const isCommand = fault === 'late' && method === 'POST' && /\/(command|summarize)(\?|$)/.test(url)
     if (isCommand) unanswered = response
     else if (url.includes('/prompt_async') && unanswered) {
       unanswered.destroy()
       unanswered = undefined
       await new Promise((resolve) => setTimeout(resolve, beforeItMs))
     }
-    const failure = lie === 'steer' && url.includes('/prompt_async') ? takeFailure() : undefined
+    const failure = fault === 'steer' && url.includes('/prompt_async') ? takeFailure() : undefined
     if (failure === 'unknown') failsCheck = true
     if (failure === 'now' || failure === 'unknown') return response.writeHead(500).end()
     if (failsCheck && method === 'GET' && /\/message\/msg_/.test(url)) {
@@ -82,7 +82,7 @@ function takeFailure(): string | undefined {
 
 function withoutRules(method: string | undefined, url: string, body: Buffer): Buffer {
   const changes = (method === 'POST' || method === 'PATCH') && /^\/session(\/\w+)?(\?|$)/.test(url)
-  if (lie !== 'rules' || !changes || !existsSync(file)) return body
+  if (fault !== 'rules' || !changes || !existsSync(file)) return body
   const { permission: _, ...kept } = JSON.parse(body.toString() || '{}') as Record<string, unknown>
   return Buffer.from(JSON.stringify(kept))
 }

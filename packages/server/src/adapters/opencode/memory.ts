@@ -5,7 +5,7 @@ import { unlessAborted } from '../time-limit.ts'
 import { errorText } from './native.ts'
 import { messageIdOf } from './prompt.ts'
 import type { SharedServer } from './server.ts'
-import { type KeptMessage, type KeptSession, retell } from './translate-memory.ts'
+import { type KeptMessage, type KeptSession, replayConversation } from './translate-memory.ts'
 
 /**
  * OpenCode's memory, as its own server reports it. The requests name no folder, so that the server loads no folder's
@@ -28,7 +28,7 @@ export function opencodeMemory(acquire: (signal: AbortSignal) => Promise<SharedS
       const client = server.client()
       try {
         const session = await asked(sessionBy(client, agentSessionId, signal), signal)
-        yield* retell(session, (id) => asked(messagesOf(client, id, signal), signal))
+        yield* replayConversation(session, (id) => asked(messagesOf(client, id, signal), signal))
       } catch (error) {
         throw cannotRead(`the conversation ${agentSessionId}`, error)
       } finally {

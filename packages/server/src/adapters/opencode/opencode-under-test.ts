@@ -111,15 +111,18 @@ export class OpenCodeUnderTest implements AsyncDisposable {
   }
 
   /** The file that the lying proxy checks. */
-  get lies(): string {
+  get faultsFile(): string {
     return join(this.home, 'lies')
   }
 
   /** For `executable`: the real program behind a proxy that lies. */
-  lying(lie: 'version' | 'rules' | 'late' | 'steer'): string {
+  faulty(fault: 'version' | 'rules' | 'late' | 'steer'): string {
     const proxy = join(import.meta.dirname, 'faulty-proxy-under-test.ts')
     const node = `exec ${process.execPath} --conditions=source`
-    return this.script(`lying-${lie}`, `${node} ${proxy} ${lie} ${this.lies} ${opencodeProgram()} "$@"`)
+    return this.script(
+      `lying-${fault}`,
+      `${node} ${proxy} ${fault} ${this.faultsFile} ${opencodeProgram()} "$@"`,
+    )
   }
 
   /** The ids of all processes with this home. */

@@ -46,7 +46,7 @@ describe('another version', () => {
 
   it('is refused on connect', async () => {
     const connecting = world
-      .adapter({ executable: world.lying('version') })
+      .adapter({ executable: world.faulty('version') })
       .connect(connectInput({ cwd: world.home }))
     await expect(connecting).rejects.toMatchObject({
       name: 'ParleyError',
@@ -58,12 +58,12 @@ describe('another version', () => {
   })
 })
 
-const file = () => world.lies
+const file = () => world.faultsFile
 describe('rules that OpenCode does not accept', () => {
   it('at the start: no conversation is opened', async () => {
     writeFileSync(file(), '')
     const connecting = world
-      .adapter({ executable: world.lying('rules') })
+      .adapter({ executable: world.faulty('rules') })
       .connect(connectInput({ cwd: world.home }))
     await expect(connecting).rejects.toMatchObject({
       name: 'ParleyError',
@@ -91,7 +91,7 @@ describe('rules that OpenCode does not accept', () => {
         rmSync(file())
         await (await session.prompt(modelPrompt('Hello again.', { content: 'Hello there.' }))).completed()
       },
-      world.adapter({ executable: world.lying('rules') }),
+      world.adapter({ executable: world.faulty('rules') }),
     )
     await noProcessLeft()
   })

@@ -96,7 +96,7 @@ it('a command that fails long after its turn does not fail the next turn', async
       await turn.completed()
       expect(turn.said).toBe('Hello again, you.')
     },
-    world.adapter({ executable: world.lying('late') }),
+    world.adapter({ executable: world.faulty('late') }),
   )
   await noProcessLeft()
 })

@@ -18,12 +18,12 @@ describe('a steered prompt whose request fails', { timeout: 90_000 }, () => {
         const hold = world.server.hold(0)
         const turn = await session.prompt(modelPrompt('Go.', { content: 'I go.' }))
         await hold.reached
-        writeFileSync(world.lies, failure)
+        writeFileSync(world.faultsFile, failure)
         const { promptId } = await session.prompt(
           modelPrompt('To the left.', { content: 'Left it is.' }),
           'steer',
         )
-        await vi.waitFor(() => expect(existsSync(world.lies)).toBe(false), waiting)
+        await vi.waitFor(() => expect(existsSync(world.faultsFile)).toBe(false), waiting)
         hold.release()
         await turn.completed()
         const next = await session.until(() => session.all('turn.started')[1])
@@ -35,7 +35,7 @@ describe('a steered prompt whose request fails', { timeout: 90_000 }, () => {
         ])
         expect(session.all('agent.noticed')).toEqual([])
       },
-      world.adapter({ executable: world.lying('steer') }),
+      world.adapter({ executable: world.faulty('steer') }),
     )
   })
 
@@ -46,9 +46,9 @@ describe('a steered prompt whose request fails', { timeout: 90_000 }, () => {
         const hold = world.server.hold(0)
         const turn = await session.prompt(modelPrompt('Go.', { content: 'I go.' }))
         await hold.reached
-        writeFileSync(world.lies, 'late')
+        writeFileSync(world.faultsFile, 'late')
         await session.prompt(modelPrompt('To the left.', { content: 'Left it is.' }), 'steer')
-        await vi.waitFor(() => expect(existsSync(world.lies)).toBe(false), waiting)
+        await vi.waitFor(() => expect(existsSync(world.faultsFile)).toBe(false), waiting)
         await session.until(() => session.all('prompt.taken')[0])
         hold.release()
         await turn.completed()
@@ -56,7 +56,7 @@ describe('a steered prompt whose request fails', { timeout: 90_000 }, () => {
         expect(session.all('text.written').map(({ text }) => text)).toEqual(['I go.', 'Left it is.'])
         expect(session.all('agent.noticed')).toEqual([])
       },
-      world.adapter({ executable: world.lying('steer') }),
+      world.adapter({ executable: world.faulty('steer') }),
     )
   })
 })

@@ -14,35 +14,35 @@ export type KeptSession = Pick<Session, 'id' | 'directory' | 'title' | 'time' | 
 export type KeptMessage = { readonly info: NativeMessage; readonly parts: readonly Part[] }
 
 /** A conversation from its start, including subagents. `messagesOf` reads an OpenCode session. */
-export async function* retell(
+export async function* replayConversation(
   session: KeptSession,
   messagesOf: (sessionID: string) => Promise<readonly KeptMessage[]>,
 ): AsyncGenerator<Remembered> {
-  const retelling = new Retelling(session)
+  const replay = new Replay(session)
   const subagents = new Map<string, readonly KeptMessage[]>()
-  async function* retellAll(messages: readonly KeptMessage[]): AsyncGenerator<Remembered> {
+  async function* replayAll(messages: readonly KeptMessage[]): AsyncGenerator<Remembered> {
     for (const [index, message] of messages.entries()) {
       if (message.info.sessionID === session.id) {
-        yield* retelling.prompt(message, promptOf(message, messages[index + 1], session.directory))
+        yield* replay.prompt(message, promptOf(message, messages[index + 1], session.directory))
       }
-      yield* retelling.message(message.info)
+      yield* replay.message(message.info)
       for (const part of message.parts) {
         const work = workOf(part)
         if (work) {
-          yield* retelling.part(message.info, work.begun)
+          yield* replay.part(message.info, work.begun)
           const all = subagents.get(work.sessionID) ?? (await messagesOf(work.sessionID))
           subagents.set(work.sessionID, all)
-          yield* retellAll(
+          yield* replayAll(
             all.filter(({ info }) => info.time.created >= work.from && info.time.created <= work.to),
           )
         }
-        yield* retelling.part(message.info, part)
+        yield* replay.part(message.info, part)
       }
-      yield* retelling.afterParts(message.info)
+      yield* replay.afterParts(message.info)
     }
   }
-  yield* retellAll(shown(session, await messagesOf(session.id)))
-  yield* retelling.end()
+  yield* replayAll(shown(session, await messagesOf(session.id)))
+  yield* replay.end()
 }
 
 /** OpenCode no longer shows reverted messages, and deletes them with the next prompt. */
@@ -76,7 +76,7 @@ function workOf(part: Part): Work | undefined {
 }
 
 /** Converts stored messages to live events and translates those. */
-class Retelling {
+class Replay {
   #state: TranslateState
   /** The time of the last output. It never decreases. */
   #at: number

@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from 'vitest'
 import { editorUnderTest, everything } from './editor-under-test.ts'
-import { aSession, aStranger, heldBack } from './face-under-test.ts'
+import { aSession, heldBack, otherClient } from './face-under-test.ts'
 
 describe('an editor that sends invalid input', () => {
   it('is refused before it sends initialize', async () => {
-    const { editor, world } = await aStranger()
+    const { editor, world } = await otherClient()
     await expect(
       editor.agent.request('session/new', { cwd: world.cwd, mcpServers: [] }),
     ).rejects.toMatchObject({ code: expect.any(Number) })

@@ -8,7 +8,7 @@ import { createAcpFace, hostAccess } from './index.ts'
 export type Given = { capabilities?: ClientCapabilities; host?: HostUnderTestOptions; agent?: string }
 
 /** A real host and an editor connected to it that has not sent initialize. */
-export async function aStranger({ host, agent }: Given = {}) {
+export async function otherClient({ host, agent }: Given = {}) {
   const world = await hostUnderTest(host)
   onTestFinished(() => world[Symbol.asyncDispose]())
   return { world, ...join(world, agent) }
@@ -55,7 +55,7 @@ export async function heldBack() {
 }
 
 export async function anEditor(given: Given = {}) {
-  const all = await aStranger(given)
+  const all = await otherClient(given)
   await all.editor.introduce(given.capabilities ?? everything)
   return all
 }

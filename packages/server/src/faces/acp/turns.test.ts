@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
-import { aSession, aStranger } from './face-under-test.ts'
+import { aSession, otherClient } from './face-under-test.ts'
 
 describe('initialize', () => {
   it('announces what the agent can do', async () => {
-    const { editor } = await aStranger()
+    const { editor } = await otherClient()
     expect(await editor.introduce()).toMatchObject({
       protocolVersion: 1,
       agentInfo: { name: 'parley', title: 'Scripted (Parley)' },
@@ -19,7 +19,7 @@ describe('initialize', () => {
   })
 
   it('is refused for an agent that does not exist, with a hint', async () => {
-    const { editor } = await aStranger({ agent: 'nobody' })
+    const { editor } = await otherClient({ agent: 'nobody' })
     await expect(editor.introduce()).rejects.toMatchObject({
       code: -32_602,
       data: { code: 'agent_not_found' },
@@ -31,7 +31,7 @@ describe('signing in', () => {
   it('is required when a session is created, and checked again on request', async () => {
     const probe = { found: true, signedIn: false, hint: 'Run: scripted login' }
     const host = { adapter: (scripted: AgentAdapter) => ({ ...scripted, probe: async () => ({ ...probe }) }) }
-    const { editor, world } = await aStranger({ host })
+    const { editor, world } = await otherClient({ host })
     const { authMethods } = await editor.introduce()
     expect(authMethods).toMatchObject([{ id: 'program', description: 'Run: scripted login' }])
     const create = () => editor.agent.request('session/new', { cwd: world.cwd, mcpServers: [] })
@@ -48,7 +48,7 @@ describe('signing in', () => {
   it('is refused with a hint when the agent is not installed', async () => {
     const probe = async () => ({ found: false, hint: 'Install it.' })
     const host = { adapter: (scripted: AgentAdapter) => ({ ...scripted, probe }) }
-    const { editor, world } = await aStranger({ host })
+    const { editor, world } = await otherClient({ host })
     await editor.introduce()
     await expect(
       editor.agent.request('session/new', { cwd: world.cwd, mcpServers: [] }),

@@ -54,8 +54,8 @@ async function play(chat: ChatUnderTest, page: Page, { script, allows, drop }: T
 type Turn = { script: Script; allows: boolean[]; drop: number | null }
 
 /** Drops the response in mid-stream, resumes it, and loads the messages if that was not enough. */
-async function loseResponse(chat: ChatUnderTest, page: Page, breaths: number): Promise<boolean> {
-  for (let breath = 0; breath < breaths; breath++) await systemClock.breathe()
+async function loseResponse(chat: ChatUnderTest, page: Page, loopTurns: number): Promise<boolean> {
+  for (let breath = 0; breath < loopTurns; breath++) await systemClock.yieldToIo()
   if (page.chat.status !== 'streaming') return false
   await page.chat.stop()
   await page.chat.resumeStream()
@@ -68,7 +68,7 @@ it.each([6, 7] as const)(
   async (sdk) => {
     await using chat = await chatUnderTest({
       limits: { lingerMs: 5 },
-      agent: { pieceDelayMs: 1, sleep: systemClock.breathe },
+      agent: { pieceDelayMs: 1, sleep: systemClock.yieldToIo },
     })
     let drops = 0
     await fc.assert(

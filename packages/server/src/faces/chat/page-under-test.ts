@@ -102,7 +102,7 @@ export class Page {
           `not ${what}: ${this.chat.status} ${this.chat.error} ${JSON.stringify(this.messages)}`,
         )
       }
-      await systemClock.breathe()
+      await systemClock.yieldToIo()
     }
     return this
   }

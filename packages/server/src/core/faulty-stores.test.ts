@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../stores/memory.ts'
 import { logProblems } from '../testing/invariants.ts'
 import { TestReader } from '../testing/reader.ts'
+import { connectedAs, faultyAgent, loopTurns, until } from './faulty-agent-under-test.ts'
 import { hostUnderTest, permission, type SessionUnderTest } from './host-under-test.ts'
-import { breaths, connectedAs, oddAgent, until } from './odd-agent-under-test.ts'
 import type { SessionStore } from './session-store.ts'
 
 const hello = { type: 'text' as const, text: 'Hello.' }
@@ -14,7 +14,7 @@ const refusal = (code: string) => expect.objectContaining({ code })
 const working = (session: SessionUnderTest) => session.when(({ turn, connected }) => !!turn && connected)
 
 /** A memory store that can be full, and whose deletions and creations can be delayed. */
-function oddStore() {
+function faultyStore() {
   const disk = createMemoryStore()
   const odd = {
     disk,
@@ -53,7 +53,7 @@ function oddStore() {
 
 describe('a full store', () => {
   it('while the host closes does not prevent that, and the next host recovers the session when the store works again', async () => {
-    const odd = oddStore()
+    const odd = faultyStore()
     await using world = await hostUnderTest({ store: odd.store })
     const session = await world.create()
     await session.submit(hang)
@@ -82,7 +82,7 @@ describe('a full store', () => {
   })
 
   it('while a session with a request must be recovered refuses the answer, until the store works again', async () => {
-    const odd = oddStore()
+    const odd = faultyStore()
     await using world = await hostUnderTest({ store: odd.store })
     const session = await world.create()
     await session.submit(permission('effect'), hello)
@@ -99,7 +99,7 @@ describe('a full store', () => {
   })
 
   it('delays no other session at the start of a host', async () => {
-    const odd = oddStore()
+    const odd = faultyStore()
     await using world = await hostUnderTest({ store: odd.store })
     const [stuck, free] = [await world.create(), await world.create()]
     await stuck.submit(hang)
@@ -118,7 +118,7 @@ describe('a full store', () => {
   it.each([2, 3, 5])(
     'that refuses one write in %i while the agent works loses nothing, and keeps the order',
     async (each) => {
-      const odd = oddStore()
+      const odd = faultyStore()
       await using world = await hostUnderTest({ store: odd.store })
       const session = await world.create()
       const reader = new TestReader(session.id)
@@ -153,7 +153,7 @@ describe('a full store', () => {
   )
 
   it('while a turn should start lets it start once, when the store works again', async () => {
-    const odd = oddStore()
+    const odd = faultyStore()
     await using world = await hostUnderTest({ store: odd.store })
     const session = await world.create()
     await session.submit(waitAt('here'))
@@ -177,8 +177,8 @@ describe('a full store', () => {
 
 describe('a session that could not be recovered yet', () => {
   it('does not run its prompts after a rename: no prompt reaches an agent twice', async () => {
-    const odd = oddStore()
-    const agent = oddAgent((connection) => {
+    const odd = faultyStore()
+    const agent = faultyAgent((connection) => {
       connection.say(connectedAs('native'))
       return {
         async send() {
@@ -195,7 +195,7 @@ describe('a session that could not be recovered yet', () => {
     await world.restart({ adapter: agent.adapter })
     odd.full = false
     await world.host.patch(session.id, { title: 'renamed' })
-    await breaths(20)
+    await loopTurns(20)
     expect(agent.texts).toHaveLength(1)
     expect((await session.state()).turn).toBeUndefined()
     expect(await session.events('turn.ended')).toMatchObject([{ outcome: 'unknown' }])
@@ -206,7 +206,7 @@ describe('a session with pending writes', () => {
   const limits = { unloadMs: 1_000, idleCloseMs: 2_000 }
 
   it('stays in memory until they are written, and is removed then', async () => {
-    const odd = oddStore()
+    const odd = faultyStore()
     await using world = await hostUnderTest({ store: odd.store, limits })
     const session = await world.create()
     await session.play(hello)
@@ -217,7 +217,7 @@ describe('a session with pending writes', () => {
     const { loads } = odd
     for (let sweep = 0; sweep < 10; sweep++) {
       world.time.advance(1_000)
-      await breaths(3)
+      await loopTurns(3)
     }
     expect((await session.state()).connected).toBe(true)
     expect(odd.loads).toBe(loads)
@@ -229,7 +229,7 @@ describe('a session with pending writes', () => {
     expect(await session.events('agent.disconnected')).toMatchObject([{ reason: 'idle' }])
     for (let sweep = 0; sweep < 3; sweep++) {
       world.time.advance(1_000)
-      await breaths(3)
+      await loopTurns(3)
     }
     expect((await session.play(hello)).lastTurn?.outcome).toBe('completed')
     expect(odd.loads).toBe(loads + 1)
@@ -239,7 +239,7 @@ describe('a session with pending writes', () => {
 
 describe('a deletion', () => {
   it('that fails leaves the session usable', async () => {
-    const odd = oddStore()
+    const odd = faultyStore()
     await using world = await hostUnderTest({ store: odd.store })
     const session = await world.create()
     await session.play(hello)
@@ -256,7 +256,7 @@ describe('a deletion', () => {
   })
 
   it('that fails during a turn ends that turn', async () => {
-    const odd = oddStore()
+    const odd = faultyStore()
     await using world = await hostUnderTest({ store: odd.store })
     const session = await world.create()
     await session.submit(hang)
@@ -272,20 +272,20 @@ describe('a deletion', () => {
   })
 
   it('that takes long refuses a prompt in between, and leaves no agent', async () => {
-    const odd = oddStore()
-    const agent = oddAgent(() => ({}))
+    const odd = faultyStore()
+    const agent = faultyAgent(() => ({}))
     await using world = await hostUnderTest({ store: odd.store, adapter: agent.adapter })
     const session = await world.create()
     const deleting = Promise.withResolvers<void>()
     odd.deleting = deleting.promise
     const deleted = world.host.delete(session.id)
-    await breaths(3)
+    await loopTurns(3)
     const prompt = session.submit(hello).catch((error: ParleyError) => error.code)
-    await breaths(10)
+    await loopTurns(10)
     deleting.resolve()
     await deleted
     expect(await prompt).toBe('not_found')
-    await breaths(10)
+    await loopTurns(10)
     expect(agent.open).toBe(0)
     await expect(session.state()).rejects.toEqual(refusal('not_found'))
     expect(world.problems).toEqual([])
@@ -339,8 +339,8 @@ describe('a session created with a commandId', () => {
 
 describe('a session that is created while the host closes', () => {
   it('is stored, starts no agent, and is run by the next host', async () => {
-    const odd = oddStore()
-    const agent = oddAgent((connection) => ({
+    const odd = faultyStore()
+    const agent = faultyAgent((connection) => ({
       async send() {
         connection.endTurn()
       },
@@ -349,13 +349,13 @@ describe('a session that is created while the host closes', () => {
     const creating = Promise.withResolvers<void>()
     odd.creating = creating.promise
     const created = world.create({ prompt: 'hello' })
-    await breaths(3)
+    await loopTurns(3)
     const restarted = world.restart({ adapter: agent.adapter })
     await restarted
     expect(agent.connections).toEqual([])
     creating.resolve()
     const session = await created
-    await breaths(5)
+    await loopTurns(5)
     expect(agent.connections).toEqual([])
     await world.restart({ adapter: agent.adapter })
     expect((await session.idle()).lastTurn?.outcome).toBe('completed')

@@ -10,7 +10,7 @@ import type {
 } from './agent-adapter.ts'
 
 /** A connection of an odd agent, with the messages it received. */
-export type OddConnection = {
+export type FaultyConnection = {
   /** 0 is the first connection. */
   readonly number: number
   readonly input: ConnectInput
@@ -24,10 +24,10 @@ export type OddConnection = {
 
 type Behaviour = Partial<Omit<AgentConnection, 'events'>>
 
-export type OddAgent = {
+export type FaultyAgent = {
   /** For `hostUnderTest`: replaces the scripted agent, under its id. */
   readonly adapter: (scripted: AgentAdapter) => AgentAdapter
-  readonly connections: OddConnection[]
+  readonly connections: FaultyConnection[]
   /** The number of connections that neither ended nor were closed. */
   readonly open: number
   /** The number of connections that were closed. */
@@ -40,19 +40,19 @@ export type OddAgent = {
  * An agent that behaves normally except for the functions of `behaviour`, which replace the normal ones.
  * A promise of behaviour makes the agent slow to connect.
  */
-export function oddAgent(
-  behaviour: (connection: OddConnection) => Behaviour | Promise<Behaviour>,
+export function faultyAgent(
+  behaviour: (connection: FaultyConnection) => Behaviour | Promise<Behaviour>,
   can: readonly CapabilityName[] = ['permissions', 'resume', 'steer', 'models'],
-): OddAgent {
-  const connections: OddConnection[] = []
+): FaultyAgent {
+  const connections: FaultyConnection[] = []
   const texts: string[] = []
-  const made = new Set<OddConnection>()
-  const gone = new Set<OddConnection>()
-  const closed = new Set<OddConnection>()
+  const made = new Set<FaultyConnection>()
+  const gone = new Set<FaultyConnection>()
+  const closed = new Set<FaultyConnection>()
 
   async function connect(input: ConnectInput): Promise<AgentConnection> {
     const queue = createOutputQueue(() => undefined)
-    const odd: OddConnection = {
+    const odd: FaultyConnection = {
       number: connections.length,
       input,
       received: [],
@@ -112,11 +112,11 @@ export const connectedAs = (agentSessionId: string): AgentOutput => ({
 export async function until(fact: () => boolean): Promise<void> {
   for (const deadline = Date.now() + 10_000; !fact(); ) {
     if (Date.now() > deadline) throw new Error(`it does not come to that: ${fact}`)
-    await systemClock.breathe()
+    await systemClock.yieldToIo()
   }
 }
 
 /** Lets all work finish that needs no new input. */
-export async function breaths(count: number): Promise<void> {
-  for (let breath = 0; breath < count; breath++) await systemClock.breathe()
+export async function loopTurns(count: number): Promise<void> {
+  for (let breath = 0; breath < count; breath++) await systemClock.yieldToIo()
 }

@@ -5,29 +5,29 @@ import { heldStore } from '../testing/held-store.ts'
 import { logProblems } from '../testing/invariants.ts'
 import type { AgentOutput } from './agent-adapter.ts'
 import {
+  connectedAs,
+  type FaultyAgent,
+  type FaultyConnection,
+  faultyAgent,
+  loopTurns,
+  until,
+} from './faulty-agent-under-test.ts'
+import {
   type HostUnderTest,
   type HostUnderTestOptions,
   hostUnderTest,
   type SessionUnderTest,
 } from './host-under-test.ts'
-import {
-  breaths,
-  connectedAs,
-  type OddAgent,
-  type OddConnection,
-  oddAgent,
-  until,
-} from './odd-agent-under-test.ts'
 
 /**
  * Checked when its test ends: no agent is open, every log satisfies the invariants, no unexpected problem was
  * reported.
  */
-type World = HostUnderTest & { readonly session: SessionUnderTest; readonly agent: OddAgent }
+type World = HostUnderTest & { readonly session: SessionUnderTest; readonly agent: FaultyAgent }
 const worlds: { world: World; expected: RegExp | undefined }[] = []
 
 async function world(
-  agent: OddAgent,
+  agent: FaultyAgent,
   { expected, ...options }: HostUnderTestOptions & { expected?: RegExp } = {},
 ): Promise<World> {
   const made = await hostUnderTest({ ...options, adapter: agent.adapter })
@@ -56,14 +56,14 @@ const write = { tool: 'Write', kind: 'edit' as const, title: 'Write a file', inp
 const working = (session: SessionUnderTest) => session.when(({ turn, connected }) => !!turn && connected)
 
 /** Answers every prompt at once. */
-const answering = (connection: OddConnection) => ({
+const answering = (connection: FaultyConnection) => ({
   async send() {
     connection.endTurn()
   },
 })
 
 /** Ends after this many microtasks: each number hits another point of the host's work. */
-async function endAfter(moments: number, connection: OddConnection): Promise<void> {
+async function endAfter(moments: number, connection: FaultyConnection): Promise<void> {
   for (let moment = 0; moment < moments; moment++) await Promise.resolve()
   connection.end()
 }
@@ -73,7 +73,7 @@ describe('an agent that ends early', () => {
   it.each(moments)(
     '%i microtasks after it connected fails its turn, and the next turn starts a new connection',
     async (moment) => {
-      const agent = oddAgent((connection) => {
+      const agent = faultyAgent((connection) => {
         if (connection.number > 0) return answering(connection)
         void endAfter(moment, connection)
         return {}
@@ -97,7 +97,7 @@ describe('an agent that ends early', () => {
     ['and the send never settles', forever],
     ['and the send is rejected', () => Promise.reject(new Error('the pipe is closed'))],
   ])('while its first message is sent, %s, fails its turn', async (_, taken) => {
-    const agent = oddAgent((connection) => {
+    const agent = faultyAgent((connection) => {
       if (connection.number > 0) return answering(connection)
       return {
         send() {
@@ -120,7 +120,7 @@ describe('an agent that ends early', () => {
   })
 
   it.each(moments)('%i microtasks after it was started for a parked turn fails that turn', async (moment) => {
-    const agent = oddAgent((connection) => {
+    const agent = faultyAgent((connection) => {
       if (connection.number === 1) {
         void endAfter(moment, connection)
         return {}
@@ -151,7 +151,7 @@ describe('an agent that ends early', () => {
 })
 
 describe('a send that never settles', () => {
-  const deaf = () => oddAgent(() => ({ send: forever }))
+  const deaf = () => faultyAgent(() => ({ send: forever }))
 
   it('does not prevent cancelling: the turn ends by force', async () => {
     const { session, time, agent } = await world(deaf(), { limits: { cancelGraceMs: 1_000 } })
@@ -177,7 +177,7 @@ describe('a send that never settles', () => {
   })
 
   it('does not prevent the host from closing, also if the agent does not end', async () => {
-    const made = await world(oddAgent(() => ({ send: forever, interrupt: forever, close: forever })))
+    const made = await world(faultyAgent(() => ({ send: forever, interrupt: forever, close: forever })))
     await prompt(made.session, 'one')
     await until(() => made.agent.texts.length === 1)
     await made[Symbol.asyncDispose]()
@@ -198,7 +198,7 @@ describe('parking', () => {
     const gates = createGates()
     const answers: string[] = []
     let openThen = 0
-    const agent: OddAgent = oddAgent((connection) => {
+    const agent: FaultyAgent = faultyAgent((connection) => {
       const { number, input } = connection
       openThen = agent.open
       connection.say(connectedAs('native'))
@@ -232,7 +232,7 @@ describe('parking', () => {
   it('is ended by a cancel while the agent is slow to end, and nobody gets an answer', async () => {
     const gates = createGates()
     const answers: string[] = []
-    const agent = oddAgent((connection) => {
+    const agent = faultyAgent((connection) => {
       connection.say(connectedAs('native'))
       return {
         async send() {
@@ -257,7 +257,7 @@ describe('parking', () => {
 
 describe('a repeated session.close', () => {
   it('does not affect a later turn', async () => {
-    const agent = oddAgent((connection) => ({
+    const agent = faultyAgent((connection) => ({
       async send({ prompt }) {
         if (prompt.parts[0]?.type === 'text' && prompt.parts[0].text === 'quick') connection.endTurn()
       },
@@ -272,13 +272,13 @@ describe('a repeated session.close', () => {
     await working(session)
     const before = await session.log()
     expect(await session.command(close)).toEqual(receipt)
-    await breaths(20)
+    await loopTurns(20)
     expect(await session.log()).toEqual(before)
     expect(agent.open).toBe(1)
   })
 
   it('at the same time has one effect', async () => {
-    const { session } = await world(oddAgent(answering))
+    const { session } = await world(faultyAgent(answering))
     await prompt(session, 'quick')
     await session.idle()
     const close = { type: 'session.close' as const, commandId: 'close-at-once' }
@@ -292,7 +292,7 @@ describe('an agent that is starting', () => {
   it('gets new settings', async () => {
     const gates = createGates()
     const settings: unknown[] = []
-    const agent = oddAgent(async ({ input }) => {
+    const agent = faultyAgent(async ({ input }) => {
       settings.push(input.settings)
       await gates.pass('connect', new AbortController().signal)
       return {
@@ -313,7 +313,7 @@ describe('an agent that is starting', () => {
   it('gets new settings that come while its connection is being stored', async () => {
     const disk = heldStore()
     const settings: unknown[] = []
-    const agent = oddAgent(async () => {
+    const agent = faultyAgent(async () => {
       disk.hold()
       return {
         async configure(given) {
@@ -325,7 +325,7 @@ describe('an agent that is starting', () => {
     await prompt(session, 'one')
     await until(() => agent.open === 1)
     const configured = session.command({ type: 'session.configure', model: 'big' })
-    await breaths(5)
+    await loopTurns(5)
     disk.release()
     await configured
     await until(() => agent.texts.length === 1)
@@ -336,13 +336,13 @@ describe('an agent that is starting', () => {
     const gates = createGates()
     const reported: string[] = []
     let sending = 0
-    const agent = oddAgent(async () => {
+    const agent = faultyAgent(async () => {
       await gates.pass('connect', new AbortController().signal)
       return {
         async send({ prompt: { parts } }) {
           const text = parts[0]?.type === 'text' ? parts[0].text : ''
           reported.push(sending++ === 0 ? text : `${text} too early`)
-          await breaths(reported.length % 4)
+          await loopTurns(reported.length % 4)
           sending--
         },
       }
@@ -359,7 +359,7 @@ describe('an agent that is starting', () => {
 
   it('and connects only after the host has closed is closed', async () => {
     const gates = createGates()
-    const agent = oddAgent(async () => {
+    const agent = faultyAgent(async () => {
       await gates.pass('connect', new AbortController().signal)
       return {}
     })
@@ -378,7 +378,7 @@ describe('an agent that is starting', () => {
 
   it('and connects only after the session was deleted is closed', async () => {
     const gates = createGates()
-    const agent = oddAgent(async () => {
+    const agent = faultyAgent(async () => {
       await gates.pass('connect', new AbortController().signal)
       return {}
     })
@@ -396,7 +396,7 @@ describe('an agent that is starting', () => {
     'and whose connection is being stored during a %s is closed',
     async (how) => {
       const disk = heldStore()
-      const agent = oddAgent(async () => {
+      const agent = faultyAgent(async () => {
         disk.hold()
         return {}
       })
@@ -404,7 +404,7 @@ describe('an agent that is starting', () => {
       await prompt(made.session, 'one')
       await until(() => agent.open === 1)
       const ended = how === 'close' ? made[Symbol.asyncDispose]() : made.host.delete(made.session.id)
-      await breaths(5)
+      await loopTurns(5)
       disk.release()
       await ended
       await until(() => agent.open === 0)
@@ -414,7 +414,7 @@ describe('an agent that is starting', () => {
 
   it('and whose connection cannot be stored during a deletion is closed', async () => {
     const disk = heldStore()
-    const agent = oddAgent(async () => {
+    const agent = faultyAgent(async () => {
       disk.failNext(new ParleyError('busy', 'No space left.'))
       return {}
     })
@@ -450,7 +450,7 @@ describe('an output that cannot be serialised', () => {
     ],
     ['a wrong field that is a cycle', { type: 'text.written', blockId: 'b', text: cyclic } as never],
   ])('(%s) becomes agent.unrecognised, and the turn continues', async (_, output) => {
-    const agent = oddAgent((connection) => ({
+    const agent = faultyAgent((connection) => ({
       async send() {
         connection.say(output, { type: 'text.written', blockId: 'after', text: 'After.' })
         connection.endTurn()
@@ -464,7 +464,7 @@ describe('an output that cannot be serialised', () => {
   })
 
   it('as a native message has no effect, with or without a reader', async () => {
-    const agent = oddAgent((connection) => ({
+    const agent = faultyAgent((connection) => ({
       async send() {
         connection.say({ type: 'native', message: cyclic })
         connection.endTurn()
@@ -492,7 +492,7 @@ describe('an output that cannot be serialised', () => {
 
   it('as the input of a permission is answered with cancelled, and the agent can continue', async () => {
     const answers: string[] = []
-    const agent = oddAgent((connection) => ({
+    const agent = faultyAgent((connection) => ({
       async send() {
         void connection.input.person.permit({ ...write, input: cyclic }).then(({ outcome }) => {
           answers.push(outcome)
@@ -511,7 +511,7 @@ describe('an output that cannot be serialised', () => {
     ['cannot be serialised', { structuredOutput: cyclic }],
     ['has a wrong shape', { stopReason: 7 }],
   ])('as the end of a turn that %s still ends the turn', async (_, odd) => {
-    const agent = oddAgent((connection) => ({
+    const agent = faultyAgent((connection) => ({
       async send() {
         connection.say({ type: 'turn.ended', outcome: 'completed', stopReason: 'end', ...odd })
       },
@@ -536,7 +536,7 @@ const waysOfControls = ways
 
 describe('an error', () => {
   it('of a listener for changes affects neither the other listeners nor the command nor the turn', async () => {
-    const { host, session } = await world(oddAgent(answering), {
+    const { host, session } = await world(faultyAgent(answering), {
       expected: /^announce a change: .*a bad listener/,
     })
     const received: string[] = []
@@ -554,7 +554,7 @@ describe('an error', () => {
   it.each(waysOfControls)(
     'of a configure that %s leaves the settings recorded, and the turn continues',
     async (_, configure) => {
-      const agent = oddAgent(() => ({ configure }))
+      const agent = faultyAgent(() => ({ configure }))
       const { session } = await world(agent, { expected: /configure the agent: .*out of order/ })
       await prompt(session, 'one')
       await until(() => agent.texts.length === 1)
@@ -570,7 +570,7 @@ describe('an error', () => {
     'of a configure at its start that %s does not stop the turn from starting',
     async (_, configure) => {
       const gates = createGates()
-      const agent = oddAgent(async () => {
+      const agent = faultyAgent(async () => {
         await gates.pass('connect', new AbortController().signal)
         return { configure }
       })
@@ -586,7 +586,7 @@ describe('an error', () => {
   )
 
   it.each(waysOfControls)('of an interrupt that %s makes the turn end by force', async (_, interrupt) => {
-    const agent = oddAgent(() => ({ interrupt }))
+    const agent = faultyAgent(() => ({ interrupt }))
     const { session, time } = await world(agent, {
       limits: { cancelGraceMs: 1_000 },
       expected: /interrupt the agent: .*out of order/,
@@ -601,7 +601,7 @@ describe('an error', () => {
   it.each(waysOfControls)(
     'of a close that %s lets the session be closed after a while, and used again',
     async (_, close) => {
-      const agent = oddAgent((connection) => ({ ...answering(connection), close }))
+      const agent = faultyAgent((connection) => ({ ...answering(connection), close }))
       const { session, time } = await world(agent, { expected: /out of order/ })
       await prompt(session, 'one')
       await session.idle()
@@ -619,7 +619,7 @@ describe('an error', () => {
 
   it.each(waysOfControls)('of a close that %s does not stop the host from closing', async (_, close) => {
     const made = await world(
-      oddAgent(() => ({ close })),
+      faultyAgent(() => ({ close })),
       { expected: /out of order/ },
     )
     await prompt(made.session, 'one')
@@ -632,7 +632,7 @@ describe('an error', () => {
     'of a close of a late connection that %s does not stop the host from closing',
     async (_, close) => {
       const gates = createGates()
-      const agent = oddAgent(async () => {
+      const agent = faultyAgent(async () => {
         await gates.pass('connect', new AbortController().signal)
         return { close }
       })
@@ -649,7 +649,7 @@ describe('an error', () => {
   )
 
   it.each(ways)('of a send that %s fails the turn, and the next turn is tried', async (_, send) => {
-    const agent = oddAgent(() => ({ send }))
+    const agent = faultyAgent(() => ({ send }))
     const { session } = await world(agent, { expected: /start a turn: .*out of order/ })
     await prompt(session, 'one')
     await prompt(session, 'two')
@@ -659,7 +659,7 @@ describe('an error', () => {
   it.each(ways)(
     'of a steer that %s leaves the turn running, and the prompt starts the next one',
     async (_, fail) => {
-      const agent = oddAgent(() => ({
+      const agent = faultyAgent(() => ({
         send: ({ prompt }) => (prompt.delivery === 'steer' ? fail() : Promise.resolve()),
       }))
       const { session, problems } = await world(agent, { expected: /steer the agent: .*out of order/ })
@@ -675,7 +675,7 @@ describe('an error', () => {
   )
 
   it.each(ways)('of a connect that %s fails the turn, and the next turn is tried', async (_, connect) => {
-    const agent = oddAgent((connection) => (connection.number > 0 ? answering(connection) : connect()))
+    const agent = faultyAgent((connection) => (connection.number > 0 ? answering(connection) : connect()))
     const { session } = await world(agent, { expected: /start a turn: .*out of order/ })
     await prompt(session, 'one')
     expect((await session.idle()).lastTurn?.outcome).toBe('failed')

@@ -52,27 +52,27 @@ const resultOf = (toolCallId: string, output: Output): ModelMessage => ({
 
 describe.each(sdks)('%s', (_, sdk) => {
   it('runs a tool of the caller in the middle of one turn', async () => {
-    await using provider = await modelUnderTest()
+    await using face = await modelUnderTest()
     const { tools, words } = lookup(sdk)
     const stopWhen = sdk.stepCountIs(5)
-    const result = await sdk.generateText({ model: provider.model, prompt: calling('sage'), tools, stopWhen })
+    const result = await sdk.generateText({ model: face.model, prompt: calling('sage'), tools, stopWhen })
     expect(words).toEqual(['sage:en'])
     expect(result.steps.map(({ finishReason }) => finishReason)).toEqual(['tool-calls', 'stop'])
     expect(result.steps.map(({ text }) => text)).toEqual(['I look.', 'The tool says: {"herb":"sage"}Done.'])
     expect(result.totalUsage).toMatchObject({ inputTokens: 7, outputTokens: 2 })
-    expect(await provider.events('turn.started')).toHaveLength(1)
-    expect(await provider.events('tool-call.called')).toMatchObject([{ name: 'host:lookup' }])
-    expect(await provider.events('tool-call.ended')).toMatchObject([
+    expect(await face.events('turn.started')).toHaveLength(1)
+    expect(await face.events('tool-call.called')).toMatchObject([{ name: 'host:lookup' }])
+    expect(await face.events('tool-call.ended')).toMatchObject([
       { outcome: 'completed', content: [{ type: 'text', text: '{"herb":"sage"}' }] },
     ])
   })
 
   it('runs several tools in sequence in a stream, and continues in the same session afterwards', async () => {
-    await using provider = await modelUnderTest()
+    await using face = await modelUnderTest()
     const { tools, words } = lookup(sdk)
     const user = { role: 'user', content: calling('sage', 'thyme', 'nothing') } as const
     const stopWhen = sdk.stepCountIs(9)
-    const result = sdk.streamText({ model: provider.model, messages: [user], tools, stopWhen })
+    const result = sdk.streamText({ model: face.model, messages: [user], tools, stopWhen })
     const types: string[] = []
     for await (const { type } of result.fullStream) if (type.startsWith('tool-')) types.push(type)
     expect(words).toEqual(['sage:en', 'thyme:en', 'nothing:en'])
@@ -81,52 +81,52 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect((await result.steps).length).toBe(4)
     const messages = await repliedIn(result)
     const next = { role: 'user', content: calling('mint') } as const
-    await sdk.generateText({ model: provider.model, messages: [user, ...messages, next], tools, stopWhen })
+    await sdk.generateText({ model: face.model, messages: [user, ...messages, next], tools, stopWhen })
     expect(words.at(-1)).toBe('mint:en')
-    expect(await provider.sessions()).toHaveLength(1)
-    expect(await provider.events('turn.started')).toHaveLength(2)
-    expect(provider.under.connections).toHaveLength(1)
+    expect(await face.sessions()).toHaveLength(1)
+    expect(await face.events('turn.started')).toHaveLength(2)
+    expect(face.under.connections).toHaveLength(1)
   })
 
   it('offers other tools from the next turn on', async () => {
-    await using provider = await modelUnderTest()
+    await using face = await modelUnderTest()
     const { tools, words } = lookup(sdk)
     const user = { role: 'user', content: prompted({ type: 'text', text: 'Hello.' }) } as const
-    const { response } = await sdk.generateText({ model: provider.model, messages: [user] })
+    const { response } = await sdk.generateText({ model: face.model, messages: [user] })
     const messages = [user, ...response.messages, { role: 'user', content: calling('sage') } as const]
-    await sdk.generateText({ model: provider.model, messages, tools, stopWhen: sdk.stepCountIs(3) })
+    await sdk.generateText({ model: face.model, messages, tools, stopWhen: sdk.stepCountIs(3) })
     expect(words).toEqual(['sage:en'])
-    expect(await provider.sessions()).toHaveLength(1)
-    expect(provider.under.connections).toHaveLength(2)
+    expect(await face.sessions()).toHaveLength(1)
+    expect(face.under.connections).toHaveLength(2)
   })
 
   it('resumes the turn when the caller returns a result or a denial itself', async () => {
-    await using provider = await modelUnderTest()
+    await using face = await modelUnderTest()
     const user = { role: 'user', content: calling('sage') } as const
-    const first = await sdk.generateText({ model: provider.model, messages: [user], tools })
+    const first = await sdk.generateText({ model: face.model, messages: [user], tools })
     expect(first.finishReason).toBe('tool-calls')
     const toolCallId = first.toolCalls[0]?.toolCallId ?? ''
     const output = { type: 'execution-denied', reason: 'not this one' } as const
     const messages = [user, ...first.response.messages, resultOf(toolCallId, output)]
-    const second = await sdk.generateText({ model: provider.model, messages, tools })
+    const second = await sdk.generateText({ model: face.model, messages, tools })
     expect(second.text).toBe('The tool says: not this oneDone.')
-    expect(await provider.events('tool-call.ended')).toMatchObject([{ outcome: 'failed' }])
-    expect(await provider.sessions()).toHaveLength(1)
+    expect(await face.events('tool-call.ended')).toMatchObject([{ outcome: 'failed' }])
+    expect(await face.sessions()).toHaveLength(1)
   })
 
   it('does not resume a waiting turn for another person', async () => {
-    await using provider = await modelUnderTest({ person: 'ada' })
+    await using face = await modelUnderTest({ person: 'ada' })
     const user = { role: 'user', content: calling('sage') } as const
-    const first = await sdk.generateText({ model: provider.model, messages: [user], tools })
+    const first = await sdk.generateText({ model: face.model, messages: [user], tools })
     const toolCallId = first.toolCalls[0]?.toolCallId ?? ''
     const output = { type: 'text', value: 'a herb' } as const
     const messages = [user, ...first.response.messages, resultOf(toolCallId, output)]
     const providerOptions = { parley: { person: 'bob' } }
-    const ofBob = await sdk.generateText({ model: provider.model, messages, providerOptions })
+    const ofBob = await sdk.generateText({ model: face.model, messages, providerOptions })
     expect(ofBob.warnings).toHaveLength(1)
-    const ofAda = await sdk.generateText({ model: provider.model, messages, tools })
+    const ofAda = await sdk.generateText({ model: face.model, messages, tools })
     expect([ofAda.text, ofAda.warnings ?? []]).toEqual(['The tool says: a herbDone.', []])
-    expect(await provider.sessions()).toHaveLength(2)
+    expect(await face.sessions()).toHaveLength(2)
   })
 
   it('steers the same turn with a message after the result, or starts a new session if the agent cannot be steered', async () => {
@@ -136,58 +136,58 @@ describe.each(sdks)('%s', (_, sdk) => {
       [false, 2],
     ] as const) {
       const agent = { capabilities: { ...all, steer } }
-      await using provider = await modelUnderTest({ hosting: { agent } })
+      await using face = await modelUnderTest({ hosting: { agent } })
       const { tools: own, words } = lookup(sdk)
       const user = { role: 'user', content: calling('sage') } as const
-      const first = await sdk.generateText({ model: provider.model, messages: [user], tools: own })
+      const first = await sdk.generateText({ model: face.model, messages: [user], tools: own })
       expect([first.finishReason, words]).toEqual(['tool-calls', ['sage:en']])
       const messages = [user, ...first.response.messages, { role: 'user', content: 'Be quick.' } as const]
-      const second = await sdk.generateText({ model: provider.model, messages, tools: own })
+      const second = await sdk.generateText({ model: face.model, messages, tools: own })
       expect(second.text).toContain('sage')
       expect(second.text).toContain('Be quick.')
       expect(second.warnings ?? []).toHaveLength(sessions - 1)
-      expect(await provider.sessions()).toHaveLength(sessions)
-      const { length } = await provider.events('turn.started')
+      expect(await face.sessions()).toHaveLength(sessions)
+      const { length } = await face.events('turn.started')
       expect(length).toBe(sessions)
     }
   })
 
   it('replays the history in a new session when it was changed while a call was open', async () => {
-    await using provider = await modelUnderTest()
+    await using face = await modelUnderTest()
     const user = { role: 'user', content: calling('sage') } as const
-    const first = await sdk.generateText({ model: provider.model, messages: [user], tools })
+    const first = await sdk.generateText({ model: face.model, messages: [user], tools })
     const toolCallId = first.toolCalls[0]?.toolCallId ?? ''
     const output = { type: 'text', value: 'a herb' } as const
     const changed = { role: 'user', content: 'What is sage?' } as const
     const messages = [changed, ...first.response.messages, resultOf(toolCallId, output)]
-    const second = await sdk.generateText({ model: provider.model, messages, tools })
+    const second = await sdk.generateText({ model: face.model, messages, tools })
     expect(second.warnings).toMatchObject([{ type: 'other' }])
     expect(second.text).toContain('What is sage?')
     expect(second.text).toContain('a herb')
-    expect(await provider.sessions()).toHaveLength(2)
-    await provider.until('turn.ended')
-    expect((await provider.events('turn.ended')).map(({ outcome }) => outcome)).toEqual([
+    expect(await face.sessions()).toHaveLength(2)
+    await face.until('turn.ended')
+    expect((await face.events('turn.ended')).map(({ outcome }) => outcome)).toEqual([
       'cancelled',
       'completed',
     ])
   })
 
   it('cancels a turn whose caller does not return in time, and replays the history for a late caller', async () => {
-    await using provider = await modelUnderTest({ limits: { waitMs: 1 } })
+    await using face = await modelUnderTest({ limits: { waitMs: 1 } })
     const user = { role: 'user', content: calling('sage') } as const
-    const first = await sdk.generateText({ model: provider.model, messages: [user], tools })
-    await provider.until('turn.ended')
-    expect(await provider.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
+    const first = await sdk.generateText({ model: face.model, messages: [user], tools })
+    await face.until('turn.ended')
+    expect(await face.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
     const toolCallId = first.toolCalls[0]?.toolCallId ?? ''
     const output = { type: 'text', value: 'a herb' } as const
     const messages = [user, ...first.response.messages, resultOf(toolCallId, output)]
-    const late = await sdk.generateText({ model: provider.model, messages })
+    const late = await sdk.generateText({ model: face.model, messages })
     expect(late.text).toContain('a herb')
-    expect(await provider.sessions()).toHaveLength(2)
+    expect(await face.sessions()).toHaveLength(2)
   })
 
   it('cancels the turn when the caller aborts while it runs the tool', async () => {
-    await using provider = await modelUnderTest()
+    await using face = await modelUnderTest()
     const aborting = new AbortController()
     const inputSchema = z.object({ word: z.string() })
     const execute = async () => {
@@ -195,40 +195,40 @@ describe.each(sdks)('%s', (_, sdk) => {
       return 'too late'
     }
     const aborted = sdk.generateText({
-      model: provider.model,
+      model: face.model,
       prompt: calling('sage'),
       tools: { lookup: sdk.tool({ inputSchema, execute }) },
       stopWhen: sdk.stepCountIs(5),
       abortSignal: aborting.signal,
     })
     await expect(aborted).rejects.toMatchObject({ name: 'AbortError' })
-    await provider.until('turn.ended')
-    expect(await provider.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
+    await face.until('turn.ended')
+    expect(await face.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
   })
 
   it('keeps a bounded number of turns waiting', async () => {
-    await using provider = await modelUnderTest({ limits: { waiting: 1 } })
+    await using face = await modelUnderTest({ limits: { waiting: 1 } })
     for (const word of ['sage', 'thyme']) {
-      await sdk.generateText({ model: provider.model, prompt: calling(word), tools })
+      await sdk.generateText({ model: face.model, prompt: calling(word), tools })
     }
-    await provider.until('turn.ended')
-    expect(await provider.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
-    const [, second = ''] = await provider.sessions()
-    expect((await provider.under.host.state(second)).turn).toBeDefined()
+    await face.until('turn.ended')
+    expect(await face.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
+    const [, second = ''] = await face.sessions()
+    expect((await face.under.host.state(second)).turn).toBeDefined()
   })
 
   it('lets a subagent call the tool, and a rule of the host deny it', async () => {
-    await using provider = await modelUnderTest()
+    await using face = await modelUnderTest()
     const { tools, words } = lookup(sdk)
     const steps = [call('lookup', { word: 'sage' })]
     const prompt = prompted({ type: 'subagent', title: 'Look', steps }, { type: 'text', text: 'So be it.' })
     const stopWhen = sdk.stepCountIs(5)
-    const result = await sdk.generateText({ model: provider.model, prompt, tools, stopWhen })
+    const result = await sdk.generateText({ model: face.model, prompt, tools, stopWhen })
     expect(words).toEqual(['sage:en'])
     expect(result.text).toContain('So be it.')
-    await provider.under.host.addRule({ tool: 'host:lookup', decision: 'deny', scope: 'always' })
+    await face.under.host.addRule({ tool: 'host:lookup', decision: 'deny', scope: 'always' })
     const refused = await sdk.generateText({
-      model: provider.model,
+      model: face.model,
       prompt: calling('thyme'),
       tools,
       stopWhen,
@@ -239,11 +239,11 @@ describe.each(sdks)('%s', (_, sdk) => {
 
   it('refuses tools for an agent that takes none, and tool names that no agent takes', async () => {
     const can = capabilities('streaming')
-    await using provider = await modelUnderTest({ hosting: { agent: { capabilities: can } } })
+    await using face = await modelUnderTest({ hosting: { agent: { capabilities: can } } })
     const { tools } = lookup(sdk)
-    const unable = sdk.generateText({ model: provider.model, prompt: 'x', tools })
+    const unable = sdk.generateText({ model: face.model, prompt: 'x', tools })
     await expect(unable).rejects.toSatisfy(sdk.UnsupportedFunctionalityError.isInstance)
-    expect(await provider.sessions()).toEqual([])
+    expect(await face.sessions()).toEqual([])
     await using other = await modelUnderTest()
     const odd = { 'a b': tools.lookup }
     const wrong = sdk.generateText({ model: other.model, prompt: 'x', tools: odd })
@@ -270,18 +270,18 @@ describe('a stream that ends with a call', () => {
   }
 
   it('cancels its turn when its reader leaves before the end', async () => {
-    await using provider = await modelUnderTest()
-    await leftAt(provider, 'tool-call')
-    await provider.until('turn.ended')
-    expect(await provider.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
+    await using face = await modelUnderTest()
+    await leftAt(face, 'tool-call')
+    await face.until('turn.ended')
+    expect(await face.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
   })
 
   it('is resumed when its reader left right after the end', async () => {
-    await using provider = await modelUnderTest()
-    const toolCallId = await leftAt(provider, 'finish')
+    await using face = await modelUnderTest()
+    const toolCallId = await leftAt(face, 'finish')
     const of = { toolCallId, toolName: 'lookup' }
     const output = { type: 'text' as const, value: 'a herb' }
-    const { content } = await provider.model.doGenerate({
+    const { content } = await face.model.doGenerate({
       prompt: [
         ...prompt,
         {
@@ -298,6 +298,6 @@ describe('a stream that ends with a call', () => {
     expect(content.map((part) => part.type === 'text' && part.text).join('')).toBe(
       'The tool says: a herbDone.',
     )
-    expect(await provider.events('turn.ended')).toMatchObject([{ outcome: 'completed' }])
+    expect(await face.events('turn.ended')).toMatchObject([{ outcome: 'completed' }])
   })
 })

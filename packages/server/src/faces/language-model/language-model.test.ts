@@ -18,30 +18,30 @@ const askedBy = (text: string) => [{ role: 'user' as const, content: [{ type: 't
 const running = { type: 'permission', name: 'Bash', kind: 'execute', input: { command: 'ls' } } as const
 
 it('fits the model types of both major versions', async () => {
-  await using provider = await modelUnderTest()
-  const of6: LanguageModel6 = provider.parley('demo')
-  const of7: LanguageModel7 = provider.parley('demo')
+  await using face = await modelUnderTest()
+  const of6: LanguageModel6 = face.parley('demo')
+  const of7: LanguageModel7 = face.parley('demo')
   expect([of6, of7]).toMatchObject([{ modelId: 'demo' }, { modelId: 'demo' }])
 })
 
 describe.each(sdks)('%s', (_, sdk) => {
   it('generates text with reasoning, usage and cost', async () => {
-    await using provider = await modelUnderTest()
-    const result = await sdk.generateText({ model: provider.model, prompt: hello })
+    await using face = await modelUnderTest()
+    const result = await sdk.generateText({ model: face.model, prompt: hello })
     expect(result.text).toBe('Hello, you.')
     expect(result.reasoningText).toBe('They greet me.')
     expect(result.finishReason).toBe('stop')
     expect(result.usage).toMatchObject({ inputTokens: 13, outputTokens: 5 })
     expect(result.usage).toMatchObject({ inputTokenDetails: { cacheReadTokens: 10, noCacheTokens: 3 } })
     expect(result.response.modelId).toBe('scripted-large')
-    const [session] = await provider.sessions()
+    const [session] = await face.sessions()
     const about = { session, agent: 'scripted', outcome: 'completed', costUsd: 0.25 }
     expect(result.providerMetadata?.parley).toMatchObject(about)
     expect(result.warnings ?? []).toEqual([])
   })
 
   it('streams the parts in order', async () => {
-    await using provider = await modelUnderTest()
+    await using face = await modelUnderTest()
     const tool = { type: 'tool', name: 'Read', input: { path: 'a' }, inputPieces: 2, output: ['x'] } as const
     const prompt = prompted(
       { type: 'thinking', text: 'Hm.', pieces: 1 },
@@ -49,7 +49,7 @@ describe.each(sdks)('%s', (_, sdk) => {
       tool,
       { type: 'text', text: 'Two.', pieces: 1 },
     )
-    const result = sdk.streamText({ model: provider.model, prompt })
+    const result = sdk.streamText({ model: face.model, prompt })
     const types: string[] = []
     for await (const part of result.fullStream) {
       if (types.at(-1) !== part.type) types.push(part.type)
@@ -82,9 +82,9 @@ describe.each(sdks)('%s', (_, sdk) => {
   })
 
   it('denies permissions by default, and reports them', async () => {
-    await using provider = await modelUnderTest()
+    await using face = await modelUnderTest()
     const prompt = prompted({ ...running, effect: { writeFile: { path: 'ran', text: 'x' } } })
-    const result = await sdk.generateText({ model: provider.model, prompt })
+    const result = await sdk.generateText({ model: face.model, prompt })
     expect(result.content).toContainEqual(
       expect.objectContaining({
         type: 'tool-error',
@@ -93,7 +93,7 @@ describe.each(sdks)('%s', (_, sdk) => {
       }),
     )
     expect(result.providerMetadata?.parley).toMatchObject({ denied: ['Bash'] })
-    expect(provider.under.runs('ran')).toBe(0)
+    expect(face.under.runs('ran')).toBe(0)
   })
 
   it.each([
@@ -102,47 +102,45 @@ describe.each(sdks)('%s', (_, sdk) => {
     ['denies a call when it throws', () => Promise.reject(new Error('lost')), 0],
     ['denies a call when it returns anything else', () => 'yes' as 'allow', 0],
   ])('onPermission %s', async (_case, onPermission, runs) => {
-    await using provider = await modelUnderTest({ onPermission })
+    await using face = await modelUnderTest({ onPermission })
     const prompt = prompted({ ...running, effect: { writeFile: { path: 'ran', text: 'x' } } })
-    await sdk.generateText({ model: provider.model, prompt })
-    expect(provider.under.runs('ran')).toBe(runs)
-    const [resolved] = await provider.events('permission.resolved')
+    await sdk.generateText({ model: face.model, prompt })
+    expect(face.under.runs('ran')).toBe(runs)
+    const [resolved] = await face.events('permission.resolved')
     expect(resolved?.outcome).toBe(runs === 1 ? 'allowed' : 'denied')
   })
 
   it('leaves permissions to other clients with "wait"', async () => {
-    await using provider = await modelUnderTest({ onPermission: 'wait' })
-    const result = sdk.generateText({ model: provider.model, prompt: prompted(running) })
-    const off = provider.under.host.onSessionChanged(async ({ session, summary }) => {
+    await using face = await modelUnderTest({ onPermission: 'wait' })
+    const result = sdk.generateText({ model: face.model, prompt: prompted(running) })
+    const off = face.under.host.onSessionChanged(async ({ session, summary }) => {
       if (!summary?.waiting) return
       off()
-      const { requests } = await provider.under.host.state(session)
+      const { requests } = await face.under.host.state(session)
       const requestId = requests[0]?.requestId ?? ''
       const answer = { type: 'permission.decide', commandId: 'c', requestId, decision: 'allow' } as const
-      await provider.under.host.command(session, answer)
+      await face.under.host.command(session, answer)
     })
     expect((await result).toolResults).toMatchObject([{ toolName: 'Bash' }])
   })
 
   it('answers questions that take free text, and fails if nobody can answer', async () => {
-    await using provider = await modelUnderTest()
+    await using face = await modelUnderTest()
     const question = { id: 'q', header: 'Q', text: 'Which?', options: [{ label: 'a' }], multiple: false }
     const open = prompted({ type: 'question', questions: [{ ...question, freeText: true }] })
-    expect((await sdk.generateText({ model: provider.model, prompt: open })).text).toContain(
-      'Decide yourself',
-    )
+    expect((await sdk.generateText({ model: face.model, prompt: open })).text).toContain('Decide yourself')
     const closed = prompted({ type: 'question', questions: [{ ...question, freeText: false }] })
-    const failing = sdk.generateText({ model: provider.model, prompt: closed })
+    const failing = sdk.generateText({ model: face.model, prompt: closed })
     await expect(failing).rejects.toSatisfy(sdk.UnsupportedFunctionalityError.isInstance)
     const onQuestion = () => ({ q: 'a' })
-    const model = provider.parley('scripted', { onQuestion })
+    const model = face.parley('scripted', { onQuestion })
     expect((await sdk.generateText({ model, prompt: closed })).text).toContain('a')
   })
 
   it('warns about settings that an agent does not have', async () => {
-    await using provider = await modelUnderTest()
+    await using face = await modelUnderTest()
     const { warnings } = await sdk.generateText({
-      model: provider.model,
+      model: face.model,
       prompt: hello,
       temperature: 1,
       maxOutputTokens: 5,
@@ -156,7 +154,7 @@ describe.each(sdks)('%s', (_, sdk) => {
       'seed',
       'temperature',
     ])
-    const required = await provider.model.doGenerate({
+    const required = await face.model.doGenerate({
       prompt: [{ role: 'user', content: [{ type: 'text', text: hello }] }],
       toolChoice: { type: 'required' },
       tools: [{ type: 'provider', id: 'other.search', name: 'search' }],
@@ -165,31 +163,31 @@ describe.each(sdks)('%s', (_, sdk) => {
   })
 
   it('generates an object that fits a schema', async () => {
-    await using provider = await modelUnderTest()
+    await using face = await modelUnderTest()
     const { output } = await sdk.generateText({
-      model: provider.model,
+      model: face.model,
       prompt: prompted({ type: 'text', text: 'I count.' }, { type: 'end', structuredOutput: { count: 3 } }),
       output: sdk.Output.object({ schema: z.object({ count: z.number() }) }),
     })
     expect(output).toEqual({ count: 3 })
-    const [created] = await provider.events('session.created')
+    const [created] = await face.events('session.created')
     expect(created?.options?.outputSchema).toMatchObject({ type: 'object' })
   })
 
   it('puts the schema and the instructions into the prompt if the agent has no such settings', async () => {
     const can = capabilities('streaming')
-    await using provider = await modelUnderTest({
+    await using face = await modelUnderTest({
       hosting: { agent: { capabilities: can, script: () => [{ type: 'text', text: '{"count":1}' }] } },
     })
     const { output, warnings } = await sdk.generateText({
-      model: provider.model,
+      model: face.model,
       system: 'Be brief.',
       prompt: 'How many?',
       output: sdk.Output.object({ schema: z.object({ count: z.number() }) }),
     })
     expect(output).toEqual({ count: 1 })
     expect(warnings).toMatchObject([{ type: 'compatibility', feature: 'responseFormat' }])
-    const [prompt] = await provider.events('prompt.submitted')
+    const [prompt] = await face.events('prompt.submitted')
     expect(prompt?.parts.map((part) => 'text' in part && part.text)).toEqual([
       expect.stringContaining('Be brief.'),
       'How many?',
@@ -198,63 +196,61 @@ describe.each(sdks)('%s', (_, sdk) => {
   })
 
   it('cancels the turn when the caller aborts', async () => {
-    await using provider = await modelUnderTest()
+    await using face = await modelUnderTest()
     const aborting = new AbortController()
     const prompt = prompted({ type: 'text', text: 'Wait.' }, { type: 'hang' })
-    const generating = sdk.generateText({ model: provider.model, prompt, abortSignal: aborting.signal })
-    const ended = provider.under.host.onSessionChanged(({ summary }) => {
+    const generating = sdk.generateText({ model: face.model, prompt, abortSignal: aborting.signal })
+    const ended = face.under.host.onSessionChanged(({ summary }) => {
       if (summary?.status === 'working') aborting.abort()
     })
     await expect(generating).rejects.toMatchObject({ name: 'AbortError' })
     ended()
-    await provider.until('turn.ended')
-    expect(await provider.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
+    await face.until('turn.ended')
+    expect(await face.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
     await expect(
-      sdk.generateText({ model: provider.model, prompt, abortSignal: aborting.signal }),
+      sdk.generateText({ model: face.model, prompt, abortSignal: aborting.signal }),
     ).rejects.toMatchObject({ name: 'AbortError' })
-    expect((await provider.sessions()).length).toBe(1)
+    expect((await face.sessions()).length).toBe(1)
   })
 
   it('cancels the turn when the reader of a stream aborts or leaves', async () => {
-    await using provider = await modelUnderTest()
+    await using face = await modelUnderTest()
     const aborting = new AbortController()
     const prompt = prompted({ type: 'text', text: 'Wait.' }, { type: 'hang' })
-    const result = sdk.streamText({ model: provider.model, prompt, abortSignal: aborting.signal })
+    const result = sdk.streamText({ model: face.model, prompt, abortSignal: aborting.signal })
     const types: string[] = []
     for await (const { type } of result.fullStream) {
       types.push(type)
       if (type === 'text-end') aborting.abort()
     }
     expect(types.at(-1)).toBe('abort')
-    await provider.until('turn.ended')
-    const { stream } = await provider.model.doStream({
+    await face.until('turn.ended')
+    const { stream } = await face.model.doStream({
       prompt: [{ role: 'user', content: [{ type: 'text', text: prompt }] }],
     })
     const reader = stream.getReader()
     while ((await reader.read()).value?.type !== 'text-end');
     await reader.cancel()
-    const [, second = ''] = await provider.sessions()
-    for await (const event of provider.under.host.events(second)) if (event.type === 'turn.ended') break
-    expect(await provider.events('turn.ended')).toMatchObject([
+    const [, second = ''] = await face.sessions()
+    for await (const event of face.under.host.events(second)) if (event.type === 'turn.ended') break
+    expect(await face.events('turn.ended')).toMatchObject([
       { outcome: 'cancelled' },
       { outcome: 'cancelled' },
     ])
   })
 
   it('fails with the error types of the AI SDK, without a retry, and with a hint', async () => {
-    await using provider = await modelUnderTest()
+    await using face = await modelUnderTest()
     const error = { code: 'agent_failed', message: 'The model is overloaded.' } as const
     const failing = prompted({ type: 'text', text: 'Well' }, { type: 'end', outcome: 'failed', error })
-    const failed = await sdk
-      .generateText({ model: provider.model, prompt: failing })
-      .catch((thrown) => thrown)
+    const failed = await sdk.generateText({ model: face.model, prompt: failing }).catch((thrown) => thrown)
     expect(failed).toMatchObject({ code: 'agent_failed', message: 'The model is overloaded.' })
     expect(sdk.APICallError.isInstance(failed)).toBe(true)
     expect(failed).toBeInstanceOf(ParleyError)
-    expect((await provider.events('turn.started')).length).toBe(1)
+    expect((await face.events('turn.started')).length).toBe(1)
     const errors: unknown[] = []
     const result = sdk.streamText({
-      model: provider.model,
+      model: face.model,
       prompt: failing,
       onError: ({ error }) => void errors.push(error),
     })
@@ -265,8 +261,8 @@ describe.each(sdks)('%s', (_, sdk) => {
 
   it('refuses an unknown agent, a missing sign-in, a history without a user message at its end, and empty text', async () => {
     const refuse = () => new ParleyError('agent_not_signed_in', 'Run "scripted login".')
-    await using provider = await modelUnderTest({ hosting: { agent: { refuse } } })
-    const { model, parley } = provider
+    await using face = await modelUnderTest({ hosting: { agent: { refuse } } })
+    const { model, parley } = face
     const thrown = (options: Partial<Parameters<typeof sdk.generateText>[0]>) =>
       sdk.generateText({ model, prompt: 'x', ...options } as Parameters<typeof sdk.generateText>[0]).then(
         () => undefined,
@@ -287,15 +283,15 @@ describe.each(sdks)('%s', (_, sdk) => {
   })
 
   it('passes images and files to the agent', async () => {
-    await using provider = await modelUnderTest()
+    await using face = await modelUnderTest()
     const image = { type: 'image', image: Buffer.from('png'), mediaType: 'image/png' } as const
     const file = { type: 'file', data: Buffer.from('a,b'), mediaType: 'text/csv', filename: 'a.csv' } as const
     const text = { type: 'text', text: say('Seen.') } as const
     await sdk.generateText({
-      model: provider.model,
+      model: face.model,
       messages: [{ role: 'user', content: [image, file, text] }],
     })
-    const [prompt] = await provider.events('prompt.submitted')
+    const [prompt] = await face.events('prompt.submitted')
     expect(prompt?.parts).toEqual([
       { type: 'image', mimeType: 'image/png', data: Buffer.from('png').toString('base64') },
       { type: 'file', name: 'a.csv', mimeType: 'text/csv', text: 'a,b' },
@@ -308,21 +304,21 @@ describe('a stream that has not been read yet', () => {
   const hanging = prompted({ type: 'text', text: 'Wait.' }, { type: 'hang' })
 
   it('cancels its turn when it is cancelled', async () => {
-    await using provider = await modelUnderTest()
-    const { stream } = await provider.model.doStream({ prompt: askedBy(hanging) })
+    await using face = await modelUnderTest()
+    const { stream } = await face.model.doStream({ prompt: askedBy(hanging) })
     await stream.cancel()
-    await provider.until('turn.ended')
-    expect(await provider.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
+    await face.until('turn.ended')
+    expect(await face.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
   })
 
   it('cancels its turn when its caller aborts', async () => {
-    await using provider = await modelUnderTest()
+    await using face = await modelUnderTest()
     const aborting = new AbortController()
     const call = { prompt: askedBy(hanging), abortSignal: aborting.signal }
-    const { stream } = await provider.model.doStream(call)
+    const { stream } = await face.model.doStream(call)
     aborting.abort()
-    await provider.until('turn.ended')
-    expect(await provider.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
+    await face.until('turn.ended')
+    expect(await face.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
     const read = async () => {
       for await (const _ of stream);
     }
@@ -333,16 +329,16 @@ describe('a stream that has not been read yet', () => {
     ['before its turn has ended', false],
     ['after its turn has ended', true],
   ])('releases its tools when it is cancelled %s', async (_when, isOver) => {
-    await using provider = await modelUnderTest()
-    const { host, gates } = provider.under
+    await using face = await modelUnderTest()
+    const { host, gates } = face.under
     const tools = [{ type: 'function', name: 'lookup', inputSchema: { type: 'object' } } as const]
     const prompt = askedBy(prompted({ type: 'wait', gate: 'go' }, { type: 'text', text: 'Done.' }))
-    const { stream } = await provider.model.doStream({ prompt, tools })
-    const [id = ''] = await provider.sessions()
+    const { stream } = await face.model.doStream({ prompt, tools })
+    const [id = ''] = await face.sessions()
     await expect(host.offerTools(id, [])).resolves.toBeUndefined()
     if (!isOver) await stream.cancel()
     gates.open('go')
-    await provider.until('turn.ended')
+    await face.until('turn.ended')
     if (isOver) await stream.cancel()
     const released = () => expect(host.offerTools(id, [])).rejects.toMatchObject({ code: 'conflict' })
     await vi.waitFor(released, { timeout: 10_000 })
@@ -351,25 +347,25 @@ describe('a stream that has not been read yet', () => {
 
 it('refuses images for an agent that takes none, and leaves no session behind', async () => {
   const can = capabilities('streaming')
-  await using provider = await modelUnderTest({ hosting: { agent: { capabilities: can } } })
+  await using face = await modelUnderTest({ hosting: { agent: { capabilities: can } } })
   const [, sdk] = sdks[1]
   const image = { type: 'image', image: Buffer.from('png'), mediaType: 'image/png' } as const
-  const seeing = sdk.generateText({ model: provider.model, messages: [{ role: 'user', content: [image] }] })
+  const seeing = sdk.generateText({ model: face.model, messages: [{ role: 'user', content: [image] }] })
   await expect(seeing).rejects.toSatisfy(sdk.UnsupportedFunctionalityError.isInstance)
-  expect(await provider.sessions()).toEqual([])
+  expect(await face.sessions()).toEqual([])
 })
 
 it('refuses a session option that the agent does not support', async () => {
-  await using provider = await modelUnderTest({ options: { appendSystemPrompt: 'Be kind.' } })
+  await using face = await modelUnderTest({ options: { appendSystemPrompt: 'Be kind.' } })
   const [, sdk] = sdks[1]
-  const asking = sdk.generateText({ model: provider.model, system: 'Be brief.', prompt: hello })
+  const asking = sdk.generateText({ model: face.model, system: 'Be brief.', prompt: hello })
   await expect(asking).rejects.toMatchObject({ code: 'not_supported', functionality: 'appendSystemPrompt' })
 })
 
 it('uses the reasoning setting of AI SDK 7 as the effort', async () => {
-  await using provider = await modelUnderTest()
-  await ai7.generateText({ model: provider.model, prompt: hello, reasoning: 'high' })
-  expect(await provider.events('session.created')).toMatchObject([{ options: { effort: 'high' } }])
+  await using face = await modelUnderTest()
+  await ai7.generateText({ model: face.model, prompt: hello, reasoning: 'high' })
+  expect(await face.events('session.created')).toMatchObject([{ options: { effort: 'high' } }])
   const can = capabilities('streaming')
   await using other = await modelUnderTest({ hosting: { agent: { capabilities: can } } })
   const { warnings } = await ai7.generateText({ model: other.model, prompt: hello, reasoning: 'high' })
@@ -377,28 +373,28 @@ it('uses the reasoning setting of AI SDK 7 as the effort', async () => {
 })
 
 it('takes a model of the agent by name', async () => {
-  await using provider = await modelUnderTest()
+  await using face = await modelUnderTest()
   const [, sdk] = sdks[1]
   const { response } = await sdk.generateText({
-    model: provider.parley('scripted/scripted-small'),
+    model: face.parley('scripted/scripted-small'),
     prompt: hello,
   })
   expect(response.modelId).toBe('scripted-small')
 })
 
 it('fails when its host closes in mid-turn', async () => {
-  await using provider = await modelUnderTest()
+  await using face = await modelUnderTest()
   const [, sdk] = sdks[1]
   const generating = sdk.generateText({
-    model: provider.model,
+    model: face.model,
     prompt: prompted({ type: 'wait', gate: 'never' }),
   })
   const refused = expect(generating).rejects.toBeInstanceOf(ParleyError)
   const working = Promise.withResolvers<void>()
-  provider.under.host.onSessionChanged(({ summary }) => summary?.status === 'working' && working.resolve())
+  face.under.host.onSessionChanged(({ summary }) => summary?.status === 'working' && working.resolve())
   await working.promise
-  await provider.under.restart()
+  await face.under.restart()
   await refused
-  const parley = createParley({ host: provider.under.host, cwd: provider.under.cwd })
+  const parley = createParley({ host: face.under.host, cwd: face.under.cwd })
   expect((await sdk.generateText({ model: parley('scripted'), prompt: hello })).text).toBe('Hello, you.')
 })

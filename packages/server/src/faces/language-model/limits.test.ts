@@ -12,10 +12,10 @@ describe.each(sdks)('with AI SDK %s', (_generation, sdk) => {
   ] as const)(
     'a turn that %s at %s finishes with "length" and keeps its text',
     async (outcome, stopReason) => {
-      await using provider = await modelUnderTest()
+      await using face = await modelUnderTest()
       const end = { type: 'end', outcome, stopReason, ...(outcome === 'failed' && { error }) } as const
       const prompt = prompted({ type: 'text', text: 'So far.' }, end)
-      const { text, finishReason } = await sdk.generateText({ model: provider.model, prompt })
+      const { text, finishReason } = await sdk.generateText({ model: face.model, prompt })
       expect({ text, finishReason }).toEqual({ text: 'So far.', finishReason: 'length' })
     },
   )

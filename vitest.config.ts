@@ -24,8 +24,8 @@ export default defineConfig({
     unstubEnvs: true,
     reporters: ['default', new RetriedTests()],
     sequence: { sequencer: LongestFirst },
-    // The tests wait for programs more than they compute: one worker more than cores keeps these busy.
-    maxWorkers: availableParallelism() + 1,
+    // The tests wait for programs more than they compute: two workers more than cores keep these busy.
+    maxWorkers: availableParallelism() + 2,
     projects: [
       {
         extends: true,

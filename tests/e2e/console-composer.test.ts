@@ -348,10 +348,12 @@ describe('an attachment', () => {
     await page.keyboard.press('Enter')
     await queue(page).getByText('look at this picture well').waitFor()
     expect(await chips(page).count()).toBe(0)
-    const { queue: queued } = await server.call<{ queue: { parts: { type: string }[] }[] }>(
-      `/api/sessions/${id}?tail=0`,
-    )
-    expect(queued.map(({ parts }) => parts.map(({ type }) => type))).toEqual([['text', 'image']])
+    await eventually(async () => {
+      const { queue: queued } = await server.call<{ queue: { parts: { type: string }[] }[] }>(
+        `/api/sessions/${id}?tail=0`,
+      )
+      return queued.map(({ parts }) => parts.map(({ type }) => type))
+    }).toEqual([['text', 'image']])
   })
 
   /** Simulates a file dragged in from outside, as the browser does. True if the page took it. */

@@ -1,4 +1,3 @@
-import type { BrowserContext } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import {
   allowOnce,
@@ -8,6 +7,7 @@ import {
   keptSeq,
   openSession,
   prompt,
+  recordNotifications,
   say,
   shows,
 } from './console-page.ts'
@@ -101,27 +101,12 @@ describe('offline and back', () => {
 })
 
 describe('notifications', () => {
-  /** Records the browser's own notifications, which are not visible in a headless browser. */
-  async function noteNotifications(context: BrowserContext): Promise<string[]> {
-    const noted: string[] = []
-    await context.exposeFunction('noteNotification', (title: string) => noted.push(title))
-    await context.addInitScript(() => {
-      const note = (window as unknown as { noteNotification(title: string): void }).noteNotification
-      window.Notification = new Proxy(window.Notification, {
-        construct(target, args: ConstructorParameters<typeof Notification>) {
-          note(args[0])
-          return new target(...args)
-        },
-      })
-    })
-    return noted
-  }
-
   it('come once for all tabs, and never for old requests or the session in view', async () => {
     const old = await server.session('show a permission, long ago')
     await eventually(async () => (await waitingIn(old)).length).toBe(1)
     const { page, context, consoleErrors } = await openTab({ load: false, permissions: ['notifications'] })
-    const noted = await noteNotifications(context)
+    const shown = await recordNotifications(context)
+    const titles = () => shown.map(({ title }) => title)
     await page.goto(`${server.url}/inbox`)
     const other = await context.newPage()
     await other.goto(`${server.url}/inbox`)
@@ -130,7 +115,7 @@ describe('notifications', () => {
     const asking = await server.session('show a permission, now')
     for (const tab of [page, other])
       await tab.getByRole('main').getByText('show a permission, now').first().waitFor()
-    await eventually(() => noted).toEqual(['show a permission, now needs your answer'])
+    await eventually(titles).toEqual(['show a permission, now needs your answer'])
 
     await page.reload()
     await page.getByRole('main').getByText('show a permission, now').first().waitFor()
@@ -145,7 +130,7 @@ describe('notifications', () => {
     await page.getByText('long ago').first().waitFor()
     const ending = await server.session('think, and be done')
     await eventually(async () => (await stateOf(ending)).turns).toBe(1)
-    await eventually(() => noted).toEqual(['show a permission, now needs your answer', 'think, and be done'])
+    await eventually(titles).toEqual(['show a permission, now needs your answer', 'think, and be done'])
     expect(consoleErrors).toEqual([])
     await context.close()
   })

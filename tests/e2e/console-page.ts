@@ -1,4 +1,4 @@
-import type { Locator, Page } from 'playwright-core'
+import type { BrowserContext, Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
 
 /** Locators of the console's page, and helpers that wait for them. */
@@ -79,3 +79,29 @@ export const keptList = (page: Page, name: string) =>
       }),
     name,
   )
+
+export type ShownNotification = { readonly title: string; readonly body: string }
+
+/**
+ * Records the browser's own notifications, which are not visible in a headless browser. The headless build of Chromium
+ * reports them as denied, whatever a test grants.
+ */
+export async function recordNotifications(context: BrowserContext): Promise<ShownNotification[]> {
+  const shown: ShownNotification[] = []
+  await context.exposeFunction('recordNotification', (title: string, body: string) =>
+    shown.push({ title, body }),
+  )
+  await context.addInitScript(() => {
+    const { recordNotification } = window as unknown as {
+      recordNotification(title: string, body: string): void
+    }
+    window.Notification = new Proxy(window.Notification, {
+      get: (target, key) => (key === 'permission' ? 'granted' : Reflect.get(target, key)),
+      construct(target, args: ConstructorParameters<typeof Notification>) {
+        recordNotification(args[0], args[1]?.body ?? '')
+        return new target(...args)
+      },
+    })
+  })
+  return shown
+}

@@ -138,17 +138,21 @@ describe('a call that is expanded above the visible part', () => {
     await shows(page, /\w/)
     await eventually(() => isAtEnd(page)).toBe('true')
     await timeline(page).hover()
-    await page.mouse.wheel(0, -900)
-    await eventually(() => isAtEnd(page)).toBe('false')
+    const callAbove = (action?: 'click') =>
+      timeline(page).evaluate((scroller, act) => {
+        const { top } = scroller.getBoundingClientRect()
+        const closed = [...scroller.querySelectorAll<HTMLElement>('article button[aria-expanded=false]')]
+        const above = closed.filter((button) => button.getBoundingClientRect().bottom < top).at(-1)
+        if (act === 'click') above?.click()
+        return above?.closest<HTMLElement>('article')?.dataset.key
+      }, action)
+    await eventually(async () => {
+      await page.mouse.wheel(0, -200)
+      return (await isAtEnd(page)) === 'false' && (await callAbove())
+    }).toBeTypeOf('string')
     // While the reader still scrolls up, growth above may move the view: compensating would jerk.
     const place = await placeOfFirst(page, 30)
-    const opened = await timeline(page).evaluate((scroller) => {
-      const { top } = scroller.getBoundingClientRect()
-      const closed = [...scroller.querySelectorAll<HTMLElement>('article button[aria-expanded=false]')]
-      const above = closed.filter((button) => button.getBoundingClientRect().bottom < top).at(-1)
-      above?.click()
-      return above?.closest<HTMLElement>('article')?.dataset.key
-    })
+    const opened = await callAbove('click')
     await page
       .locator(`article[data-key="${opened}"] button[aria-expanded=true]`)
       .waitFor({ state: 'attached' })

@@ -1,4 +1,4 @@
-import type { BrowserContext, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, describe, expect, it } from 'vitest'
 import {
   type RegistryUnderTest,
@@ -6,7 +6,16 @@ import {
 } from '../../packages/server/src/adapters/npm-registry-under-test.ts'
 import { phone, seriousFindings } from './console-browser.ts'
 import { consoleFixture } from './console-fixture.ts'
-import { allowOnce, card, conversation, eventually, openSession, prompt, shows } from './console-page.ts'
+import {
+  allowOnce,
+  card,
+  conversation,
+  eventually,
+  openSession,
+  prompt,
+  recordNotifications,
+  shows,
+} from './console-page.ts'
 
 /** Small signs and helpers of the page: titles, marks, copying, installing, navigation. */
 let registry: RegistryUnderTest
@@ -210,7 +219,7 @@ it('a message has a link, which leads to it', async () => {
 
 it('a failed turn has a notification that says so', async () => {
   const { page, context } = await openTab({ load: false, permissions: ['notifications'] })
-  const noted = await noteNotifications(context)
+  const shown = await recordNotifications(context)
   await page.goto(`${server.url}/inbox`)
   await list(page).waitFor()
   const before = await server.session()
@@ -218,24 +227,8 @@ it('a failed turn has a notification that says so', async () => {
   const parts = [{ type: 'text', text: 'fail' }]
   const submit = { type: 'prompt.submit', commandId: 'cmd_fail', parts }
   await server.call(`/api/sessions/${before}/commands`, submit)
-  await eventually(() => noted.join()).toMatch(/Failed/)
+  await eventually(() => shown.map(({ body }) => body)).toContainEqual(expect.stringContaining('Failed'))
 })
-
-/** Records the browser's own notifications, which are not visible in a headless browser. */
-async function noteNotifications(context: BrowserContext): Promise<string[]> {
-  const noted: string[] = []
-  await context.exposeFunction('noteNotification', (body: string) => noted.push(body))
-  await context.addInitScript(() => {
-    const note = (window as unknown as { noteNotification(body: string): void }).noteNotification
-    window.Notification = new Proxy(window.Notification, {
-      construct(target, args: ConstructorParameters<typeof Notification>) {
-        note(args[1]?.body ?? '')
-        return new target(...args)
-      },
-    })
-  })
-  return noted
-}
 
 describe('the palette', () => {
   const open = async (page: Page) => {

@@ -1,10 +1,32 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Test files with real programs and browsers take minutes, those of `unit` seconds: the slow ones start first. */
+/** The files that take more than 100 seconds, longest first: a fresh checkout has no measured times. */
+export const longFiles = [
+  'opencode/opencode.test.ts',
+  'acp/claude-acp.test.ts',
+  'e2e/remove-adapter.test.ts',
+  'e2e/package.test.ts',
+  'e2e/chat-pages.test.ts',
+  'opencode/faults.test.ts',
+  'claude/claude.test.ts',
+  'acp/fault-matrix.test.ts',
+  'opencode/approvals.test.ts',
+  'acp/faults.test.ts',
+  'e2e/claude.test.ts',
+  'e2e/kill.test.ts',
+  'acp/acp.test.ts',
+  'e2e/restart.test.ts',
+]
+
+/** Files of real programs and browsers take minutes, those of `unit` seconds: they start first. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
-    const isUnit = ({ project }: TestSpecification) => project.name === 'unit'
-    return [...sorted.filter((file) => !isUnit(file)), ...sorted.filter(isUnit)]
+    const rank = ({ moduleId, project }: TestSpecification) => {
+      const place = longFiles.findIndex((name) => moduleId.endsWith(`/${name}`))
+      if (place >= 0) return place
+      return project.name === 'unit' ? longFiles.length + 1 : longFiles.length
+    }
+    return sorted.toSorted((one, other) => rank(one) - rank(other))
   }
 }

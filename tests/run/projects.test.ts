@@ -1,12 +1,18 @@
-import { existsSync } from 'node:fs'
+import { existsSync, globSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, it } from 'vitest'
+import { longFiles } from './longest-first.ts'
 import { agentFiles, mainFiles } from './projects.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
 it('the files of the main paths exist', () => {
   expect(mainFiles.filter((file) => !existsSync(join(root, file)))).toEqual([])
+})
+
+it('the files that start first exist', () => {
+  const files = globSync('{tests,packages/server/src/adapters}/**/*.test.ts', { cwd: root })
+  expect(longFiles.filter((name) => !files.some((file) => file.endsWith(`/${name}`)))).toEqual([])
 })
 
 it('the tests of the main paths that start an agent start Claude Code only', () => {

@@ -60,6 +60,8 @@ export function quietEnvironment(home: string): Record<string, string> {
     OPENCODE_DISABLE_MODELS_FETCH: '1',
     OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
     OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+    // OpenCode runs on Bun: optimising its code takes more time than a test gains from it.
+    BUN_JSC_useDFGJIT: '0',
   }
 }
 

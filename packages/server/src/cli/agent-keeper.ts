@@ -118,7 +118,10 @@ function read(file: string): ConfigFile {
   return parseConfigFile(text, file)
 }
 
-/** A file that a person has broken must not break the list of agents. */
+/**
+ * Reads the file. Returns an empty configuration if that fails, so that a broken file does not break the list
+ * of agents.
+ */
 function readable(file: string): ConfigFile {
   try {
     return read(file)

@@ -14,7 +14,10 @@ import { createHome } from './program-under-test.ts'
 
 const dataDir = folderForFile()
 
-/** A connection with these outputs and no others. */
+/**
+ * Creates a connection that emits these outputs and no others. If `stays`, its outputs end only when it is
+ * closed.
+ */
 function saying(outputs: readonly AgentOutput[], stays: boolean): AgentConnection {
   const closed = Promise.withResolvers<void>()
   return {

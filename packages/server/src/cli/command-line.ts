@@ -4,7 +4,7 @@ import type { CommandLine } from '../faces/http/command-line.ts'
 export type Invocation = {
   /** How the program was started: `parley`, or `npm start --` in a checkout. */
   readonly invocation: string
-  /** The data folder, if it was given with --data-dir: the next command needs it too. */
+  /** The data folder, if it was given with --data-dir. Every formatted command repeats it. */
   readonly dataDir?: string | undefined
 }
 

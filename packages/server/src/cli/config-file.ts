@@ -74,7 +74,10 @@ export type ConfigFile = z.infer<typeof ConfigFile>
 
 const knownIn: Readonly<Record<string, object>> = { limits, agents: agent, chat, telemetry }
 
-/** Empty if there is no such file. Throws a ParleyError that names the file and the key if it is invalid. */
+/**
+ * Returns the settings in the file, or none if there is no such file. If the file is invalid, throws a
+ * ParleyError that names the file and the key.
+ */
 export function readConfigFile(file: string): ConfigFile {
   let text: string
   try {

@@ -121,12 +121,15 @@ function first<Value>(...given: readonly (readonly [string, Value | undefined])[
   return undefined
 }
 
-/** An empty variable counts as not set. */
+/** Returns the value of a variable. An empty variable counts as not set. */
 function said(variable: string | undefined): string | undefined {
   return variable === '' ? undefined : variable
 }
 
-/** Ignoring the variable would store conversations where nobody looks for them. */
+/**
+ * Throws if PARLEY_DATABASE_URL is set: ignoring the variable would store conversations where nobody looks
+ * for them.
+ */
 function refuseDatabaseUrl(env: ConfigurationSources['env']): void {
   if (!env.PARLEY_DATABASE_URL) return
   throw new ParleyError(

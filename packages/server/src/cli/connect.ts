@@ -33,7 +33,10 @@ export type Owner = {
 }
 
 const healthMs = 2_000
-/** The process that locked the folder may still be starting on a busy machine. */
+/**
+ * How long to look for the server of another process that has locked the folder: on a busy machine it may
+ * still be starting.
+ */
 const lockedMs = 20_000
 const retryMs = 100
 /** How long another command may take from creating a session to following it. */
@@ -61,7 +64,8 @@ export async function connect(configuration: Configuration, context: Context): P
 }
 
 /**
- * Whether another process holds the folder. Its owner record is written a moment after the lock, so it may be missing.
+ * Whether the error means that another process holds the folder. That process writes its owner record a
+ * moment after it has locked the folder, so the record may be missing.
  */
 function isInUse(thrown: unknown): thrown is ParleyError {
   if (!hasCode(thrown, 'busy')) return false
@@ -97,7 +101,10 @@ export async function findServer(
   }
 }
 
-/** Another program may listen on that port by now. The token is sent only after this check. */
+/**
+ * Whether the server at this URL is the one of the owner record. Another program may listen on that port by
+ * now, so the token is sent only after this check.
+ */
 async function isServerOf({ instance }: Owner, url: string): Promise<boolean> {
   using stranger = createClient({ url, name: 'parley cli' })
   const health = await stranger.call('health', { timeoutMs: healthMs }).catch(() => undefined)

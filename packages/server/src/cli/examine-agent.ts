@@ -21,10 +21,13 @@ export type ExaminationInput = {
 }
 
 const probeMs = 10_000
-/** How long a program that the probe started may take to end after that. */
+/** How long programs that the probe started may take to end after `probeMs`. */
 const probeGraceMs = 3_000
 const closeMs = 10_000
-/** How long an agent may take to introduce itself after its start. Not all do before the first prompt. */
+/**
+ * How long an agent may take to introduce itself after its start. Some agents introduce themselves only after
+ * the first prompt.
+ */
 const introductionMs = 5_000
 const tailLines = 8
 

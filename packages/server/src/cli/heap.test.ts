@@ -4,11 +4,15 @@ import { expect, it } from 'vitest'
 import { createHome, type Home, type Running } from './program-under-test.ts'
 
 /**
- * The heap of an idle server in bytes after a collection, so that the figure does not depend on when one happens.
- * Currently 24.8 million, or 30 million with the code of every agent loaded, and 46 thousand per session.
+ * Limits on the heap of an idle server and of each session, in bytes. The heap is measured after a
+ * collection, so that the figure does not depend on when one happens. Currently it is 24.8 million, or 30
+ * million with the code of every agent loaded, and 46 thousand per session.
  */
 const limit = { idle: 27_000_000, session: 70_000 }
-/** The first sessions also load what all sessions share. */
+/**
+ * How many sessions are opened before those that are counted: the first ones also load what all sessions
+ * share.
+ */
 const shared = 10
 const counted = 40
 

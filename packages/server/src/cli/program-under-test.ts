@@ -111,7 +111,10 @@ class TextSink extends Writable {
   }
 }
 
-/** Programs that a command starts inherit the environment of this process. */
+/**
+ * Replaces the environment of this process until it is disposed, because programs that a command starts
+ * inherit it.
+ */
 function replaceEnvironment(env: NodeJS.ProcessEnv): Disposable {
   const before = { ...process.env }
   const set = (variables: NodeJS.ProcessEnv) => {

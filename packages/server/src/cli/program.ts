@@ -128,7 +128,10 @@ PARLEY_LOG_LEVEL, then config.json in the data folder, then defaults (127.0.0.1,
   return program
 }
 
-/** The server writes this warning to its log instead. */
+/**
+ * Warns of a token that was given as an argument. For `serve`, the server writes this warning to its log
+ * instead.
+ */
 function warnOfToken(command: Command, { output }: Context): void {
   if (command.opts().token !== undefined && command.name() !== 'serve')
     output.err(`parley: ${visibleTokenWarning}\n`)

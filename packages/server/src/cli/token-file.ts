@@ -61,7 +61,10 @@ function readToken(dataDir: string): string | undefined {
   )
 }
 
-/** Two programs that start at once must agree: the file is created atomically, and the first one wins. */
+/**
+ * Creates the token file and returns its token. The file is created atomically: if two programs start at
+ * once, both use the file that was created first.
+ */
 function makeToken(dataDir: string): string {
   const token = newToken()
   const temporary = writeBeside(dataDir, token)

@@ -61,7 +61,7 @@ export type AgentAdapter = {
    * themselves.
    */
   readonly install?: { readonly package: string; readonly version: string }
-  /** The agent starts slowly: a new session starts it before its first prompt. */
+  /** True if the agent starts slowly: a new session then starts it before its first prompt. */
   readonly startsAhead?: boolean
   /**
    * With the capability `environment`: variables that no session and no folder may set, because the adapter sets or
@@ -70,8 +70,8 @@ export type AgentAdapter = {
    */
   readonly variables?: { readonly reserved: readonly string[]; readonly open?: readonly string[] }
   /**
-   * The agent reports the end of a turn that it started by itself. Otherwise such a turn ends after a period of
-   * silence.
+   * True if the agent reports the end of a turn that it started by itself. Otherwise such a turn ends after a
+   * period of silence.
    */
   readonly endsOwnTurns?: boolean
   /** The conversations that the agent keeps by itself on this machine. */
@@ -139,7 +139,10 @@ export type AgentMemory = {
   idOf?(agentSessionId: string, promptId: string): string
 }
 
-/** A prompt starts a turn; outputs belong to the turn of the last prompt. */
+/**
+ * One entry of a conversation that an agent keeps. A prompt starts a turn; outputs belong to the turn of the
+ * last prompt.
+ */
 export type Remembered =
   | {
       readonly type: 'prompt'
@@ -271,9 +274,10 @@ export type AgentOutput =
   | { readonly type: 'native'; readonly message: unknown }
 
 /**
- * Both calls resolve when there is an answer. `cancelled` is not an answer: the turn ends, `signal` aborted, or the
- * connection is being closed. They never reject. Call them after the `tool-call.called` they are about was recorded.
- * Aborting `signal` withdraws the request: do so when the agent withdraws its request, never because the agent died.
+ * `permit` and `answer` resolve when there is an answer, and never reject. `cancelled` is not an answer: the
+ * turn ends, `signal` aborted, or the connection is being closed. If the request is about a tool call, call
+ * them after the `tool-call.called` of that call was recorded. Aborting `signal` withdraws the request: do so
+ * when the agent withdraws its request, never because the agent died.
  */
 export type Person = {
   /**
@@ -371,7 +375,10 @@ export type HostToolResult = { readonly content: readonly HostToolContent[]; rea
  */
 export type HostTools = {
   readonly tools: readonly HostToolInfo[]
-  /** `name` without its prefix. Pass `toolCallId` if it is known, once the call was recorded. */
+  /**
+   * Runs a tool; `name` is its name without the prefix. Pass `toolCallId` if it is known, once the call was
+   * recorded.
+   */
   call(
     name: string,
     input: unknown,

@@ -6,13 +6,16 @@ import { checked } from './checked.ts'
 export type AgentKeeper = {
   /** The stored part of an agent's description. */
   stateOf(agent: string): Pick<AgentInfo, 'added' | 'keysSet'>
-  /** Rejects with a ParleyError; nothing is stored then. */
+  /**
+   * Stores an agent and returns its adapter. If it cannot be stored, rejects with a ParleyError and stores
+   * nothing.
+   */
   add(agent: NewAgent): Promise<AgentAdapter>
-  /** Rejects with ParleyError `not_supported` if the agent was not added by a person. */
+  /** Removes an agent that a person added. Rejects with ParleyError `not_supported` for any other agent. */
   forget(agent: string): Promise<void>
   /**
-   * Sets or removes a key and returns the changed agent. ParleyError `validation_error` for a variable that is not one
-   * of its keys.
+   * Sets or removes a key and returns the changed agent. Rejects with ParleyError `validation_error` for a
+   * variable that is not one of its keys.
    */
   setKey(agent: AgentAdapter, variable: string, value: string | undefined): Promise<AgentAdapter>
   /** Starts the agent, sends nothing to a model, and ends it. Never rejects. */

@@ -17,9 +17,12 @@ import { type Clock, withTimeLimit } from './clock.ts'
 export type AgentInstaller = {
   /** The version that this installer has installed, if any. */
   installed(agent: string): string | undefined
-  /** Rejects with a ParleyError; the previous installation is then unchanged. */
+  /**
+   * Installs an agent. If that fails, rejects with a ParleyError and leaves the previous installation
+   * unchanged.
+   */
   install(agent: string, progress: (line: string) => void, signal: AbortSignal): Promise<void>
-  /** False if this installer had not installed the agent. */
+  /** Removes the installed version. Returns false if this installer had not installed the agent. */
   remove(agent: string): Promise<boolean>
 }
 
@@ -137,7 +140,7 @@ export function unknownAgent(
   return new ParleyError('agent_not_found', message, { details: { agents: known } })
 }
 
-/** `tools` is an option of the host itself: every agent has it. */
+/** The options of an agent. All agents have `tools`, because it is an option of the host itself. */
 function optionsOf(adapter: AgentAdapter, { models = [] }: AgentProbe): AgentOption[] {
   const { options = [], restartsFor = [], fixedOptions = [] } = adapter
   const efforts = [...new Set(models.flatMap((model) => model.efforts ?? []))]

@@ -65,12 +65,16 @@ class OutputRecorder {
     this.#link = link
     this.#parts = parts
     this.#context = parts.context
-    // A parked turn has open calls of an earlier process: they end when the turn is resumed.
+    // The open calls of a parked turn belong to an earlier process, and end when the turn is resumed. So they
+    // count as closed from the start.
     for (const block of this.#context.log.state.openBlocks)
       if (block.type === 'tool-call' && block.called) this.#progress.closed.set(block.id, block.title)
   }
 
-  /** Returns undefined if the output is recorded synchronously, so that a flood of deltas allocates no promises. */
+  /**
+   * Records one output. Returns undefined if that is done synchronously, so that a flood of deltas allocates
+   * no promises.
+   */
   record(output: AgentOutput): Promise<void> | undefined {
     const { log } = this.#context
     if (output.type === 'native') {

@@ -12,9 +12,10 @@ export type BackgroundWatch = {
 }
 
 /**
- * Limits what an agent does without a prompt: tasks whose turn is over, and turns that it started by itself. There
- * are two limits: on the silence of the tasks, which every event ends, and on the total of such work since the last
- * prompt, which the agent cannot postpone. `over` is called when one is reached.
+ * Limits what an agent does without a prompt: tasks whose turn is over, and turns that it started by itself.
+ * There are two limits. One is on the silence of the tasks; every event starts it anew. The other is on the
+ * total of such work since the last prompt; the agent cannot postpone it. `over` is called when a limit is
+ * reached.
  */
 export function createBackgroundWatch(options: {
   clock: Clock

@@ -54,7 +54,10 @@ export async function connectAgent(parts: ConnectParts): Promise<AgentLink> {
   }
 }
 
-/** Requests go directly to the broker, unless the agent is offered host tools. */
+/**
+ * The input of `connect`. The agent's requests go directly to the broker or, if the agent is offered host
+ * tools, through the host tool calls.
+ */
 function connectInput({ context, adapter, broker, toolCalls, signal }: ConnectParts): ConnectInput {
   const { services, log } = context
   const { id, cwd, requested, mcpServers } = log.state
@@ -120,7 +123,10 @@ function resumption(
   }
 }
 
-/** A new process that cannot resume does not know the turns before it. */
+/**
+ * A warning that the new process does not know the earlier turns. Empty if it can resume the conversation, or
+ * if there were no turns.
+ */
 function forgetting(adapter: AgentAdapter, state: SessionState): EventDraft[] {
   if (state.turns === 0 || !state.connection || resumption(adapter, state).resume) return []
   const text = `${adapter.name} was restarted and cannot resume its conversation: it does not remember the messages above. Repeat what it needs to know.`

@@ -101,7 +101,10 @@ function checkCreation(
   if (own) tools.check(own)
 }
 
-/** A repeated command gets its session even if the agent's program is missing by now. */
+/**
+ * Throws if the agent's program is missing. A repeated command is not refused: it gets the session that it
+ * created before.
+ */
 async function refuseMissing(
   services: SessionServices,
   id: string,

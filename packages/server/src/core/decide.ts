@@ -134,7 +134,8 @@ function submit(
 }
 
 /**
- * A steered prompt can be withdrawn as long as its agent gives it back; the live session has asked the agent before.
+ * Withdraws a queued or a steered prompt. For a steered prompt, the live session has made the agent give it
+ * back before.
  */
 function withdraw(state: SessionState, { promptId }: CommandOf<'prompt.withdraw'>): Decision {
   if (!isPendingSteer(state, promptId)) placeInQueue(state, promptId)
@@ -210,7 +211,10 @@ function stopTask(state: SessionState, { taskId }: CommandOf<'task.stop'>, conte
   }
 }
 
-/** The state has the id of only the last ended turn. */
+/**
+ * The error for a turn that is not running: `conflict` for the last ended turn, otherwise `not_found`,
+ * because the state does not have the ids of earlier turns.
+ */
 function notRunning({ turn, lastTurn }: SessionState, turnId: string): ParleyError {
   const details = { turnId, ...(turn && { running: turn.turnId }) }
   if (lastTurn?.turnId === turnId) return new ParleyError('conflict', 'That turn has ended.', { details })

@@ -21,6 +21,6 @@ export type DeviceStore = {
   devices(): Promise<StoredDevice[]>
   /** Adds a device, or replaces the one with its id, which keeps its place. */
   putDevice(device: StoredDevice): Promise<void>
-  /** False if there was no such device. */
+  /** Removes a device. Returns false if there was no such device. */
   removeDevice(deviceId: string): Promise<boolean>
 }

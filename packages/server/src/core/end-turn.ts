@@ -38,7 +38,7 @@ export function endTurn(
   return drafts.map((draft) => (draft.type === 'prompt.queued' ? draft : { ...draft, turnId: turn.turnId }))
 }
 
-/** The end of a turn whose own end is not valid. */
+/** The end that is recorded for a turn if the end that the agent reported is not valid. */
 export const invalidEnd = {
   outcome: 'failed',
   stopReason: 'agent_failed',
@@ -116,7 +116,10 @@ export function resolve(
   return { type: resolved, ...(turnId && { turnId }), requestId, ...how }
 }
 
-/** A task that is not in the background ends with its turn, even if the agent does not report it. */
+/**
+ * Stops the running tasks that are not in the background: they end with their turn, even if the agent does
+ * not report it.
+ */
 function stopForeground({ tasks }: SessionState): EventDraft[] {
   return tasks
     .filter(({ status, background }) => status === 'running' && background !== true)

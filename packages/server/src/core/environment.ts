@@ -38,10 +38,10 @@ export type SessionEnvironments = {
 type Place = Pick<StoredEnvironment, 'scope' | 'place'>
 
 /**
- * Variables that no session and no folder may set. The first ones would make it possible to run calls without a
- * permission: Parley's own markers, and code that loads into the agent, into its shells or into the hooks through
- * which Parley refuses calls. The others determine where programs and conversations are found, which Parley looks for
- * by itself.
+ * Variables that no session and no folder may set. Those before `PATH` would make it possible to run calls
+ * without a permission: they are Parley's own markers, or load code into the agent, into its shells or into
+ * the hooks through which Parley refuses calls. `PATH` and those after it determine where programs and
+ * conversations are found; Parley looks for these itself, with its own values of the variables.
  */
 const reservedEverywhere = [
   'PARLEY_*',
@@ -89,7 +89,10 @@ export async function createEnvironments(
     return { scope: 'session', place: sessionId }
   }
 
-  /** Works for a folder that no longer exists, and for a session whose agent is no longer known. */
+  /**
+   * The place whose variables are removed. Works for a folder that no longer exists, and for a session whose
+   * agent is no longer known.
+   */
   async function oldPlaceOf({ sessionId, folder = '' }: OldEnvironment): Promise<Place> {
     if (sessionId !== undefined) return { scope: 'session', place: sessionId }
     const isKnown = find({ scope: 'folder', place: folder }) !== undefined

@@ -37,8 +37,8 @@ export type FaultyAgent = {
 }
 
 /**
- * An agent that behaves normally except for the functions of `behaviour`, which replace the normal ones.
- * A promise of behaviour makes the agent slow to connect.
+ * An agent that behaves normally except for the functions of `behaviour`, which replace the normal ones. If
+ * `behaviour` returns a promise, the agent connects only when that promise resolves.
  */
 export function faultyAgent(
   behaviour: (connection: FaultyConnection) => Behaviour | Promise<Behaviour>,

@@ -531,7 +531,10 @@ const ways: [string, () => Promise<never>][] = [
   ['rejects', rejects],
   ['throws', throws],
 ]
-/** The controls of a connection, like its other functions, may reject or throw. */
+/**
+ * The ways in which the controls of a connection may fail: like its other functions, they may reject or
+ * throw.
+ */
 const waysOfControls = ways
 
 describe('an error', () => {

@@ -7,7 +7,9 @@ export type FolderTrust = {
   trusted(): Promise<TrustedFolder[]>
   /** Takes effect at the next start of an agent; an idle agent is closed, so that its next prompt starts it. */
   trust(folder: string): Promise<TrustedFolder>
-  /** Revokes the trust, with the same timing. Works for a folder that no longer exists, too. */
+  /**
+   * Revokes the trust. Takes effect when `trust` would, and works for a folder that no longer exists, too.
+   */
   distrust(folder: string): Promise<void>
 }
 
@@ -49,7 +51,10 @@ export async function createFolderTrust(options: {
   }
 }
 
-/** The separator follows from the path itself; on some systems the other separator is an ordinary character. */
+/**
+ * Whether `folder` is `parent` or a folder inside it. The form of `parent` determines the separator, because
+ * on some systems the other separator is an ordinary character.
+ */
 export function isWithin(folder: string, parent: string): boolean {
   const separator = parent.startsWith('/') ? '/' : '\\'
   return folder === parent || folder.startsWith(parent.endsWith(separator) ? parent : parent + separator)

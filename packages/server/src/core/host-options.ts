@@ -25,12 +25,16 @@ export type HostOptions = {
   readonly toolEnv?: HostToolEnv
   /** Where tools write temporary files. */
   readonly temporaryFolders: TemporaryFolders
-  /** Without it, people install agents themselves. */
+  /** Installs agents for people. Without it, they install agents themselves. */
   readonly agentInstaller?: AgentInstaller
-  /** Without it, agents stay as they were given: nobody can add one or set a key while the host runs. */
+  /**
+   * Stores agents and keys that people add. Without it, agents stay as they were given: nobody can add one or
+   * set a key while the host runs.
+   */
   readonly agentKeeper?: AgentKeeper
   /**
-   * When sessions are recovered after a restart. On use: nothing starts by itself; each session waits for a command.
+   * When sessions are recovered after a restart. With `on-use`, nothing starts by itself: each session waits
+   * for a command.
    */
   readonly recover?: 'at-start' | 'on-use'
   /** Called with everything that this host records; for telemetry. */

@@ -32,7 +32,10 @@ export type HostToolCalls = {
 
 type Caller = Parameters<HostTools['call']>[2]
 
-/** An agent that dies withdraws its calls too. After this time the host knows whether the agent has ended. */
+/**
+ * The time between the withdrawal of a call and that of its request. An agent that dies withdraws its calls
+ * too; after this time the host knows whether the agent has ended.
+ */
 const goneWaitMs = 200
 
 /** Runs host tools for the agent of one session: input, permission, execution, in this order. */
@@ -94,7 +97,10 @@ class ToolCalls implements HostToolCalls {
     return backgroundTaskOf(this.#context.log.state, call) === undefined
   }
 
-  /** A call that cannot run needs no permission: `call` reports what is wrong with it. */
+  /**
+   * Asks for the permission to run a call. If its input is invalid, allows it without asking: the tool does
+   * not run, and `call` reports the problem.
+   */
   async #permit(ask: PermissionAsk, signal?: AbortSignal): Promise<PermissionAnswer> {
     const tool = this.#context.hostTools.get(ask.tool)
     if (!tool) return this.#broker.permit(ask, signal)
@@ -149,8 +155,8 @@ class ToolCalls implements HostToolCalls {
 }
 
 /**
- * Withdraws the request when the agent withdraws the call. If the agent died, the request is stale by then and stays
- * open.
+ * Returns a signal that withdraws a request after the agent has withdrawn its call. The signal aborts after a
+ * delay: if the agent died, the request is stale by then and stays open.
  */
 function withdrawnWith(signal: AbortSignal, clock: Clock): AbortSignal {
   const withdrawn = new AbortController()
@@ -176,14 +182,19 @@ function failed(text: string): HostToolAnswer {
   return { content: [{ type: 'text', text }], isError: true }
 }
 
-/** The tool broke its contract. A tool that is made with `defineTool` never does. */
+/**
+ * The answer to a call whose tool rejected, which breaks its contract. A tool that is made with `defineTool`
+ * never rejects.
+ */
 function broken(name: string, error: unknown): HostToolAnswer {
   return failed(`The tool ${name} failed: ${messageOf(error)}`)
 }
 
 const cancelled = failed('Cancelled.')
 
-/** A tool that ignores its signal is not waited for. */
+/**
+ * Resolves with `cancelled` when the signal aborts, so that a tool that ignores its signal is not waited for.
+ */
 function aborted(signal: AbortSignal): Promise<HostToolAnswer> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve(cancelled)

@@ -54,7 +54,10 @@ export type HostTool = HostToolInfo & {
 export type HostToolSet = ReadonlyMap<string, HostTool>
 
 const longestName = 48
-/** Names that every agent accepts. Agents put two underscores between a server and its tool. */
+/**
+ * Matches names that every agent accepts. Two underscores are refused separately, because agents put them
+ * between a server and its tool.
+ */
 const namePattern = /^[A-Za-z][A-Za-z0-9_-]*$/
 
 export function hostToolSet(tools: readonly HostTool[] = []): HostToolSet {
@@ -72,7 +75,7 @@ export function hostToolSet(tools: readonly HostTool[] = []): HostToolSet {
   return set
 }
 
-/** Why a host tool cannot have this name. */
+/** Why a host tool cannot have this name; undefined if it can. */
 export function nameProblem(name: string): string | undefined {
   if (namePattern.test(name) && !name.includes('__') && name.length <= longestName) return undefined
   return `"${name}" is not a valid name of a host tool: a name has letters, digits, - and single _, begins with a letter, and is at most ${longestName} long.`

@@ -27,7 +27,7 @@ export type Importing = {
 }
 
 const listMs = 30_000
-/** Long conversations take time to read. */
+/** How long an agent may take to read a conversation: long ones take time. */
 const readMs = 300_000
 
 export function createImporting(options: {

@@ -1,7 +1,10 @@
-/** Deeper than any legitimate value. */
+/** How deep a JSON value may be nested. It is more than any legitimate value needs. */
 export const maxJsonDepth = 200
 
-/** Checks level by level, not recursively, because the sender controls the depth. */
+/**
+ * Whether a value is nested deeper than `levels`. Checks level by level, not recursively, because the sender
+ * controls the depth.
+ */
 export function isTooDeep(value: unknown, levels = maxJsonDepth): boolean {
   let level: unknown[] = [value]
   for (let depth = 0; level.length > 0; depth++) {

@@ -22,7 +22,9 @@ type World = AsyncDisposable & {
   recorded(): Promise<SessionEvent[]>
 }
 
-/** The agent answers no prompt by itself. At the end, the log satisfies the invariants. */
+/**
+ * A session with an agent that answers no prompt by itself. At the end, the log must satisfy the invariants.
+ */
 async function world(): Promise<World> {
   const agent = faultyAgent((connection) => {
     connection.say(connectedAs('native'))

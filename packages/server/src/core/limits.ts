@@ -1,10 +1,13 @@
 /** Limits of a host. The creator of the host can set each of them. */
 export type Limits = {
-  /** Live connections at once; for one more, the connection that has been idle longest is closed. */
+  /**
+   * How many connections may be live at once. For one more, the connection that has been idle longest is
+   * closed.
+   */
   readonly maxConnections: number
   /**
-   * Agents that are kept started for the next session, beyond `maxConnections` and at most one of each kind; 0 means
-   * none. Only agents that can be started without a session.
+   * How many agents are kept started for the next session, beyond `maxConnections` and at most one of each
+   * kind; 0 means none. Only agents that can be started without a session are kept.
    */
   readonly maxSpares: number
   /** An agent that was kept this long without a session is closed. */
@@ -16,7 +19,7 @@ export type Limits = {
   readonly spareInFolderMs: number
   /** No agent is kept while the machine has less free memory than this. */
   readonly spareFreeBytes: number
-  /** Prompts that may wait in the queue of one session. */
+  /** How many prompts may wait in the queue of one session. */
   readonly maxQueue: number
   /** How long an agent may take to start. */
   readonly connectMs: number

@@ -18,8 +18,8 @@ import {
 import type { CreateBatch, SessionStore } from './session-store.ts'
 
 /**
- * Every log that a test leaves behind satisfies the invariants, and no problem was reported that the test does not
- * expect.
+ * The hosts that the tests made. Every log that a test leaves behind must satisfy the invariants, and no
+ * problem may be reported that the test does not expect.
  */
 const worlds: HostUnderTest[] = []
 const sessions: SessionUnderTest[] = []
@@ -1138,7 +1138,7 @@ function failingStore(): { store: SessionStore; fail(times: number): void; refus
   }
 }
 
-/** Connects when the gate `connect` is open. */
+/** Wraps an adapter so that it connects only when the gate `connect` is open. */
 function slowToConnect(gates: ReturnType<typeof createGates>) {
   return (adapter: AgentAdapter): AgentAdapter => ({
     ...adapter,
@@ -1149,7 +1149,7 @@ function slowToConnect(gates: ReturnType<typeof createGates>) {
   })
 }
 
-/** Confirms new settings when the gate `configure` is open. */
+/** Wraps an adapter so that it confirms new settings only when the gate `configure` is open. */
 function slowToConfirm(gates: ReturnType<typeof createGates>) {
   return (adapter: AgentAdapter): AgentAdapter => ({
     ...adapter,

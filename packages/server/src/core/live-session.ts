@@ -177,7 +177,10 @@ export class LiveSession {
     if (removed) throw removed.error
   }
 
-  /** A start that was in progress may have connected since: the agent is closed again after the start has ended. */
+  /**
+   * Closes the agent and stops the timers. Closes the agent a second time after the loop has come to rest,
+   * because a start that was in progress may have connected meanwhile.
+   */
   async #disconnectForGood(reason: 'closed' | 'server-stopped', aborted: Promise<void>): Promise<void> {
     await this.#loop.disconnect(reason)
     await aborted

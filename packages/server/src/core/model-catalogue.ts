@@ -31,7 +31,9 @@ export function createModelCatalogue(parts: {
 }): ModelCatalogue {
   const asked = new Map<string, Promise<readonly AgentModel[]>>()
 
-  /** A failed request for the models is repeated on the next call. */
+  /**
+   * Asks an agent for its models, once for each version. A request that failed is repeated on the next call.
+   */
   function ask({ id, found, signedIn, usable, version }: AgentInfo): Promise<readonly AgentModel[]> {
     const adapter = parts.adapters.get(id)
     const list = adapter?.models?.bind(adapter)

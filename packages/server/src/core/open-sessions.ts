@@ -20,7 +20,10 @@ export class OpenSessions {
     return this.#closing
   }
 
-  /** Rejects when the host stops or the session is being deleted. */
+  /**
+   * Returns the session, and loads it if it is not in memory. Rejects when the host stops or the session is
+   * being deleted.
+   */
   open(sessionId: string): Promise<LiveSession> {
     if (this.#closing) return Promise.reject(stopping())
     if (this.#deleting.has(sessionId)) return Promise.reject(beingDeleted())

@@ -76,7 +76,10 @@ export function outsideDrafts(
   return writer.drafts
 }
 
-/** Settings and totals are left out: the agent that is started next reports its own. */
+/**
+ * True for the types of output that are added to the log. Settings and totals are left out: the agent that is
+ * started next reports its own.
+ */
 function isOfTurn(type: string): boolean {
   return /^(text|thinking|block|tool-call|turn|plan|task|context)\./.test(type) || type === 'agent.noticed'
 }

@@ -199,7 +199,7 @@ function placeFor({ state }: SessionLog, ask: { parentToolCallId?: string }, ids
   return { turn: { turnId }, begun: startOwn(state, turnId).drafts }
 }
 
-/** The agent withdrew its request. */
+/** Cancels a request that the agent withdrew. Empty if the request is stale or no longer open. */
 function withdrawal(requests: SessionLog['state']['requests'], requestId: string): Transaction {
   const request = requests.find((one) => one.requestId === requestId)
   if (!request || request.stale) return { drafts: [] }

@@ -16,7 +16,10 @@ export async function readEvents(
     : events
 }
 
-/** A store may be stricter than this check, e.g. about nesting. */
+/**
+ * Whether the text is JSON after all. A store may mark an event as damaged that passes this check, because
+ * the store may be stricter, for example about nesting.
+ */
 function isJson(text: string): boolean {
   try {
     const value: unknown = JSON.parse(text)

@@ -166,7 +166,10 @@ export function draftsOf(
   }
 }
 
-/** A resumed agent may report the end of a task again, with another text. The recorded reason is kept. */
+/**
+ * Keeps the recorded title and reason of a task that has ended: a resumed agent may report the end again,
+ * with another text.
+ */
 function withRecordedEnd(draft: DraftOf<'task.updated'>, known: KnownTask): DraftOf<'task.updated'> {
   if (known.status === 'running' || draft.status === 'running') return draft
   const { title, reason, background } = known
@@ -229,14 +232,20 @@ function noteWritten(
   if (draft.type === 'text.written' && draft.parentToolCallId === undefined) progress.lastText = draft.text
 }
 
-/** Some agents repeat their last text as the result of the turn: it is in the log already. */
+/**
+ * Removes the result of a turn that only repeats the agent's last text, as some agents do: the text is in the
+ * log already.
+ */
 function storedOnce<End extends { result?: string | undefined }>(end: End, { lastText }: TurnProgress): End {
   if (end.result === undefined || end.result.trim() !== lastText?.trim()) return end
   const { result, ...rest } = end
   return rest as End
 }
 
-/** A steered prompt that the turn did not take up starts the next turn at once: the agent may have it already. */
+/**
+ * Starts the next turn with a steered prompt that the ended turn did not take up. It starts at once, because
+ * the agent may have the prompt already.
+ */
 function startSteered(ended: readonly EventDraft[], ids: Ids): EventDraft[] {
   const left = ended.find((draft) => draft.type === 'prompt.queued')
   if (!left || left.paused) return []
@@ -251,7 +260,7 @@ function completed(output: RecordedOutput, context: { connectionId: string }): E
   return output as EventDraft
 }
 
-/** With a subscription, a cost is notional. */
+/** Marks a cost as notional if the agent is used with a subscription. */
 function marked(draft: EventDraft, { connection }: SessionState): EventDraft {
   if (connection?.billing !== 'subscription') return draft
   if (draft.type !== 'turn.ended' && draft.type !== 'usage.measured') return draft

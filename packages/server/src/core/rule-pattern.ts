@@ -62,7 +62,10 @@ export function touches(pattern: RulePattern, { tool, input }: Asked): boolean {
   )
 }
 
-/** A boolean that is true matches the text `true`; a command matches only as a string. */
+/**
+ * Whether a grant's text matches the value of a field. The value `true` matches the text `true`; a command
+ * matches only as a string.
+ */
 function fitsGrant(text: string, field: string, value: unknown): boolean {
   const isText = typeof value === 'string' || (value === true && !commandFields.has(field))
   return isText && fitsGlob(text, String(value), { barred: shellSyntax })
@@ -89,7 +92,7 @@ function own(input: Fields, field: string): unknown {
   return Object.hasOwn(input, field) ? input[field] : undefined
 }
 
-/** A missing input counts as one without fields. */
+/** The fields of an input; undefined if it is not an object. A missing input counts as one without fields. */
 function recordOf(input: unknown): Fields | undefined {
   if (input === undefined || input === null) return {}
   return typeof input === 'object' && !Array.isArray(input) ? (input as Fields) : undefined

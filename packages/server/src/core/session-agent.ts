@@ -68,7 +68,10 @@ export class SessionAgent implements SlotHolder {
     return this.#starting !== undefined || this.#ahead !== undefined
   }
 
-  /** The agent was started under conditions that no longer hold: another trust, other options, servers or variables. */
+  /**
+   * True if the agent was started under conditions that no longer hold: another trust, other options, servers
+   * or variables.
+   */
   get isOutdated(): boolean {
     if (!this.#link) return false
     const { services } = this.#context
@@ -342,7 +345,10 @@ export class SessionAgent implements SlotHolder {
   }
 }
 
-/** A turn that the agent started by itself has no prompt that could be sent again. */
+/**
+ * The prompt for a resumed turn that the agent started by itself, which has no prompt that could be sent
+ * again.
+ */
 function continuation({ turnId, startedAt }: OpenTurn): Prompt {
   return {
     promptId: turnId,

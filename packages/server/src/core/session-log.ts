@@ -68,10 +68,12 @@ export type SessionLogOptions = {
   readonly problem: (error: unknown, doing: string) => void
 }
 
-/** After these events the stored state is replaced: lists, inbox and restarts read it. */
+/**
+ * Matches the events after which the stored state is replaced: lists, the inbox and restarts read that state.
+ */
 const landmarks = /^(session|agent\.(dis)?connected|prompt|queue|turn|permission|question)/
 
-/** The only place that numbers events. */
+/** Creates the log of a live session, which numbers the events that it records. */
 export function createSessionLog(options: SessionLogOptions): SessionLog {
   const { store, clock, problem, joining = () => [] } = options
   let recorded: RecordedListener = () => undefined
@@ -208,7 +210,7 @@ function isOpen(state: SessionState, id: string): boolean {
   return state.openBlocks.some((block) => block.id === id)
 }
 
-/** Streamed text is saved by checkpoints, not with the state. */
+/** The state as it is stored: without streamed text, which checkpoints save. */
 function storable(state: SessionState): SessionState {
   const openBlocks = state.openBlocks.flatMap((block) =>
     block.type === 'tool-call' && block.called ? [{ ...block, input: '', output: '' }] : [],

@@ -33,7 +33,7 @@ export type SessionStore = {
 
   /** Replaces the checkpoints of the given blocks; the others stay. */
   checkpoint(sessionId: string, blocks: readonly OpenBlock[]): Promise<void>
-  /** In the order in which the blocks were first saved. */
+  /** Returns the checkpoints in the order in which the blocks were first saved. */
   checkpoints(sessionId: string): Promise<OpenBlock[]>
 
   list(query: SessionQuery): Promise<SessionPage>
@@ -47,17 +47,17 @@ export type SessionStore = {
   unsettled(): Promise<string[]>
   /** Stored states with requests that wait for a person, the longest waiting first. */
   waiting(): Promise<SessionState[]>
-  /** Deletes all rows of the session. False if there was none. */
+  /** Deletes all rows of the session. Returns false if there was no such session. */
   delete(sessionId: string): Promise<boolean>
 
   rules(): Promise<PermissionRule[]>
   addRule(rule: PermissionRule): Promise<void>
-  /** False if there was no such rule. */
+  /** Removes a rule. Returns false if there was no such rule. */
   removeRule(ruleId: string): Promise<boolean>
 
   trustedFolders(): Promise<TrustedFolder[]>
   trustFolder(trusted: TrustedFolder): Promise<void>
-  /** False if the folder was not trusted. */
+  /** Revokes the trust of a folder. Returns false if the folder was not trusted. */
   distrustFolder(folder: string): Promise<boolean>
 
   environments(): Promise<StoredEnvironment[]>

@@ -342,7 +342,7 @@ class Run {
     if (twice && won > 1) this.problems.push(`${won} answers won`)
   }
 
-  /** Waits until the requests have expired, if that is soon. */
+  /** Waits until the turn is parked or no request is open, if requests wait only briefly. */
   async #park(): Promise<void> {
     for (let loopTurns = 0; loopTurns < 500 && this.#conditions.parksSoon; loopTurns++) {
       const { turn, requests } = await this.#host.state(this.#sessionId)
@@ -366,7 +366,7 @@ class Run {
     for (const reader of this.readers) await reader.follow(this.#host)
   }
 
-  /** A disconnected client misses the end of an open block. */
+  /** Disconnects a client and notes the open blocks, whose ends it misses. */
   #leave(reader: TestReader): void {
     for (const block of reader.view.state.openBlocks) reader.killed.add(block.id)
     reader.leave()

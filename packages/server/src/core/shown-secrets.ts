@@ -28,7 +28,10 @@ export function shownEvent(event: StoredEvent): StoredEvent {
   return json === event.json ? event : { ...event, json }
 }
 
-/** Only a few events contain servers: the text of the others is passed on unchanged. */
+/**
+ * The text of an event without the values of MCP servers. Few events contain servers: the text of the others
+ * is returned unchanged, without parsing it.
+ */
 export function shownText(json: string): string {
   if (!json.includes('"mcpServers":{')) return json
   const event = JSON.parse(json) as SessionEvent

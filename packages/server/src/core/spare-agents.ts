@@ -219,7 +219,10 @@ export function createSpareAgents(options: SpareAgentsOptions): SpareAgents {
   }
 }
 
-/** A spare cannot resume a conversation or use MCP servers of a session: an agent gets these at its start. */
+/**
+ * Whether a spare can serve the session. It cannot resume a conversation or use MCP servers of a session,
+ * because an agent gets these at its start.
+ */
 function fits(
   adapter: AgentAdapter,
   { mcpServers, resume }: Pick<Expected, 'mcpServers' | 'resume'>,

@@ -48,8 +48,9 @@ function closeBlocks(state: SessionState, { taskId }: Pick<Task, 'taskId'>, text
 }
 
 /**
- * The process has ended, and with it every background task. A task that waits for a person is parked if the agent can
- * resume: its request stays open. Requests outside any turn and any task can no longer be answered.
+ * Ends every background task, because its process has ended. A task that waits for a person is parked instead
+ * if the agent can resume: its request stays open. Requests outside any turn and any task can no longer be
+ * answered, and are closed.
  */
 export function loseTasks(
   state: SessionState,
@@ -97,8 +98,9 @@ export function answeredTask(state: SessionState): KnownTask | undefined {
 }
 
 /**
- * A parked task whose requests are answered: the agent is asked, in a turn of its own, to start the task again, and
- * gets the answers when it asks. If nothing was allowed or answered, the task ends.
+ * Restarts the first parked task whose requests are all answered: the agent is asked, in a turn of its own,
+ * to start the task again, and gets the answers when it asks again. If nothing was allowed or answered, the
+ * task ends instead.
  */
 export function restartTask(state: SessionState, ids: { turnId: string; promptId: string }): Transaction {
   const task = answeredTask(state)

@@ -23,7 +23,10 @@ export function nextPrompt({ queue }: SessionState): Prompt | undefined {
   return queue.find(({ paused }) => !paused)
 }
 
-/** A person who ends a turn also pauses the prompts that are queued behind it, until they resume the queue. */
+/**
+ * Pauses the queue when a person ends a turn: the prompts behind it wait until the queue is resumed. Empty if
+ * no prompt waits.
+ */
 export function pauseQueued(state: SessionState): EventDraft[] {
   return nextPrompt(state) ? [{ type: 'queue.paused', by: 'person' }] : []
 }
@@ -88,8 +91,9 @@ export function expireFirst({ requests: [first] }: SessionState): Transaction {
 }
 
 /**
- * A connection is over. Its turn is parked if a person is asked and the agent can resume; otherwise the turn ends.
- * `closing` is why the host closed the connection, `last` is the agent's own report of its end.
+ * Records the end of a connection. Its turn is parked if a person is asked and the agent can resume;
+ * otherwise the turn ends. `closing` is why the host closed the connection, `last` is the agent's own report
+ * of its end.
  */
 export function loseAgent(
   state: SessionState,
@@ -133,7 +137,7 @@ const parkReasons: Readonly<Partial<Record<CloseReason, ParkReason>>> = {
   'server-killed': 'server-killed',
 }
 
-/** The agent has tools that this session must not have: the session ends at once. */
+/** Ends the session at once, because the agent has tools that this session must not have. */
 export function endForTools(state: SessionState, tools: readonly string[], now: number): Transaction {
   const message = `The agent has tools other than the host's (${tools.join(', ')}), but this session may use only host tools. The session was ended; unarchive it once the agent has no other tools, or allow them with hostToolsOnly: false.`
   const error = { code: 'forbidden' as const, message, details: { tools } }
@@ -169,7 +173,7 @@ function endOfLost(
   return { outcome: 'failed', stopReason: 'agent_lost', error: why }
 }
 
-/** Used only for a turn that the agent started by itself. */
+/** The end of a turn that the agent started by itself and that has reached the limit on background work. */
 const atBackgroundLimit = {
   outcome: 'failed',
   stopReason: 'background_limit',

@@ -190,7 +190,10 @@ function comeOrGo(reader: TestReader, world: HostUnderTest): void {
   reader.leave()
 }
 
-/** The part of an open block that a disconnected reader missed arrives with the event that closes the block. */
+/**
+ * Reconnects the readers and waits until each has seen the last turn. The part of an open block that a
+ * disconnected reader missed arrives with the event that closes the block.
+ */
 async function everyoneBack(crowd: readonly TestReader[], world: HostUnderTest): Promise<void> {
   for (const reader of crowd) {
     if (!reader.connected) await reader.follow(world.host)

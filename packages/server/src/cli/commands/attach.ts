@@ -100,7 +100,10 @@ async function lastEvents(
   return events
 }
 
-/** A prompt that was typed here is on the screen already. */
+/**
+ * Returns a function that shows feed items on the screen. It skips prompts that were typed here, because they
+ * are on the screen already.
+ */
 function showOn(screen: Screen, transcript: Transcript, typed: string[]): (item: FeedItem) => void {
   return (item) => {
     if (item.type === 'delta') screen.print(transcript.delta(item.delta))

@@ -118,7 +118,10 @@ function listenProblem(host: string, port: number): Promise<string | undefined> 
   })
 }
 
-/** A running server has locked the file. In that case the database is not opened: the server shows that it can be. */
+/**
+ * Checks that the database can be opened and has a known version. If a running server has locked the file,
+ * the database is not opened: the server shows that it can be.
+ */
 async function databaseCheck({ dataDir }: Configuration, isHeld: boolean): Promise<Check> {
   const name = 'database'
   const file = databaseFile(dataDir)

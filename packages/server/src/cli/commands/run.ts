@@ -121,8 +121,8 @@ async function begin(
 }
 
 /**
- * Resolves with the end of the turn, or undefined if the prompt never became a turn, and with whether the agent could
- * be started.
+ * Submits the prompt and follows its turn. `end` is undefined if the prompt never became a turn; `isStarted`
+ * is whether the agent could be started.
  */
 async function promptAndWatch(
   run: Run,
@@ -217,7 +217,10 @@ async function stopTurn(
   }
 }
 
-/** Only names are arguments, because others can see arguments. */
+/**
+ * Returns the named variables with their values in this environment. Only names are given as arguments,
+ * because others can see arguments.
+ */
 function inherited(names: readonly string[], { env }: Context): Record<string, string> {
   return Object.fromEntries(
     names.map((name) => {
@@ -270,7 +273,7 @@ function transcriptShow(run: Run): (item: FeedItem) => void {
   }
 }
 
-/** A decision of --on-permission was printed when it was made. */
+/** True for a decision of --on-permission, which was printed when it was made. */
 function isSaid(event: SessionEvent | UnknownEvent, decided: ReadonlySet<string>): boolean {
   return isKnown(event) && event.type === 'permission.resolved' && decided.has(event.requestId)
 }
@@ -362,7 +365,10 @@ function sayWhatNext(session: SessionState, { output, commandLine }: Context): v
   output.err(`${output.errStyle.dim(`to continue: ${go}`)}\n`)
 }
 
-/** Used when the agent did not start. The log has the prompt and the reason, often in more detail. */
+/**
+ * Prints what can be done with the session if the agent did not start. The session's log has the prompt and
+ * the reason, often in more detail than the error.
+ */
 function printKeptSession({ id, agent }: SessionState, { output, commandLine }: Context): void {
   const lines = [
     `parley: the prompt is kept in the session ${id}`,

@@ -82,7 +82,10 @@ async function listWaiting(client: Client, options: SessionsOptions, context: Co
   return 0
 }
 
-/** A removed agent may still have sessions. If there are none, the name of the agent may be mistyped. */
+/**
+ * Throws if the agent is unknown. Called only if no session was found: the name may be mistyped, but a
+ * removed agent may still have sessions.
+ */
 async function checkAgent(client: Client, flags: SessionsOptions, context: Context): Promise<void> {
   if (flags.agent === undefined) return
   const { expectAgent } = await import('../known-agent.ts')
@@ -99,7 +102,10 @@ function waitingRow({ session, request }: WaitingRequest, name: (id: string) => 
   return [name(id), agent, ageText(Date.now() - request.at), asks, title || 'untitled']
 }
 
-/** On a terminal, the shortest prefix of an id that names one session; for programs, the whole id. */
+/**
+ * Returns a function that names a session: on a terminal by the shortest unique prefix of its id, for
+ * programs by the whole id.
+ */
 async function namesOf(client: Client, { json }: SessionsOptions, { output }: Context) {
   if (json || !output.isOutTerminal) return (id: string) => id
   const ids: string[] = []

@@ -57,7 +57,10 @@ const add: Change = async (client, folder, { json }, { output }) => {
   return printResult(output, json, { value: trusted, text })
 }
 
-/** The folder may be given by a symbolic link, so the lists before and after show which one was removed. */
+/**
+ * Revokes the trust of a folder. The folder may be given by a symbolic link, so the lists before and after
+ * the change show which folder was removed.
+ */
 const remove: Change = async (client, folder, { json }, { output }) => {
   const before = await client.call('listTrustedFolders')
   await client.call('distrustFolder', { query: { folder } })

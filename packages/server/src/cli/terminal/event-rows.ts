@@ -73,7 +73,10 @@ function wasErrorSaid({ error }: EventOf<'turn.ended'>, { wasSaid }: RowFacts): 
   return error !== undefined && wasSaid(error.message)
 }
 
-/** A killed server is reported by another message. */
+/**
+ * The rows for the loss of an agent. There are none if the server was killed, because another message reports
+ * that.
+ */
 function disconnectedRows(event: EventOf<'agent.disconnected'>, { style, wasSaid }: RowFacts): string[] {
   const text = event.reason === 'server-killed' ? undefined : lossText(event)
   if (text === undefined || wasSaid(text)) return []

@@ -60,7 +60,7 @@ export class Screen {
     this.#isRowLast = false
   }
 
-  /** All other output waits until `work` is done. */
+  /** Runs `work` with the keyboard. All other output waits until `work` is done. */
   async ask<Answer>(work: (keyboard: Keyboard) => Promise<Answer>): Promise<Answer> {
     const draft = this.#clearTyped()
     this.#hidePrompt()

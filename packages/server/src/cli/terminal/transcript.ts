@@ -144,7 +144,10 @@ export class Transcript {
     if (open) this.#streaming = undefined
   }
 
-  /** Thinking and text of subagents are shown only on a terminal. */
+  /**
+   * The stream that a text is written to; undefined if it is not shown. Thinking, and anything that a
+   * subagent writes, is shown only on a terminal.
+   */
   #target({ type, parentToolCallId }: Words): Target | undefined {
     if (type.startsWith('text.') && parentToolCallId === undefined) return 'out'
     return this.#options.isErrTerminal ? 'err' : undefined
@@ -215,7 +218,10 @@ export class Transcript {
     this.#hasWords = false
   }
 
-  /** An agent that cannot start reports the same error twice: for the process and for the turn. */
+  /**
+   * Remembers the error of a lost agent until its turn ends, so that it is shown once: an agent that cannot
+   * start reports the same error for the process and for the turn.
+   */
   #remember(event: SessionEvent): void {
     if (event.type === 'agent.disconnected' && event.error) this.#saidErrors.add(event.error.message)
     if (event.type === 'turn.ended') this.#saidErrors.clear()

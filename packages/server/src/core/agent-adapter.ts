@@ -113,7 +113,7 @@ export type PrepareInput = Pick<ConnectInput, 'settings' | 'trusted' | 'env' | '
 
 /** A started program that waits for a session. */
 export type PreparedAgent = {
-  /** False: the program has ended, or what it read at its start has changed since. */
+  /** False if the program has ended, or if what it read at its start has changed since. */
   readonly isUsable: boolean
   /**
    * Moves the program to a folder in which a session is expected soon, to save more of the start time. From then on
@@ -204,7 +204,10 @@ export type AgentConnection = {
    * agent's turn is already over is not run, and resolves with `pending` too.
    */
   send(message: AgentMessage): Promise<unknown>
-  /** Takes back a pending steered prompt. False: the agent has taken it up, or cannot give it back. */
+  /**
+   * Takes back a pending steered prompt. Resolves with false if the agent has taken it up or cannot give it
+   * back.
+   */
   takeBack?(promptId: string): Promise<boolean>
   /**
    * Asks the agent to stop its turn without ending the process. The end of the turn comes as an output; if it does

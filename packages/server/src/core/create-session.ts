@@ -124,8 +124,8 @@ async function isRepeated(
 }
 
 /**
- * Stores the session with the trust and the variables that its agent needs. False: the same command has already created
- * it.
+ * Stores the session with the trust and the variables that its agent needs. Returns false if the same command
+ * has already created it.
  */
 async function store(
   { services, trust }: CreationParts,

@@ -39,7 +39,7 @@ type Spare = {
   /** The folder that the spare waits in, with the other values that were given for it. */
   place: string | undefined
   readonly abort: AbortController
-  /** Undefined: the agent could not be started. */
+  /** Resolves with undefined if the agent could not be started. */
   readonly started: Promise<PreparedAgent | undefined>
   forget: () => void
 }

@@ -167,7 +167,10 @@ function compareStreamed(name: string, log: readonly SessionEvent[], deltas: rea
   }
 }
 
-/** A page and an editor keep retracted blocks, so they may have more than the expected blocks. */
+/**
+ * Matches a report that contains at least these blocks: a page and an editor keep retracted blocks, so they
+ * may have more.
+ */
 function amongOthers({ said, thought, calls }: Reported): Reported {
   return {
     said: expect.arrayContaining([...said]),

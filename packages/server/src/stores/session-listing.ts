@@ -10,7 +10,7 @@ export function comparePlaces(a: ListPlace, b: ListPlace): number {
   return compareAges(a, b)
 }
 
-/** The latest changed first, then by id. */
+/** Sorts the latest changed first, then by id. */
 export function compareAges(a: Omit<ListPlace, 'pinned'>, b: Omit<ListPlace, 'pinned'>): number {
   if (a.updatedAt !== b.updatedAt) return b.updatedAt - a.updatedAt
   return a.id < b.id ? -1 : a.id > b.id ? 1 : 0

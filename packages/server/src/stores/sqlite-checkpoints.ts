@@ -2,8 +2,9 @@ import type { OpenBlock } from '@parley/protocol'
 import type { SqliteDatabase } from './sqlite-database.ts'
 
 /**
- * An open block is stored as one row of `meta` and one row for each new piece of text. `Written` caches the content of
- * a session's rows. It must be dropped when a transaction fails; it is then read again.
+ * A cache of the rows in which a session's open blocks are stored: for each block one row with its `meta`, and
+ * one row for each new piece of text. The cache must be dropped when a transaction fails; the rows are then
+ * read again.
  */
 export type Written = Map<string, WrittenBlock>
 type WrittenBlock = { readonly number: number; meta: string; readonly texts: Map<string, WrittenText> }
@@ -110,7 +111,10 @@ function putTogether({ meta, texts }: WrittenBlock): OpenBlock {
     : { ...block, text: textOf('text') }
 }
 
-/** Ascending, so that blocks are returned in the order in which they were first written. */
+/**
+ * The number for a new block. Numbers ascend, so that blocks are returned in the order in which they were
+ * first written.
+ */
 function nextNumber(written: Written): number {
   let last = 0
   for (const { number } of written.values()) last = Math.max(last, number)

@@ -34,7 +34,8 @@ export type SqliteDatabaseOptions = {
 const pageSize = 16_384
 const walPages = 64
 /**
- * A larger file of an older version is not converted: deleted text is overwritten in it, but the file does not shrink.
+ * The size in bytes up to which a file of an older version is converted. In a larger one, deleted text is
+ * overwritten too, but the file does not shrink.
  */
 const maxConverted = 1024 * 1024 * 1024
 const walShare = { bytes: 262_144, ofFile: 1 / 20 }
@@ -89,8 +90,9 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
 }
 
 /**
- * The lock belongs to the operating system, so it ends with the process in any case. It also ends when this process
- * opens and closes the same file in another way: never read the file of an open database.
+ * Opens the file and locks it for this process. The operating system holds the lock, so it ends with the
+ * process in any case. It also ends when this process opens and closes the same file in another way: never
+ * read the file of an open database.
  */
 function openLocked({ file, migrations: steps = migrations }: SqliteDatabaseOptions): DatabaseSync {
   createPrivateFile(file)
@@ -110,7 +112,10 @@ function openLocked({ file, migrations: steps = migrations }: SqliteDatabaseOpti
   }
 }
 
-/** Conversations are private. Only a new file is opened here, because of the lock above. */
+/**
+ * Creates the file with access for this user only, because conversations are private. An existing file is not
+ * opened here, because closing it would end the lock of a database that this process has open.
+ */
 function createPrivateFile(file: string): void {
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
@@ -166,8 +171,8 @@ function prepareFile(db: DatabaseSync, { isNew }: { isNew: boolean }): void {
 }
 
 /**
- * Rewrites a file of an older version, which could not shrink. This temporarily needs as much disk space again, and
- * takes about a second per 100 MB.
+ * Rewrites a file of an older version so that it can shrink. This temporarily needs as much disk space again,
+ * and takes about a second per 100 MB.
  */
 function convert(db: DatabaseSync, file: string): void {
   const isConverted = Number(db.prepare('PRAGMA auto_vacuum').get()?.auto_vacuum) !== 0

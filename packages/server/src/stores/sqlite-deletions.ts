@@ -21,7 +21,7 @@ export function createSqliteDeletions(
   )
   const freePages = database.prepare('PRAGMA freelist_count')
 
-  /** False if nothing was left to do. */
+  /** Deletes some of the marked events. Returns false if there were none. */
   function deleteStep(): boolean {
     return database.write(() => {
       const marked = next.get() as { key: number } | undefined

@@ -6,7 +6,7 @@
 export type EventText = { pack(seq: number, json: string): string; unpack(seq: number, body: string): string }
 
 const whole = '='
-/** SQLite stores UTF-8, which has no lone surrogates: a text with one is escaped. */
+/** Marks an escaped text. A text with a lone surrogate is escaped, because UTF-8 cannot encode it. */
 const escaped = '~'
 
 export function eventTextOf(sessionId: string): EventText {
@@ -45,7 +45,10 @@ export const bodyIsJson = `CASE substr(body, 1, 1)
   WHEN '${escaped}' THEN 0
   ELSE json_valid('{"at":' || body) END`
 
-/** Restores as much as possible; empty for what is not text. Escaped texts take this path too, and are complete. */
+/**
+ * Restores the text of a body that is not valid JSON, as far as possible; empty if the body is not text.
+ * Escaped texts take this path too, and are restored completely.
+ */
 export function unpackDamaged(text: EventText, seq: number, body: unknown): string {
   try {
     return typeof body === 'string' ? text.unpack(seq, body) : ''

@@ -11,15 +11,18 @@ import type { SqliteDatabase } from './sqlite-database.ts'
 import { bodyIsJson, type EventText, eventTextOf, unpackDamaged } from './sqlite-event-text.ts'
 import type { SessionRow } from './sqlite-sessions.ts'
 
-/** The id of an event is the key of its session and its seq. */
+/**
+ * How many event ids each session has: the id of an event is the key of its session times this number, plus
+ * its seq.
+ */
 const seqs = 2 ** 32
-/** The number of sessions whose ids fit into a safe integer. */
+/** The largest number of sessions for which every event id is a safe integer. */
 export const maxSessions = 2 ** 21
 
 /** The events of one session, up to `head`. */
 export type EventLog = { readonly key: number; readonly head: number; readonly text: EventText }
 
-/** The ids of a session's events lie between these two. */
+/** The bounds of a session's event ids; neither bound is an id itself. */
 export function eventIds(key: number): [above: number, below: number] {
   return [key * seqs, (key + 1) * seqs]
 }

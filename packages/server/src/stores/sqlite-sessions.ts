@@ -99,7 +99,7 @@ export function createSqliteSessions(
   }
 }
 
-/** In the order in which `insert` and `update` name them. */
+/** The values of a session's columns, in the order in which `insert` and `update` name the columns. */
 function columns(state: SessionState) {
   return [
     state.agent,

@@ -44,7 +44,10 @@ const held = {
   session: channel(channelNames.session),
 }
 
-/** Subscribers get a copy, so that nothing they do to it affects the server. */
+/**
+ * Publishes messages on the channels. Subscribers get a copy, so that nothing they do to it affects the
+ * server.
+ */
 export function createChannels(problem: (error: unknown) => void) {
   const publish = (to: Channel, message: object) => {
     if (to.hasSubscribers) deliver(to, JSON.parse(JSON.stringify(message)), problem)

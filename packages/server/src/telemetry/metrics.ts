@@ -11,7 +11,10 @@ type Description = {
   readonly labels: readonly string[]
 }
 
-/** Per metric. Further label values are counted together under the label `other`, so that the text stays bounded. */
+/**
+ * How many series each metric may have. Further label values are counted together under the label `other`, so
+ * that the text stays bounded.
+ */
 const maxSeries = 2_000
 const tooMany = 'other'
 

@@ -41,7 +41,7 @@ function hasSdk(): boolean {
   return api?.trace !== undefined || api?.metrics !== undefined
 }
 
-/** Undefined if the package is not installed: the user provides it. */
+/** Loads the OpenTelemetry API. Returns undefined if the package is not installed: the user provides it. */
 async function importApi(): Promise<typeof Api | undefined> {
   try {
     return await import('@opentelemetry/api')

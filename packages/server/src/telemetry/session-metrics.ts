@@ -18,7 +18,7 @@ export type SessionMetrics = {
   recorded(event: SessionEvent, agent: string): void
   left(sessionId: string): void
   commanded(message: CommandMessage): void
-  /** In the text format of Prometheus, version 0.0.4. */
+  /** The metrics in the text format of Prometheus, version 0.0.4. */
   text(now: MetricsNow): string
 }
 

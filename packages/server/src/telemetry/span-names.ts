@@ -26,13 +26,13 @@ export const attribute = {
   toolType: 'gen_ai.tool.type',
   errorType: 'error.type',
 
-  // Only if contents are configured.
+  // These attributes are set only if contents are configured.
   inputMessages: 'gen_ai.input.messages',
   outputMessages: 'gen_ai.output.messages',
   toolArguments: 'gen_ai.tool.call.arguments',
   toolResult: 'gen_ai.tool.call.result',
 
-  // Parley's own.
+  // These attributes are Parley's own.
   turnId: 'parley.turn.id',
   turnOutcome: 'parley.turn.outcome',
   costUsd: 'parley.turn.cost_usd',

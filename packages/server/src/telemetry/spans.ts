@@ -180,7 +180,10 @@ export class Spans implements TurnListener {
 const maxTexts = 200
 export const toolFailed = 'tool_failed'
 
-/** A cancelled turn is not an error; an unknown outcome is. */
+/**
+ * The error type of an ended turn; undefined if it is no error. A cancelled turn is no error, but an unknown
+ * outcome is one.
+ */
 export function turnErrorType(end: {
   outcome: string
   error?: { code: string } | undefined
@@ -189,7 +192,10 @@ export function turnErrorType(end: {
   return end.outcome === 'unknown' ? 'outcome_unknown' : undefined
 }
 
-/** Host tools are run by the embedding program, the others by the agent. */
+/**
+ * The tool type in OpenTelemetry's terms: `function` for host tools, which the embedding program runs, and
+ * `extension` for the others, which the agent runs.
+ */
 export function toolType(name: string): string {
   return name.startsWith(hostToolPrefix) ? 'function' : 'extension'
 }

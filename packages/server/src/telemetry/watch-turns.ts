@@ -169,7 +169,7 @@ export class TurnWatch implements HostObserver {
     this.#notify((listener) => listener.requestStarted?.(request))
   }
 
-  /** A listener that fails must not keep the others from being called. */
+  /** Calls every listener. The error of one is reported and does not keep the others from being called. */
   #notify(call: (listener: TurnListener) => void): void {
     for (const listener of this.#listeners) {
       try {

@@ -101,7 +101,10 @@ export async function readMessage(
   return last === undefined ? message : plain(last as UiMessage)
 }
 
-/** An error chunk reaches the reader as an error, as intended. */
+/**
+ * Whether the reader's error is the text of an error chunk. That is intended: the reader turns an error chunk
+ * into an error.
+ */
 function isSent(problem: unknown, chunks: readonly UiChunk[]): boolean {
   const text = problem instanceof Error ? problem.message : String(problem)
   return chunks.some((chunk) => chunk.type === 'error' && chunk.errorText === text)

@@ -153,7 +153,10 @@ export class IncomingMessages {
     return { type: this.#drafts.delete(toolCallId) ? 'tool_call_update' : 'tool_call', ...call }
   }
 
-  /** A text that was not sent needs no retraction. */
+  /**
+   * The messages for a retracted block: a drafted call is cancelled and a sent text is retracted. A text that
+   * was not sent needs no message.
+   */
   #retracted({ blockId, reason }: EventOf<'block.retracted'>): News[] {
     if (this.#drafts.delete(blockId)) return [neverMade(blockId)]
     this.#sent.delete(blockId)
@@ -168,8 +171,8 @@ export class IncomingMessages {
   }
 
   /**
-   * An agent connects again after it was shut down, and reports more details as it learns them. Only changes are
-   * reported.
+   * Introduces the agent, if the introduction has changed. An agent connects again after it was shut down,
+   * and reports more details as it learns them.
    */
   #connected({ model, cwd }: EventOf<'agent.connected'>): News[] {
     const where = [model && `model ${model}`, cwd && `in ${cwd}`].filter(Boolean)
@@ -207,8 +210,8 @@ export class IncomingMessages {
   }
 
   /**
-   * Each update carries the whole input, so it is sent only when it has grown by a share of itself. Otherwise the total
-   * would grow quadratically.
+   * Adds a piece to the input of a drafted call. Each update carries the whole input, so one is sent only
+   * when the input has grown by a share of its length. Otherwise the total would grow quadratically.
    */
   #inputPiece({ toolCallId, offset, text }: Extract<Delta, { type: 'tool-call.input-streamed' }>): News[] {
     const draft = this.#drafts.get(toolCallId)
@@ -281,7 +284,7 @@ function system(level: Level, text: string, error?: ErrorInfo): News {
   return { type: 'system', level, text, ...(error && { error }) }
 }
 
-/** A call that was drafted and never made. */
+/** The update for a call that was drafted and never made. */
 function neverMade(toolCallId: string): News {
   return { type: 'tool_call_update', toolCallId, status: 'cancelled', content: [] }
 }

@@ -123,7 +123,8 @@ export class TurnCalls {
     const call = this.#calls.get(toolCallId)
     if (!call || call.settled || call.question) return
     Object.assign(call, { ...(title !== undefined && { title }), ...(input !== undefined && { input }) })
-    // A part can be refreshed only in the last step, and would lose its approval.
+    // A part can be refreshed only in the last step. A part with an approval is not refreshed, because it
+    // would lose the approval.
     const renewable = call.step === this.#parts.steps.current && !call.asked
     if (renewable && call.outputSent === 0 && (title !== undefined || input !== undefined)) this.refresh(call)
     if (content !== undefined && this.#mayPreview(call)) this.#preview(call, outputOf(content), 1)
@@ -133,8 +134,8 @@ export class TurnCalls {
     const call = this.#calls.get(toolCallId)
     if (!call || offset > call.output.length) return
     call.output += text.slice(call.output.length - offset)
-    // Each update carries the whole output, so it is sent only when it has grown by a share of itself. Otherwise the
-    // total would grow quadratically.
+    // Each update carries the whole output, so one is sent only when the output has grown by a share of its
+    // length. Otherwise the total would grow quadratically.
     const isWorth = call.outputSent === 0 || call.output.length > 1.25 * call.outputSent + 200
     if (call.output !== '' && isWorth && this.#mayPreview(call)) {
       this.#preview(call, call.output, call.output.length)
@@ -159,7 +160,7 @@ export class TurnCalls {
     for (const file of filesOf(event.content)) this.#parts.emit(file)
   }
 
-  /** The call was drafted and never made. */
+  /** Settles the part of a call that was drafted and never made. */
   dropped(id: string): void {
     const call = this.#calls.get(id)
     if (!call || call.called || call.settled || call.step === undefined) return

@@ -247,13 +247,16 @@ export class TurnChunks {
     }
   }
 
-  /** No person was asked, but the refusal is sent to the page. */
+  /** Sends a permission that was refused without asking a person, so that the page can show the refusal. */
   #refused(request: EventOf<'permission.requested'>, resolved: EventOf<'permission.resolved'>): void {
     this.#emit(permissionData(request))
     this.#emit(decisionData(resolved))
   }
 
-  /** Attributed to the seq of the request itself, whichever event triggers it. */
+  /**
+   * Shows a held request. Its chunks are attributed to the seq of the request itself, whichever event
+   * triggers them.
+   */
   #ask(held: EventOf<'permission.requested'>): void {
     this.#seq = held.seq
     this.#texts.close()

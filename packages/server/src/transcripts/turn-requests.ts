@@ -63,7 +63,7 @@ export class TurnRequests {
     this.#parts.calls().promote()
   }
 
-  /** The call of an open request ends before the request is answered. */
+  /** Refuses the open permissions of a call that has ended before a person answered them. */
   lapse(call: Call): void {
     for (const request of this.#open) {
       if (request.asked.type === 'permission.requested' && request.parts.includes(call.id)) {
@@ -85,7 +85,7 @@ export class TurnRequests {
     }
   }
 
-  /** Sent once: a later response would reopen a part that is settled by then. */
+  /** Sends the answer to a request, once: a later response would reopen a part that is settled by then. */
   #respond(request: TurnRequest, approved: boolean, reason: string | undefined): void {
     if (request.responded || !this.#parts.knowsResponses) return
     request.responded = true
@@ -114,7 +114,10 @@ export class TurnRequests {
     for (const request of this.#open) this.#put(request)
   }
 
-  /** An approval applies to all parts that ask for it; a question is answered in one part, which must be the last. */
+  /**
+   * Settles the earlier parts of a question that is asked again, because a question is answered in one part,
+   * which must be the last. An approval applies to all parts that ask for it, so its parts stay.
+   */
   #takeBack(request: TurnRequest): void {
     if (request.asked.type !== 'question.asked') return
     for (const call of this.#callsOf(request)) {

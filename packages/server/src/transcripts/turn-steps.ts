@@ -16,8 +16,8 @@ export class TurnSteps {
   }
 
   /**
-   * If the last step contained an answered question, a page would send the answer again and again, so another step must
-   * follow.
+   * True if another step must follow: if the last step contained an answered question, a page would send the
+   * answer again and again.
    */
   get mustLeave(): boolean {
     return this.#mustLeave

@@ -106,7 +106,10 @@ export class UiMessageFold {
     }
   }
 
-  /** A part is reused only in the last step; in an earlier step it stays, and a new part is added. */
+  /**
+   * Updates the part of a call if it is in the last step. A part in an earlier step stays as it is, and a new
+   * part is added.
+   */
   #names(names: ToolNames, fields: Record<string, unknown>): void {
     const { toolCallId, toolName, title, providerExecuted } = names
     const known = this.message.parts
@@ -125,7 +128,7 @@ export class UiMessageFold {
     if (part) change(part as ToolPart)
   }
 
-  /** As in the page that gave the answer: applied to every part that asked for it. */
+  /** Applies an answer to every part that asked for it, as the page that gave the answer does. */
   #respond({ approvalId, approved, reason }: Extract<UiChunk, { type: 'tool-approval-response' }>): void {
     for (const part of this.message.parts as ToolPart[]) {
       if (part.approval?.id !== approvalId) continue

@@ -85,7 +85,10 @@ export async function patchOf(
   return { patch: added.stdout, cut: added.cut }
 }
 
-/** Only files that git lists as untracked are read: none outside the folder, none that git ignores. */
+/**
+ * Whether git lists the file as untracked. Only such files are read, so none outside the folder and none that
+ * git ignores.
+ */
 async function isUntracked(git: Git, folder: string, path: string): Promise<boolean> {
   const listed = await git(['ls-files', '-z', '--others', '--exclude-standard', '--', path])
   return (
@@ -149,7 +152,10 @@ function statusesIn(text: string): { path: string; from?: string; status: FileCh
   return found
 }
 
-/** `added removed path`; for renamed files an empty path, then both paths. */
+/**
+ * Reads the output of `git diff --numstat -z`. An entry is `added removed path`; for a renamed file the path
+ * is empty, and both paths follow.
+ */
 function countsIn(text: string): Map<string, { added: number; removed: number; binary: boolean }> {
   const counts: ReturnType<typeof countsIn> = new Map()
   const fields = text.split('\0')

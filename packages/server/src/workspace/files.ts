@@ -54,7 +54,7 @@ async function list(gitIn: GitIn, folder: string): Promise<readonly string[]> {
   return walk(folder)
 }
 
-/** For folders that are not in a repository. */
+/** Lists the files of a folder that is not in a repository. */
 async function walk(folder: string): Promise<string[]> {
   const files: string[] = []
   const folders = ['']

@@ -4,14 +4,15 @@ import { join } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 
 /**
- * A folder with more entries is read only this far, so that answers stay fast. Entries beyond this limit are not found,
+ * How many entries of a folder are read, so that answers stay fast. Entries beyond this limit are not found,
  * however much of the name is typed.
  */
 const maxEntries = 20_000
 
 /**
- * Folders whose path starts with the typed text, written as a person would write them: `~` stays `~`. Only names are
- * returned, never contents; hidden folders only if the typed name starts with a dot.
+ * Folders whose path starts with the typed text, written as a person would write them: `~` stays `~`. Only
+ * names are returned, never contents. Hidden folders are included only if the last name in the typed text
+ * starts with a dot.
  */
 export async function foldersLike(typed: string, limit: number): Promise<string[]> {
   const query = typed === '' || typed === '~' ? '~/' : typed

@@ -42,7 +42,10 @@ export function createGitIn(env: Environment): GitIn {
   return async (folder, trusted) => {
     let known: { readonly key: string; readonly settings: UntrustedSettings } | undefined
 
-    /** Computed for each run: a folder may become a repository, or another one, while it is watched. */
+    /**
+     * The environment for one run of git; undefined if the folder is in no repository. It is computed for
+     * each run, because a folder may become a repository, or another one, while it is watched.
+     */
     async function environment(): Promise<Environment | undefined> {
       const repository = await findRepository(folder)
       if (!repository) return undefined
@@ -73,7 +76,10 @@ export function createGitIn(env: Environment): GitIn {
 
 const notARepository: GitResult = { code: 128, stdout: '', stderr: 'not a git repository', cut: false }
 
-/** A diff does not enter submodules: git would run programs that they name. */
+/**
+ * Options that are added to a command. A diff does not enter submodules, because git would run programs that
+ * they name.
+ */
 const flags: { readonly [command in GitLook[0]]?: readonly string[] } = {
   diff: ['--no-ext-diff', '--no-textconv', '--no-color', '--ignore-submodules=dirty', '--submodule=short'],
 }
@@ -136,7 +142,10 @@ async function untrustedSettings(base: Environment, commonDir: string): Promise<
   return { format: formatOf(own), settings }
 }
 
-/** Not `-c`, which splits at the first `=`, even inside a name. */
+/**
+ * Passes settings to git in environment variables. `-c` is not used, because it splits at the first `=`, even
+ * inside a name.
+ */
 function asEnvironment(settings: Settings): Environment {
   const entries = [...settings].flatMap(([key, value], index) => [
     [`GIT_CONFIG_KEY_${index}`, key],

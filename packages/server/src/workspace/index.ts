@@ -7,7 +7,7 @@ import { createGitIn } from './git.ts'
 import type { FolderReader } from './watch-folder.ts'
 import { createFolderWatches } from './watches.ts'
 
-/** Inspecting an untrusted folder runs nothing from it. */
+/** A folder to inspect. If it is not trusted, inspecting it runs nothing from it. */
 export type SeenFolder = { readonly path: string; readonly trusted: boolean }
 
 /** Reads the folders that sessions work in. */

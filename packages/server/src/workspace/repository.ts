@@ -32,7 +32,7 @@ async function gitDirAt(path: string): Promise<string | undefined> {
   return target === undefined ? undefined : resolve(dirname(path), target)
 }
 
-/** Undefined if this is not a git directory. */
+/** The directory that all work trees share; undefined if `gitDir` is not a git directory. */
 async function commonDirOf(gitDir: string): Promise<string | undefined> {
   const pointed = await readPointer(join(gitDir, 'commondir'))
   const commonDir = pointed === undefined ? gitDir : resolve(gitDir, pointed)
@@ -103,7 +103,7 @@ async function makeStandIn(commonDir: string, { objects, refs }: RepositoryForma
   return place
 }
 
-/** Removed when the process exits. */
+/** Creates a temporary folder that is removed when the process exits. */
 async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-git-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))

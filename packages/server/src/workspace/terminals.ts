@@ -11,7 +11,7 @@ export type TerminalStart = {
   readonly folder: string
   readonly cols: number
   readonly rows: number
-  /** If not given, the person's shell. */
+  /** The program to run and its arguments; if not given, the person's shell. */
   readonly command?: readonly string[]
   /** Called when the terminal can be opened, before its program starts. */
   readonly ready?: () => Promise<void>
@@ -26,7 +26,7 @@ export type TerminalView = {
 }
 
 export type Terminals = {
-  /** Throws ParleyError `not_supported` if the pseudo-terminal is not installed. */
+  /** Opens a terminal. Throws ParleyError `not_supported` if the pseudo-terminal is not installed. */
   open(start: TerminalStart): Promise<Terminal>
   list(sessionId: string): Terminal[]
   /** Sends the current screen, then the output. Throws ParleyError `not_found` if there is no such terminal. */

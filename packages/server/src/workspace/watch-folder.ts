@@ -113,7 +113,7 @@ export class FolderWatch {
   async #foldersIn(folder: string): Promise<string[]> {
     const entries = await readdir(join(this.#path, folder), { withFileTypes: true }).catch(() => [])
     if (folder !== '' && entries.some(({ name }) => name === '.git')) {
-      // A repository inside a repository: only its commit matters here.
+      // A repository inside the repository is not watched, because only its commit matters here.
       this.#forget(folder)
       return []
     }
@@ -123,7 +123,7 @@ export class FolderWatch {
     return names.map((name) => (folder === '' ? name : `${folder}/${name}`))
   }
 
-  /** False if the limit is reached. */
+  /** Watches one folder. Returns false if the limit is reached. */
   #watchOne(folder: string): boolean {
     if (this.#watchers.has(folder)) return true
     if (this.#watchers.size >= this.#limits.folders) {

@@ -7,7 +7,7 @@ export type PolicyOptions = {
   readonly client: Client
   readonly sessionId: string
   readonly decision: 'allow' | 'deny'
-  /** True: --on-permission decides. False: nobody can be asked. */
+  /** True if --on-permission decides, false if nobody can be asked. */
   readonly isFlag: boolean
   /** Called with a one-line message before a permission is decided here. */
   readonly onDecision: (requestId: string, line: string) => void

@@ -36,7 +36,7 @@ export type FeedFrom = { readonly after: number; readonly epoch: string; readonl
 export type AccessItem =
   | FeedValue
   /**
-   * Only from a remote server. `lost` means that the server is gone and later items come from another server with the
-   * same sessions.
+   * The state of the connection to a remote server; a host sends none. `lost` means that the server is gone
+   * and later items come from another server with the same sessions.
    */
   | { readonly type: 'status'; readonly status: FollowStatus | 'lost' }

@@ -125,7 +125,8 @@ async function askQuestions(
 }
 
 /**
- * A refusal is sent as free text, so it exists only if every question takes free text. Otherwise the turn is cancelled.
+ * The answers that refuse the questions. A refusal is sent as free text, so the result is undefined unless
+ * every question takes free text; the turn is then cancelled instead.
  */
 function refusalOf(questions: readonly Question[]): Answers | undefined {
   if (!questions.every(({ freeText }) => freeText)) return undefined

@@ -242,7 +242,7 @@ export class EditorSessions {
   }
 }
 
-/** No prompt was sent, and the session has no title and is not pinned. */
+/** True if no prompt was sent and the session has no title and is not pinned. */
 function isUnused({ turns, turn, queue, title, pinned }: SessionState): boolean {
   return turns === 0 && !turn && queue.length === 0 && title === '' && !pinned
 }
@@ -257,8 +257,8 @@ function optionsOf({ additionalDirectories }: Place): SessionOptions | undefined
 }
 
 /**
- * The server does not return secrets, so servers with secrets are always sent again. Sending the same values changes
- * nothing.
+ * Whether the MCP servers that the editor names may differ from the current ones. True for all servers with
+ * secrets, because the server does not return secrets. Sending the same values again changes nothing.
  */
 function mayDiffer(named: McpServers | undefined, there: McpServers | undefined): boolean {
   return differs(named, there) || (named !== undefined && differs(named, hideSecrets(named)))
@@ -276,7 +276,7 @@ function differs<Value extends McpServers | SessionOptions>(
   return Object.entries(named).some(([key, value]) => JSON.stringify(now[key]) !== JSON.stringify(value))
 }
 
-/** Sessions store their folder with symbolic links resolved. */
+/** The path of a folder with symbolic links resolved, as sessions store it. */
 async function realFolder(folder: string): Promise<string> {
   return realpath(folder).catch(() => resolve(folder))
 }

@@ -6,7 +6,10 @@ import {
 } from '@agentclientprotocol/sdk/unstable'
 import type { AgentInfo } from '@parley/protocol'
 
-/** A person signs in with the agent's own program; Parley has no sign-in of its own. */
+/**
+ * The id of the only sign-in method: a person signs in with the agent's own program, because Parley has no
+ * sign-in of its own.
+ */
 const withTheProgram = 'program'
 
 /** The answer to `initialize`: the agent's capabilities, and those that Parley adds to every agent. */
@@ -36,7 +39,10 @@ export function introduction(agent: AgentInfo, version: string): InitializeRespo
   }
 }
 
-/** `agent` must be freshly probed: the person may have signed in meanwhile. */
+/**
+ * The answer to `authenticate`. Throws if the agent is not signed in. `agent` must be freshly probed, because
+ * the person may have signed in meanwhile.
+ */
 export function signIn(agent: AgentInfo, methodId: string): AuthenticateResponse {
   if (methodId !== withTheProgram)
     throw RequestError.invalidParams({ code: 'validation_error' }, `there is no method "${methodId}"`)

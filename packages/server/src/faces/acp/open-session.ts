@@ -278,7 +278,10 @@ export class OpenSession {
     }, outputMs)
   }
 
-  /** A rule or the mode may have answered meanwhile, so the server's state is checked before the editor is asked. */
+  /**
+   * Asks the editor for the answer to a request. Checks the server's state first, because a rule or the mode
+   * may have answered meanwhile.
+   */
   async #ask(requestId: string): Promise<void> {
     const { access, editor, agent, elsewhere, problem } = this.#options
     if (this.#asking.has(requestId)) return

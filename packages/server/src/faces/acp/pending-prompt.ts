@@ -29,8 +29,8 @@ type StoppingOptions = {
 /** Stops turns and withdraws prompts of one session. */
 export function createStopping({ access, state, problem }: StoppingOptions) {
   /**
-   * A conflict or not_found means that the prompt or turn is over, or that the turn has just started; its start event
-   * follows.
+   * Sends a command and reports its failure. A conflict or not_found is ignored: the prompt or turn is over,
+   * or the turn has just started and its start event follows.
    */
   async function attempt(
     doing: string,
@@ -56,7 +56,10 @@ export function createStopping({ access, state, problem }: StoppingOptions) {
 
 const requestCancelled = -32_800
 
-/** The editor cancelled its request. A lost connection does not cancel the turn. */
+/**
+ * Whether the reason of an abort is that the editor cancelled its request. A lost connection is not such a
+ * reason: it does not cancel the turn.
+ */
 export function isRequestCancelled(reason: unknown): boolean {
   return reason instanceof RequestError && reason.code === requestCancelled
 }

@@ -26,7 +26,7 @@ const modeLabels: Record<PermissionMode, { name: string; description: string }> 
 
 export type SettingsContext = { readonly agent: AgentInfo; readonly state: SessionState }
 
-/** For editors that support modes only. */
+/** The current and the available modes, for editors that support modes only. */
 export function modeState({ agent }: SettingsContext, { mode = 'ask' }: Chosen): SessionModeState {
   return {
     currentModeId: mode,
@@ -117,7 +117,7 @@ function effortOption(
 
 type Choice = { value: string; name: string; description?: string }
 
-/** The current value is always among the choices. */
+/** A setting as a list of choices. The current value is always among them. */
 function select(
   about: { id: string; name: string; category: string },
   current: string | undefined,

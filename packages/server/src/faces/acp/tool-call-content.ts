@@ -27,7 +27,7 @@ export function nativeKind(kind: ToolKind): NativeKind {
   return kinds[kind]
 }
 
-/** ACP requires absolute paths. */
+/** The absolute path of a file, as ACP requires. */
 export function wholePath(path: string, cwd: string): string {
   return isAbsolute(path) ? path : join(cwd, path)
 }

@@ -42,7 +42,10 @@ export async function createSession(
   return host.create({ agent, cwd, ...defined({ mode, model }), commandId: commandOf(body.id) })
 }
 
-/** The agent and the folder of a session never change; a page that wants others needs another chat. */
+/**
+ * Throws if the page names another agent or folder than those of the session: they never change, so a page
+ * that wants others needs another chat.
+ */
 export async function checkSame(state: SessionState, { agent, cwd }: ChatRequest): Promise<void> {
   if (agent !== undefined && agent !== state.agent) {
     throw new ParleyError('conflict', `This chat is with ${state.agent}. Start another one for ${agent}.`, {

@@ -7,7 +7,7 @@ export type PageOptions = {
   readonly id?: string
   readonly messages?: UiMessage[]
   readonly body?: object
-  /** Set: answers are sent only when the test sends them. Otherwise the page sends them automatically. */
+  /** If set, answers are sent only when the test sends them. Otherwise the page sends them automatically. */
   readonly byHand?: true
 }
 
@@ -126,7 +126,10 @@ export class Page {
 
 type Made = new (options: object) => unknown
 
-/** The two major versions have separate types for the same things. */
+/**
+ * Creates a `Chat` of one major version. The types are cast, because each version has its own types for the
+ * same things.
+ */
 function newChat(sdk: Sdk, options: object): StockChat {
   const { Chat } = sdk === 6 ? react6 : react7
   return new (Chat as unknown as Made)(options) as StockChat

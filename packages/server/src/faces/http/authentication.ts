@@ -21,9 +21,11 @@ export type Authentication = {
   /** The codes of one-time links, with the caller that asked for each. */
   readonly codes: OneTimeCodes<Caller>
   readonly downloads: OneTimeCodes<Download>
-  /** Throws ParleyError `not_supported` if there is no device store. */
+  /** The signed-in browsers. Throws ParleyError `not_supported` if there is no device store. */
   devices(): Devices
-  /** Throws ParleyError `unauthorized` without a valid token. Cookies are ignored. */
+  /**
+   * The sender of a request. Throws ParleyError `unauthorized` without a valid token. Cookies are ignored.
+   */
   checkCaller(request: IncomingMessage): Caller
   /** A Set-Cookie header for a browser that still sends the cookie of an earlier version. */
   clearCookie(request: IncomingMessage): string | undefined
@@ -86,12 +88,18 @@ export function createAuthentication(settings: AuthenticationSettings): Authenti
   }
 }
 
-/** The code is in the fragment, so it reaches no server and no log, and a link preview does not use it up. */
+/**
+ * A sign-in link. Its code is in the fragment, so it reaches no server and no log, and a link preview does
+ * not use it up.
+ */
 export function linkTo(url: string, code: string): string {
   return `${url}/open#${code}`
 }
 
-/** Links and downloads that a browser asked for are void once it is signed out, like its tokens. */
+/**
+ * Whether the caller is a browser that was signed out. Links and downloads that it asked for are then void,
+ * like its tokens.
+ */
 export function isSignedOut(caller: Caller): boolean {
   return caller.kind === 'device' && caller.isRevoked
 }

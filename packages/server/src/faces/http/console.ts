@@ -55,7 +55,10 @@ const noPage = page({
     <p>The link may be old or mistyped. <a href="/">All sessions</a></p>`,
 })
 
-/** Public: says how to use the server and nothing about its content. */
+/**
+ * The page that is served if the console was not built. It is public, so it says how to use the server and
+ * nothing about the server's content.
+ */
 function frontPage({ url, commandLine }: { url: string; commandLine: CommandLine }): string {
   const webSocketUrl = `${url.replace(/^http/, 'ws')}/api/ws`
   const bearer = `-H "Authorization: Bearer $(${commandLine('token', { quiet: true })})"`

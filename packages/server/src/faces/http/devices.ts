@@ -33,7 +33,8 @@ export const nonceLifetimeMs = 60_000
 export const accessTokenLifetimeMs = 15 * 60_000
 const seenEveryMs = 60_000
 /**
- * More tokens than a person has tabs. A further token invalidates the oldest one, whose tab then requests a new one.
+ * How many access tokens a device may have: more than a person has tabs. A further token invalidates the
+ * oldest one, whose tab then requests a new one.
  */
 const maxTokens = 64
 const maxDevices = 1000
@@ -47,7 +48,7 @@ export class Devices {
   readonly #now: () => number
   readonly #nonces
   readonly #renewals
-  /** By the hash of an access token. */
+  /** The device of each access token, by the hash of the token. */
   readonly #owners = new Map<string, Known>()
   #loading: Promise<Map<string, Known>> | undefined
 
@@ -63,7 +64,7 @@ export class Devices {
     keyOf(publicKey)
   }
 
-  /** The caller must have checked a one-time code. */
+  /** Stores a new device. The caller must have checked a one-time code. */
   async register(publicKey: string, name: string): Promise<Device> {
     const key = keyOf(publicKey)
     const all = await this.#load()
@@ -100,8 +101,8 @@ export class Devices {
   }
 
   /**
-   * ParleyError `unauthorized` unless the device signed the nonce for this origin; `details.reason` is `revoked` for a
-   * revoked device.
+   * Returns a new access token. Rejects with ParleyError `unauthorized` unless the device signed the nonce
+   * for this origin; `details.reason` is `revoked` for a revoked device.
    */
   async accessToken(request: NewAccessToken & { readonly origin: string }): Promise<AccessToken> {
     const { deviceId, nonce, signature, origin } = request
@@ -143,7 +144,10 @@ export class Devices {
     return this.#loading
   }
 
-  /** This write may be lost: nothing depends on the time of last use. */
+  /**
+   * Stores the time of last use, at most once in `seenEveryMs`. The write may be lost, because nothing
+   * depends on that time.
+   */
   #see(known: Known): void {
     const at = Date.now()
     if (Math.abs(at - known.device.lastSeenAt) < seenEveryMs) return
@@ -159,7 +163,7 @@ export class Devices {
     }
   }
 
-  /** Only revoked devices are removed to make room for a new one. */
+  /** Removes a revoked device if there is no room for a new one. Throws if none is revoked. */
   async #makeRoom(all: Map<string, Known>): Promise<void> {
     if (all.size < maxDevices) return
     const revoked = [...all.values()].find(({ device }) => device.revokedAt !== undefined)

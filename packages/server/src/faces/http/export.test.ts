@@ -110,7 +110,8 @@ describe('an export', () => {
   })
 
   it.each([
-    // the titles of the session, the call, its input, the path of a change and its line
+    // The odd text is the title of the session, the title of a call, its input, the path of a change and a
+    // changed line. The HTML shows the title of the session twice: also as the title of the page.
     ['html', 6],
     ['markdown', 5],
   ])('as %s shows hidden characters of what an agent asked for', async (as, count) => {

@@ -61,7 +61,10 @@ async function* eventLines({ pages }: Pages): AsyncGenerator<string> {
   for await (const events of pages) yield events.map((event) => `${event.json}\n`).join('')
 }
 
-/** Documents need the whole timeline: a late answer is shown beside its early question. */
+/**
+ * Returns a function that writes a document. It reads the whole timeline first, because a late answer is
+ * shown beside its early question.
+ */
 function written(document: (view: SessionView) => Iterable<string>) {
   return async function* ({ state, pages }: Pages): AsyncGenerator<string> {
     let view = emptyView(state.id, state.epoch)
@@ -88,7 +91,10 @@ function listed(transcript: (events: Iterable<SessionEvent | UnknownEvent>) => r
   }
 }
 
-/** Letters, digits and dashes only, so that the name is safe in headers and file systems. */
+/**
+ * The file name of an export. It contains only letters, digits, underscores and dashes, so that it is safe in
+ * headers and file systems.
+ */
 function safeName({ id, title }: SessionState): string {
   const clean = (text: string) => text.replace(/[^A-Za-z0-9_]+/g, '-').replace(/^-+|-+$/g, '')
   return [clean(title).slice(0, 60).toLowerCase(), clean(id)].filter(Boolean).join('-') || 'session'

@@ -122,7 +122,10 @@ export function createHttpFace(settings: FaceSettings) {
   }
 }
 
-/** The answer to a request that reached no route: its URL cannot be parsed, or a defect outside of the routes. */
+/**
+ * The answer to a request that reached no route because its URL cannot be parsed, or because of a defect
+ * outside of the routes.
+ */
 function unroutable(thrown: unknown, logger: Logger) {
   if (thrown instanceof Error && thrown.name === 'RequestError') {
     return problem({ code: 'validation_error', message: 'The URL of the request is invalid.' })

@@ -17,7 +17,10 @@ export async function readJson(request: IncomingMessage, limit: number): Promise
   return parse(await readBytes(request, limit))
 }
 
-/** A server that embeds Parley may have read the body already and left it in `request.body`. */
+/**
+ * Returns the body that was read before Parley received the request: a server that embeds Parley may have
+ * left it in `request.body`. Throws if it is not there.
+ */
 function readBefore(request: IncomingMessage & { body?: unknown }): unknown {
   if (request.body !== undefined) return checkedDepth(request.body)
   throw invalid('The body was read before Parley received the request. Mount Parley before body parsers.')

@@ -20,7 +20,7 @@ type Env = {
   Variables: {
     /** The authenticated caller, on routes that need a token. */
     caller: Caller
-    /** From now on, revoking the caller's device does not cut this response. */
+    /** Call it so that a later revocation of the caller's device does not cut this response. */
     keepWhenRevoked: () => void
   }
 }

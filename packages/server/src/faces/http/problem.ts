@@ -1,7 +1,7 @@
 import { type ErrorCode, type ErrorInfo, errorInfoOf, ParleyError } from '@parley/protocol'
 import type { Logger } from 'pino'
 
-/** The only place that maps an error to its status. */
+/** The HTTP status of each error code. No other code maps errors to statuses. */
 export const statusOf: Readonly<Record<ErrorCode, number>> = {
   validation_error: 400,
   unauthorized: 401,

@@ -124,7 +124,10 @@ function createTraffic() {
   }
 }
 
-/** Other upgrades, such as a client's offer of HTTP/2, are ignored: the request is answered as it is. */
+/**
+ * Whether the request asks for a WebSocket. Other upgrades, such as a client's offer of HTTP/2, are ignored:
+ * such a request is answered without an upgrade.
+ */
 function asksForWebSocket(request: IncomingMessage): boolean {
   return request.headers.upgrade?.toLowerCase() === 'websocket'
 }

@@ -19,9 +19,9 @@ export type Answer = {
 export type Asked = {
   readonly method?: string
   readonly headers?: Record<string, string>
-  /** Objects are sent as JSON. */
+  /** The body of the request; an object is sent as JSON. */
   readonly body?: unknown
-  /** False: without the token. */
+  /** If false, the request is sent without the token. */
   readonly token?: boolean
 }
 

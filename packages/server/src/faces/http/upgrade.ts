@@ -13,7 +13,7 @@ export type UpgradeParts = {
   readonly authentication: Authentication
   readonly logger: Logger
   readonly websocket: WebSocketHandler | undefined
-  /** By terminal id. */
+  /** Takes over the upgrade for the terminal with this id. */
   readonly terminal: ((terminalId: string, upgrade: Upgrade) => void) | undefined
 }
 

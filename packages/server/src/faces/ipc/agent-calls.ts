@@ -62,7 +62,7 @@ export const agentChannels: readonly AgentChannel[] = Object.values(bridgeChanne
 /** The one channel for messages to the page. */
 export const messageChannel = 'agent:message'
 
-/** Only messages of the task's active session are sent. */
+/** A message to the page about a task. Only messages of the task's active session are sent. */
 export type TaskMessage = {
   readonly taskId: string
   readonly sessionId: string

@@ -32,7 +32,9 @@ const Config = z.strictObject({
 const Options = z.strictObject({
   /** Keeps a task that is connected with the same config. */
   reuseIfSame: z.boolean().default(false),
-  /** False: the session comes later, from new-session, load-session or resume-session. */
+  /**
+   * If false, no session is created yet: it comes later, from new-session, load-session or resume-session.
+   */
   createSession: z.boolean().default(true),
 })
 
@@ -100,7 +102,8 @@ export function checkCall<Channel extends keyof Channels>(
 }
 
 /**
- * How agents are started and billed is set by the program that creates the host. A page must not set it.
+ * Refuses a config that says how an agent is started or billed: only the program that creates the host may
+ * set that, not a page.
  */
 function refuseSetup(config: unknown): void {
   const payload = (config as { payload?: object } | undefined)?.payload ?? {}

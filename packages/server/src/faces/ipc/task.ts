@@ -174,7 +174,7 @@ export class Task {
     this.#leaving.abort()
   }
 
-  /** Also shuts down idle agents; busy ones continue. */
+  /** Stops following the active session and shuts down the idle agents of the task; busy ones continue. */
   async disconnect(): Promise<void> {
     this.leave()
     for (const sessionId of this.#sessions.keys()) {
@@ -183,7 +183,10 @@ export class Task {
     }
   }
 
-  /** A loaded session may belong to another agent than the task was connected with. */
+  /**
+   * The agent of the session or, without a session, of the task. They may differ, because a loaded session
+   * may belong to another agent.
+   */
   #agentOf(state: SessionState | undefined): string {
     return state?.agent ?? this.#parts.agentFor(this.#config.type)
   }

@@ -59,7 +59,10 @@ export class Tasks {
     return answer
   }
 
-  /** The previous connection of the task is left only after the new one exists. */
+  /**
+   * Connects a task and returns the id of its active session; null if it has none. The previous connection of
+   * the task is left only after the new one exists.
+   */
   async connect(
     taskId: string,
     config: CheckedConfig,

@@ -1,7 +1,10 @@
 import { reachedLimit, type TokenUsage, type TurnEnd } from '@parley/protocol'
 import type { FinishReason, Usage } from './specification.ts'
 
-/** Tokens are counted per turn, so a step that ends before its turn reports none. */
+/**
+ * The token counts in the form of the AI SDK. Tokens are counted per turn, so a step that ends before its
+ * turn reports none.
+ */
 export function usageOf(usage?: TokenUsage): Usage {
   const { input, output, cacheRead, cacheWrite, reasoning } = usage ?? {}
   const total = input === undefined ? undefined : input + (cacheRead ?? 0) + (cacheWrite ?? 0)

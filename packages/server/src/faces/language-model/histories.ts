@@ -90,7 +90,7 @@ export class Histories {
    * returns.
    */
   readonly #turns = new Map<string, Promise<ModelTurn>>()
-  /** By session id, the longest waiting one first. */
+  /** The turns that wait for their callers, by session id, the longest waiting one first. */
   readonly #waiting = new Map<string, Waiting>()
 
   constructor(host: Host, limits: ModelLimits) {
@@ -278,7 +278,10 @@ export class Histories {
     oldest.turn.cancel()
   }
 
-  /** A turn without a received end has no history to remember, so its tools are released. */
+  /**
+   * Forgets a turn that has ended. If it is not complete, there is no history that could be continued, so the
+   * tools of its session are released.
+   */
   #ended({ sessionId, isComplete }: ModelTurn): void {
     this.#turns.delete(sessionId)
     this.#stopWaiting(sessionId)
@@ -297,7 +300,10 @@ const replayed: Warning = {
     'No known session has this history: a new session was created, and its first prompt contains the history.',
 }
 
-/** An invalid `person` is refused: ignoring it would let people reach each other's sessions. */
+/**
+ * The person whom the history belongs to, from the call or else from the defaults. Throws if the value is
+ * invalid: ignoring it would let people reach each other's sessions.
+ */
 function personOf(defaults: SessionDefaults, { providerOptions }: CallOptions): string | undefined {
   const ofCall = providerOptions?.parley ?? {}
   const person = 'person' in ofCall ? ofCall.person : defaults.person

@@ -100,7 +100,10 @@ function languageModel(modelId: string, begin: (call: CallOptions) => Promise<Be
   }
 }
 
-/** Calls `replied` before the end is passed on, because the caller may return at once. */
+/**
+ * Adds each part to `reply` and yields it. Calls `replied` before it yields the end, because a caller that
+ * has received the end may continue the history at once.
+ */
 async function* replying(
   begun: Begun,
   reply: Reply,

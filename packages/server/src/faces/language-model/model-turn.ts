@@ -73,7 +73,7 @@ export class ModelTurn {
   #changed = Promise.withResolvers<void>()
   #timer: NodeJS.Timeout | undefined
   #steps = 0
-  /** A response is being read, or is about to be. */
+  /** True if a response is being read, or is about to be. */
   #isRead = true
   #isLeft = false
 
@@ -90,7 +90,7 @@ export class ModelTurn {
     return this.#turnId
   }
 
-  /** The turn completed, and the caller has received its end or will: its history can be continued. */
+  /** True if the turn completed and its end reached or will reach the caller: its history can be continued. */
   get isComplete(): boolean {
     return this.#end?.outcome === 'completed' && !this.#isLeft
   }
@@ -180,7 +180,7 @@ export class ModelTurn {
     }
   }
 
-  /** A turn whose end was not received cannot be continued, so it is cancelled or released. */
+  /** Called if a reader leaves before the end: cancels the turn or, if it has ended, calls `over` again. */
   #leave(): void {
     if (!this.#isRead) return
     this.#isRead = false
@@ -230,7 +230,7 @@ export class ModelTurn {
     this.#settle()
   }
 
-  /** Runs before a reader gets the end, because the session may be used again at once. */
+  /** Calls `over` before a reader gets the end, because the session may be used again right after it. */
   #settle(): void {
     if (this.#over.signal.aborted) return
     clearTimeout(this.#timer)

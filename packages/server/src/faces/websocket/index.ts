@@ -14,7 +14,7 @@ export function createWebSocketFace(options: {
   logger: Logger
   version: string
   limits?: Partial<OutboxLimits>
-  /** A peer that does not answer a ping within this time is gone. */
+  /** How long a peer may take to answer a ping before it counts as gone. */
   heartbeatMs?: number
 }) {
   const { host, logger, version, heartbeatMs = 15_000 } = options

@@ -82,7 +82,10 @@ export class Peer {
     this.#websocket.close(signedOutCode, 'signed out')
   }
 
-  /** The face encodes a change once; the same bytes go to every peer that sent hello. */
+  /**
+   * Writes a change of the session list to the client, if it has sent hello. The face encodes each change
+   * once and passes the same bytes to every peer.
+   */
   send(frames: Buffer): void {
     if (this.#greeted) this.#outbox.write(frames)
   }

@@ -107,7 +107,7 @@ describe('a reader that stops reading', () => {
 })
 
 describe('a reader that keeps up is not evicted', () => {
-  /** With the default limits. */
+  /** A server with the default limits. */
   let usual: WebSocketUnderTest
   beforeAll(async () => {
     usual = await websocketUnderTest()

@@ -232,9 +232,9 @@ export type FrameOf<Type extends ServerFrame['type']> = Extract<ServerFrame, { t
 
 export type RawClientOptions = {
   readonly headers?: Record<string, string>
-  /** False: protocol pings are not answered, as if the network were cut. */
+  /** If false, protocol pings are not answered, as if the network were cut. */
   readonly autoPong?: boolean
-  /** False: the shape of frames is not checked, because a flood has too many of them. */
+  /** If false, the shape of frames is not checked, because a flood has too many of them. */
   readonly check?: boolean
 }
 

@@ -1,6 +1,7 @@
 /**
- * The id of an event is session key * 2^32 + seq: one clustered table, in which each session is a range, and no second
- * index. `state` is the last column of its row, so that listing and searching do not read it.
+ * The first schema. All events are in one clustered table without a second index: the id of an event is
+ * session key * 2^32 + seq, so each session is a range of ids. `state` is the last column of its row, so that
+ * listing and searching do not read it.
  */
 export const initial = {
   version: 1,

@@ -1,5 +1,6 @@
 /**
- * The agent's own id of a session's conversation, so that the session can be found by it without reading every state.
+ * Adds a column for the agent's own id of a session's conversation, so that the session can be found by it
+ * without reading every state.
  */
 export const agentSessions = {
   version: 3,

@@ -1,4 +1,4 @@
-/** Variables for the processes of agents. They are secrets, so no event contains them. */
+/** Adds a table of the variables for agents' processes. They are secrets, so no event contains them. */
 export const environments = {
   version: 4,
   sql: `

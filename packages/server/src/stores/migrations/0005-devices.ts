@@ -1,4 +1,4 @@
-/** Signed-in browsers, each with the public half of its key. */
+/** Adds a table of the signed-in browsers, each with the public half of its key. */
 export const devices = {
   version: 5,
   sql: `

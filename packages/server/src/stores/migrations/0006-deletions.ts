@@ -1,4 +1,7 @@
-/** Sessions whose events are still being deleted. Deletion runs in steps, and a restart resumes it. */
+/**
+ * Adds a table of the sessions whose events are still being deleted. Deletion runs in steps, and a restart
+ * resumes it.
+ */
 export const deletions = {
   version: 6,
   sql: `

@@ -146,7 +146,7 @@ export function turnEndText({ end }: BlockOf<'turn-end'>, waited: number): strin
   return `${outcome}: ${facts.join(', ')}`
 }
 
-/** The notice's code is for programs and stays in the log. */
+/** A notice as text. Its code is left out, because it is for programs and stays in the log. */
 export function noticeText({ level, text }: BlockOf<'notice'>): string {
   return level === 'info' ? text : `${level === 'error' ? 'Error' : 'Warning'}: ${text}`
 }

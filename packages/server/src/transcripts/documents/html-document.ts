@@ -45,7 +45,10 @@ export function* htmlDocument({ state, timeline }: SessionView): Generator<strin
   yield pageEnd
 }
 
-/** A permission is shown with its call, which comes before it in the timeline. */
+/**
+ * The permissions of each call, by its id. A permission is shown with its call, which comes before it in the
+ * timeline.
+ */
 function permissionsOfCalls(timeline: readonly Block[]): Map<string, BlockOf<'permission'>[]> {
   const calls = new Map<string, BlockOf<'permission'>[]>()
   for (const block of timeline) {
@@ -137,7 +140,7 @@ function diff(change: Diff): Html {
   return html`<div class="soft">${visible(change.path)}</div><pre>${lines}</pre>`
 }
 
-/** Only image types that cannot contain markup. */
+/** Shows an image if its type cannot contain markup, otherwise only its type. */
 function image({ mimeType, data }: { mimeType: string; data: string }): Html {
   const plain = /^image\/(png|jpeg|gif|webp)$/.test(mimeType) && /^[A-Za-z0-9+/=\s]*$/.test(data)
   return plain
@@ -145,7 +148,7 @@ function image({ mimeType, data }: { mimeType: string; data: string }): Html {
     : html`<p class="soft">(an image, ${mimeType})</p>`
 }
 
-/** Beside its call, a permission shows only what the call does not. */
+/** A permission as HTML. Beside its call, it shows only what the call does not. */
 function permission(block: BlockOf<'permission'>, call?: BlockOf<'tool-call'>): Html {
   const { request, resolution } = block
   const isShown = call?.content.some((part) => part.type === 'diff')

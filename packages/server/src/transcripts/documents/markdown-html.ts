@@ -124,7 +124,7 @@ function textHtml(text: string, lexer: Lexer): Html {
   return html`${parts}`
 }
 
-/** No prose has so many marks, and parsing them takes long. */
+/** True for a text with more marks than any prose has. It is not parsed, because that takes long. */
 function isMostlyMarks(text: string): boolean {
   return text.length > 200 && (text.match(/[*_~`[\]<!|\\]/g)?.length ?? 0) > text.length / 4
 }
@@ -158,7 +158,7 @@ function spanHtml(token: MarkedToken, depth: number): Html | string {
   }
 }
 
-/** A link is text with its address beside it: a saved page has no active links. */
+/** A link as text with its address beside it, because a saved page has no active links. */
 function linkHtml(link: Tokens.Link, depth: number): Html {
   const words = spansHtml(link.tokens, depth + 1)
   return link.text === link.href || link.href === `mailto:${link.text}`

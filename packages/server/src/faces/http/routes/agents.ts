@@ -1,7 +1,10 @@
 import { capabilityInfos, defined, ParleyError, routes } from '@parley/protocol'
 import { type App, type AppParts, mount, type RequestContext } from '../mount.ts'
 
-/** Only the console and programs may configure agents and keys, not pages of other allowed origins. */
+/**
+ * Refuses requests from pages of other allowed origins: only the console and programs may configure agents
+ * and keys.
+ */
 function refuseOtherPages({ env }: RequestContext, { authentication }: AppParts): void {
   if (authentication.source.sharedOrigin(env.incoming) === undefined) return
   throw new ParleyError('forbidden', 'A page of another origin may not set up agents. Use the console.')

@@ -23,7 +23,10 @@ export const chat: Figure = {
     const sides: Sides = {
       page: createPage(parley, folder),
       rounds: quick ? 3 : 7,
-      /** The AI SDK's response with these chunks, and their number. */
+      /**
+       * Prepares the AI SDK's own response with the same chunks. Returns a function that reads it, and the
+       * number of its chunks.
+       */
       async bare(text) {
         const file = join(folder, 'chunks.txt')
         const frames = text.slice(0, text.lastIndexOf('\n\n') + 2)
@@ -68,7 +71,7 @@ async function streamed({ page, rounds, bare }: Sides, deltas: number): Promise<
   }
 }
 
-/** Resumes a running turn: its content so far comes from the log, as chunks, in one go. */
+/** Measures resuming a running turn: its content so far comes from the log, as chunks, all at once. */
 async function resumed({ page, rounds, bare }: Sides): Promise<Row> {
   const blocks = 3_333
   const enough = 3 * blocks
@@ -114,7 +117,7 @@ function createPage(parley: ParleyServer, cwd: string) {
   return {
     say: (id: string, script: readonly object[], options?: Parameters<typeof readChunks>[1]) =>
       readChunks(() => post(id, script), options),
-    /** Leaves the response after this many chunks. */
+    /** Starts a turn, and stops reading the response after `enough` chunks. */
     begin: (id: string, script: readonly object[], enough: number) =>
       readChunks(() => post(id, script), { enough }),
     resume: (id: string, options: Parameters<typeof readChunks>[1]) =>

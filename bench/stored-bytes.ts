@@ -33,8 +33,8 @@ export const storedBytes: Figure = {
 }
 
 /**
- * The real Claude Code, with turns of 15 to 35 KB. The difference of two runs excludes what the program reports only
- * once.
+ * Measures the real Claude Code, with turns of 15 to 35 KB. The figure is the difference of two runs, which
+ * excludes what the program reports only once.
  */
 async function claudeRow(folder: string, turns: number): Promise<Row> {
   const one = await streamClaude(join(folder, 'one'), 1)

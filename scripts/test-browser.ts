@@ -3,8 +3,9 @@ import { findProgram } from '../packages/server/src/adapters/find-program.ts'
 import { findChromium, headlessShell } from '../tests/run/chromium.ts'
 
 /**
- * Tests run the console in a real Chromium. If the headless one is missing, this script installs it with the system's
- * package manager. If that fails, another Chromium will do; without any, the script says what to do.
+ * Makes sure that a Chromium for the tests of the console is installed. If the headless one is missing,
+ * installs it with the system's package manager. If that fails, any other Chromium is accepted; without one,
+ * the script prints what to do.
  */
 if (findChromium([headlessShell]) === undefined && !install(headlessShell) && findChromium() === undefined) {
   console.error('Tests need Chromium. Install it, or name it with PARLEY_CHROMIUM=/path/to/chromium.')

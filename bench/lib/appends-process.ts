@@ -25,7 +25,7 @@ let bareId = 0
 const notice = 'A small thing that an agent said on its way.'
 
 const calls = {
-  /** Seconds for `count` events of one session, one output of its agent each. */
+  /** Returns the seconds for `count` events of one session, each from one output of its agent. */
   async ours(count: number) {
     const { id } = await host.create({ agent: 'bench', cwd: folder })
     const ended = Promise.withResolvers<void>()
@@ -51,7 +51,7 @@ const calls = {
     if (head < count) throw new Error(`${head} of ${count} events were stored.`)
     return seconds
   },
-  /** The same texts, one insert per transaction. */
+  /** Returns the seconds for the same texts in plain SQLite, with one insert per transaction. */
   bare(count: number) {
     const start = performance.now()
     for (let index = 0; index < count; index++) {

@@ -52,7 +52,10 @@ export function checkTurn(payloads: Iterable<Buffer>): Checked & { said: Buffer[
   return { deltas, bytes, said }
 }
 
-/** Every other reader must have got the same deltas and events, byte for byte, in the same order. */
+/**
+ * Checks that another reader got the same deltas and events as the first, byte for byte and in the same
+ * order.
+ */
 export function checkSame(said: readonly Buffer[], payloads: Iterable<Buffer>, reader: number): void {
   let index = 0
   for (const payload of payloads) {

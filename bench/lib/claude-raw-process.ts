@@ -77,7 +77,7 @@ function take(message: SDKMessage, listening: Listening): void {
   }
 }
 
-/** The conversation that is resumed. */
+/** The id of the conversation that the next `turnByResume` resumes. */
 let conversation = ''
 let live: Live
 const kept: Live[] = []
@@ -88,12 +88,12 @@ const calls = {
     kept.push(live)
   },
   turn: (text: string) => live.say(text),
-  /** A new process and its first prompt at once. */
+  /** Starts a new process and sends its first prompt at once. */
   cold(text: string): Promise<Received> {
     calls.open()
     return live.say(text)
   },
-  /** A new process for this turn, which resumes the turn before. */
+  /** Starts a new process for this turn, which resumes the conversation of the previous turn. */
   async turnByResume(text: string): Promise<Received> {
     const listening = new Listening()
     const one = query({

@@ -10,14 +10,16 @@ export type ClaudeSide = {
 
 /** The measurements of one turn. */
 export type Received = {
-  /** From the prompt to the first text, and to the end. */
+  /** The time from the prompt to the first text, and to the end of the turn. */
   readonly firstMs: number
   readonly endMs: number
-  /** From the first text to the last. */
+  /** The time from the first text to the last. */
   readonly streamMs: number
   readonly deltas: number
   readonly length: number
-  /** For deltas that contain only the time they were sent: the age of each, in microseconds. */
+  /**
+   * The age of each delta on arrival, in microseconds, for deltas that contain only the time they were sent.
+   */
   readonly ages: readonly number[]
 }
 
@@ -63,7 +65,7 @@ export const ownCost = {
     const { user, system } = process.cpuUsage()
     return user + system
   },
-  /** After a collection, so that only retained memory counts. */
+  /** The memory after a garbage collection, so that only retained memory counts. */
   async memory() {
     for (let round = 0; round < 3; round++) {
       globalThis.gc?.()

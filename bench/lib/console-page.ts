@@ -88,7 +88,7 @@ export async function loadWhole(page: Page, id: string): Promise<void> {
   )
 }
 
-/** Runs in the page. */
+/** Runs in the page before its own scripts, and creates `window.bench`. */
 export function watch(): void {
   const bench: Window['bench'] = {
     appended: [],
@@ -110,7 +110,10 @@ export function watch(): void {
     const box = row?.getBoundingClientRect()
     return box !== undefined && box.height > 0 && box.bottom > 0 && box.top < innerHeight
   }
-  /** Below its last row the list has room for the line with the agent's activity. */
+  /**
+   * True if the row is the last of the list. Below it, the list has room for the line with the agent's
+   * activity.
+   */
   const isAtEndOfList = (row: Element) => {
     const list = row.parentElement?.getBoundingClientRect()
     return list !== undefined && list.bottom - row.getBoundingClientRect().bottom <= 48

@@ -60,7 +60,10 @@ export async function workAfterMarks(
 
 type Marks = readonly { readonly type: string; readonly ts: number }[]
 
-/** The last mark does not count, because the end of its work is unknown. */
+/**
+ * The work after each mark until the next one. The last mark is left out, because the end of its work is
+ * unknown.
+ */
 function spans(marks: Marks, tasks: readonly TraceEvent[], frames: readonly number[]): Work[] {
   return marks.slice(0, -1).map(({ type, ts: from }, index) => {
     const to = marks[index + 1]!.ts

@@ -15,7 +15,7 @@ export type FoldCase = {
   readonly what: 'text' | 'tool input'
   readonly characters: number
   readonly calls: number
-  /** The calls have not ended. */
+  /** Set if the calls of the session have not ended. */
   readonly open?: true
 }
 

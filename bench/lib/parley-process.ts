@@ -22,7 +22,7 @@ export type ParleyProcessInput = { readonly dataDir: string; readonly limits?: P
 
 const calls = {
   address: () => ({ url: parley.http.url, token }),
-  /** After a collection, so that only retained memory counts. */
+  /** The memory after a garbage collection, so that only retained memory counts. */
   async memory() {
     for (let round = 0; round < 3; round++) {
       globalThis.gc?.()

@@ -18,7 +18,7 @@ export const source: Program = {
 
 let program: Program | undefined
 
-/** Builds what `npm run build` builds, then runs on plain Node. */
+/** Builds what `npm run build` builds. The program then runs on plain Node. */
 export function built(): Program {
   program ??= build()
   return program
@@ -40,7 +40,7 @@ export type Started = {
   readonly pid: number
   readonly url: string
   readonly token: string
-  /** From the start of the process to its first successful health check. */
+  /** The time from the start of the process to its first successful health check. */
   readonly healthyMs: number
   stop(): Promise<void>
 }

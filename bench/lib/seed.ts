@@ -35,7 +35,8 @@ export async function seed(dataDir: string, sessions: readonly SeededSession[], 
 }
 
 /**
- * Turns of a prompt, some texts, some tool calls and an end; cut at `count`, with the end of a turn as the last event.
+ * Yields `count` events: the creation of the session, then turns, each with a prompt, some texts, some tool
+ * calls and an end. The last turn is shorter, so that the number is exact.
  */
 function* drafts(id: string, count: number, cwd: string): Generator<EventDraft> {
   yield { type: 'session.created', agent: 'bench', cwd, title: `Session ${id}`, mode: 'ask' }

@@ -136,7 +136,7 @@ class Reader implements WebSocketReader {
 
   #isWanted({ prefix, containing }: Wanted, start: number, end: number): boolean {
     const received = this.#received
-    // Most frames differ in this byte, which is the first of the type.
+    // A quick check: most frames differ in this byte, which is the first of the type.
     if (received[start + 9] !== prefix[9]) return false
     if (received.compare(prefix, 0, prefix.length, start, start + prefix.length) !== 0) return false
     return containing === undefined || received.subarray(start, end).includes(containing)

@@ -18,7 +18,10 @@ export function importProblem(rules: readonly Rule[], file: string, specifier: s
   return `${found}: ${rule.instead}`
 }
 
-/** A package that is imported must be installed with the package that imports it. */
+/**
+ * Why a file may not import a package: the package is not installed with the package of that file. Undefined
+ * if it is.
+ */
 export function dependencyProblem(file: string, specifier: string): string | undefined {
   if (specifier.startsWith('.') || specifier.startsWith('node:')) return undefined
   const { name, folder, dependencies } = packageOf(file)
@@ -61,7 +64,10 @@ function entryOf(rule: Rule, file: string, specifier: string): string | undefine
   return entries.find((entry) => isIn(target, entry))
 }
 
-/** `folder/*` names the files of a folder without its index.ts and its subfolders. */
+/**
+ * True if the file belongs to an entry. `folder/*` names the files of a folder without its index.ts and its
+ * subfolders.
+ */
 function isIn(file: string, entry: string): boolean {
   if (entry.endsWith('/*')) return dirname(file) === entry.slice(0, -2) && basename(file) !== 'index.ts'
   return file === entry || file.startsWith(`${entry}/`)

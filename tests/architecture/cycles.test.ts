@@ -22,7 +22,7 @@ function importCycles(graph: ReadonlyMap<string, readonly string[]>): string[][]
   const order = new Map<string, number>()
   const path: string[] = []
   const cycles: string[][] = []
-  /** The earliest file on the path that can be reached from this one. */
+  /** Visits a file. Returns the order of the earliest file on the path that can be reached from it. */
   const visit = (file: string): number => {
     const index = order.size
     order.set(file, index)

@@ -11,7 +11,7 @@ export type Rule = {
   readonly mayImport: readonly string[]
   /** Entry points of our other packages, other packages, and modules of Node. */
   readonly packages: readonly string[]
-  /** Allowed whether or not a file needs it now. */
+  /** Folders and packages that are allowed whether or not a file needs them now. */
   readonly always?: readonly string[]
   /** What to do instead of another import. */
   readonly instead: string

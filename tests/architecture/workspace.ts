@@ -81,7 +81,7 @@ export function targetOf(file: string, specifier: string): string | undefined {
   return entryPoints.get(specifier)
 }
 
-/** `@scope/name/path` is a path in the package `@scope/name`. */
+/** The package of an import specifier: for `@scope/name/path`, the package `@scope/name`. */
 export function packageName(specifier: string): string {
   return specifier
     .split('/')

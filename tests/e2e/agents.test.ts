@@ -11,7 +11,7 @@ import { logProblems } from '../../packages/server/src/testing/invariants.ts'
 import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
 import { type RealAgentName, realAgents } from '../../packages/server/src/testing/real-agents.ts'
 
-/** All real agents on one host, with one scripted model. */
+/** Tests all real agents on one host, with one scripted model. */
 
 const home = await AgentHome.forFile()
 const agents = realAgents(home)

@@ -8,7 +8,7 @@ import type { UiMessage } from '../../packages/server/src/transcripts/ui-message
 import { bash, ClaudeFixture, done } from './claude-fixture.ts'
 import { eventually } from './console-page.ts'
 
-/** Invalid requests of a page while a command of the real Claude Code waits for permission. */
+/** Tests invalid requests of a page while a command of the real Claude Code waits for permission. */
 let claude: ClaudeFixture
 beforeAll(async () => {
   claude = await ClaudeFixture.start()

@@ -92,7 +92,7 @@ const patienceMs = 20_000
 type Place = { readonly id: string; readonly cwd: string; readonly address: string }
 type Part = UiMessage['parts'][number]
 
-/** One tab with such a page. */
+/** A browser tab with one of these pages. */
 export class ChatTab {
   readonly consoleErrors: string[] = []
   readonly place: Place
@@ -137,7 +137,7 @@ export class ChatTab {
     return this.page.getByRole('button', { name, exact: true }).last().click()
   }
 
-  /** Waits for this among the agent's texts. */
+  /** Waits until a message of the agent shows this text. */
   async shows(text: string | RegExp): Promise<void> {
     await this.page.getByRole('article', { name: 'assistant' }).getByText(text).last().waitFor()
   }

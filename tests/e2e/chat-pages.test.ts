@@ -7,7 +7,7 @@ import { ChatPages, type PageAgent } from './chat-pages-fixture.ts'
 import { call, done } from './claude-fixture.ts'
 import { eventually } from './console-page.ts'
 
-/** Pages built with the real AI SDK in both major versions, in a real browser, with two real agents. */
+/** Tests pages built with the real AI SDK in both major versions, in a real browser, with two real agents. */
 let pages: ChatPages
 beforeAll(async () => {
   pages = await ChatPages.start(refuse)

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
 import { bash, ClaudeFixture, call, done, fileText, isRunning, seen } from './claude-fixture.ts'
 
-/** Ordinary use of the real Claude Code, through the server and its client. */
+/** Tests ordinary use of the real Claude Code, through the server and its client. */
 let claude: ClaudeFixture
 beforeAll(async () => {
   claude = await ClaudeFixture.start()

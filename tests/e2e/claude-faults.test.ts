@@ -8,8 +8,9 @@ import type {
 import { ClaudeFixture, type Log, type SessionFixture } from './claude-fixture.ts'
 
 /**
- * A failing model under the real Claude Code behind the real server. Every fault is reported when it happens, ends the
- * turn with the right outcome, and leaves a usable session. A prompt names its fault: "Now <fault>."
+ * Tests a failing model under the real Claude Code behind the real server. Every fault is reported when it
+ * happens, ends the turn with the right outcome, and leaves a usable session. A prompt names its fault: "Now
+ * <fault>."
  */
 let claude: ClaudeFixture
 beforeAll(async () => {
@@ -30,7 +31,7 @@ const limited = refusal(429, 'rate_limit_error', 1)
 const forEver = (step: ModelStep) => Array.from({ length: 20 }, () => step)
 const empty: ModelStep = { response: { content: '' } }
 
-/** The faults of the model, after which it answers. */
+/** The faulty answers of the model for each fault. After them it answers normally. */
 const answers: Record<string, ModelStep[]> = {
   'limited-once': [limited],
   'limited-for-ever': forEver(limited),
@@ -51,7 +52,7 @@ const isDelta = ({ type }: WireEvent) => type === 'content_block_delta'
 const isStop = ({ type }: WireEvent) => type === 'content_block_stop'
 const framed = (event: WireEvent) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 
-/** The changes to each event of an answer in transit. */
+/** For each fault in transit, the function that changes every event of an answer. */
 const wires: Record<string, (event: WireEvent) => WireEvent | string> = {
   'garbage-between': (event) => (isDelta(event) ? `data: {not json\n\n${framed(event)}` : event),
   'unknown-between': (event) =>

@@ -17,7 +17,10 @@ import { logProblems } from '../../packages/server/src/testing/invariants.ts'
 import type { ModelAnswer, ModelServer } from '../../packages/server/src/testing/model-server.ts'
 import { KillableServer } from './killable-server.ts'
 
-/** Longer than any step here takes: a condition that does not hold by then never will, and the state shows why. */
+/**
+ * The time limit of a wait. It is longer than any step here takes: a condition that does not hold by then
+ * never will, and the state shows why.
+ */
 const factMs = 30_000
 
 /** The real Claude Code behind a real server process, with the real client in front and a scripted model behind it. */

@@ -6,7 +6,9 @@ import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.t
 import type { ModelRequest, ModelServer } from '../../packages/server/src/testing/model-server.ts'
 import { bash, ClaudeFixture, call, done, type SessionFixture } from './claude-fixture.ts'
 
-/** Requests of Claude Code over HTTP and WebSocket, and the effect of the answers on the real program. */
+/**
+ * Tests requests of Claude Code over HTTP and WebSocket, and the effect of the answers on the real program.
+ */
 let claude: ClaudeFixture
 beforeAll(async () => {
   claude = await ClaudeFixture.start({ script: writeThePlan })

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { phone, seriousFindings } from './console-browser.ts'
 import { consoleFixture } from './console-fixture.ts'
 
-/** Setting up agents in the settings: a custom agent, a key, a test. */
+/** Tests setting up agents in the settings: a custom agent, a key, a test of an agent. */
 const { server, openTab } = consoleFixture()
 const secret = 'sk-parsley-0123456789'
 const agent = join(import.meta.dirname, '../../packages/server/src/adapters/acp/faulty-agent-under-test.ts')

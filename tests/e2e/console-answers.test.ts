@@ -15,7 +15,7 @@ import {
 } from './console-page.ts'
 import { consoleBehindProxy, goOffline } from './console-proxy.ts'
 
-/** Answers to requests: given while the server is unreachable, edited, and shown where they wait. */
+/** Tests answers to requests: given while the server is unreachable, edited, and shown where they wait. */
 const { server, openTab, openSessionTab, openThroughProxy } = consoleBehindProxy()
 
 const unsent = (page: Page) => page.getByTestId('unsent')
@@ -202,7 +202,7 @@ describe('two tabs of one browser', () => {
   it('both answer: the first answer at the server counts, and the other tab shows that its answer was not used', async () => {
     const { page, context, consoleErrors } = await openTab()
     const other = await context.newPage()
-    // What this tab sends is delayed, as on a slow network, and the page's timer for slow answers never fires.
+    // Delays what this tab sends, as on a slow network, and disables the page's timer for slow answers.
     await other.addInitScript(() => {
       const real = window.setTimeout
       Object.assign(window, {

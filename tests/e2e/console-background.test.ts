@@ -6,7 +6,7 @@ import { claudeScenarios } from '../../packages/server/src/testing/model-scenari
 import { consoleFixture } from './console-fixture.ts'
 import { allowOnce, card, conversation, openSession } from './console-page.ts'
 
-/** Background tasks of the real Claude Code in the console; only its model is scripted. */
+/** Tests background tasks of the real Claude Code in the console; only its model is scripted. */
 const agents = await AgentHome.forFile()
 const home = agents.path
 const { server, openTab } = consoleFixture(async (made) => {

@@ -5,7 +5,7 @@ import { phone, seriousFindings } from './console-browser.ts'
 import { boxOf, card, conversation, eventually, openSession, prompt, shows } from './console-page.ts'
 import { scriptedConsole } from './console-scripted.ts'
 
-/** The content of cards and marks, and the drafts of answers. */
+/** Tests the content of cards and marks, and the drafts of answers. */
 const permission = (command: string): Script[number] => ({
   type: 'permission',
   name: 'Bash',

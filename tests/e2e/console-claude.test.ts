@@ -20,7 +20,10 @@ import {
   shows,
 } from './console-page.ts'
 
-/** The console in a real browser, on the real server, with the real Claude Code; only its model is scripted. */
+/**
+ * Tests the console in a real browser, on the real server, with the real Claude Code; only its model is
+ * scripted.
+ */
 const home = await AgentHome.forFile({ prepare: writeThePlan })
 const { model } = home
 const { server, openTab, browser } = consoleFixture(async (made) => {

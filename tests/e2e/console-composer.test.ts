@@ -19,7 +19,8 @@ import {
 import { consoleBehindProxy, goOffline } from './console-proxy.ts'
 
 /**
- * Text and attachments are never lost and are reachable on every screen; a part that cannot be loaded shows an error.
+ * Tests that text and attachments are never lost and are reachable on every screen, and that a part that
+ * cannot be loaded shows an error.
  */
 const { server, openTab, openSessionTab, openThroughProxy } = consoleBehindProxy()
 
@@ -517,7 +518,7 @@ describe('a small screen', () => {
     await card(page).waitFor()
     expect((await boxOf(timeline(page))).height).toBeGreaterThanOrEqual(100)
     await card(page).getByText('1 of 2').waitFor()
-    // One region scrolls, without another one inside it.
+    // The card has one scroll region, without another one inside it.
     const asked = card(page).locator('[data-asked]')
     expect(
       await asked.evaluate((element) => element.scrollHeight - element.clientHeight),
@@ -562,7 +563,7 @@ describe('the meter', () => {
     await eventually(() => meter.textContent()).toMatch(/24%.*\$0\.12/)
     await page.getByRole('button', { name: 'Changes' }).click()
     await panel(page, 'Changes').waitFor()
-    /** Every part that a pointer can hit is visible. */
+    /** True if every part of the meter is visible where a pointer can hit it. */
     const isWhole = () =>
       meter.evaluate((element) =>
         [...element.querySelectorAll('span')].every((part) => {

@@ -6,7 +6,10 @@ import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.t
 import { consoleFixture } from './console-fixture.ts'
 import { conversation, eventually, openSession, panel } from './console-page.ts'
 
-/** From the console into the real Claude Code's own program, with the same conversation; only its model is scripted. */
+/**
+ * Tests that a conversation continues from the console in the real Claude Code's own program; only its model
+ * is scripted.
+ */
 const home = await AgentHome.forFile()
 const { server, openTab } = consoleFixture(async (made) => {
   usedBefore(join(home.path, '.claude'), made.project)
@@ -14,8 +17,8 @@ const { server, openTab } = consoleFixture(async (made) => {
 })
 
 /**
- * The program was used before in this folder and with this key, so it asks no questions first and sends no other
- * requests.
+ * Writes the settings of a program that was used before in this folder and with this key, so that it asks no
+ * questions first and sends no other requests.
  */
 function usedBefore(config: string, project: string): void {
   mkdirSync(config, { recursive: true })

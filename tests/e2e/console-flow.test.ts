@@ -5,7 +5,7 @@ import { seriousFindings } from './console-browser.ts'
 import { boxOf, conversation, eventually, prompt, shows } from './console-page.ts'
 import { scriptedConsole } from './console-scripted.ts'
 
-/** Queueing, stopping, searching and answering in several tabs. */
+/** Tests queueing, stopping, searching and answering in several tabs. */
 const talk = (name: string) =>
   Array.from({ length: 30 }, (_, at) => ({ type: 'text' as const, text: `${name}, piece ${at}` }))
 const queued = Array.from({ length: 12 }, (_, at) => `queued ${at + 1}`)

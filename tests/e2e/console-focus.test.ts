@@ -4,7 +4,7 @@ import type { Script } from '../../packages/server/src/adapters/scripted/script.
 import { card, conversation, eventually, openSession, panel, prompt, shows } from './console-page.ts'
 import { scriptedConsole } from './console-scripted.ts'
 
-/** Keys and the focus: which keys answer a card, which must not, and where the focus goes. */
+/** Tests keys and the focus: which keys answer a card, which must not, and where the focus goes. */
 const permission = (command: string): Script[number] => ({
   type: 'permission',
   name: 'Bash',
@@ -260,7 +260,7 @@ describe('in the list of sessions the focus', () => {
     page
       .locator('[data-session]')
       .evaluateAll((rows) => rows.map((row) => row.getAttribute('data-session') ?? ''))
-  /** Chooses a menu entry by keyboard. Returns the session that was below. */
+  /** Chooses a menu entry by keyboard. Returns the session below this one in the list. */
   const choose = async (page: Page, id: string, entry: string) => {
     await rowOf(page, id).getByRole('link').focus()
     await page.keyboard.press('ArrowRight')

@@ -5,7 +5,7 @@ import { commit, seriousFindings } from './console-browser.ts'
 import { consoleFixture } from './console-fixture.ts'
 import { boxOf, eventually, openSession, panel, prompt, shows } from './console-page.ts'
 
-/** The folder of a session in the console: choosing it, its files, its changes, its terminals. */
+/** Tests the folder of a session in the console: choosing it, its files, its changes, its terminals. */
 const { server, openTab, openSessionTab } = consoleFixture()
 
 type Agent = { readonly name: string; readonly found: boolean; readonly signedIn?: boolean }

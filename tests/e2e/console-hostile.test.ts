@@ -17,7 +17,7 @@ import {
 } from './console-page.ts'
 import { scriptedConsole } from './console-scripted.ts'
 
-/** Agent output that tries to break the page: it is shown, has no effect, and the page still works. */
+/** Tests agent output that tries to break the page: it is shown, has no effect, and the page still works. */
 const turned = '\u202eevil\u2066'
 const bell = '\u0007\u0000\u001b]0;title\u0007'
 const lines = (count: number, words: string) => Array.from({ length: count }, (_, at) => `${words} ${at}`)
@@ -147,7 +147,7 @@ const scripts: Record<string, Script> = {
 
 const { openTab, openSessionTab, server, session, folder } = scriptedConsole(scripts)
 
-/** Keys, clicks and the palette still work. */
+/** Checks that keys, clicks and the palette still work. */
 async function stillWorks(page: Page): Promise<void> {
   await prompt(page).fill('')
   await prompt(page).pressSequentially('still here')

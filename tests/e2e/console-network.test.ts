@@ -13,7 +13,7 @@ import {
 } from './console-page.ts'
 import { consoleBehindProxy, goOffline } from './console-proxy.ts'
 
-/** The console on a failing network: its cache, its outbox and its notifications. */
+/** Tests the console on a failing network: its cache, its outbox and its notifications. */
 const { server, openTab, openSessionTab, openThroughProxy } = consoleBehindProxy()
 
 const submit = (id: string, text: string) =>

@@ -16,10 +16,10 @@ import {
   shows,
 } from './console-page.ts'
 
-/** The panels beside a conversation: its changes and its events. */
+/** Tests the panels beside a conversation: its changes and its events. */
 const { server, openTab, openSessionTab } = consoleFixture()
 
-/** A retried test gets another repository. */
+/** Creates a repository with a new name, because a test that is retried needs another one. */
 const repository = (name: string) => server.repository(`${name}-${++made}`)
 let made = 0
 
@@ -50,7 +50,7 @@ describe('changes', () => {
     await watching
     writeFileSync(join(folder, 'src/greet.ts'), greeting('Good morning'))
     await changes.getByRole('row', { name: /Good morning/ }).waitFor()
-    // The same number of lines, so the list alone would not show it.
+    // A change with the same number of lines, which the list of files alone would not show.
     writeFileSync(join(folder, 'src/greet.ts'), greeting('Good evening'))
     await changes.getByRole('row', { name: /Good evening/ }).waitFor()
     writeFileSync(join(folder, 'src/new.ts'), greeting('Hello there'))

@@ -6,7 +6,7 @@ import { seed } from '../../bench/lib/seed.ts'
 import { consoleFixture } from './console-fixture.ts'
 import { conversation, eventually, openSession, say, shows } from './console-page.ts'
 
-/** What a reader sees of a growing conversation, frame by frame, in a real browser. */
+/** Tests what a reader sees of a growing conversation, frame by frame, in a real browser. */
 const long = 'ses_long'
 const { server, openTab, openSessionTab } = consoleFixture(async ({ folder, project }) => {
   const data = join(folder, 'data')
@@ -150,7 +150,8 @@ describe('a call that is expanded above the visible part', () => {
       await page.mouse.wheel(0, -200)
       return (await isAtEnd(page)) === 'false' && (await callAbove())
     }).toBeTypeOf('string')
-    // While the reader still scrolls up, growth above may move the view: compensating would jerk.
+    // The place is measured when the reader no longer scrolls: while they scroll up, the view may move, since
+    // correcting it would jerk.
     const place = await placeOfFirst(page, 30)
     const opened = await callAbove('click')
     await page
@@ -215,7 +216,7 @@ async function placeOfFirst(page: Page, frames = 5) {
   return { now, before: await now() }
 }
 
-/** Rows that start before the end of the one above them. */
+/** Returns the rows that start before the end of the row above them. */
 function overlaps(page: Page): Promise<string[]> {
   return conversation(page).evaluate((feed) => {
     const rows = [...feed.querySelectorAll<HTMLElement>('article[data-key]')].toSorted(

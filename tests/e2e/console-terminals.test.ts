@@ -4,7 +4,7 @@ import { phone, seriousFindings } from './console-browser.ts'
 import { consoleFixture } from './console-fixture.ts'
 import { boxOf, eventually, openSession, panel, prompt } from './console-page.ts'
 
-/** Terminals: searching in them, their size, their names, and their end. */
+/** Tests terminals: searching in them, their size, their names, and their end. */
 const { server, openTab } = consoleFixture()
 
 async function openTerminal(page: Page) {
@@ -13,7 +13,7 @@ async function openTerminal(page: Page) {
   const terminals = panel(page, 'Terminals')
   await terminals.getByRole('button', { name: 'Open a terminal' }).click()
   await terminals.locator('.xterm-helper-textarea').waitFor({ state: 'attached' })
-  // Input before the shell reads may be lost, as in any terminal.
+  // Waits for the shell's prompt: input before the shell reads may be lost, as in any terminal.
   await screenSays(page, /[$#]/)
   return terminals
 }
@@ -80,7 +80,7 @@ describe('keyboard input', () => {
       await inShell(page)
     }
 
-    // Panels are shown in all tabs of a browser.
+    // Opens the same terminal in a second tab: terminals are shown in all tabs of a browser.
     await page.getByRole('button', { name: 'Close panel' }).click()
     await prompt(page).focus()
     const tab = await context.newPage()

@@ -4,7 +4,7 @@ import { phone } from './console-browser.ts'
 import { consoleFixture } from './console-fixture.ts'
 import { allowOnce, boxOf, card, conversation, eventually, openSession, say, shows } from './console-page.ts'
 
-/** Where the rows of a conversation are on screen, in a real browser. */
+/** Tests where the rows of a conversation are on screen, in a real browser. */
 const { server, openTab, openSessionTab } = consoleFixture()
 
 /** A conversation that is longer than the screen. */
@@ -22,7 +22,7 @@ const turnsEnded = async (id: string) =>
 
 const timeline = (page: Page) => page.getByTestId('timeline')
 
-/** Inside the visible part of the timeline, so neither under the card nor out of sight. */
+/** True if the row is inside the visible part of the timeline, so neither under the card nor out of sight. */
 async function isInSight(page: Page, words: RegExp): Promise<boolean> {
   const row = conversation(page).getByRole('article').filter({ hasText: words }).last()
   if ((await row.count()) === 0) return false

@@ -15,7 +15,7 @@ import {
   tapOnCard,
 } from './console-page.ts'
 
-/** The console on a touch screen. */
+/** Tests the console on a touch screen. */
 const { server, openTab, openSessionTab } = consoleFixture()
 
 /** Elements that can be pressed and are lower than a finger. Links inside running text are as high as the text. */

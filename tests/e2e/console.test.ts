@@ -15,7 +15,7 @@ import {
   tapOnCard,
 } from './console-page.ts'
 
-/** The console in a real browser, on the real server, with the demo agent. */
+/** Tests the console in a real browser, on the real server, with the demo agent. */
 const { server, openTab, openSessionTab, browser } = consoleFixture()
 
 describe('the first five minutes', () => {

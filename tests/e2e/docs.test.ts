@@ -7,7 +7,7 @@ import { expect, it } from 'vitest'
 import { createHome } from '../../packages/server/src/cli/program-under-test.ts'
 import { folderForFile } from '../../packages/server/src/testing/temporary-folder.ts'
 
-/** Programs from the docs, run as printed, on a machine without any sign-in. */
+/** Tests programs from the docs, run as printed, on a machine without any sign-in. */
 const root = resolve(import.meta.dirname, '../..')
 const home = folderForFile()
 

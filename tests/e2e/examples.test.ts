@@ -8,7 +8,7 @@ import { createClient } from '@parley/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { folderForFile } from '../../packages/server/src/testing/temporary-folder.ts'
 
-/** The example programs, run as their readers run them. */
+/** Tests the example programs, run as their readers run them. */
 const root = resolve(import.meta.dirname, '../..')
 const place = folderForFile()
 const env = { PATH: process.env.PATH, HOME: place }

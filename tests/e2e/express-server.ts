@@ -6,8 +6,8 @@ import { createEmbedded, type Embedded } from '@parley/server/embed'
 import express from 'express'
 
 /**
- * A separate program, because Vitest resolves the packages of Express differently from Node. One host, mounted in every
- * way.
+ * An Express server with one Parley host, mounted in every way. It is a separate program, because Vitest
+ * resolves the packages of Express differently from Node.
  */
 const host = await createHost({
   adapters: builtInAdapters({ env: process.env }),

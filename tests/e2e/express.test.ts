@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { createClient } from '@parley/client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
-/** Parley in an Express server. */
+/** Tests Parley in an Express server. */
 let child: ChildProcess
 let url: string
 

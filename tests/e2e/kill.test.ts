@@ -85,7 +85,10 @@ class Watcher {
     return this.mirror.getSnapshot().view.state.requests
   }
 
-  /** The view equals the fold of the log up to its seq, and no received event is missing from the log. */
+  /**
+   * Checks that the view equals the fold of the log up to its seq, and that every received event is in the
+   * log.
+   */
   async compare(): Promise<void> {
     const { view } = await this.mirror.until(({ status }) => status === 'live')
     const log = await this.log()
@@ -110,7 +113,7 @@ class Watcher {
     }
   }
 
-  /** Idle, and the last prompt was received. */
+  /** Resolves when the session is idle and its last prompt was received. */
   async untilIdle(heads: ReadonlyMap<string, number>): Promise<void> {
     const head = heads.get(this.mirror.sessionId) ?? 0
     await this.mirror.until(({ status, view: { state } }) => {
@@ -120,7 +123,7 @@ class Watcher {
   }
 }
 
-/** Open blocks are left out: they come from deltas, not from the log. */
+/** The part of a view that the log determines. Open blocks are left out: they come from deltas. */
 function settled({ state, timeline }: SessionView) {
   const { openBlocks, ...rest } = state
   return { state: rest, timeline }
@@ -134,7 +137,7 @@ class Work {
   readonly #sessions: readonly string[]
   readonly #random: () => number
   readonly #submitted: Submitted[] = []
-  /** The least seq that the log of each session must reach: that of its last prompt. */
+  /** For each session, the seq that its log must reach at least: that of its last prompt. */
   readonly heads = new Map<string, number>()
   #submitting = true
   #answering = true
@@ -191,7 +194,10 @@ class Work {
     }
   }
 
-  /** Each prompt is in the log once and its turn has ended; allowed calls ran once, others did not run. */
+  /**
+   * Checks that each prompt is in the log once and its turn has ended, and that allowed calls ran once and
+   * others did not run.
+   */
   async check(watchers: readonly Watcher[], cwd: string): Promise<void> {
     const outcomes = new Map<string, number>()
     for (const watcher of watchers) {

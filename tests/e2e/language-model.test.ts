@@ -11,7 +11,10 @@ import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.t
 import type { ModelAnswer } from '../../packages/server/src/testing/model-server.ts'
 import { adapterOf } from '../../packages/server/src/testing/real-agents.ts'
 
-/** The language-model face with the real AI SDK in both major versions in front, and the real Claude Code behind it. */
+/**
+ * Tests the language-model face with the real AI SDK in both major versions in front, and the real Claude
+ * Code behind it.
+ */
 const home = await AgentHome.forFile()
 const { model: server } = home
 
@@ -27,7 +30,7 @@ async function claude(options: Partial<ParleyOptions> & { env?: Record<string, s
     model: parley('claude'),
     sessions: async () => (await host.list({ limit: 100 })).sessions.map(({ id }) => id).sort(),
     events: <Type extends EventType>(type: Type) => eventsOf(host, type),
-    /** The calls of the model, without those for titles and the like, which have no tools. */
+    /** The calls of the model that have tools. Calls for titles and the like have none. */
     modelCalls: () => server.calls.slice(before).filter(({ body }) => Array.isArray(body?.tools)),
     [Symbol.asyncDispose]: () => host.close(),
   }

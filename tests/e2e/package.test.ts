@@ -9,11 +9,14 @@ import { documentationSamples, exampleFiles } from './documentation-samples.ts'
 import { type PackedPackages, type PackedProject, packPackages } from './packed-packages.ts'
 import { oldestNodes, testNode } from './test-nodes.ts'
 
-/** The packages as users get them: built, packed, installed elsewhere, run by a plain node. */
+/** Tests the packages as users get them: built, packed, installed elsewhere, run by a plain node. */
 const oldestZod = '4.0.0'
 let packages: PackedPackages
 let whole: PackedProject
-/** Without optional dependencies (no Claude program, no pseudo-terminal), and with the oldest zod that is allowed. */
+/**
+ * A project without optional dependencies (no Claude program, no pseudo-terminal), and with the oldest zod
+ * that is allowed.
+ */
 let slim: PackedProject
 
 beforeAll(() => {
@@ -118,7 +121,8 @@ describe('with any zod 4', () => {
     (zod) => {
       const { problems, instantiations } = slim.check({ file: 'tool.ts', program: tool(zod) })
       expect(problems).toBe('')
-      // If the types of zod itself were compared, the other copy would take 12 million.
+      // If the types of zod itself were compared, the check would need 12 million instantiations for the
+      // other copy.
       expect(instantiations).toBeLessThan(50_000)
     },
   )

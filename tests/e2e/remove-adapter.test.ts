@@ -50,7 +50,7 @@ it('each adapter can be removed by deleting its folder and its entry, and the re
   for (const [name, create] of removable) {
     const removed = [
       `packages/server/src/adapters/${name}`,
-      // The recorder of its fixtures is of no use without it.
+      // The program that records the adapter's fixtures is of no use without the adapter.
       `packages/server/scripts/record-${name}-fixtures.ts`,
       `packages/server/scripts/${name}`,
     ]

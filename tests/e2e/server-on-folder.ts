@@ -37,7 +37,7 @@ export async function startOnFolder(options: FolderOptions): Promise<ServerOnFol
   }
 }
 
-/** For a start that must fail: its exit code and its output. */
+/** Starts a server that must fail to start. Resolves with its exit code and its output. */
 export async function failToStart(options: FolderOptions): Promise<{ code: number | null; log: string }> {
   const { child, log, exited } = launch(options)
   const ready = once(createInterface({ input: child.stdout! }), 'line').then(() => {

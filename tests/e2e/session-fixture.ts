@@ -35,7 +35,7 @@ export const colour: QuestionStep = {
   ],
 }
 
-/** The state as soon as the fact holds, as a follower receives it. */
+/** Resolves with the state as soon as the fact holds, as a follower receives it. */
 export async function stateWhen(
   client: Client,
   session: string,

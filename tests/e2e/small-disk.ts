@@ -6,7 +6,7 @@ import { join } from 'node:path'
 /** A data folder on which space really runs out, and can be freed. */
 export type SmallDisk = Disposable & {
   readonly dataDir: string
-  /** Runs in the shell that becomes the server. */
+  /** Shell commands that run before the server, in the shell that becomes the server. */
   readonly shell: string
   /** Frees space for the server with this pid. */
   free(pid: number): void

@@ -7,7 +7,7 @@ import { readPrometheus, sampleValue } from '../../packages/server/src/telemetry
 import { isIdle, open, stateWhen } from './session-fixture.ts'
 import type { SpanLine } from './telemetry-sdk.ts'
 
-/** The real program with the demo agent, started with telemetry as a user would. */
+/** Tests the real program with the demo agent, started with telemetry as a user would start it. */
 const sdk = new URL('./telemetry-sdk.ts', import.meta.url).pathname
 const token = 'telemetry-test-token'
 
@@ -24,7 +24,7 @@ afterEach(async () => {
   await home[Symbol.asyncDispose]()
 })
 
-/** As if the OpenTelemetry API were not installed. */
+/** A module that makes the OpenTelemetry API look as if it were not installed. */
 const withoutApi = `
 import { registerHooks } from 'node:module'
 globalThis[Symbol.for('opentelemetry.js.api.1')] = { version: '1.10.0', trace: {}, metrics: {} }

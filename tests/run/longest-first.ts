@@ -1,6 +1,9 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** The files that take more than 100 seconds, longest first: a fresh checkout has no measured times. */
+/**
+ * The files that take more than 100 seconds, longest first. Used in a fresh checkout, which has no measured
+ * times.
+ */
 export const longFiles = [
   'opencode/opencode.test.ts',
   'acp/claude-acp.test.ts',
@@ -18,7 +21,7 @@ export const longFiles = [
   'e2e/restart.test.ts',
 ]
 
-/** Files of real programs and browsers take minutes, those of `unit` seconds: they start first. */
+/** Sorts test files: first `longFiles` in their order, last the files of `unit`, which take seconds. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)

@@ -3,7 +3,7 @@ import type { Follow } from './follow.ts'
 import type { Http } from './http.ts'
 import type { Socket } from './socket.ts'
 
-/** The parts that mirrors and lists use. */
+/** The parts of the client that mirrors and lists use. */
 export type ClientParts = {
   readonly http: Http
   readonly socket: Socket

@@ -39,12 +39,12 @@ export type ClientOptions = {
 /** All operations on a Parley server. The client connects when something is first followed. */
 export type Client = ClientParts &
   Commands & {
-    /** Any route of the protocol. */
+    /** Calls any route of the protocol. */
     readonly call: Call
     createSession(input: NewSessionInput, options?: { signal?: AbortSignal }): Promise<SessionState>
     /** The values of a followed session, as an async iterable. The signal ends the iterable without an error. */
     feed(sessionId: string, options?: FollowOptions): AsyncIterableIterator<FeedItem, undefined>
-    /** Only the events. A seq that returns to 1 means that the log was rewritten. */
+    /** Like `feed`, but yields only the events. If `seq` returns to 1, the log was rewritten. */
     events(
       sessionId: string,
       options?: FollowOptions,

@@ -1,4 +1,4 @@
-/** Time is passed in, so that a test can control it. */
+/** The time source of the client. It is an option, so that a test can control it. */
 export type Clock = {
   now(): number
   /** Calls once after `ms`; the returned function cancels it. */

@@ -32,7 +32,7 @@ export type Commands = {
   prompt(
     sessionId: string,
     prompt: string | PromptPart[],
-    /** `before`: the prompt is placed before the first of these that still waits. */
+    /** `before`: the prompt is placed before the first of these prompts that still waits. */
     options?: CommandOptions & { delivery?: Delivery; before?: readonly string[]; paused?: true },
   ): Promise<Receipt>
   withdraw(sessionId: string, promptId: string, options?: CommandOptions): Promise<Receipt>

@@ -6,9 +6,9 @@
 export type TokenSource = string | ((refused?: string) => Promise<string | undefined>)
 
 export type Credential = {
-  /** Rejects if the source does. */
+  /** Resolves with the token to send; undefined for none. Rejects if the source does. */
   token(): Promise<string | undefined>
-  /** A token other than the refused one, if there is one. */
+  /** Resolves with a token other than the refused one; undefined if there is none. */
   renew(refused: string | undefined): Promise<string | undefined>
 }
 

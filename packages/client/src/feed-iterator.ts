@@ -5,7 +5,10 @@ import type { FollowListener, FollowOptions } from './reader.ts'
 /** The values that a follower receives: those of the session, and the state of the connection. */
 export type FeedItem = FeedValue | { readonly type: 'status'; readonly status: FollowStatus }
 
-/** A loop with more waiting items stops following; when it has taken them all it follows again, from its cursor. */
+/**
+ * The limit of items that wait for a slow loop. Beyond it the iterator stops following; when the loop has
+ * taken all items, it follows again from its cursor.
+ */
 const maxWaiting = 10_000
 
 export type FeedIteratorOptions<Picked> = FollowOptions & {
@@ -130,7 +133,7 @@ class FeedIterator<Picked> implements AsyncIterableIterator<Picked, undefined> {
     for (const taker of this.#takers.splice(0)) this.#settle(taker)
   }
 
-  /** The error is thrown once; after it the iterable is done. */
+  /** Settles a pending `next()` after the end. An error is thrown once; after it the iterable is done. */
   #settle(taker: Taker<Picked>): void {
     const error = this.#end?.error
     this.#end = {}

@@ -5,12 +5,12 @@ import { createReader, type FollowListener, type FollowOptions } from './reader.
 import { SessionChannel } from './session-channel.ts'
 import type { Socket } from './socket.ts'
 
-/** Follows until the returned function is called, the signal fires, or `onError`. */
+/** Follows a session until the returned function is called, the signal fires, or `onError` was called. */
 export type Follow = (sessionId: string, listener: FollowListener, options?: FollowOptions) => () => void
 
 /**
- * Many sessions on one socket: a frame goes to the channel of its session; a change of the connection goes to every
- * channel.
+ * Follows many sessions over one socket. A frame goes to the channel of its session; a change of the
+ * connection goes to every channel.
  */
 export function createFollow({ socket, clock = systemClock }: { socket: Socket; clock?: Clock }): Follow {
   const channels = new Map<string, SessionChannel>()

@@ -16,8 +16,8 @@ export type Http = {
   readonly url: string
   readonly call: Call
   /**
-   * The same route as server-sent events, each with its name and its data as text, until the server or the signal
-   * ends it.
+   * Calls a route and yields its reply as server-sent events, each with its name and its data as text, until
+   * the server or the signal ends the stream.
    */
   stream<Name extends RouteName>(name: Name, input: CallInput<Name>): AsyncGenerator<ServerSentEvent, void>
 }
@@ -147,7 +147,10 @@ export function isUnreachable(thrown: unknown): thrown is ParleyError {
   return thrown instanceof ParleyError && thrown.details?.reason === 'unreachable'
 }
 
-/** A browser does not tell a page whether the server is down or refuses pages of its origin. */
+/**
+ * The error for a server that does not answer. A browser does not tell a page whether the server is down or
+ * refuses pages of its origin, so the message for a page of another origin covers both cases.
+ */
 export function unreachable(url: string, cause?: unknown): ParleyError {
   const origin = globalThis.location?.origin
   const isForeign = isBrowser() && origin !== undefined && origin !== new URL(url).origin
@@ -166,14 +169,17 @@ export function cancelled(signal: AbortSignal): ParleyError {
   return new ParleyError('cancelled', 'The caller stopped waiting.', { cause: signal.reason })
 }
 
-/** The server closed the WebSocket of a page whose origin it does not allow. */
+/** The error for a page whose WebSocket the server closed because it does not allow the page's origin. */
 export function forbiddenOrigin(): ParleyError {
   const origin = globalThis.location?.origin ?? 'this origin'
   const message = `Pages of ${origin} may not use this server. If they should, start it with --allow-origin ${origin}.`
   return new ParleyError('forbidden', message, { details: { header: 'Origin' } })
 }
 
-/** Returns a ParleyError as it is. Any other thrown value is a defect of the client. */
+/**
+ * Returns a ParleyError unchanged. Any other thrown value is a defect of the client and becomes an internal
+ * error.
+ */
 export function asParleyError(thrown: unknown): ParleyError {
   if (thrown instanceof ParleyError) return thrown
   return new ParleyError('internal_error', 'The client failed; see the cause of this error.', {
@@ -211,7 +217,7 @@ function headersOf(route: Route, input: LooseInput): Record<string, string> {
   }
 }
 
-/** Routes whose reply is a file. */
+/** True for a route whose reply is a file, not JSON. */
 function isText(route: Route): boolean {
   return route.also?.includes('text/markdown') ?? false
 }
@@ -240,7 +246,7 @@ function refuse(response: Response, text: string): never {
   )
 }
 
-/** For refusals by a proxy between the client and the server. */
+/** The error codes of replies without one, such as those of a proxy between the client and the server. */
 const codes: Record<number, ErrorCode> = {
   401: 'unauthorized',
   403: 'forbidden',

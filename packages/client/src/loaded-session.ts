@@ -27,7 +27,10 @@ export type Change = { readonly event: AnyEvent } | { readonly delta: Delta }
 export type Loaded = { readonly view: SessionView; readonly kept: SessionEvent[]; readonly firstSeq: number }
 
 const maxPerPage = 5000
-/** A client that is further behind reads the end of the log again. */
+/**
+ * The limit of events that a stored tail may be behind. A client that is further behind loads the end of the
+ * log again.
+ */
 const maxBehind = 1000
 
 export function nothingLoaded(sessionId: string, epoch: string): Loaded {
@@ -143,7 +146,10 @@ export function readEvents(input: {
   return client.http.call('events', { params: { id: sessionId }, query, signal })
 }
 
-/** Folds changes in the order they came; a run of events costs one copy. Keeps the events that a later fold needs. */
+/**
+ * Folds changes in the order in which they came, and keeps the events that a later fold needs. Consecutive
+ * events are folded together, with one copy of the timeline.
+ */
 export function withChanges(loaded: Loaded, changes: readonly Change[]): Loaded {
   if (changes.length === 0) return loaded
   let { view } = loaded
@@ -171,9 +177,9 @@ function refolded(state: SessionState, events: readonly SessionEvent[], firstSeq
 }
 
 /**
- * Folds the whole range again, because calls and requests of the older page may end in the later events. Blocks that
- * were shown are the same as before, so they keep their identity. A prompt that was loaded ahead of its place is in
- * both.
+ * Adds an older page. Folds the whole range again, because calls and requests of the older page may end in
+ * the later events. Blocks that have not changed keep their identity. A prompt that was loaded before its
+ * page is in both lists and counts once.
  */
 export function withOlder(
   loaded: Loaded,

@@ -21,20 +21,20 @@ export type FollowOptions = {
   readonly after?: number | undefined
   /** The epoch of the log that `after` belongs to. */
   readonly epoch?: string | undefined
-  /** The agent's own messages too, live only. */
+  /** Also receive the agent's own messages. They are sent live only, and not replayed. */
   readonly native?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
 
-/** One consumer of a session and its cursor. The rules of the cursor, independent of any connection. */
+/** One consumer of a session, with its cursor. It is independent of any connection. */
 export type Reader = {
   readonly listener: FollowListener
   readonly native: boolean
   cursor: number
   epoch: string | undefined
-  /** The frames on the wire continue this reader's cursor. Otherwise it receives nothing. */
+  /** True if the events that arrive continue this reader's cursor. Otherwise the reader receives nothing. */
   synced: boolean
-  /** Gaps in a row, without an event between them. */
+  /** The number of gaps in a row, without an event between them. */
   gaps: number
   status: FollowStatus
   forgetSignal: () => void
@@ -53,7 +53,10 @@ export function createReader(listener: FollowListener, options: FollowOptions): 
   }
 }
 
-/** Repeats are dropped, a gap is reported, and the cursor moves only to the next seq. */
+/**
+ * Compares the `seq` of an event with the cursor, and moves the cursor if the event is the next one. The
+ * caller drops a repeat and requests the events of a gap again.
+ */
 export function advance(reader: Reader, seq: number): 'next' | 'repeat' | 'gap' | 'unsynced' {
   if (!reader.synced) return 'unsynced'
   if (seq <= reader.cursor) return 'repeat'
@@ -90,7 +93,7 @@ export function startingPoint(readers: Iterable<Reader>): { after: number; epoch
   return { after, ...(epoch !== undefined && after > 0 && { epoch }) }
 }
 
-/** Listeners may be objects with methods that use `this`. */
+/** The listener with its methods bound, because they may use `this`. */
 function bound(listener: FollowListener): FollowListener {
   return {
     onFollowing: listener.onFollowing?.bind(listener),

@@ -6,7 +6,7 @@ import type { Socket } from './socket.ts'
 
 export type RetryOptions = {
   readonly clock: Clock
-  /** When the socket opens, the server is reachable again: the wait ends. */
+  /** When this socket opens, the wait before the next attempt ends: the server is reachable again. */
   readonly socket: Socket
   readonly signal?: AbortSignal | undefined
   /** Also retries when the server is busy. */
@@ -14,7 +14,7 @@ export type RetryOptions = {
   readonly onUnreachable?: (error: ParleyError) => void
 }
 
-/** Retries until the server answers, also with a refusal, or the signal fires. */
+/** Repeats the call until the server answers, if only with a refusal, or the signal fires. */
 export async function untilReached<Reply>(
   attempt: () => Promise<Reply>,
   options: RetryOptions,

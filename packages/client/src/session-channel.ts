@@ -111,7 +111,7 @@ export class SessionChannel {
     if (this.#wantsMore()) this.ask()
   }
 
-  /** A reader joined while the follow was pending, with a lower cursor or for native messages. */
+  /** True if a reader that joined while the follow was pending needs earlier events or native messages. */
   #wantsMore(): boolean {
     return [...this.#readers].some((reader) => !reader.synced || (reader.native && !this.#native))
   }
@@ -148,7 +148,10 @@ export class SessionChannel {
     }
   }
 
-  /** An event before `seq` did not come. It is requested again, and never skipped. */
+  /**
+   * Called when events before `seq` are missing. Requests them again; after several gaps in a row the reader
+   * fails. An event is never skipped.
+   */
   #missed(reader: Reader, seq: number): void {
     interrupt(reader)
     reader.gaps++

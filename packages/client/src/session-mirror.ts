@@ -132,7 +132,10 @@ class SessionMirror implements Mirror {
     client.follow(this.sessionId, this.#listener(), from)
   }
 
-  /** Shows the stored tail until the server answers. If it cannot be read, the mirror loads without it. */
+  /**
+   * Reads the stored tail, which is shown until the server answers. If it cannot be read, the mirror loads
+   * without it.
+   */
   async #kept(): Promise<Loaded | undefined> {
     const kept = await this.#options.start?.().catch(() => undefined)
     if (!kept || kept.state.id !== this.sessionId || this.#isOver()) return undefined

@@ -123,7 +123,10 @@ class ReconnectingSocket implements Socket {
     this.#statuses.notify(next)
   }
 
-  /** There is one timer: for a welcome, a heartbeat, or the next attempt. */
+  /**
+   * Sets the only timer, which serves for the welcome, the heartbeat and the next attempt. An earlier timer
+   * is cancelled.
+   */
   #wait(ms: number, call: () => void): void {
     this.#cancelTimer()
     this.#cancelTimer = this.#clock.after(ms, call)
@@ -163,7 +166,10 @@ class ReconnectingSocket implements Socket {
     this.#frames.notify(frame)
   }
 
-  /** Any frame since the last ping shows that the peer is alive; a pong may be delayed by a long replay. */
+  /**
+   * Sends a ping at intervals, and drops the connection if no frame arrives after it. Any frame counts,
+   * because a long replay may delay the pong.
+   */
   #beat(socket: WebSocket, everyMs: number): void {
     if (!(everyMs > 0)) return this.#cancelTimer()
     this.#wait(everyMs, () => {
@@ -197,12 +203,15 @@ class ReconnectingSocket implements Socket {
     if (!shutOut) this.#pause(known)
   }
 
-  /** Does nothing if a listener has closed or retried the socket meanwhile. */
+  /** Waits before the next attempt, unless a listener has closed or retried the socket meanwhile. */
   #pause(waiting: SocketStatus): void {
     if (this.#status === waiting) this.#wait(this.#backoff.next(), () => this.#connect())
   }
 
-  /** Does not wait for the closing handshake: a dead peer would never finish it. */
+  /**
+   * Closes the current WebSocket without waiting for the closing handshake, which a dead peer would never
+   * finish.
+   */
   #drop(): void {
     this.#cancelTimer()
     const socket = this.#current

@@ -22,7 +22,10 @@ export type TerminalWatch = {
 }
 
 export type TerminalListener = {
-  /** After each connect, the first frame is the current screen: a client need not store anything. */
+  /**
+   * Called with every frame. After each connect, the first frame is the current screen, so a client need not
+   * store anything.
+   */
   onFrame(frame: TerminalServerFrame): void
   /**
    * lost: the client reconnects, also when the server disconnected it as too slow. gone: the terminal no longer

@@ -46,7 +46,9 @@ export function createWaitingList(client: ClientParts, options: { schedule?: Sch
     }
   })
 
-  /** A summary contains only the number of requests, so they are loaded again when a session has or had some. */
+  /**
+   * Loads the requests again if the session has or had open requests: a summary contains only their number.
+   */
   function changed(frame: ServerFrame & { type: 'session-changed' }): void {
     const had = requests.some((waiting) => waiting.session.id === frame.session)
     if (had || reload.running || (frame.summary?.waiting ?? 0) > 0) reload.run()

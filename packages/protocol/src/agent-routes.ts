@@ -7,18 +7,20 @@ import { AgentId } from './ids.ts'
 import { byAgent, NoContent, type RouteDefinition } from './route.ts'
 import { SessionState } from './session-state.ts'
 
-/** Agents: what is installed, their keys, models and conversations. */
+/**
+ * The routes about agents: finding, installing and testing them, and their keys, models and conversations.
+ */
 export const agentRoutes = {
   listAgents: {
     method: 'GET',
     path: '/api/agents',
-    summary: 'List agents: found, version, signed in, capabilities, options, models, modes',
+    summary: 'List agents, each with its readiness, version, capabilities, options, models and modes',
     reply: z.object({
       agents: z.array(AgentInfo),
       capabilities: z
         .array(CapabilityInfo)
         .optional()
-        .meta({ description: 'What each capability of an agent means' }),
+        .meta({ description: 'Descriptions of all capabilities that an agent may have' }),
     }),
   },
   listModels: {
@@ -46,7 +48,7 @@ export const agentRoutes = {
   setAgentKey: {
     method: 'POST',
     path: '/api/agents/:id/key',
-    summary: 'Set a key of an agent, in config.json. No reply returns it',
+    summary: 'Set a key of an agent, which is stored in config.json and never returned',
     params: byAgent,
     body: AgentKey,
     reply: NoContent,
@@ -62,7 +64,7 @@ export const agentRoutes = {
   testAgent: {
     method: 'POST',
     path: '/api/agents/:id/test',
-    summary: 'Test an agent: find it, start it in an empty folder, and end it; no model is called',
+    summary: 'Test an agent: find it, start it in an empty folder and end it, without calling a model',
     params: byAgent,
     reply: z.object({ checks: z.array(AgentCheck) }),
   },
@@ -93,7 +95,7 @@ export const agentRoutes = {
   importConversation: {
     method: 'POST',
     path: '/api/imports',
-    summary: 'Import a conversation as a session; importing it twice gives one session',
+    summary: 'Import a conversation as a session; importing it again returns the same session',
     body: NewImport,
     reply: SessionState,
     status: 201,

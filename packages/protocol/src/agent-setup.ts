@@ -33,7 +33,10 @@ export const NewAgent = z.strictObject({
 })
 export type NewAgent = z.infer<typeof NewAgent>
 
-/** The value is a secret: no reply contains it. */
+/**
+ * A key of an agent: the environment variable that holds it, and its value. The value is a secret: no reply
+ * contains it.
+ */
 export const AgentKey = z.strictObject({
   variable: VariableName,
   value: z

@@ -52,7 +52,7 @@ export const Capabilities = z.object(
 )
 export type Capabilities = z.infer<typeof Capabilities>
 
-/** All capabilities: those named are on, the others off. */
+/** Returns all capabilities: those named are true, the others false. */
 export function capabilities(...names: CapabilityName[]): Capabilities {
   return Object.fromEntries(capabilityNames.map((name) => [name, names.includes(name)])) as Capabilities
 }
@@ -176,7 +176,10 @@ export const AgentInfo = AgentProbe.extend({
 })
 export type AgentInfo = z.infer<typeof AgentInfo>
 
-/** Who is billed. With a subscription, costs are notional: what the tokens would cost at list price. */
+/**
+ * How the agent's use of the model is paid. With a subscription, reported costs are notional: what the tokens
+ * would cost at list price.
+ */
 export const Billing = z.enum(['subscription', 'api-key', 'cloud'])
 export type Billing = z.infer<typeof Billing>
 

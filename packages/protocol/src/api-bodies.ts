@@ -54,13 +54,13 @@ export const SessionPatch = z.strictObject({
 export type SessionPatch = z.infer<typeof SessionPatch>
 
 /**
- * The state, the last blocks, and the first `seq` that these blocks came from. `events?before=` reads the earlier
- * pages.
+ * The reply about one session: its state, its last blocks, and in `firstSeq` the first event that these
+ * blocks come from. Earlier events can be read with `events?before=`.
  */
 export const SessionDetail = SessionState.extend({
-  trusted: z
-    .boolean()
-    .meta({ description: 'The folder is trusted now; this takes effect when the agent next starts' }),
+  trusted: z.boolean().meta({
+    description: 'Whether the folder is trusted now; a change takes effect when the agent next starts',
+  }),
   terminal: z
     .array(z.string())
     .optional()
@@ -75,7 +75,9 @@ export const EventPage = z.object({
   prompts: z
     .array(z.union([SessionEvent, UnknownEvent]))
     .optional()
-    .meta({ description: 'If requested: earlier events with the prompts of its turns' }),
+    .meta({
+      description: 'If requested: the earlier events that contain the prompts of its turns and of the queue',
+    }),
   head: z.int(),
   epoch: z.string(),
 })
@@ -85,7 +87,10 @@ export type EventPage = z.infer<typeof EventPage>
 export const WaitingRequest = z.object({ session: SessionSummary, request: OpenRequest })
 export type WaitingRequest = z.infer<typeof WaitingRequest>
 
-/** zod leaves the field `__proto__` out of a record: a rule that names it would apply to more than it says. */
+/**
+ * Refuses a record with the field `__proto__`. zod would drop that field, and the rule would then cover more
+ * calls than it says.
+ */
 const withoutProto = z.custom<Record<string, unknown>>(
   (match) => typeof match !== 'object' || match === null || !Object.hasOwn(match, '__proto__'),
   'a rule cannot match a field with this name',

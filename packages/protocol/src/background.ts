@@ -1,7 +1,9 @@
 import type { OpenBlock } from './block.ts'
 import type { KnownTask, SessionState } from './session-state.ts'
 
-/** Identifies the task that something belongs to. */
+/**
+ * The field of a block, a call or a request that names the call of its subagent; absent for the main agent.
+ */
 type Owned = { readonly parentToolCallId?: string | undefined }
 type Tasks = Pick<SessionState, 'tasks' | 'openBlocks'>
 

@@ -31,7 +31,10 @@ function isStartedBy(turn: OpenTurn | undefined, { taskId }: KnownTask): boolean
   return turn?.startedTasks?.includes(taskId) ?? false
 }
 
-/** Adds to the turn a task that starts while the turn has carried answers: they may be meant for the task. */
+/**
+ * If the turn has carried answers, adds a task that starts to the turn's `startedTasks`: those answers may be
+ * meant for the task.
+ */
 export function withStartedTask(
   { tasks, turn }: SessionState,
   { taskId, status }: Task,
@@ -41,7 +44,10 @@ export function withStartedTask(
   return { turn: { ...turn, startedTasks: [...(turn.startedTasks ?? []), taskId] } }
 }
 
-/** An answer to a stale request is carried. A resolution that came from a carried answer removes it. */
+/**
+ * Folds the resolution of a request. The answer to a stale request is added to the carried answers. A
+ * resolution that used a carried answer removes that answer.
+ */
 export function withCarried(
   state: SessionState,
   event: EventOf<'permission.resolved'> | EventOf<'question.resolved'>,
@@ -69,14 +75,17 @@ function withoutAnswer({ turn, tasks }: SessionState, requestId: string): Partia
   }
 }
 
-/** At the end of a turn: its unused answers pass to the task that it started. */
+/** Called at the end of a turn: passes the answers that the turn has not used to the task that it started. */
 export function withInherited(state: SessionState): Partial<SessionState> {
   const heir = heirOfAnswers(state)
   const answers = state.turn?.carried ?? []
   return heir && answers.length > 0 ? { tasks: withAnswers(state.tasks, heir, answers) } : {}
 }
 
-/** At the start of a turn that starts a lost task again: the answers of the task pass to the turn. */
+/**
+ * Called when a turn starts a lost task again: removes the carried answers from the task, because the turn
+ * takes them over.
+ */
 export function withoutCarried(tasks: readonly KnownTask[], restarted: KnownTask): KnownTask[] {
   const { carried, ...rest } = restarted
   return tasks.map((task) => (task === restarted ? rest : task))

@@ -4,13 +4,13 @@ import { NoContent, type RouteDefinition } from './route.ts'
 
 const byChat = z.object({ id: ChatId })
 
-/** Sessions as chats of the AI SDK. */
+/** The routes that offer sessions as chats of the AI SDK. */
 export const chatRoutes = {
   chat: {
     method: 'POST',
     path: '/api/chat',
     summary:
-      'Takes a prompt or answers from a DefaultChatTransport of the AI SDK; the response is a UI message stream',
+      'Send a prompt or answers from a DefaultChatTransport of the AI SDK; the response is a UI message stream',
     query: z.object({ sdk: ChatSdk.default('6') }),
     body: ChatRequest,
     reply: z.string(),
@@ -19,7 +19,7 @@ export const chatRoutes = {
   resumeChat: {
     method: 'GET',
     path: '/api/chat/:id/stream',
-    summary: 'The current response from its start, as a UI message stream; 204 if there is none',
+    summary: 'Resume the current response from its start, as a UI message stream; 204 if there is none',
     params: byChat,
     query: z.object({ sdk: ChatSdk.default('6') }),
     reply: z.string(),
@@ -35,7 +35,7 @@ export const chatRoutes = {
   chatMessages: {
     method: 'GET',
     path: '/api/chat/:id/messages',
-    summary: 'The chat as UI messages; none for an unknown chat',
+    summary: 'Get a chat as UI messages; an unknown chat has none',
     params: byChat,
     reply: z.array(UiMessage),
   },

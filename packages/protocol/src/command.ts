@@ -93,7 +93,10 @@ export type CommandInput = z.input<typeof Command>
 export type CommandType = Command['type']
 export type CommandOf<Type extends CommandType> = Extract<Command, { type: Type }>
 
-/** The command is in the log: `seq` is the last event it caused, or the head if it caused none. */
+/**
+ * The reply to a command that is in the log. `seq` is the last event that the command caused, or the last
+ * event of the log if it caused none.
+ */
 export const Receipt = z.object({
   commandId: CommandId,
   seq: z.int().min(0),

@@ -42,10 +42,13 @@ export const ToolCallOutputStreamed = z.object({
   toolCallId: ToolCallId,
   ...piece,
 })
-/** active: the agent works, also in the background. asking: it waits for a person. idle: neither. */
+/**
+ * What a session does now. active: the agent works, perhaps only in the background. asking: it waits for a
+ * person. idle: neither.
+ */
 export const Activity = z.enum(['active', 'idle', 'asking'])
 export type Activity = z.infer<typeof Activity>
-/** A parked turn also waits for a person. */
+/** The activity of a session with this status. A parked session is `asking`: it also waits for a person. */
 export function activityOf(status: SessionStatus): Activity {
   if (status === 'idle') return 'idle'
   return status === 'working' || status === 'background' ? 'active' : 'asking'

@@ -70,7 +70,7 @@ export function webSocketProtocols(token: string | undefined): string[] {
   return [webSocketProtocol, bearer + encoded]
 }
 
-/** The token in a Sec-WebSocket-Protocol header. */
+/** Returns the token in a Sec-WebSocket-Protocol header; undefined if the header has no valid token. */
 export function tokenOfProtocols(header: string | undefined): string | undefined {
   const offered = (header ?? '').split(',').map((one) => one.trim())
   const found = offered.find((one) => one.startsWith(bearer))

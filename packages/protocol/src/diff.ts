@@ -56,7 +56,8 @@ export function readDiff({ path, movedFrom, before, after, patch }: Diff): reado
  */
 export function parsePatch(patch: string): readonly FileDiff[] | undefined {
   if (patch.trim() === '') return []
-  // Line counts are wrong in patches that agents write themselves, and in patches that were cut.
+  // Patches that agents write themselves, and patches that were cut, have wrong line counts. Those are parsed
+  // again with corrected counts.
   const parsed = tryParse(patch) ?? tryParse(withCounts(patch))
   const files = parsed?.filter(({ hunks, isGit }) => isGit || hunks.some(({ lines }) => lines.length > 0))
   return files?.length ? files.map(fromParsed) : undefined
@@ -227,7 +228,10 @@ export function patchText(hunks: readonly DiffHunk[]): string {
     .join('\n')
 }
 
-/** A side without lines is written as line 0. */
+/**
+ * The start and the number of lines of one side, as a hunk header has them. A side without lines starts at
+ * line 0.
+ */
 function range(lines: readonly DiffLine[], side: 'before' | 'after'): string {
   const numbers = lines.flatMap((line) => line[side] ?? [])
   return `${numbers[0] ?? 0},${numbers.length}`

@@ -83,7 +83,10 @@ export function validationError(what: string, error: z.ZodError): ParleyError {
 
 type Issue = z.ZodError['issues'][number]
 
-/** The issues of a union: those of the first member whose type the value has. */
+/**
+ * The issues to report for one issue of zod. For a union, these are the issues of the first member that has
+ * the same type as the value.
+ */
 function within(
   issue: Issue,
   before: readonly PropertyKey[] = [],

@@ -31,7 +31,7 @@ function event<Type extends string, Fields extends z.ZodRawShape = Record<never,
   return z.object({ ...envelope, type: z.literal(type), version: z.literal(version).optional(), ...fields })
 }
 
-/** The tool call that started the subagent, on everything that the subagent produced. */
+/** In every event of a subagent: the tool call that started the subagent. Absent for the main agent. */
 const parent = { parentToolCallId: ToolCallId.optional() }
 
 const written = {

@@ -75,7 +75,7 @@ export type ServerFrame = z.infer<typeof ServerFrame>
 /** The values of a followed session, as a loop over it yields them one at a time. */
 export type FeedValue =
   | { readonly type: 'event'; readonly event: SessionEvent | UnknownEvent }
-  /** Continues where the last delta of its block ended: a loop may print deltas as they come. */
+  /** Each delta starts where the previous one of its block ended, so a loop can print deltas as they come. */
   | { readonly type: 'delta'; readonly delta: Delta }
   /** An agent's own message, for loops that asked for it; live only. */
   | { readonly type: 'native'; readonly native: unknown }

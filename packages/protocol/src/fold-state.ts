@@ -189,7 +189,10 @@ function resolved(
 
 const maxTasks = 100
 
-/** The list is limited: ended tasks are dropped first. A running task keeps its carried answers. */
+/**
+ * Adds the task to the list, or replaces it. A running task keeps its carried answers. If the list exceeds
+ * its limit, ended tasks are dropped first.
+ */
 function taskUpdated(state: SessionState, event: EventOf<'task.updated'>): Partial<SessionState> {
   const { seq, at, sessionId, turnId, type, version, ...told } = event
   const before = state.tasks.find((task) => task.taskId === told.taskId)
@@ -256,8 +259,8 @@ function moved(queue: SessionState['queue'], event: EventOf<'prompt.moved'>): Se
 }
 
 /**
- * A prompt without a turn waits in the queue; one with a turn steers it. The first prompt names an untitled
- * session.
+ * Folds a submitted prompt. Without a `turnId` it is added to the queue; with one it is steered into that
+ * turn. The first prompt becomes the title of an untitled session.
  */
 function submitted(state: SessionState, event: EventOf<'prompt.submitted'>): Partial<SessionState> {
   const { promptId, parts, delivery, at } = event
@@ -271,7 +274,9 @@ function submitted(state: SessionState, event: EventOf<'prompt.submitted'>): Par
   }
 }
 
-/** A prompt that can run is queued before the paused ones. */
+/**
+ * Returns the queue with the prompt added: at the end if it is paused, otherwise before the paused prompts.
+ */
 function queued(queue: SessionState['queue'], event: EventOf<'prompt.submitted'>): SessionState['queue'] {
   const { promptId, parts, delivery, at, paused, outside } = event
   const prompt = { promptId, parts, delivery, at, ...(paused && { paused }), ...(outside && { outside }) }

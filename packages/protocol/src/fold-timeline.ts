@@ -150,7 +150,7 @@ function written(
   })
 }
 
-/** The prompt moves to where it took effect, below the earlier output of the turn. */
+/** Moves a steered prompt to where the agent took it up, below the earlier output of the turn. */
 function takenUp(blocks: Block[], event: EventOf<'prompt.taken'>): void {
   const index = indexOf(blocks, event.promptId)
   const block = blocks[index]
@@ -160,7 +160,10 @@ function takenUp(blocks: Block[], event: EventOf<'prompt.taken'>): void {
   blocks.push({ ...block, seq, status: 'sent', ...(turnId && { turnId }) })
 }
 
-/** Logs from before `prompt.taken`, and turns that were lost, do not record whether a steered prompt was taken up. */
+/**
+ * Marks the steered prompts of a turn as sent when the turn ends. Older logs have no `prompt.taken`, and a
+ * lost turn does not record whether the agent took a prompt up.
+ */
 function leaveSteers(blocks: Block[], turnId: string | undefined): void {
   for (let index = blocks.length - 1; index >= 0; index--) {
     const block = blocks[index]!
@@ -172,7 +175,8 @@ function leaveSteers(blocks: Block[], turnId: string | undefined): void {
 
 function disconnected(blocks: Block[], event: EventOf<'agent.disconnected'>): void {
   const text = lossText(event)
-  // A server that was killed during a turn is reported by that turn; an idle session has lost nothing.
+  // Not an error if the server was killed: a turn that ran then reports it, and an idle session has lost
+  // nothing.
   const level = event.reason === 'server-killed' ? 'info' : 'error'
   if (text !== undefined) notice(blocks, event, level, 'agent_disconnected', text)
 }

@@ -33,7 +33,7 @@ describe('a pattern', () => {
   })
 })
 
-/** Tries every way to split the text. */
+/** A second implementation of the match, which tries every way to split the text. */
 function tried(glob: string, text: string, options: { barred?: RegExp; question?: boolean }): boolean {
   if (glob === '') return text === ''
   const [char = ''] = glob

@@ -16,7 +16,7 @@ export function visible(text: string): string {
   })
 }
 
-/** Removes the same characters. */
+/** Removes the hidden characters that `visible` would show. */
 export function withoutHidden(text: string): string {
   return replaceHidden(text, () => '')
 }

@@ -13,7 +13,10 @@ const harmless = new Set([
   'replaceAll',
 ])
 
-/** The value must not be an object: what an agent does with an object in one of these fields is unknown. */
+/**
+ * True for a field that changes neither what a call does nor where. An object is never harmless: what an
+ * agent does with an object in such a field is unknown.
+ */
 export function isHarmlessField(name: string, value: unknown): boolean {
   return harmless.has(name) && (value === null || typeof value !== 'object')
 }
@@ -62,7 +65,10 @@ export function commandOf(input: unknown): string | undefined {
   return Array.isArray(found) && found.every((part) => typeof part === 'string') ? found.join(' ') : undefined
 }
 
-/** The command that ran in place of the agent's, if a person edited it. `allowed` is the input of the answer. */
+/**
+ * The command that ran instead of the one the agent asked for; undefined if nobody edited it. `allowed` is
+ * the input in the answer.
+ */
 export function editedCommand(asked: unknown, allowed: unknown): string | undefined {
   const ran = commandOf(allowed)
   return ran === commandOf(asked) ? undefined : ran

@@ -5,12 +5,12 @@ import { PermissionRule } from './permission.ts'
 import { NoContent, type RouteDefinition } from './route.ts'
 import { NewTrust, TrustedFolder } from './trusted-folder.ts'
 
-/** Requests, rules, trusted folders and variables of agents. */
+/** The routes about open requests, permission rules, trusted folders and environment variables. */
 export const permissionRoutes = {
   listPermissions: {
     method: 'GET',
     path: '/api/permissions',
-    summary: 'The open requests of all sessions',
+    summary: 'List the open requests of all sessions',
     reply: z.object({ requests: z.array(WaitingRequest) }),
   },
   listRules: {
@@ -52,14 +52,14 @@ export const permissionRoutes = {
   distrustFolder: {
     method: 'DELETE',
     path: '/api/trust',
-    summary: 'Revoke the trust of a folder',
+    summary: 'Stop trusting a folder',
     query: NewTrust,
     reply: NoContent,
   },
   listEnvironments: {
     method: 'GET',
     path: '/api/environment',
-    summary: 'List the variables set for the agents of sessions and folders: names, never values',
+    summary: 'List the names of the environment variables that are set for agents, by session or folder',
     reply: z.object({ environments: z.array(EnvironmentInfo) }),
   },
   setEnvironment: {

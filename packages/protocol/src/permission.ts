@@ -12,12 +12,12 @@ export const RuleScope = z.enum(['session', 'project', 'always'])
 export type RuleScope = z.infer<typeof RuleScope>
 
 /**
- * What a rule applies to. `tool` is a name, or `*` for every tool. Each entry of `match` names a field of the input
- * and the text it must have; `*` in that text matches anything, but in a rule that allows never the control
- * characters of a shell.
- * A rule that allows and names fields (`match`, `exact`, `any`) covers no call with a field it does not name, except
- * harmless ones (`isHarmlessField`). Without any of the three it covers every input of its tool. In both cases it
- * covers neither files outside the session's folders nor protected ones, unless `outside` or `protected` says so.
+ * What a rule applies to. `tool` is a name, or `*` for every tool. Each entry of `match` names a field of the
+ * input and the text it must have. `*` in that text matches anything, except that in an allow rule it never
+ * matches shell control characters. An allow rule that names fields (`match`, `exact`, `any`) covers no call
+ * with a field it does not name, unless that field is harmless (`isHarmlessField`). An allow rule that names
+ * no fields covers every input of its tool. No allow rule covers files outside the session's folders unless
+ * `outside` is set, nor changes of protected files unless `protected` is set.
  */
 export const RulePattern = z.object({
   tool: z.string().min(1),
@@ -49,7 +49,10 @@ export const PermissionRule = RulePattern.extend({
 })
 export type PermissionRule = z.infer<typeof PermissionRule>
 
-/** One answer a person can give. `rule` is the rule that a scope wider than once would store. */
+/**
+ * One answer that a person can give. `rule` is the rule that is stored with the answer if its scope is wider
+ * than `once`.
+ */
 export const PermissionOption = z.object({
   decision: z.enum(['allow', 'deny']),
   scope: PermissionScope,

@@ -27,7 +27,10 @@ export const QuestionRequest = z.object({
 })
 export type QuestionRequest = z.infer<typeof QuestionRequest>
 
-/** By question id: a label, several labels, or free text. */
+/**
+ * The answers to questions, by question id. An answer is the label of an option, several labels, or free
+ * text.
+ */
 export const Answers = z.record(z.string(), z.union([z.string(), z.array(z.string())]))
 export type Answers = z.infer<typeof Answers>
 

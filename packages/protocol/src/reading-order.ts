@@ -19,7 +19,10 @@ export type PlacedBlock = {
   readonly start?: number
 }
 
-/** `waiting` are the prompts that started no turn yet. Only the blocks from index `from` on are placed. */
+/**
+ * Places the blocks from index `from` on in reading order. `waiting` are the prompts that have not started a
+ * turn, which are not placed.
+ */
 export function placeBlocks(
   timeline: readonly Block[],
   from = 0,
@@ -55,7 +58,10 @@ type Ahead = {
   readonly undecided: number
 }
 
-/** Blocks of no turn, such as a withdrawn prompt, do not say which turn has blocks below. */
+/**
+ * Finds the queued prompts that are above blocks of another turn. Ignores blocks without a turn, such as a
+ * withdrawn prompt.
+ */
 function promptsAhead(timeline: readonly Block[], from: number): Ahead {
   const ahead = new Set<Block>()
   let undecided = timeline.length

@@ -17,7 +17,7 @@ import { SessionSummary } from './session-summary.ts'
 
 const cursor = whole.optional()
 
-/** Sessions: their state, commands and events. */
+/** The routes about sessions: their state, commands and events. */
 export const sessionRoutes = {
   createSession: {
     method: 'POST',
@@ -30,7 +30,7 @@ export const sessionRoutes = {
   prepareSession: {
     method: 'POST',
     path: '/api/sessions/prepare',
-    summary: 'Announce a session: its agent is started now, if it can be started without a session',
+    summary: 'Announce a session, so that its agent is started now if it can be started without a session',
     body: ExpectedSession,
     reply: NoContent,
   },
@@ -51,7 +51,7 @@ export const sessionRoutes = {
   getSession: {
     method: 'GET',
     path: '/api/sessions/:id',
-    summary: 'The state of a session and its last blocks',
+    summary: 'Get the state of a session and its last blocks',
     params: bySession,
     query: z.object({ tail: whole.pipe(z.int().min(0).max(500)).default(50) }),
     reply: SessionDetail,
@@ -74,7 +74,7 @@ export const sessionRoutes = {
   command: {
     method: 'POST',
     path: '/api/sessions/:id/commands',
-    summary: 'Send a command; it is accepted once it is in the log',
+    summary: 'Send a command; the reply comes when the command is in the log',
     params: bySession,
     body: Command,
     reply: Receipt,
@@ -83,7 +83,7 @@ export const sessionRoutes = {
   events: {
     method: 'GET',
     path: '/api/sessions/:id/events',
-    summary: 'A page of events; as text/event-stream it follows the session',
+    summary: 'Read a page of events, or follow the session as text/event-stream',
     params: bySession,
     query: z.object({
       after: cursor,
@@ -93,9 +93,10 @@ export const sessionRoutes = {
       native: z
         .enum(['true', 'false'])
         .optional()
-        .meta({ description: "For a stream: also send the agent's native messages, live only" }),
+        .meta({ description: "For a stream: also send the agent's native messages, which are not replayed" }),
       prompts: z.enum(['true', 'false']).optional().meta({
-        description: 'For a page: also return earlier events with the prompts of its turns and its queue',
+        description:
+          'For a page: also return the earlier events that contain the prompts of its turns and of the queue',
       }),
     }),
     reply: EventPage,
@@ -104,7 +105,7 @@ export const sessionRoutes = {
   previewRewind: {
     method: 'GET',
     path: '/api/sessions/:id/rewind',
-    summary: 'Preview session.rewind. Changes nothing; starts the agent if it does not run',
+    summary: 'Preview session.rewind without changing a file; starts the agent if it is not running',
     params: bySession,
     query: z.object({ promptId: PromptId }),
     reply: RewindPreview,

@@ -24,7 +24,7 @@ export function applyEvent(view: SessionView, event: SessionEvent | UnknownEvent
   return applyEvents(view, [event])
 }
 
-/** Folds many events in, at the price of one copy. */
+/** Folds many events in, and copies the timeline only once. */
 export function applyEvents(
   view: SessionView,
   events: readonly (SessionEvent | UnknownEvent)[],

@@ -4,8 +4,9 @@ import { McpServers } from './mcp-server.ts'
 import { PermissionMode } from './permission.ts'
 
 /**
- * idle: nothing runs. working: a turn runs. waiting: a request waits for a person. parked: a request waits, and no
- * process is kept for it. background: no turn runs, but a background task does.
+ * The status of a session. idle: nothing runs. working: a turn runs. waiting: a request waits for a person.
+ * parked: a request waits, and no process is kept for it. background: no turn runs, but a background task
+ * does.
  */
 export const SessionStatus = z.enum(['idle', 'working', 'waiting', 'parked', 'background'])
 export type SessionStatus = z.infer<typeof SessionStatus>

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ErrorInfo } from './error.ts'
 import { NotionalCost, TokenUsage } from './usage.ts'
 
-/** unknown: the agent may have done things that are not in the log. */
+/** How a turn ended. unknown: the agent may have done things that are not in the log. */
 export const TurnOutcome = z.enum(['completed', 'cancelled', 'failed', 'unknown'])
 export type TurnOutcome = z.infer<typeof TurnOutcome>
 

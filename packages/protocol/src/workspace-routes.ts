@@ -3,19 +3,21 @@ import { Changes } from './change.ts'
 import { bySession, limit, NoContent, type RouteDefinition } from './route.ts'
 import { NewTerminal, Terminal } from './terminal.ts'
 
-/** Folders, files, changes and terminals. */
+/** The routes about folders, files, changes and terminals. */
 export const workspaceRoutes = {
   findFolders: {
     method: 'GET',
     path: '/api/folders',
-    summary: 'Folders whose path starts with the query, such as ~/pro; hidden folders only after a dot',
+    summary:
+      'List folders whose path starts with the query, such as ~/pro; hidden folders are included only if the last name in the query starts with a dot',
     query: z.object({ q: z.string().max(4096).default(''), limit: limit(200, 50) }),
     reply: z.object({ folders: z.array(z.string()) }),
   },
   findFiles: {
     method: 'GET',
     path: '/api/sessions/:id/files',
-    summary: "Files of the session's folder that match the query, best first; without files that git ignores",
+    summary:
+      "Find files in the session's folder that match the query, best first, without files that git ignores",
     params: bySession,
     query: z.object({ q: z.string().max(500).default(''), limit: limit(200, 50) }),
     reply: z.object({ files: z.array(z.string()) }),
@@ -23,7 +25,8 @@ export const workspaceRoutes = {
   findFilesIn: {
     method: 'GET',
     path: '/api/files',
-    summary: 'Files of any folder that match the query, for the prompt of a session that does not exist yet',
+    summary:
+      'Find files in any folder that match the query, for the prompt of a session that does not exist yet',
     query: z.object({
       cwd: z.string().min(1),
       q: z.string().max(500).default(''),
@@ -35,7 +38,7 @@ export const workspaceRoutes = {
     method: 'GET',
     path: '/api/sessions/:id/changes',
     summary:
-      "Changes in the session's folder since HEAD or another commit; as text/event-stream it reports when they may have changed",
+      "List changes in the session's folder since HEAD or another commit; as text/event-stream, reports when they may differ",
     params: bySession,
     query: z.object({ base: z.string().default('HEAD') }),
     reply: Changes,
@@ -44,7 +47,7 @@ export const workspaceRoutes = {
   getPatch: {
     method: 'GET',
     path: '/api/sessions/:id/changes/patch',
-    summary: 'The patch of one file, in the format of git',
+    summary: 'Get the patch of one changed file, in the format of git',
     params: bySession,
     query: z.object({ path: z.string().min(1), base: z.string().default('HEAD') }),
     reply: z.object({ patch: z.string(), cut: z.boolean() }),

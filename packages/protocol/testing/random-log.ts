@@ -32,7 +32,7 @@ const unknownDraft = fc.constantFrom(
   { type: 'text.written', version: 2, pieces: ['a'] },
 )
 
-/** A piece of a log: it may start anywhere. */
+/** A random part of a log. Its first event may have any `seq`. */
 export const randomLog: fc.Arbitrary<(SessionEvent | UnknownEvent)[]> = fc
   .record({
     first: fc.integer({ min: 1, max: 50 }),

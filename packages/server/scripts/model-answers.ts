@@ -15,7 +15,7 @@ export function createAnswers(usage: object, callPrefix: string) {
   })
   return {
     says: (content: string, more: object = {}) => ({ content, usage, ...more }) as ModelAnswer,
-    /** A text, then tool calls. */
+    /** An answer with a text, then tool calls. */
     calls: (text: string, ...list: ToolCall[]) =>
       ({ ...(text && { content: text }), toolCalls: list.map(toolCall), usage }) as ModelAnswer,
   }
@@ -29,7 +29,10 @@ export function script(server: ModelServer, ...answers: readonly ModelAnswer[]):
   )
 }
 
-/** A path that is streamed in several chunks could not be replaced in the recording. */
+/**
+ * True if the answer contains a path. Such an answer is streamed in one chunk: a path that is split over
+ * several chunks could not be replaced in the recording.
+ */
 function hasPath(answer: ModelAnswer): boolean {
   return JSON.stringify(answer).includes('file_path')
 }
@@ -57,7 +60,7 @@ export function oneTurn(prompt: string, ...answers: ModelAnswer[]) {
   return turns([prompt], ...answers)
 }
 
-/** The messages of a run so far. */
+/** The messages of a run so far, and a way to wait for more. */
 export class SeenMessages<Message> {
   readonly #seen: Message[] = []
   #notify: () => void = () => undefined
@@ -68,7 +71,7 @@ export class SeenMessages<Message> {
     this.#notify()
   }
 
-  /** No more messages follow. */
+  /** Called when no more messages follow: ends every wait. */
   end(): void {
     this.#isOver = true
     this.#notify()

@@ -14,7 +14,7 @@ export type Place = {
 type Scenario = { readonly files?: Readonly<Record<string, string | Buffer>> }
 
 export type Recorder<S extends Scenario> = {
-  /** The adapter that keeps the recordings. */
+  /** The folder name of the adapter that the recordings are stored with. */
   readonly adapter: string
   readonly scenarios: Readonly<Record<string, S>>
   /** Plays the scenario and returns the lines of its recording. */

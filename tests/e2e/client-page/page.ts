@@ -23,7 +23,9 @@ try {
 } catch (thrown) {
   say(`refused: ${(thrown as { code?: string }).code}`)
 }
-/** A server that does not allow the origin of this page. */
+/**
+ * Connects to a server that does not allow the origin of this page, with the right and with a wrong token.
+ */
 for (const given of [token, 'a-token-that-is-not-the-one']) {
   using outsider = createClient({ url: closed, token: given })
   const { promise: known, resolve } = Promise.withResolvers<string>()

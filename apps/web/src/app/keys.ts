@@ -22,7 +22,10 @@ export function handlePageKey(event: KeyboardEvent): void {
   action()
 }
 
-/** With the focus in a side panel, a digit still answers a card, but a letter is not a shortcut of the page. */
+/**
+ * True if the focus is in a side panel. There a digit still answers a card, but a letter is not a shortcut of
+ * the page.
+ */
 function isInPanel(target: EventTarget | null): boolean {
   return target instanceof Element && target.closest('aside') !== null
 }

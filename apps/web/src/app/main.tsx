@@ -29,7 +29,7 @@ else start()
 function start(): void {
   const route = currentRoute()
   if (route.name === 'session') {
-    // Start slow loads before the first render.
+    // Starts the slow loads before the first render.
     sessionSource(route.id)
     fetchSessionParts()
   }

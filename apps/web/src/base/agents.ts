@@ -12,7 +12,10 @@ export type Agents = {
 
 const agents = createStore<Agents>({ status: 'unasked', agents: [] })
 
-/** The names of the last listing. Probing the agents takes a while, and a session stores only its agent's id. */
+/**
+ * The names of the agents from the last listing. They are stored, because probing the agents takes a while
+ * and a session contains only its agent's id.
+ */
 const names = createPersistedStore<Readonly<Record<string, string>>>('agent-names', {})
 
 /** Lists the agents on the server's machine; the server probes each of them. */

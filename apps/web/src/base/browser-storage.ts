@@ -58,7 +58,7 @@ export function createTabLocks(manager: () => Pick<LockManager, 'request'>): Tab
       try {
         return await manager().request(name, { ifAvailable: true }, (lock) => lock === null)
       } catch {
-        // The next `run` shows whether the API is usable.
+        // The lock counts as free. The next `run` shows whether the API is usable.
         return true
       }
     },

@@ -1,6 +1,6 @@
 import { messageOf, ParleyError } from '@parley/protocol'
 
-/** Whether the error means that the server is unreachable, which ends by itself. */
+/** True if the error means that the server is unreachable, which may be temporary. */
 export function isUnreachable(thrown: unknown): boolean {
   return thrown instanceof ParleyError && thrown.details?.reason === 'unreachable'
 }

@@ -49,14 +49,17 @@ const writingMs = 1500
  */
 export const wasTyping = () => performance.now() < leftWritingAt + writingMs
 
-/** When the part is removed with the focus in it, its replacement may take the focus; otherwise `focusMain` does. */
+/**
+ * If the part is removed while the focus is in it, moves the focus to the main area, unless the part's
+ * replacement takes the focus first.
+ */
 export function useFocusFallback(part: RefObject<HTMLElement | null>): void {
   useLayoutEffect(() => {
     const element = part.current
     return () => {
       if (!element?.contains(document.activeElement)) return
       if (isEditable(document.activeElement)) leftWritingAt = performance.now()
-      // The replacement takes the focus first, if it wants it.
+      // Waits, so that the replacement can take the focus first.
       requestAnimationFrame(() => setTimeout(() => lacksFocus() && focusMain()))
     }
   }, [part])

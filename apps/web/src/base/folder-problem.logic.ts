@@ -26,7 +26,10 @@ export function missingProblem(thrown: unknown): FolderProblem | undefined {
     : undefined
 }
 
-/** A relative path would start at the folder in which the server was started. */
+/**
+ * Why a folder is refused: a relative path would start at the folder in which the server was started.
+ * Undefined for a full path.
+ */
 export function relativeProblem(folder: string): FolderProblem | undefined {
   return /^(\/|~$|~\/|[a-zA-Z]:[\\/])/.test(folder)
     ? undefined

@@ -16,7 +16,8 @@ async function loadModels(): Promise<void> {
     const { agents } = await client.call('listModels')
     listed.set(Object.fromEntries(agents.map(({ agent, models }) => [agent, models])))
   } catch {
-    // Without a list the agent's default is used. The next component that needs the list fetches it again.
+    // If the list cannot be fetched, the agent's default is used, and the next component that needs the list
+    // fetches it again.
   } finally {
     loading = false
   }

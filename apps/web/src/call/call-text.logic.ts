@@ -56,17 +56,20 @@ export function withEditedInput(
   return edited === undefined ? call : { ...call, input: edited }
 }
 
-/** The command that ran in place of the agent's, if a person edited it. */
+/** The command that ran instead of the one the agent asked for; undefined if nobody edited it. */
 export function commandRun(request: BlockOf<'permission' | 'question'> | undefined): string | undefined {
   return request?.type === 'permission'
     ? editedCommand(request.request.input, request.resolution?.input)
     : undefined
 }
 
-/** Longer titles may not fit on one line of a phone. */
+/** The length up to which a title is expected to fit on one line of a phone. */
 const longTitle = 30
 
-/** The part of its input that an expanded call shows. Undefined if its title or its result shows everything. */
+/**
+ * The part of a call's input that is shown when the call is expanded. Undefined if the title or the result
+ * shows everything.
+ */
 export function inputOf(
   { kind, input, title, content }: Pick<BlockOf<'tool-call'>, 'kind' | 'input' | 'title' | 'content'>,
   diffs: readonly Diff[] = [],

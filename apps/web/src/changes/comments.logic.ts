@@ -20,7 +20,10 @@ export function placeOf(line: DiffLine, path: string): Place {
 export const samePlace = (one: Place, other: Place) =>
   one.path === other.path && one.line === other.line && one.side === other.side
 
-/** A comment with an empty text removes the comment at its place. */
+/**
+ * Adds a comment, or replaces the one at its place. A comment with an empty text removes the one at its
+ * place.
+ */
 export function withComment(comments: readonly Comment[], comment: Comment): readonly Comment[] {
   const others = comments.filter((other) => !samePlace(other, comment))
   return comment.text.trim() === '' ? others : [...others, comment]

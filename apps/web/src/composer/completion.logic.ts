@@ -24,7 +24,7 @@ export function withChoice(
   choice: string,
 ): { text: string; caret: number } {
   const sign = completion.kind === 'command' ? '/' : '@'
-  // Without quotes, a name with a space would end at the space.
+  // Puts a name with a space in quotes, since it would otherwise end at the space.
   const inserted = `${sign}${/\s/.test(choice) ? `"${choice}"` : choice} `
   const rest = text.slice(completion.to).replace(/^ /, '')
   return { text: text.slice(0, completion.from) + inserted + rest, caret: completion.from + inserted.length }

@@ -19,7 +19,7 @@ import { PromptField } from './prompt-field.tsx'
 export function Composer() {
   const sessionId = useSessionId()
   const { text: draft, place } = draftOf(sessionId)
-  // Typing a letter renders only the field.
+  // Subscribes only to whether the draft is empty, so that typing a letter renders only the field.
   const wordless = useStore(draft, (text) => text.trim() === '')
   const field = useRef<HTMLTextAreaElement>(null)
   const working = useSessionState((state) => state.turn !== undefined)
@@ -41,7 +41,7 @@ export function Composer() {
     const parts = promptParts(draft.get(), attachments.list)
     const { followers } = place.get()
     prompts.submit({ sessionId, delivery, parts, followers, paused: goesBackPaused })
-    // An empty draft has no place in the queue.
+    // Setting the empty text also clears the draft's place in the queue.
     draft.set('')
     attachments.clear()
     recall.forget()
@@ -146,7 +146,7 @@ function useRecall(write: (text: string) => void) {
   }
 }
 
-/** Only prompts matter here: another block must not render the composer. */
+/** True if two timelines have the same prompts, so that other blocks do not render the composer. */
 function samePrompts(one: readonly Block[], other: readonly Block[]): boolean {
   if (one === other) return true
   const last = (blocks: readonly Block[]) => blocks.findLast((block) => block.type === 'prompt')

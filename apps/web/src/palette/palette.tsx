@@ -47,7 +47,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   }
   const onKeyDown = (event: KeyboardEvent) => {
     if (!inside || (event.key !== 'Escape' && !(event.key === 'Backspace' && query === ''))) return
-    // Keep the dialog open.
+    // Keeps the dialog open.
     event.preventDefault()
     enter(undefined)
   }
@@ -66,7 +66,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
             <IconButton
               label="Back"
               className="ml-2"
-              // Otherwise the palette takes Enter as a choice.
+              // Stops Enter here: otherwise the palette takes it as a choice.
               onKeyDown={(event) => event.key === 'Enter' && event.stopPropagation()}
               onClick={() => enter(undefined)}
             >

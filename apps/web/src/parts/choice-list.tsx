@@ -41,7 +41,7 @@ export function ChoiceList({ id, label, sign = '', choices, place, side, onChoos
 type OptionProps = {
   id: string
   selected: boolean
-  /** Highlights the row under the pointer: no row is selected by the keys. */
+  /** Whether the row is highlighted under the pointer, which is so if no row is selected by the keys. */
   hovers: boolean
   sign: string
   choice: Choice

@@ -12,8 +12,8 @@ export type LazyPart<Shown> = {
 }
 
 /**
- * Unlike React's `lazy`, it can retry after a failure. Browsers cache a failed import by address, so a retry uses
- * another.
+ * Creates a lazy part. Unlike React's `lazy`, it can retry after a failure. Browsers cache a failed import by
+ * its address, so a retry uses another address.
  */
 export function lazyPart<Shown>(load: () => Promise<{ readonly default: Shown }>): LazyPart<Shown> {
   const loaded: LazyPart<Shown>['loaded'] = createStore({})

@@ -28,7 +28,7 @@ export function Menu<List>({ label, part, list, children, className = '', tabInd
     setOpen(false)
     button.current?.focus()
   }
-  /** Closes on Escape until the list is loaded. Then the list handles the key itself. */
+  /** Closes the menu on Escape until the list is loaded. Then the list handles the key itself. */
   const leave = (event: KeyboardEvent) => {
     if (!open || event.key !== 'Escape') return
     event.preventDefault()

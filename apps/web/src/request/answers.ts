@@ -31,7 +31,7 @@ export function startAnswers(): void {
   client.closing.addEventListener('abort', () => answers.stop())
 }
 
-/** Answers a request. */
+/** The functions that answer a request, and whether an answer is being sent. */
 export function useAnswer(sessionId: string, request: OpenRequest) {
   const { requestId } = request
   return {

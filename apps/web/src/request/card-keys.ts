@@ -54,17 +54,23 @@ export function handleCardKey(event: KeyboardEvent): boolean {
   return answer(event.key)
 }
 
-/** So soon after a change of the cards that the press may be meant for another card. */
+/** True if the press came so soon after a change of the cards that it may be meant for another card. */
 function isTooSoon({ timeStamp }: { readonly timeStamp: number }): boolean {
   return timeStamp < changedAt + pauseMs
 }
 
-/** A touch, or a click without pointer movement, on a card that has just appeared there. */
+/**
+ * True for a touch, or a click without pointer movement, so soon after a change of the cards that it may be
+ * meant for what was there before.
+ */
 export function isAccidentalPress({ timeStamp, pointerType }: PointerEvent): boolean {
   return isTooSoon({ timeStamp }) && (pointerType === 'touch' || movedAt < changedAt)
 }
 
-/** A letter without a target: the person is typing and has not noticed that the field is gone. */
+/**
+ * Called with a key that nothing used. A letter shows that the person is typing and has not noticed that the
+ * field is gone.
+ */
 export function noteUnusedKey({ key, timeStamp }: KeyboardEvent): void {
   if (key.length === 1 && !/^\d$/.test(key)) wroteAt = timeStamp
 }

@@ -24,7 +24,7 @@ export function QuestionCard({ session, request, takesFocus }: Props) {
     request.questions.find((question) => answers[question.id] === undefined) ?? request.questions.at(-1)!
 
   const form = useRef<HTMLFormElement>(null)
-  /** A digit chooses in the first unanswered question; Enter sends. */
+  /** A digit chooses an option of the first unanswered question; Enter sends the answers. */
   const onKey = (key: string) => {
     const option = /^[1-9]$/.test(key) ? open.options[Number(key) - 1] : undefined
     if (option) {
@@ -178,7 +178,7 @@ type OptionProps = {
   option: Question['options'][number]
   type: 'checkbox' | 'radio'
   name: string
-  /** The key that chooses it. */
+  /** The digit that chooses this option. */
   number: number | undefined
   chosen: boolean
   onChoose: () => void

@@ -20,7 +20,10 @@ function asText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Uses the browser's own encoder if it has one: the loop below blocks the page for a second on a large image. */
+/**
+ * Encodes bytes as base64. Uses the browser's own encoder if it has one: the loop below blocks the page for a
+ * second on a large image.
+ */
 export function toBase64(bytes: Uint8Array & { toBase64?(): string }): string {
   if (bytes.toBase64) return bytes.toBase64()
   let binary = ''

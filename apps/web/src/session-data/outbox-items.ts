@@ -8,7 +8,7 @@ export type Envelope = {
   readonly tab: string
   /** sending: just added. late: not accepted yet. held: sent only when the person confirms it. sent: accepted. */
   readonly state: 'sending' | 'late' | 'held' | 'sent'
-  /** The item was not accepted at once. */
+  /** True if the item was not accepted at once. */
   readonly waited: boolean
   /** Why the item is held, as a text for people. */
   readonly problem?: string

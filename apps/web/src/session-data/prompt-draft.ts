@@ -60,7 +60,7 @@ function createDraft(sessionId: string, { storage, attachments: files }: Storage
       const { text: words, attached } = splitPrompt(parts)
       text.set((before) => [words, before].filter((one) => one.trim() !== '').join('\n\n'))
       attachments.set((before) => [...attached.map(createAttachment), ...before])
-      // Of several edited prompts, the earliest place counts.
+      // If several edited prompts are put back, the earliest of their places is kept.
       place.set((before) => ({
         followers: followers.length > before.followers.length ? followers : before.followers,
         paused: paused || before.paused,
@@ -75,7 +75,10 @@ function createDraft(sessionId: string, { storage, attachments: files }: Storage
   }
 }
 
-/** The stored attachments come first once they are read. Until then, nothing is written. */
+/**
+ * The attachments of a draft. Stored ones are read asynchronously and put before those added meanwhile.
+ * Nothing is written to storage until they are read.
+ */
 function createAttachmentStore(sessionId: string, files: AttachmentStorage): Store<readonly Attachment[]> {
   const store = createStore<readonly Attachment[]>([])
   const write = () =>

@@ -7,7 +7,10 @@ const maxSessions = 500
 
 type Read = Pick<SessionSummary, 'id' | 'createdAt' | 'updatedAt' | 'status'>
 
-/** A session that has not changed since it was created is not unread. */
+/**
+ * True if the session has changed since it was last seen. A working session is not unread, nor is one that
+ * has not changed since it was created.
+ */
 export function isUnread(session: Read, seen: Seen): boolean {
   if (session.status === 'working' || session.updatedAt <= session.createdAt) return false
   return session.updatedAt > (seen.at[session.id] ?? seen.since)

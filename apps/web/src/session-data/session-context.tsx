@@ -19,7 +19,7 @@ function useOpenSession(): OpenSession {
 
 export const useSessionId = () => useOpenSession().id
 
-/** A part of the open session. The component renders again only if this part changes. */
+/** Returns a part of the open session. The component renders again only if this part changes. */
 export function useSnapshot<Selected>(
   selector: (snapshot: MirrorSnapshot) => Selected,
   isEqual?: (one: Selected, other: Selected) => boolean,

@@ -58,7 +58,7 @@ async function remove(id: string): Promise<void> {
     }
   }
   draftOf(id).clear()
-  // By then no list contains the session any more.
+  // Ends the hiding only after the grace time, when no list contains the session any more.
   setTimeout(() => show(id), graceMs)
 }
 

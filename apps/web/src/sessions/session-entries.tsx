@@ -34,7 +34,7 @@ function update(id: string, body: Change, done?: () => void): void {
   client.call('patchSession', { params: { id }, body }).then(done, toastError)
 }
 
-/** Shows a toast, since the row disappears from the list. */
+/** Archives a session and shows a toast with an undo button, since the row disappears from the list. */
 function archiveWithUndo(id: string, title: string): void {
   const undo = () => update(id, { archived: false })
   update(id, { archived: true }, () =>

@@ -24,7 +24,7 @@ export function FolderField({ value, problem, onChange, onLeave }: Props) {
   useEffect(() => {
     if (!problem?.refused) return
     field.current?.focus()
-    // The list would cover the problem.
+    // Closes the list of choices, which would cover the problem.
     setOpen(false)
   }, [problem, setOpen])
   const frame = problem

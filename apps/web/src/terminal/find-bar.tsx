@@ -67,7 +67,10 @@ export function FindBar({ search, onClose }: { search: RefObject<SearchAddon | n
   )
 }
 
-/** With very many matches, the index of the current one is unknown. */
+/**
+ * The position of the current match, such as "3 of 12". With very many matches the position is unknown, and
+ * only their number is shown.
+ */
 function countLabel(index: number, count: number): string {
   return index < 0 ? `${count}+` : `${index + 1} of ${count}`
 }

@@ -40,7 +40,8 @@ export function TerminalView({ terminalId, finding, onFind, onGone, onActivity }
     })
     search.current = finder
     shown.current = terminal
-    // Without this check, text that is typed for the agent could go to a shell.
+    // Takes the focus only if the person opened the terminal: otherwise text that is typed for the agent
+    // could go to a shell.
     if (hasFocusClaim('terminal')) terminal.focus()
     return close
   }, [terminalId])

@@ -27,7 +27,7 @@ export const TextRow = memo(function TextRow({ text, done, cut, seq }: TextRowPr
 
 type ThinkingRowProps = { id: string; text: string; done: boolean; open: boolean; onToggle: Toggle }
 
-/** A thought shows one line until it is expanded. */
+/** The row of a thought: one line until it is expanded. */
 export const ThinkingRow = memo(function ThinkingRow({ id, text, done, open, onToggle }: ThinkingRowProps) {
   return (
     <div>

@@ -39,7 +39,7 @@ export const PromptRow = memo(function PromptRow({ block }: { block: BlockOf<'pr
 
 const longPrompt = 1500
 
-/** A very long prompt is usually a pasted file: only its beginning is shown at first. */
+/** Shows only the beginning of a very long prompt at first: it is usually a pasted file. */
 function Clamped({ text, children }: { text: string; children: ReactNode }) {
   const [chosen, setChosen] = useState(false)
   const isWanted = useMatchesFind(text)

@@ -45,7 +45,7 @@ export type RowList = {
   readonly places: Map<string, number>
 }
 
-/** Rows before the first segment that differs from `before` are reused. */
+/** Returns the rows of the segments. Rows before the first segment that differs from `before` are reused. */
 export function listRows(segments: readonly Segment[], opened: Opened, before?: RowList): RowList {
   const known = before?.opened === opened ? before : undefined
   const reused = known ? commonPrefix(known.segments, segments) : 0

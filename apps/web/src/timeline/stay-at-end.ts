@@ -12,10 +12,13 @@ export type EndKeeper = {
   isStaying(): boolean
   /** Must be called whenever the rows may have become taller. */
   follow(): void
-  /** Called before another place is scrolled into view. */
+  /** Stops following the end. Must be called before another place is scrolled into view. */
   leave(): void
   comeBack(): void
-  /** Leaves out the scrolling that follows the end: the list renders differently while a reader scrolls. */
+  /**
+   * Does not report to the list the scrolling that follows the end: the list renders differently while a
+   * reader scrolls.
+   */
   observeElementOffset: VirtualizerOptions<HTMLDivElement, HTMLDivElement>['observeElementOffset']
 }
 

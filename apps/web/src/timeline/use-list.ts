@@ -80,7 +80,7 @@ function createPlaceKeeper(scroller: RefObject<HTMLDivElement | null>): PlaceKee
 
   function note(list: List): void {
     const top = list.scrollOffset ?? 0
-    // After rows were added above, the positions are not yet those that the reader sees.
+    // Ignored right after rows were added above: the positions are not yet those that the reader sees.
     if (list.options.getItemKey(0) !== first) return
     const items = list.getVirtualItems().filter((item) => item.end > top)
     places = items.map((item) => ({ key: String(item.key), fromTop: item.start - top }))

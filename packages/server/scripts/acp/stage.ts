@@ -15,7 +15,10 @@ export type Stage = {
   connect(changes?: Partial<ConnectInput>): Promise<AgentConnection>
 }
 
-/** The n-th model call with tools gets the n-th answer. Calls without tools, such as for a title, get a fixed one. */
+/**
+ * The n-th model call with tools gets the n-th answer. Calls without tools, such as for a title, get a fixed
+ * answer.
+ */
 export function script(server: ModelServer, ...answers: (ModelAnswer | ModelStep)[]): void {
   const titles = Array.from({ length: 50 }, () => ({ response: { content: '{"title":"A title"}' } }))
   server.script((request) => !hasTools(request), titles)
@@ -60,7 +63,7 @@ export function oneTurn(answers: Parameters<typeof session>[0], changes?: Partia
   return turns(['Please do it.'], answers, changes)
 }
 
-/** The turn is stopped during a call, and another one follows. */
+/** A scenario in which a turn is interrupted during a call, and another turn follows. */
 export function interrupted(prompt: string, call: ModelAnswer): Scenario {
   return session([call, says('Still here.')], async (connection) => {
     await connection.send(promptMessage(prompt))

@@ -10,7 +10,7 @@ const countStars = calls('I ask a subagent.', [
   { description: 'Count stars', prompt: subagentPrompt, subagent_type: 'general-purpose' },
 ])
 
-/** Work that continues or starts outside a turn that a prompt started. */
+/** Scenarios of work that starts or continues outside a turn that a prompt started. */
 export const background: Readonly<Record<string, Scenario>> = {
   'subagent-asks-late': {
     options: { forwardSubagentText: true },

@@ -3,7 +3,7 @@ import { oneTurn, script, turns } from '../model-answers.ts'
 import { pixel } from '../recorder.ts'
 import { bash, calls, isQueued, results, type Scenario, says } from './stage.ts'
 
-/** Prompts and answers, and the configuration of a session. */
+/** Scenarios of prompts and answers, and of the configuration of a session. */
 export const conversation: Readonly<Record<string, Scenario>> = {
   text: oneTurn('Say hello.', says('Hello, this is the model speaking.')),
 

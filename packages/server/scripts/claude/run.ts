@@ -75,7 +75,7 @@ export class ClaudeRun implements AsyncDisposable {
         this.#seen.add(message)
       }
     } catch {
-      // After an error result, the iterator throws the same error.
+      // Ignored: after an error result, the iterator throws the same error.
     }
     this.#seen.end()
   }

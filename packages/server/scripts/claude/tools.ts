@@ -42,7 +42,7 @@ function subagent(background: boolean): Scenario['play'] {
   }
 }
 
-/** Tool calls, the answers to their requests, subagents and plans. */
+/** Scenarios of tool calls, answers to their requests, subagents and plans. */
 export const tools: Readonly<Record<string, Scenario>> = {
   'tool-allowed': oneTurn(
     'Run it.',

@@ -6,7 +6,7 @@ const idPattern = /\b(?:msg|rs|req)-[\w-]{10,}/g
 const timePattern = /\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d/g
 const folderPattern = /sessions\/\d{4}\/\d\d\/\d\d/g
 const measuredField = /(Ms|At)$/
-/** Long instructions from Codex to its model, which must not be stored here. */
+/** Fields with long instructions from Codex to its model, which recordings must not contain. */
 const longFields = new Set(['developer_instructions'])
 
 /** Messages as lines, without values that depend on the machine or the time. Ids stay consistent within a file. */

@@ -42,7 +42,7 @@ export class CodexRun implements AsyncDisposable {
     this.#options = options
     this.#take = take
     const { id: threadId, sessionId = threadId } = parts.opened.thread
-    // The hook refuses calls of conversations without a check.
+    // A check that allows every call: without a check, the hook refuses the calls of a conversation.
     this.#server.hookServer.join({ threadId, sessionId, check: async () => undefined })
     this.#server.claim(threadId, this)
   }

@@ -2,7 +2,7 @@ import { script } from '../model-answers.ts'
 import { pixel } from '../recorder.ts'
 import { bash, calls, mentions, oneTurn, type Scenario, says, turns } from './stage.ts'
 
-/** Prompts and answers, compactions, steered prompts and interruptions. */
+/** Scenarios of prompts and answers, compactions, steered prompts and interruptions. */
 export const conversation: Record<string, Scenario> = {
   text: oneTurn('Hello.', says('Hello, this is the model speaking.')),
   'two-turns': turns(['First.', 'Second.'], says('The first answer.'), says('The second answer.')),

@@ -2,7 +2,7 @@ import { oneTurn, type Scenario, says } from './stage.ts'
 
 const refusal = (message: string, type: string, status: number) => ({ error: { message, type }, status })
 
-/** Failures between OpenCode and the model. */
+/** Scenarios of failures between OpenCode and the model. */
 export const faults: Record<string, Scenario> = {
   'error-400': oneTurn('Hello.', refusal('That is no request.', 'invalid_request_error', 400)),
   'error-401': oneTurn('Hello.', refusal('Who are you?', 'authentication_error', 401)),

@@ -17,7 +17,7 @@ type PromptOptions = Partial<Parameters<OpencodeClient['session']['promptAsync']
 const noise = /^(plugin\.added|catalog\.|integration\.|reference\.|server\.|file\.watcher\.)/
 const thrown = { throwOnError: true } as const
 
-/** One session on a server of its own. Records every event. */
+/** One session on a server of its own. Records every event of the server. */
 export class OpenCodeRun {
   readonly #server = new OpenCodeServer()
   readonly #reading = new AbortController()

@@ -5,7 +5,7 @@ import { bash, calls, mentions, oneTurn, type Scenario, says } from './stage.ts'
 
 const png = Buffer.from(pixel, 'base64')
 
-/** Tool calls that ask, fail or change files, and subagents. */
+/** Scenarios of tool calls that ask, fail or change files, and of subagents. */
 export const tools: Record<string, Scenario> = {
   'tool-allowed': oneTurn(
     'Run it.',

@@ -69,10 +69,18 @@ function instruments({ metrics }: typeof Api, version: string) {
       advice: { explicitBucketBoundaries: boundaries[of] },
     })
   return {
-    agentSeconds: histogram('agentSeconds', 's', 'How long turns took.'),
-    toolSeconds: histogram('toolSeconds', 's', 'How long tool calls took, including waits for people.'),
-    waitSeconds: histogram('waitSeconds', 's', 'How long permissions and questions waited.'),
-    tokens: histogram('tokens', '{token}', 'Tokens of turns, as reported by agents.'),
+    agentSeconds: histogram('agentSeconds', 's', 'Duration of turns.'),
+    toolSeconds: histogram(
+      'toolSeconds',
+      's',
+      'Duration of tool calls, including the time that they waited for people.',
+    ),
+    waitSeconds: histogram(
+      'waitSeconds',
+      's',
+      'Time that permission requests and questions waited for an answer.',
+    ),
+    tokens: histogram('tokens', '{token}', 'Tokens that turns used, as reported by agents.'),
     cost: meter.createCounter(metric.cost, {
       unit: '{USD}',
       description: 'Cost of turns, as reported by agents.',

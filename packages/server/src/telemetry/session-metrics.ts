@@ -99,7 +99,7 @@ function createInstruments() {
     }),
     turnSeconds: createHistogram({
       name: 'parley_turn_duration_seconds',
-      help: 'How long turns took, including waits for people.',
+      help: 'Duration of turns, including the time that they waited for people.',
       labels: ['agent', 'outcome'],
       buckets: turnSeconds,
     }),
@@ -110,35 +110,35 @@ function createInstruments() {
     }),
     callSeconds: createHistogram({
       name: 'parley_tool_call_duration_seconds',
-      help: 'How long tool calls took, including waits for people.',
+      help: 'Duration of tool calls, including the time that they waited for people.',
       labels: ['agent', 'kind'],
       buckets: callSeconds,
     }),
     permissions: createCounter({
       name: 'parley_permission_requests_total',
-      help: 'Permission requests that were resolved, by kind of tool, outcome and what decided.',
+      help: 'Permission requests that were resolved, by kind of tool, outcome, and who or what decided them.',
       labels: ['agent', 'kind', 'outcome', 'by'],
     }),
     permissionSeconds: createHistogram({
       name: 'parley_permission_wait_seconds',
-      help: 'How long permission requests waited, by what decided.',
+      help: 'Time that permission requests waited, by who or what decided them.',
       labels: ['agent', 'by'],
       buckets: waitSeconds,
     }),
     questions: createCounter({
       name: 'parley_questions_total',
-      help: 'Questions that were resolved, by outcome and what decided.',
+      help: 'Questions that were resolved, by outcome and by who or what resolved them.',
       labels: ['agent', 'outcome', 'by'],
     }),
     questionSeconds: createHistogram({
       name: 'parley_question_wait_seconds',
-      help: 'How long questions waited, by what decided.',
+      help: 'Time that questions waited, by who or what resolved them.',
       labels: ['agent', 'by'],
       buckets: waitSeconds,
     }),
     tokens: createCounter({
       name: 'parley_tokens_total',
-      help: 'Tokens of ended turns, as reported by agents; input does not include what was read from or written to a cache.',
+      help: 'Tokens of ended turns, as reported by agents. Input tokens do not include those that were read from or written to a cache.',
       labels: ['agent', 'type'],
     }),
     cost: createCounter({
@@ -153,7 +153,7 @@ function createInstruments() {
     }),
     commands: createCounter({
       name: 'parley_commands_total',
-      help: 'Commands, by type and whether they were accepted or why they were refused.',
+      help: 'Commands that were handled, by type and result: accepted, or the error code of the refusal.',
       labels: ['type', 'outcome'],
     }),
   }
@@ -182,9 +182,10 @@ function sessionLines(facts: {
   const rows = (counts: Readonly<Record<string, number>>) =>
     Object.entries(counts).map(([label, count]) => [[label], count] as const)
   return [
-    ...gaugeLines({ name: 'parley_build_info', help: 'The version that runs.', labels: ['version'] }, [
-      [[now.version], 1],
-    ]),
+    ...gaugeLines(
+      { name: 'parley_build_info', help: 'Version of the running server.', labels: ['version'] },
+      [[[now.version], 1]],
+    ),
     ...gaugeLines({ name: 'parley_sessions_live', help: 'Sessions in memory.', labels: [] }, [[[], live]]),
     ...gaugeLines(
       { name: 'parley_agents_connected', help: 'Live connections to agents.', labels: ['agent'] },

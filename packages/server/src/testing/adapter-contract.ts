@@ -111,7 +111,7 @@ function runsOfCapability(capability: CapabilityName, { capabilities, scenarios 
 
 export type Verdict = 'shown' | 'not-supported' | 'no-scenario' | 'no-case'
 
-/** The verdict of the suite on a capability. The last two are failures. */
+/** The verdict of the suite on a capability. `no-scenario` and `no-case` are failures. */
 export function verdictOn(
   capability: CapabilityName,
   declared: Capabilities,

@@ -17,7 +17,10 @@ const environments = {
 }
 
 type AgentHomeOptions = {
-  /** A prompt contains the answers of the model (`modelPrompt`); or each test scripts them. By default `prompt`. */
+  /**
+   * prompt: every prompt contains the answers of the model (`modelPrompt`). script: each test scripts them.
+   * The default is `prompt`.
+   */
   readonly answers?: 'prompt' | 'script'
   /** Adds scripts that take precedence over the answers in prompts. */
   readonly prepare?: (model: ModelServer) => void

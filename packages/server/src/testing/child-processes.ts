@@ -36,7 +36,7 @@ export function processesIn(folder: string): RunningProcess[] {
     .map((pid) => ({ pid, line: procFile(pid, 'cmdline').replaceAll('\0', ' ').trim() }))
 }
 
-/** Empty for a process that has ended. */
+/** Reads a file of a process from /proc. Returns an empty text if the process has ended. */
 function procFile(pid: number, name: 'environ' | 'cmdline'): string {
   try {
     return readFileSync(`/proc/${pid}/${name}`, 'latin1')

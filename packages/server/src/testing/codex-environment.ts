@@ -7,7 +7,7 @@ export type CodexSetup = {
   readonly home: string
   /** How often a call of the model is retried. */
   readonly retries?: number
-  /** Codex has two kinds of subagents; its newer models use the second. */
+  /** Turns on the second of Codex's two kinds of subagents, which its newer models use. */
   readonly secondSubagents?: boolean
   /** Whether Codex runs hooks at all. */
   readonly hooks?: boolean
@@ -52,8 +52,8 @@ stream_max_retries = ${retries}
 }
 
 /**
- * Codex names tools of servers and subagents with a namespace, which the model server cannot express:
- * `namespace/tool`.
+ * Splits a tool name of the form `namespace/tool` in an event of the model into the two fields that Codex
+ * expects for tools of MCP servers and subagents. The model server cannot send a namespace itself.
  */
 export function withNamespaces(event: WireEvent): WireEvent {
   const { item, response } = event as {

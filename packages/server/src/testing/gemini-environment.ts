@@ -2,7 +2,10 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { compileCache } from './compile-cache.ts'
 
-/** One attempt for each call, no other network traffic, and the key of the environment. */
+/**
+ * Settings of Gemini CLI: one attempt for each model call, no other network traffic, and the key from the
+ * environment.
+ */
 const settings = {
   security: { auth: { selectedType: 'gemini-api-key' } },
   general: { enableAutoUpdate: false, maxAttempts: 1 },

@@ -51,8 +51,8 @@ class LogCheck {
   }
 
   /**
-   * Open blocks and calls of a background task end with the task at the latest; its requests may wait while it is
-   * parked.
+   * Checks that the open blocks and calls of a background task end with the task at the latest. Its requests
+   * may wait while it is parked.
    */
   #takeTask(event: SessionEvent): void {
     if (event.type === 'task.updated' && event.status !== 'running') {

@@ -11,7 +11,9 @@ type Message = { readonly role: string; readonly text: string }
 
 const marker = /<<model (.*)>>/s
 const maxCalls = 10_000
-/** What Claude Code and Gemini insert as an answer of the model when a conversation was interrupted. */
+/**
+ * The text that Claude Code and Gemini insert in place of a model answer when a conversation was interrupted.
+ */
 const filler = /^No response requested\.$|^\[The previous response was interrupted/
 
 /**
@@ -39,8 +41,8 @@ export function answerByPrompt(server: ModelServer, again = /Parley was restarte
 }
 
 /**
- * The answers in a prompt; if one message contains several prompts, as some agents join them, those of the last. A
- * prompt may contain another one in a string.
+ * Returns the answers that a prompt contains. Some agents join several prompts into one message; then the
+ * answers of the last prompt are returned. A prompt may contain another one in a string.
  */
 function answersIn(text: string): readonly PromptedAnswer[] {
   const end = text.lastIndexOf('>>')
@@ -98,14 +100,17 @@ function countAnswers(
   return given
 }
 
-/** A call that is asked for again gets a new id, as from a real model. */
+/** Gives the calls of an answer new ids, as a real model does when it repeats a call. */
 function withFreshIds(answer: ModelAnswer, messages: number): ModelAnswer {
   return JSON.parse(
     JSON.stringify(answer).replaceAll('"id":"toolu_', `"id":"toolu_${messages}_`),
   ) as ModelAnswer
 }
 
-/** Some agents ask for a title at the same time: a request without tools is another conversation. */
+/**
+ * Finds the body of a request. A request without tools belongs to another conversation: some agents ask for a
+ * title at the same time.
+ */
 function bodyOf({ calls }: ModelServer, request: ModelRequest): ModelServer['calls'][number]['body'] {
   const hasTools = (list: unknown) => Array.isArray(list) && list.length > 0
   return (
@@ -119,7 +124,10 @@ function bodyOf({ calls }: ModelServer, request: ModelRequest): ModelServer['cal
   )
 }
 
-/** Several conversations may run at once: each has its own text in its last prompt. */
+/**
+ * True if the body contains the last prompt of the request. Several conversations may run at once, each with
+ * its own text in its last prompt.
+ */
 function isAbout(body: Readonly<Record<string, unknown>>, { messages }: ModelRequest): boolean {
   const texts = messages.map(({ content }) =>
     typeof content === 'string' ? content : JSON.stringify(content ?? ''),
@@ -133,7 +141,10 @@ type NativeMessage = {
   readonly content?: string | readonly { readonly text?: string }[]
 }
 
-/** The conversation as it was sent, not as the server parses it: a steered prompt may be in any message. */
+/**
+ * The messages in a request body, read from the body and not from the server's parse of it: a steered prompt
+ * may be in a message of any role.
+ */
 function messagesOf(body: ModelServer['calls'][number]['body']): Message[] {
   if (Array.isArray(body?.contents)) return geminiMessages(body.contents)
   if (Array.isArray(body?.input)) return responsesMessages(body.input)
@@ -145,7 +156,10 @@ function messagesOf(body: ModelServer['calls'][number]['body']): Message[] {
 
 type GeminiContent = { readonly role?: string; readonly parts?: readonly { readonly text?: string }[] }
 
-/** Gemini joins consecutive prompts of a person into one message: its parts are read one by one. */
+/**
+ * The messages in a request of Gemini. Gemini joins consecutive prompts into one message, so each part of it
+ * is returned as a message.
+ */
 function geminiMessages(contents: readonly GeminiContent[]): Message[] {
   return contents.flatMap(({ role, parts = [] }): Message[] => {
     const texts = parts.map(({ text = '' }) => text)
@@ -158,7 +172,10 @@ type ResponsesItem = NativeMessage & { readonly type?: string; readonly output?:
 
 const saidByModel = new Set(['function_call', 'custom_tool_call', 'reasoning'])
 
-/** The Responses API has an item for each part of an answer: consecutive items are one message. */
+/**
+ * The messages in a request to the Responses API. It has an item for each part of an answer; consecutive
+ * items of the model are returned as one message.
+ */
 function responsesMessages(input: readonly ResponsesItem[]): Message[] {
   const messages: Message[] = []
   for (const { type = 'message', role, content = '', output } of input) {
@@ -174,7 +191,10 @@ function responsesMessages(input: readonly ResponsesItem[]): Message[] {
   return messages
 }
 
-/** A conversation and its subagents may call at once: the last result identifies the body. */
+/**
+ * True if the body ends with the same tool result as the request. A conversation and its subagents may call
+ * the model at once, and the last result tells them apart.
+ */
 function isResponsesCall({ input }: Readonly<Record<string, unknown>>, { messages }: ModelRequest): boolean {
   if (!Array.isArray(input)) return true
   const id = messages.findLast(({ role }) => role === 'tool')?.tool_call_id

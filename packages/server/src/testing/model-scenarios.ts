@@ -5,7 +5,7 @@ import { call, done, onePixel } from './model-answers.ts'
 import { modelPrompt, type PromptedAnswer } from './model-by-prompt.ts'
 import type { ModelAnswer } from './model-server.ts'
 
-/** How the models of two agents differ, as far as these scenarios need it. */
+/** What these scenarios need to know about an agent's model, because agents name their tools differently. */
 export type ModelWords = {
   /** An answer in which the model calls a command. */
   command(line: string): ModelAnswer
@@ -141,7 +141,7 @@ export function claudeScenarios(home: string) {
   } as const satisfies Partial<Scenarios>
 }
 
-/** Claude Code starts subagents in the background by default. */
+/** Background scenarios for Claude Code, which starts subagents in the background by default. */
 function claudeBackground(command: (line: string) => ModelAnswer): BackgroundScenario {
   return {
     asks: (go) => {

@@ -66,7 +66,8 @@ export function quietEnvironment(home: string): Record<string, string> {
 }
 
 /**
- * OpenCode installs its plugin package wherever it finds settings, and waits for the installation if there are tools.
+ * Makes OpenCode believe that its plugin package is installed in this folder. Otherwise it installs the
+ * package wherever it finds settings, and waits for that if there are tools.
  */
 function pretendInstalled(folder: string): void {
   const dependencies = { '@opencode-ai/plugin': '*' }
@@ -75,7 +76,7 @@ function pretendInstalled(folder: string): void {
   writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ packages: { '': { dependencies } } }))
 }
 
-/** The path of the program. */
+/** The path of the OpenCode program; throws if it is not installed. */
 export function opencodeProgram(): string {
   const program = join(testAgentsFolder(), 'opencode', 'node_modules', '.bin', 'opencode')
   if (!existsSync(program)) throw new Error(`OpenCode is not installed for tests: ${program} is missing.`)

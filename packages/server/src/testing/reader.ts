@@ -87,7 +87,10 @@ export class TestReader {
     this.view = applyEvent(this.view, event)
   }
 
-  /** The deltas of a block add up to the block as written; a kill may cut the end of either, never the start. */
+  /**
+   * Checks that the deltas of a block add up to the block as written. If the server was killed, the end of
+   * either may be missing, but never the start.
+   */
   #compare(event: Extract<SessionEvent, { type: 'text.written' }>): void {
     const open = this.view.state.openBlocks.find((block) => block.id === event.blockId)
     if (!open || open.type === 'tool-call' || open.gap) return

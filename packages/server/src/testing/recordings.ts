@@ -10,11 +10,13 @@ const repository = resolve(import.meta.dirname, '../../../..')
 /** Recordings of a real agent, and the outputs of its adapter for them. */
 export type Recordings = {
   readonly names: readonly string[]
-  /** What a reader of the log sees of each recording: every text once, in order. */
+  /** The texts in the log of each recording: every text once, in order. */
   readonly texts: Readonly<Record<string, readonly unknown[]>>
   /** The outcomes of the turns of each recording; one completed turn if there is no entry. */
   readonly outcomes: Readonly<Record<string, readonly string[]>>
-  /** Matches traces of the machine on which they were made. */
+  /**
+   * Matches names and paths of the machine on which the recordings were made, which they must not contain.
+   */
   readonly traces: RegExp
   /** Whether every block that is written was streamed. */
   readonly streamsAll?: boolean

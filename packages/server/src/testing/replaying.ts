@@ -25,7 +25,10 @@ export function outputsOf<Type extends AgentOutput['type']>(
 
 const connected: AgentOutput = { type: 'agent.connected', agentSessionId: 'replayed' }
 
-/** The adapter `like`, whose agent sends `first` at once and answers the n-th prompt with the n-th turn. */
+/**
+ * An adapter like `like`, whose agent sends `first` at once and answers the n-th prompt with the n-th of
+ * `turns`.
+ */
 export function replaying(
   like: AgentAdapter,
   turns: readonly (readonly AgentOutput[])[],

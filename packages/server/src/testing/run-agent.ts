@@ -22,7 +22,7 @@ export async function runAgent(
   return printed
 }
 
-/** The scenario for an agent whose scripted model gives the answers in its prompts. */
+/** The rejoin scenario of an agent whose scripted model gives the answers in its prompts. */
 export function rejoinScenario(speak: Rejoining['speak'], more: Pick<Rejoining, 'locks'> = {}): Rejoining {
   return {
     speak,

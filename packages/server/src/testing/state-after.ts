@@ -17,7 +17,10 @@ export function stateAfter(...said: readonly Said[]): SessionState {
   return andThen(emptyState('ses_1', 'epo_1'), ...said)
 }
 
-/** Each event is one millisecond after the previous one; the first is at 101. */
+/**
+ * The state `before` after further drafts and deltas. Each event is one millisecond after the previous one;
+ * the first event of a session is at 101.
+ */
 export function andThen(before: SessionState, ...said: readonly Said[]): SessionState {
   return said.reduce((state: SessionState, one) => {
     if (deltaTypes.has(one.type)) return applyDeltaToState(state, one as Delta)

@@ -132,7 +132,7 @@ export class BenchSession {
     return session
   }
 
-  /** Follows after the last known event; must be called again after a restart. */
+  /** Follows the session after the last known event. Must be called again after a restart. */
   async listen(): Promise<void> {
     const after = this.events.at(-1)?.seq ?? this.#start
     await this.#host().follow(
@@ -158,7 +158,10 @@ export class BenchSession {
     for (const check of this.#waiting) check()
   }
 
-  /** Resolves with the first result that is found; the only time limit is that of the case. */
+  /**
+   * Calls `find` now and after every delivery, and resolves with its first result. There is no time limit
+   * except that of the case.
+   */
   until<Found>(find: () => Found | undefined | false): Promise<Found> {
     return new Promise((resolve) => {
       const check = () => {

@@ -270,7 +270,7 @@ function possible<Shown extends object>(scenario: Shown | NotPossible): Shown {
   return scenario
 }
 
-/** The agent, except that it reports the results of a turn's tool calls after the turn, twice. */
+/** Wraps an adapter, so that the results of a turn's tool calls are reported after the turn, and twice. */
 function withLateResults(adapter: AgentAdapter): AgentAdapter {
   async function* late(outputs: AsyncIterable<AgentOutput>): AsyncGenerator<AgentOutput> {
     const results: AgentOutput[] = []

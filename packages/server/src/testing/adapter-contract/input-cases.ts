@@ -101,7 +101,10 @@ export const inputCases: Pick<
   },
 }
 
-/** Configures between two turns of one connection. */
+/**
+ * Changes these settings between two turns of one connection, and checks that they are in effect after the
+ * second.
+ */
 async function expectInForce(
   bench: Bench,
   text: Scenario,

@@ -125,8 +125,8 @@ export type CapabilityScenarios = {
     readonly words: string
     release?(): void
     /**
-     * The agent says `says` once the file `go` exists and `release` was called; it answers a steered prompt `words`
-     * with `answer`. If it is given, the suite steers prompts at more moments of a turn.
+     * The agent says `says` once the file `go` exists and `release` was called; it answers a steered prompt
+     * `words` with `answer`. With this scenario, the suite steers prompts at more moments of a turn.
      */
     late?(go: string): Saying & { readonly words: string; readonly answer: string; release?(): void }
   }

@@ -52,14 +52,14 @@ function givenDataDir(args: readonly string[]): string | undefined {
   return index >= 0 ? args[index + 1] : joined?.slice('--data-dir='.length)
 }
 
-/** `parley --port 0` is `parley serve --port 0`. */
+/** Adds the default command: `parley --port 0` becomes `parley serve --port 0`. */
 function withDefaultCommand(args: string[]): string[] {
   const [first] = args
   const isOfProgram = first !== undefined && ['-h', '--help', '-V', '--version'].includes(first)
   return first === undefined || (first.startsWith('-') && !isOfProgram) ? ['serve', ...args] : args
 }
 
-/** `help nosuch` is refused like `nosuch`, with the commands of similar spelling. */
+/** Replaces `help nosuch` by `nosuch`, which is refused with the commands of similar spelling. */
 function withKnownHelp(program: Command, args: string[]): string[] {
   const [first, word] = args
   if (first !== 'help' || word === undefined || word.startsWith('-')) return args

@@ -50,7 +50,10 @@ export function createReconnectingAccess(
     return current
   }
 
-  /** A call that was pending when the server ended is repeated on the next one; a command keeps its id. */
+  /**
+   * Runs a call on the current server. A call that was pending when the server ended is repeated on the next
+   * one; a command keeps its id.
+   */
   async function use<Reply>(work: (client: Client) => Promise<Reply>): Promise<Reply> {
     const server = await reachable()
     const forget = server.client.socket.onStatus(({ state }) => {

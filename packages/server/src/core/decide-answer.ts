@@ -13,7 +13,8 @@ import { evaluate } from './permission-rules.ts'
 import { pauseQueued } from './turn-transactions.ts'
 
 /**
- * No answer allows what a rule or the mode refuses by now: the call stays refused until the rule or the mode changes.
+ * Throws if a rule or the mode refuses the call by now: no answer can allow it until the rule or the mode
+ * changes.
  */
 function expectNotRefused(
   state: SessionState,

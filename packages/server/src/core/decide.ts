@@ -146,7 +146,7 @@ export function isPendingSteer({ turn }: SessionState, promptId: string): boolea
   return turn?.steers?.some((prompt) => prompt.promptId === promptId) ?? false
 }
 
-/** A move to the same place, or before itself, changes nothing. */
+/** Moves a queued prompt. A move to the same place, or before itself, changes nothing. */
 function move(state: SessionState, { promptId, before }: CommandOf<'prompt.move'>): Decision {
   const from = placeInQueue(state, promptId)
   const to = before === undefined ? state.queue.length : placeInQueue(state, before)
@@ -190,7 +190,10 @@ function noTurn(state: SessionState): ParleyError {
   return new ParleyError('conflict', message, { details: { tasks } })
 }
 
-/** A running task is stopped by its agent, which reports the end; a parked one has no process and ends at once. */
+/**
+ * Stops one background task, or all of them. A running task is stopped by its agent, which reports the end; a
+ * parked one has no process and ends at once.
+ */
 function stopTask(state: SessionState, { taskId }: CommandOf<'task.stop'>, context: DecideContext): Decision {
   need(context, 'background')
   const open = state.tasks.filter(isInBackground)
@@ -243,8 +246,8 @@ function configure(
 }
 
 /**
- * The id of the new session is derived from the command, so that a repeated command, even after a crash, creates no
- * second session.
+ * Records a fork. The id of the new session is derived from the command, so that a repeated command, even
+ * after a crash, creates no second session.
  */
 function fork(
   state: SessionState,

@@ -54,7 +54,10 @@ function missingPrompts({ seq, queue }: SessionState, page: readonly StoredEvent
 
 type PromptEvent = Extract<SessionEvent, { type: 'prompt.submitted' | 'prompt.queued' }>
 
-/** Most events are of other types, so the text is searched before it is parsed. */
+/**
+ * The event, if it submits or queues a prompt. Most events are of other types, so the text is searched before
+ * it is parsed.
+ */
 function promptEvent({ json }: StoredEvent): PromptEvent | undefined {
   if (!json.includes('"type":"prompt.')) return undefined
   const event = JSON.parse(json) as SessionEvent

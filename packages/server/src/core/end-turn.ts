@@ -127,9 +127,9 @@ function stopForeground({ tasks }: SessionState): EventDraft[] {
 }
 
 /**
- * Steered prompts that the agent has not taken up go to the queue. If the turn ended by itself, the next turn takes
- * them. If it was cancelled, the fold pauses them. If the agent was lost, they are paused too, because it may have
- * taken them up.
+ * Moves steered prompts that the agent has not taken up to the queue. If the turn ended by itself, the next
+ * turn takes them. If the turn was cancelled, the fold pauses them. If the agent was lost, they are paused
+ * too, because the agent may have taken them up.
  */
 function leaveSteers(
   { steers = [] }: OpenTurn,

@@ -62,7 +62,7 @@ const answering = (connection: FaultyConnection) => ({
   },
 })
 
-/** Ends after this many microtasks: each number hits another point of the host's work. */
+/** Ends the connection after this many microtasks: each number hits another point of the host's work. */
 async function endAfter(moments: number, connection: FaultyConnection): Promise<void> {
   for (let moment = 0; moment < moments; moment++) await Promise.resolve()
   connection.end()

@@ -73,7 +73,7 @@ class FeedLoop<Value> implements Loop<Value> {
     else options.signal?.addEventListener('abort', this.#abort, { once: true })
   }
 
-  /** Overlapping calls are answered one after another. */
+  /** Returns the next value. Overlapping calls are answered one after another. */
   next(): Promise<IteratorResult<Value, undefined>> {
     const result = this.#last.then(() => this.#next())
     this.#last = result.catch(() => undefined)
@@ -165,7 +165,10 @@ class FeedLoop<Value> implements Loop<Value> {
     this.#arrived = Promise.withResolvers()
   }
 
-  /** During the replay, the store is read no faster than the loop takes values. */
+  /**
+   * Resolves when the loop has taken all waiting values; undefined if none wait. The replay waits for it, so
+   * that the store is read no faster than the loop takes values.
+   */
   #untilEmpty(): Promise<void> | undefined {
     if (this.#taken >= this.#waiting.length) return undefined
     this.#emptied ??= Promise.withResolvers()
@@ -206,7 +209,10 @@ class FeedLoop<Value> implements Loop<Value> {
   }
 }
 
-/** How much of each open block was yielded, so that text which is sent again after a pause is not yielded again. */
+/**
+ * Records how much of each open block was yielded, so that text which is sent again after a pause is not
+ * yielded again.
+ */
 class Pieces {
   readonly #given = new Map<string, number>()
 

@@ -24,8 +24,8 @@ export type HostToolCalls = {
   /** The end of a call with the result that its tool returned, if the agent reports the same outcome. */
   withResult<Output extends AgentOutput>(output: Output): Output
   /**
-   * Nobody waits for results any more: running tools are aborted, and permissions that were given are void. With
-   * `turn` this applies to the calls of the turn; those of background tasks continue.
+   * Aborts running tools and voids permissions that were given, because nobody waits for results any more.
+   * With `turn` this applies to the calls of the turn; those of background tasks continue.
    */
   stop(what: 'turn' | 'all'): void
 }

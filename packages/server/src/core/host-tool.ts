@@ -93,7 +93,7 @@ export function checkMcpServers(servers: McpServers = {}, options: SessionOption
   }
 }
 
-/** The host's own description of its tool is used, not the agent's. */
+/** Replaces the agent's description of a host tool by the host's own. */
 export function describedByHost(tools: HostToolSet, ask: PermissionAsk): PermissionAsk {
   const tool = tools.get(ask.tool)
   if (!tool) return ask

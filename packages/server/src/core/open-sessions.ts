@@ -95,8 +95,8 @@ export class OpenSessions {
   }
 
   /**
-   * The session cannot be opened while it is being deleted. Afterwards it is no longer in memory, whether or not the
-   * deletion succeeds.
+   * Deletes a session by `work`. The session cannot be opened meanwhile. Afterwards it is no longer in
+   * memory, whether or not the deletion succeeds.
    */
   async delete(sessionId: string, work: (session: LiveSession) => Promise<void>): Promise<void> {
     const session = await this.open(sessionId)
@@ -127,7 +127,10 @@ export class OpenSessions {
     for (const id of [...this.#sessions.keys()]) this.forget(id)
   }
 
-  /** Removes only sessions that were not opened lately: a caller that just got a session is about to use it. */
+  /**
+   * Removes unused sessions from memory after a while, but none that was opened lately: a caller that just
+   * got a session is about to use it.
+   */
   #sweepLater(): void {
     const { clock, limits } = this.#services
     this.#stopSweep ??= clock.after(limits.unloadMs, () => void this.#sweep(), { background: true })

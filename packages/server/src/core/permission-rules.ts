@@ -73,8 +73,8 @@ function notListed({ tool, host }: Subject, state: SessionState): string | undef
 }
 
 /**
- * Bypass allows everything. No other mode decides a call that the agent insists on, that reaches outside, or that
- * changes a protected file.
+ * The decision of the mode. Bypass allows everything. No other mode decides a call that the agent insists on,
+ * that reaches outside, or that changes a protected file.
  */
 function byMode(mode: PermissionMode, subject: Subject): Verdict {
   const allowed: Verdict = { decision: 'allow', by: 'mode' }
@@ -90,7 +90,10 @@ function isReadOnly(subject: Subject): boolean {
 
 const strictest: readonly PermissionMode[] = ['read-only', 'plan', 'ask', 'accept-edits', 'bypass']
 
-/** A wider mode applies only once the agent has confirmed it; a stricter one applies as soon as it is requested. */
+/**
+ * The mode that applies now. A wider mode applies only once the agent has confirmed it; a stricter one
+ * applies as soon as it is requested.
+ */
 export function modeInForce(state: SessionState): PermissionMode {
   const requested = state.requested.mode ?? 'ask'
   const effective = state.effective.mode ?? 'ask'

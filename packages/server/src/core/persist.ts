@@ -3,8 +3,9 @@ import type { Clock } from './clock.ts'
 import type { SessionLog } from './session-log.ts'
 
 /**
- * Records what a session does by itself. While the store is busy it retries, because what an agent did must not be
- * lost; it stops retrying when the session stops. Undefined: it could not be recorded, and nothing has happened.
+ * Records what a session does by itself. While the store is busy it retries, because what an agent did must
+ * not be lost; it stops retrying when the session stops. Resolves with undefined if the change could not be
+ * recorded; nothing has happened then.
  */
 export type Persist = (change: Parameters<SessionLog['transact']>[0]) => Promise<SessionEvent[] | undefined>
 

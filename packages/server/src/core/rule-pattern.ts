@@ -138,8 +138,8 @@ export function patternFor(asked: Asked & Reach & { readonly kind: ToolKind }): 
 }
 
 /**
- * These fields of tools that read or edit files may have any value: whether a call reaches outside is checked
- * separately.
+ * True for the fields that may have any value in a grant for a tool that reads or edits files: whether a call
+ * reaches outside is checked separately.
  */
 function varies(kind: ToolKind, name: string): boolean {
   if (kind === 'edit') return isWrittenField(name) || (isFileField(name) && !isWorkingFolder(name))

@@ -71,7 +71,10 @@ export function createSessionCommands(
     return { receipt, fresh: true }
   }
 
-  /** The copy is made first, so that a fork in the log always has its session; a refusal removes the copy. */
+  /**
+   * Copies the log for a fork; undefined for other commands. The copy is made before the fork is recorded, so
+   * that a fork in the log always has its session. A refusal removes the copy.
+   */
   async function copyFor(
     command: Command,
     decideContext: () => DecideContext,
@@ -114,7 +117,10 @@ function forked(drafts: readonly EventDraft[]): DraftOf<'session.forked'> {
   return draft
 }
 
-/** Commands that only end something need no known agent, so that nothing hangs when the agent was removed. */
+/**
+ * The agent that the command is for. Throws if it is unknown, except for commands that only end something, so
+ * that nothing hangs when the agent was removed.
+ */
 function agentFor({ adapter, log }: SessionContext, { type }: Command): DecideContext['agent'] {
   if (adapter) return adapter
   const ends = type === 'turn.cancel' || type === 'prompt.withdraw' || type === 'session.close'

@@ -77,7 +77,7 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
   let recent: Extract<EncodedItem, { kind: 'event' }>[] = []
   let pending: EncodedItem[] = []
 
-  /** A reader that throws is removed; the others are not affected. */
+  /** Sends to one reader. A reader that throws is removed; the others are not affected. */
   function notify(reader: FeedReader, send: () => void | Promise<void>) {
     const fail = (error: unknown) => {
       forget(reader)

@@ -218,7 +218,7 @@ function storable(state: SessionState): SessionState {
   return { ...state, openBlocks }
 }
 
-/** A native message that cannot be serialised is replaced by a message that says so. */
+/** A native message as JSON text. If it cannot be serialised, the text says so. */
 function textOf(message: unknown): string {
   try {
     return JSON.stringify(message) ?? 'null'

@@ -193,8 +193,9 @@ export class SessionLoop {
   // Actions after a delay
 
   /**
-   * A turn whose request waits long is parked; a request with a deadline expires. Both times count from the request. A
-   * stale request has lost its process already: the process that runs now serves something else.
+   * Sets the timers for open requests: a turn whose request waits long is parked, and a request with a
+   * deadline expires. Both times count from the request. A stale request does not park the turn: it has lost
+   * its process already, and the process that runs now serves something else.
    */
   #watchRequests(): void {
     const { clock, limits } = this.#context.services

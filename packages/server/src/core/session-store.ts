@@ -117,5 +117,8 @@ export type SessionQuery = {
   readonly cursor?: string
 }
 
-/** Pinned first, then the latest changed. `cursor` is set while more follow. */
+/**
+ * A page of the session list: pinned sessions first, then the latest changed. `cursor` is set while more
+ * follow.
+ */
 export type SessionPage = { readonly sessions: SessionSummary[]; readonly cursor?: string }

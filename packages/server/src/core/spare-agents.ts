@@ -142,7 +142,10 @@ export function createSpareAgents(options: SpareAgentsOptions): SpareAgents {
     return Promise.race([started, late.promise]).finally(stopWaiting)
   }
 
-  /** A spare that does not take the session in time is given up. */
+  /**
+   * Gives a spare to the session. Resolves with undefined if the spare fails or does not take the session in
+   * time.
+   */
   async function give(agent: PreparedAgent, input: ConnectInput): Promise<AgentConnection | undefined> {
     const late = new AbortController()
     const stopWaiting = clock.after(takeMs, () => late.abort())

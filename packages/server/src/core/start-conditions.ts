@@ -4,7 +4,8 @@ import { hashOf } from './hash.ts'
 export type StartedWith = Pick<ConnectInput, 'settings' | 'trusted' | 'mcpServers' | 'env'>
 
 /**
- * What applies to an agent's process from its start to its end. If it has changed, the next turn uses a new process.
+ * The conditions of an agent's process, which stay the same from its start to its end, as a text to compare.
+ * If they have changed, the next turn uses a new process.
  */
 export function startConditions(
   { restartsFor = [], revision }: Pick<AgentAdapter, 'restartsFor' | 'revision'>,

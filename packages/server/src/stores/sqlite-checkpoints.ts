@@ -2,7 +2,7 @@ import type { OpenBlock } from '@parley/protocol'
 import type { SqliteDatabase } from './sqlite-database.ts'
 
 /**
- * A cache of the rows in which a session's open blocks are stored: for each block one row with its `meta`, and
+ * A cache of the rows in which a session's open blocks are stored: for each block one row with its `meta` and
  * one row for each new piece of text. The cache must be dropped when a transaction fails; the rows are then
  * read again.
  */

@@ -1,8 +1,8 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 
 /**
- * Describes the process that holds a database, for the error that a second process gets. SQLite holds the lock; this
- * file decides nothing.
+ * Describes the process that holds a database, for the error that a second process gets. It is information
+ * only: SQLite holds the lock.
  */
 export type OwnerInfo = Readonly<Record<string, string | number>>
 

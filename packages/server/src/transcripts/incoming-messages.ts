@@ -306,7 +306,7 @@ function permissionRequest(event: EventOf<'permission.requested'>): News {
   }
 }
 
-/** In this format a question is a request too: its options are the answers. */
+/** A question in the form of a permission request, as this format requires: its options are the answers. */
 function questionRequest({ requestId, toolCallId, questions }: EventOf<'question.asked'>): News {
   return {
     type: 'permission_request',

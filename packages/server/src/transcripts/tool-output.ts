@@ -7,7 +7,10 @@ export function outputOf(content: readonly ToolContent[]): unknown {
   return { content: content.map(withoutImage) }
 }
 
-/** Images of a call become files of the message, where any page shows them; the output only mentions them. */
+/**
+ * The images of a call as files of the message, because every page shows files. The output only mentions
+ * them.
+ */
 export function filesOf(content: readonly ToolContent[]): UiChunk[] {
   return content.flatMap((one): UiChunk[] =>
     one.type === 'image'

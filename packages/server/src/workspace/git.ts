@@ -98,7 +98,10 @@ const alwaysSet: Settings = new Map([
   ['safe.bareRepository', 'explicit'],
 ])
 
-/** From the server's environment, only PATH and the location of the person's own files are passed on. */
+/**
+ * The environment of every run of git. From the server's environment, only PATH and the location of the
+ * person's own files are passed on.
+ */
 function baseEnvironment({ PATH, HOME, XDG_CONFIG_HOME }: Environment, workTree: string) {
   return {
     PATH: pathOutside(PATH, workTree),

@@ -91,7 +91,10 @@ export class TerminalReaders {
     }
   }
 
-  /** Counts from the moment the reader became full, so that no single frame is too large for a reader that keeps up. */
+  /**
+   * Shows a frame to a reader, or drops the reader if it is too slow. Bytes count from the moment the reader
+   * became full, so that no single frame is too large for a reader that keeps up.
+   */
   #show(reader: TerminalReader, frame: TerminalServerFrame): void {
     const { fullBytes, dropBytes } = this.#limits
     const shownSince = this.#full.get(reader)

@@ -212,7 +212,10 @@ class LiveTerminal {
     this.#screen.dispose()
   }
 
-  /** Does nothing if the program has ended, even if its exit was not reported yet. */
+  /**
+   * Runs `work` unless the program has ended. Returns false if it has ended, even if its exit was not
+   * reported yet.
+   */
   #unlessGone(work: () => void): boolean {
     if (!this.#isOpen) return false
     try {

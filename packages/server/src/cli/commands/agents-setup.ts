@@ -52,7 +52,10 @@ export async function forgetAgent(
   return printResult(context.output, options.json, { value: { id, forgotten: true }, text })
 }
 
-/** The key is read from stdin or typed without echo. It is not an argument, because others could see it. */
+/**
+ * Sets or removes a key of an agent. The key is read from stdin or typed without echo. It is not an argument,
+ * because others could see it.
+ */
 export async function agentKey(id: string, options: AgentKeyOptions, context: Context): Promise<number> {
   await using server = await connect(configurationOf(context, options), context)
   const { client } = server

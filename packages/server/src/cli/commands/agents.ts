@@ -30,7 +30,10 @@ export async function agents(options: AgentsOptions, context: Context): Promise<
   return 0
 }
 
-/** If the table is too wide, the hint is printed whole on its own line below each agent. */
+/**
+ * The table of agents as lines. If it is too wide, the hint is printed whole on its own line below each
+ * agent.
+ */
 export function agentLines(rows: readonly string[][], width: number | undefined): string[] {
   const whole = tableLines(columns, rows, width)
   if (width === undefined || whole.every((line) => line.length <= width)) return whole

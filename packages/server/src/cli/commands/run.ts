@@ -101,8 +101,8 @@ export async function run(
 }
 
 /**
- * The server that was found may belong to another command and end with it. Then the next server is used, or an embedded
- * one.
+ * Connects to a server and opens the session. The server that was found may belong to another command and end
+ * with it; the next server is then used, or an embedded one.
  */
 async function begin(
   configuration: Configuration,

@@ -78,7 +78,10 @@ function remoteLines(bound: { hostname: string; port: number }, { output }: Cont
 
 const startedMs = 500
 
-/** Loading grows the young generation of the heap, which V8 keeps: one full collection returns that memory. */
+/**
+ * Runs one full collection after the start, to return memory: loading grows the young generation of the heap,
+ * and V8 would keep it.
+ */
 function collectGarbageSoon(): void {
   setTimeout(() => {
     setFlagsFromString('--expose-gc')

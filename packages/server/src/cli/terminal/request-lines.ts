@@ -123,7 +123,10 @@ export function questionPrompt(question: Question): string {
   return `${[numbers, own].filter(Boolean).join(', or ')}: `
 }
 
-/** A number selects the option with that number; anything else is free text, if the question takes it. */
+/**
+ * Reads the answer to a question; undefined if the line is not an answer. A number selects the option with
+ * that number; anything else is free text, if the question takes it.
+ */
 export function readAnswer(line: string, question: Question): string | string[] | undefined {
   const text = line.trim()
   if (text === '') return undefined

@@ -84,7 +84,10 @@ async function askPermission(
   })
 }
 
-/** ACP has only `once` and `always`; the label says how long `always` lasts. */
+/**
+ * An option of a permission in ACP's form. ACP has only `once` and `always`; the label says how long `always`
+ * lasts.
+ */
 function nativeOption({ decision, scope, label }: PermissionOption, index: number): NativeOption {
   const verdict = decision === 'allow' ? 'allow' : 'reject'
   const kind = `${verdict}_${scope === 'once' ? 'once' : 'always'}` as const
@@ -96,8 +99,8 @@ function chosenIn({ outcome }: RequestPermissionResponse): string | undefined {
 }
 
 /**
- * In ACP the outcome `cancelled` means that the turn is cancelled. This applies only to a turn that this editor
- * started; for other turns the request stays open for other clients.
+ * Cancels the turn if this editor started it, because the outcome `cancelled` means that in ACP. For other
+ * turns, the request stays open for other clients.
  */
 async function cancelTurn(context: AskContext, { turnId }: OpenRequest): Promise<void> {
   const { access, sessionId, isOwnTurn } = context

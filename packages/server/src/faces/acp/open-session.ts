@@ -253,7 +253,10 @@ export class OpenSession {
     await this.#followPrompt(event)
   }
 
-  /** The current settings and the open requests are sent after the answer to `session/load`, hence `setImmediate`. */
+  /**
+   * Switches from the replay to live updates. The current settings and the open requests must follow the
+   * answer to `session/load`, so they are sent with `setImmediate`.
+   */
   #nowLive(): void {
     if (this.#live) return
     this.#live = true

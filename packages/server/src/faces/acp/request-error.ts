@@ -1,7 +1,9 @@
 import { RequestError } from '@agentclientprotocol/sdk/unstable'
 import { type ErrorCode, type ErrorInfo, errorInfoOf } from '@parley/protocol'
 
-/** ACP has few error codes; `data.code` is always Parley's own code. */
+/**
+ * The ACP error code for each of Parley's codes. ACP has few codes, so `data.code` always has Parley's own.
+ */
 const numbers: Partial<Record<ErrorCode, number>> = {
   validation_error: -32_602,
   not_supported: -32_602,

@@ -12,7 +12,8 @@ import {
 export type Chosen = Readonly<SessionSettings>
 
 /**
- * The editor needs a value even if the agent has not reported which one it uses. Choosing this value changes nothing.
+ * The value that is shown if the agent has not reported which one it uses, because the editor needs a value.
+ * Choosing it changes nothing.
  */
 const agentsOwn = 'default'
 

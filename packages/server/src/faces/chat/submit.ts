@@ -35,7 +35,9 @@ export async function submit(host: Host, { body, intent, defaults }: Asked): Pro
   return { sessionId: id, after: seq - 1, facts, target: { promptId } }
 }
 
-/** A different model or mode sent with a message applies from that message on. */
+/**
+ * Applies the model and the mode that were sent with a message, if they are different, from that message on.
+ */
 async function configure(
   host: Host,
   state: SessionState,
@@ -51,8 +53,8 @@ async function configure(
 }
 
 /**
- * A new message instead of an answer cancels the turn that waits for the answer, because that turn would block the new
- * prompt.
+ * Cancels a turn that waits for an answer if the page sends a new message instead, because that turn would
+ * block the new prompt.
  */
 async function giveUpWaiting(host: Host, before: SessionState, commandId: string): Promise<void> {
   if (!before.turn || before.requests.length === 0) return

@@ -27,7 +27,7 @@ export type Authentication = {
    * The sender of a request. Throws ParleyError `unauthorized` without a valid token. Cookies are ignored.
    */
   checkCaller(request: IncomingMessage): Caller
-  /** A Set-Cookie header for a browser that still sends the cookie of an earlier version. */
+  /** A Set-Cookie header that clears the cookie of an earlier version, if the browser still sends it. */
   clearCookie(request: IncomingMessage): string | undefined
 }
 

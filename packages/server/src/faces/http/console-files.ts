@@ -71,7 +71,10 @@ const types: Record<string, string> = {
   woff2: 'font/woff2',
 }
 
-/** Undefined for types that the build does not produce, so that no other file can be requested. */
+/**
+ * The media type of a file. Undefined for types that the build does not produce, so that no other file can be
+ * requested.
+ */
 function typeOf(path: string): string | undefined {
   const extension = /^(?:assets\/)?[\w-]+(?:\.[\w-]+)*\.(\w+)$/.exec(path)?.[1]
   return extension === undefined ? undefined : types[extension]

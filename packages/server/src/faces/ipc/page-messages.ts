@@ -75,7 +75,7 @@ export class PageMessages {
     return messages
   }
 
-  /** An agent may send `agent.connected` again with more details; it is sent to the page only once. */
+  /** True if the agent sends `agent.connected` again, with more details: it is sent to the page only once. */
   #isRepeated(event: SessionEvent): boolean {
     if (event.type !== 'agent.connected') return false
     const repeated = event.connectionId === this.#connectionId

@@ -133,7 +133,8 @@ export class Histories {
   }
 
   /**
-   * A message after the results is steered into the turn that gets them. Returns false if the agent cannot be steered.
+   * Steers a message that follows the results into the turn that gets them. Returns false if the agent cannot
+   * be steered.
    */
   async #steered({ sessionId }: ModelTurn, { asked }: Given): Promise<boolean> {
     if (asked.type === 'results') return true

@@ -90,7 +90,7 @@ export class ModelTurn {
     return this.#turnId
   }
 
-  /** True if the turn completed and its end reached or will reach the caller: its history can be continued. */
+  /** True if the turn completed and the caller has its end or will get it: its history can be continued. */
   get isComplete(): boolean {
     return this.#end?.outcome === 'completed' && !this.#isLeft
   }

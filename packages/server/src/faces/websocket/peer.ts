@@ -107,7 +107,10 @@ export class Peer {
     }
   }
 
-  /** A bad command is answered with a receipt, because the client waits for one; any other frame with an error. */
+  /**
+   * Answers a frame that is refused: a command with a receipt, because the client waits for one, and any
+   * other frame with an error.
+   */
   #refuseFrame(value: unknown, session: string | undefined, error: ParleyError): void {
     const commandId = commandIdOf(value)
     if (session === undefined || commandId === undefined) return this.#refuse(error, session)

@@ -60,7 +60,10 @@ function escapeTags(text: string): string {
   return text.replace(/<(?=[A-Za-z/!?])/g, '&lt;')
 }
 
-/** A fence in a list item ends with the item, that is, at the first line with less indentation. */
+/**
+ * Whether the line ends a fence in a list item: the fence ends with the item, at the first line with less
+ * indentation.
+ */
 function leaves(line: string, { indent }: Fence): boolean {
   return line.trim() !== '' && line.search(/\S/) < indent
 }

@@ -35,7 +35,7 @@ function lastEventId(context: RequestContext): number | undefined {
   return Number(text)
 }
 
-/** Joins the stored JSON texts without parsing them. */
+/** A page of events as JSON. Joins the stored JSON texts without parsing them. */
 function pageText(page: {
   events: StoredEvent[]
   head: number

@@ -60,7 +60,7 @@ function spent({ req }: RequestContext): Response {
   )
 }
 
-/** HTML is shown in the browser; other formats are downloads. */
+/** The headers of an export. HTML is shown in the browser; other formats are downloads. */
 function headersOf({ mediaType, filename }: ExportFile): Record<string, string> {
   const isPage = mediaType === 'text/html'
   return {

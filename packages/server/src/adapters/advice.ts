@@ -67,7 +67,8 @@ function findForPeople(name: string, env: Environment): string | undefined {
 }
 
 /**
- * npm puts `node_modules/.bin` folders first on the PATH of its scripts. A person's own terminal does not have them.
+ * Removes the `node_modules/.bin` folders, which npm puts on the PATH of its scripts. The PATH of a person's
+ * own terminal does not have them.
  */
 function pathOfPeople(path: string): string {
   const ofProject = join('node_modules', '.bin')

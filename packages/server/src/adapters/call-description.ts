@@ -10,7 +10,7 @@ export type ToolTable = Readonly<
   Record<string, readonly [ToolKind, (input: CallInput, path: (field: string) => string) => string]>
 >
 
-/** Undefined if the table lacks the tool. */
+/** Describes a call of a tool in the table. Undefined if the table lacks the tool. */
 export function describeTool(
   tools: ToolTable,
   name: string,

@@ -55,7 +55,10 @@ function patchOf(before: string, after: string): string {
   return patchText(compareTexts(before, after))
 }
 
-/** Undefined if the result is too large, or if one of the texts is missing: the agent's own tool fails then as well. */
+/**
+ * The text after all replacements. Undefined if the result is too large, or if a text to replace is missing:
+ * the agent's own tool fails then as well.
+ */
 function replaced(text: string, replacements: readonly Replacement[]): string | undefined {
   let after = text
   for (const { old, new: now, everywhere } of replacements) {

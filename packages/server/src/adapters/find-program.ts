@@ -11,11 +11,12 @@ export type ProgramSearch = {
   readonly installed?: { readonly folder: string | undefined; readonly agent: string }
 }
 
-/** The path of an agent's program, or undefined. */
+/** The path of an agent's program; undefined if there is none. */
 export function findProgram({ name, env, installed }: ProgramSearch): string | undefined {
   if (isAbsolute(name)) return isProgram(name) ? name : undefined
   const own = installed?.folder ? [binFolder(installed.folder, installed.agent)] : []
-  // The program starts in the session folder, so a relative entry would name a folder in there.
+  // Only absolute entries of the PATH: the program starts in the session's folder, so a relative entry would
+  // name a folder inside it.
   const folders = [...own, ...(env.PATH ?? '').split(delimiter).filter(isAbsolute)]
   return folders.map((folder) => join(folder, name)).find(isProgram)
 }

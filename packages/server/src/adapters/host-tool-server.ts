@@ -151,7 +151,10 @@ export async function startHostToolServer(
   }
 }
 
-/** Only the agent knows the token. Requests from a browser page, or with another Host header, are refused. */
+/**
+ * The HTTP status that refuses a request; undefined if it is accepted. Only the agent knows the token.
+ * Requests from a browser page, or with another Host header, are refused.
+ */
 function refusalOf(
   { url, headers }: IncomingMessage,
   authorization: string,

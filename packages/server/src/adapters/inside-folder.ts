@@ -20,7 +20,10 @@ export function isInsideFolders(path: string, cwd: string, directories: readonly
   return readingsOf(path, cwd).every((reading) => rootOf(placeOrNone(reading), roots) !== undefined)
 }
 
-/** For a link followed by `..`, some programs resolve `..` textually and others follow the link first. */
+/**
+ * The paths that a program may mean. For a link followed by `..`, some programs resolve `..` textually and
+ * others follow the link first.
+ */
 function readingsOf(path: string, cwd: string): string[] {
   return [...new Set([resolve(cwd, path), isAbsolute(path) ? path : `${cwd}${sep}${path}`])]
 }
@@ -55,8 +58,8 @@ export function reachOf(kind: ToolKind, paths: readonly string[], session: Sessi
 }
 
 /**
- * Checks the path as written and where it really leads. Folders that contain the session folder do not count: a
- * session may run inside a protected folder.
+ * True if the path is protected, as written or after every link is followed. Folders that contain the session
+ * folder do not count: a session may run inside a protected folder.
  */
 export function leadsToProtected(path: string, { cwd, settings }: Session): boolean {
   const roots = [cwd, ...(settings.options?.directories ?? [])].map((folder) => resolve(cwd, folder))
@@ -85,7 +88,7 @@ export function realPlace(path: string): string {
   }
 }
 
-/** Both arguments must be resolved paths. */
+/** True if `place` is the folder or lies inside it. Both must be resolved paths. */
 function holds(folder: string, place: string): boolean {
   return place === folder || place.startsWith(folder.endsWith(sep) ? folder : folder + sep)
 }

@@ -28,7 +28,10 @@ export function lockInstall(file: string, agent: string): Disposable {
   throw inUse(file, agent, undefined)
 }
 
-/** Two processes may find the same stale lock. The moved file is read again, so that neither removes a live lock. */
+/**
+ * Removes a stale lock. Two processes may find the same one, so the file is moved first and read again:
+ * neither then removes a live lock.
+ */
 function setAside(file: string, holder: string): void {
   const aside = `${file}.${randomUUID()}`
   try {
@@ -53,7 +56,10 @@ function contentOf(file: string): string | undefined {
   }
 }
 
-/** An empty file is being written, or its writer died before it wrote. */
+/**
+ * True if the file was created a moment ago. An empty file is then still being written; an older one belongs
+ * to a process that died before it wrote.
+ */
 function isYoung(file: string): boolean {
   const made = statSync(file, { throwIfNoEntry: false })?.mtimeMs
   return made !== undefined && Date.now() - made < writingMs

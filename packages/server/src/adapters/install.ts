@@ -103,7 +103,7 @@ async function installLocked(request: InstallRequest): Promise<Installed> {
   }
 }
 
-/** Returns false if Parley had not installed the agent. */
+/** Removes an agent that Parley installed. Resolves with false if Parley had not installed it. */
 export async function removeAgent(agentsFolder: string, agent: string): Promise<boolean> {
   const folder = agentFolder(agentsFolder, agent)
   if (!existsSync(folder)) return false
@@ -134,7 +134,7 @@ async function writing<Value>(agentsFolder: string, work: () => Promise<Value>):
   }
 }
 
-/** Asynchronous: there may be thousands of files, and the server must not block. */
+/** Removes a folder asynchronously: there may be thousands of files, and the server must not block. */
 function away(folder: string): Promise<void> {
   return rm(folder, { recursive: true, force: true, maxRetries: 3 })
 }
@@ -230,7 +230,10 @@ function programIn(folder: string, name: string, agent: string): string {
   return join(folder, 'node_modules', '.bin', chosen)
 }
 
-/** Two renames. If the process is killed between them, the next installation restores the old version. */
+/**
+ * Replaces an installation by two renames. If the process is killed between them, the next installation
+ * restores the old version.
+ */
 async function replace(folder: string, staging: string, agentsFolder: string, agent: string): Promise<void> {
   const aside = join(agentsFolder, `${replacedPrefix(agent)}${randomUUID()}`)
   const isThere = existsSync(folder)
@@ -255,7 +258,10 @@ async function clearLeftovers(agentsFolder: string, agent: string): Promise<void
   }
 }
 
-/** The dots around the name distinguish an agent from another one whose name starts with the same letters. */
+/**
+ * The start of the names of folders in which an agent is prepared. The dots around the agent's name
+ * distinguish it from another agent whose name starts with the same letters.
+ */
 function stagingPrefix(agent: string): string {
   return `.new.${agent}.`
 }
@@ -268,7 +274,10 @@ function lockAgent(agentsFolder: string, agent: string): Disposable {
   return lockInstall(join(agentsFolder, `.${agent}.lock`), agent)
 }
 
-/** Creates parents one by one: Node's recursive mkdir may not terminate where no folder can be created. */
+/**
+ * Creates a folder and its parents one by one: Node's recursive mkdir may not terminate where no folder can
+ * be created.
+ */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return
   if (dirname(folder) !== folder) makeFolder(dirname(folder))

@@ -9,9 +9,9 @@ export type JsonLinesReader = {
 
 export type JsonLinesEvents = {
   message(value: unknown): void
-  /** A line that is not JSON, or the start of a line that is too long. */
+  /** Called with a line that is not JSON, or with the start of a line that is too long. */
   garbage(line: string): void
-  /** The input has ended. */
+  /** Called when the input has ended. */
   end(): void
 }
 

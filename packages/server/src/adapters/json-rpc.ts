@@ -23,7 +23,7 @@ export type JsonRpcOptions = {
   send(message: object): void
   request(request: JsonRpcRequest): void
   notification(notification: JsonRpcNotification): void
-  /** Any other message: not JSON-RPC, or a response to no pending call. */
+  /** Called with any other message: one that is not JSON-RPC, or a response to no pending call. */
   stray(message: unknown): void
 }
 
@@ -32,7 +32,10 @@ export type JsonRpcOptions = {
  * synchronously.
  */
 export type JsonRpcPeer = {
-  /** Rejects with a JsonRpcError, or with the reason passed to `end`. */
+  /**
+   * Calls a method and resolves with its result. Rejects with a JsonRpcError, or with the reason passed to
+   * `end`.
+   */
   call(method: string, params?: unknown): Promise<unknown>
   notify(method: string, params?: unknown): void
   respond(id: JsonRpcId, result: unknown): void

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
 /**
- * Agents run commands in process groups of their own, so killing an agent's group does not kill those commands. Every
- * descendant of an agent carries a mark in its environment, by which it is found on systems with /proc.
+ * The environment variable with the mark that every descendant of an agent carries, by which it is found on
+ * systems with /proc. Agents run commands in process groups of their own, so killing an agent's group does
+ * not kill those commands.
  */
 export const markVariable = 'PARLEY_AGENT_PROCESS'
 

@@ -106,7 +106,10 @@ function npmFailure(stdout: string, stderr: string, run: NpmRun, signal?: string
   })
 }
 
-/** A full disk, or a file that reached its size limit, may appear only as a warning of tar or as a signal. */
+/**
+ * The error in the output of npm. A full disk, or a file that reached its size limit, may appear only as a
+ * warning of tar or as a signal.
+ */
 function npmError(stdout: string, stderr: string): { code?: string | undefined; summary?: string } {
   const full = /\b(?:TAR_ENTRY_ERROR|error signal) (ENOSPC|EDQUOT|EFBIG|SIGXFSZ)\b/.exec(stderr)?.[1]
   try {

@@ -11,8 +11,8 @@ export type PatchedFile = {
 const header = /^[^\S\r\n\u2028\u2029]*\*\*\* (Add File|Update File|Delete File|Move to):([^\n]*)/gm
 
 /**
- * Reads only the headers. Lenient: a header that the agent would not recognise only leads to an extra permission
- * request.
+ * The files in the headers of a patch. Lenient: a header that the agent would not recognise only leads to an
+ * extra permission request.
  */
 export function patchedFiles(patch: string): PatchedFile[] {
   const files: PatchedFile[] = []

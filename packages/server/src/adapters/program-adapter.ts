@@ -59,7 +59,10 @@ export type AgentProgram = {
   ): AgentAdapter['probe']
 }
 
-/** `hint` says how to get the program if it is missing. */
+/**
+ * Creates the part of an adapter that finds and probes the agent's program. `hint` says how to get the
+ * program if it is missing.
+ */
 export function createAgentProgram({
   name,
   find,

@@ -23,7 +23,10 @@ function names(list: string): ReadonlySet<string> {
   return new Set(list.split(/\s+/))
 }
 
-/** Looks only at the path segments, case-insensitively. The path may be absolute or relative. */
+/**
+ * Whether a path is protected. Looks only at the path segments, case-insensitively. The path may be absolute
+ * or relative.
+ */
 export function isProtectedPath(path: string): boolean {
   const parts = path.split(/[\\/]+/).map(plainName)
   return parts.some((part, index) => {

@@ -68,7 +68,10 @@ export function createRewindKeeper() {
   return { rewind, undo }
 }
 
-/** Undefined if one of the files cannot be kept: a rewind is undone completely or not at all. */
+/**
+ * Reads the files to keep. Undefined if one of them cannot be kept: a rewind is undone completely or not at
+ * all.
+ */
 async function keep(files: readonly string[], session: Session): Promise<readonly Kept[] | undefined> {
   const kept: Kept[] = []
   try {
@@ -93,7 +96,7 @@ function placeIn({ cwd, settings }: Session, path: string): string | undefined {
   return placeOrNone(resolve(cwd, path))
 }
 
-/** Null if the file does not exist. Rejects for anything but a regular file. */
+/** The content of a file; null if it does not exist. Rejects for anything but a regular file. */
 async function contentOf(place: string): Promise<Content> {
   try {
     await using file = await open(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)

@@ -65,12 +65,12 @@ export function sequence<State>(
 
 type WithTurn = { readonly turn: object | undefined; readonly interrupting: boolean }
 
-/** The turn is over; later messages are outside any turn. */
+/** Ends the turn: later messages are outside any turn. */
 export function withoutTurn<State extends WithTurn>(state: State): State {
   return { ...state, turn: undefined, interrupting: false }
 }
 
-/** The host asked the agent to stop: calls that do not complete after this count as cancelled. */
+/** Called when the host asked the agent to stop: calls that do not complete after this count as cancelled. */
 export function withInterrupt<State extends WithTurn>(state: State): State {
   return { ...state, interrupting: true }
 }

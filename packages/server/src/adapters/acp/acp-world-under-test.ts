@@ -47,7 +47,7 @@ export class AcpWorld {
     this.#home = home
   }
 
-  /** For all tests of a file. */
+  /** Creates the world for all tests of a file. */
   static async start(): Promise<AcpWorld> {
     return new AcpWorld(await AgentHome.forFile({ prepare: scriptFailures }))
   }
@@ -67,7 +67,7 @@ export class AcpWorld {
     return this.#home.env(name)
   }
 
-  /** The same environment without a sign-in. */
+  /** The environment of `env`, but without a sign-in. */
   signedOutEnv(name: AgentName): Record<string, string> {
     const { [agents[name].key]: _, ...env } = this.#home.env(name, { home: this.#home.folder('nobody') })
     return env
@@ -115,7 +115,10 @@ function scriptFailures(model: ModelServer): void {
   model.script(isAsked(failing(0)), Array(100).fill(cut))
 }
 
-/** Prompts without an answer may be repeated, together with the next prompt. */
+/**
+ * Matches a request whose last message contains these words and no scripted answers. An agent may send an
+ * unanswered prompt again in the same message as the next prompt.
+ */
 function isAsked(words: string) {
   return ({ messages }: { messages: readonly { content?: unknown }[] }) => {
     const last = JSON.stringify(messages.at(-1)?.content ?? '')

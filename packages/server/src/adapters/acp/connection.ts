@@ -168,8 +168,8 @@ class AcpConnection implements AgentConnection {
   }
 
   /**
-   * If the running turn does not accept the text, the agent must not start a turn with it: the host sends the text
-   * again.
+   * Sends a text into the running turn. If that turn does not accept it, the agent must not start a turn with
+   * it: `pending` is returned, and the host sends the text again.
    */
   async #steer(parts: readonly PromptPart[]): Promise<'pending' | undefined> {
     const { steering } = this.#options.agent.dialect
@@ -236,7 +236,10 @@ class AcpConnection implements AgentConnection {
     await endGroup(this.#process, this.#child.pid)
   }
 
-  /** Before the agent is connected nobody reads the queue, so the put is not awaited. */
+  /**
+   * Passes an output to the reader and waits until it is processed. Before the agent is connected nobody
+   * reads the queue, so then it does not wait.
+   */
   async #put(output: AgentOutput): Promise<void> {
     const processed = this.#queue.put(output)
     if (this.#live) await processed
@@ -261,8 +264,8 @@ class AcpConnection implements AgentConnection {
   }
 
   /**
-   * A text ends when another message arrives. Outside a turn no message may follow, so there the text ends after a
-   * silence.
+   * Ends open texts after a silence, if no turn runs. In a turn, a text ends when another message arrives;
+   * outside a turn, no message may follow.
    */
   #closeWhenQuiet(): void {
     clearTimeout(this.#quiet)

@@ -6,7 +6,10 @@ import { connectInput } from '../../testing/read-connection.ts'
 import { AcpWorld, agentNames, agents, done, failing, hello } from './acp-world-under-test.ts'
 import { isAmong } from './processes-under-test.ts'
 
-/** The real programs under faults: behind a wrapper script, with a failing model, and stopped by SIGSTOP. */
+/**
+ * Tests the real programs under faults: behind a wrapper script, with a failing model, and stopped by
+ * SIGSTOP.
+ */
 const world = await AcpWorld.start()
 
 const codes = (session: BenchSession) => session.all('agent.noticed').map(({ code }) => code)

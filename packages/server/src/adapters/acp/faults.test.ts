@@ -7,7 +7,7 @@ import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { AcpWorld, agentNames, agents, call, done } from './acp-world-under-test.ts'
 import { isAmong } from './processes-under-test.ts'
 
-/** The real programs, killed and with refused requests. */
+/** Tests the real programs when they are killed and when requests are refused. */
 const world = await AcpWorld.start()
 
 const ended = (session: BenchSession) => session.all('tool-call.ended').map(({ outcome }) => outcome)

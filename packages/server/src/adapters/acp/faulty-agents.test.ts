@@ -10,7 +10,10 @@ import { folderForFile } from '../../testing/temporary-folder.ts'
 import { faultyAgent } from './faulty-adapter-under-test.ts'
 import { alive } from './processes-under-test.ts'
 
-/** Agents with behaviour that a test cannot force on a real program: a small program of our own, run as a process. */
+/**
+ * Tests agents with behaviour that a test cannot force on a real program. The agent is a small program of our
+ * own, run as a process.
+ */
 const home = folderForFile()
 
 const odd = () => faultyAgent({ home, more: { dialect: { planFile: '^Plan in (.+)$' } } })

@@ -10,7 +10,10 @@ import { faultyAgent } from './faulty-adapter-under-test.ts'
 import { type AcpAgent, createAcpAdapter } from './index.ts'
 import { alive } from './processes-under-test.ts'
 
-/** Probing, starting and listing conversations, with behaviour that a test cannot force on a real program. */
+/**
+ * Tests probing, starting and listing conversations, with behaviour that a test cannot force on a real
+ * program.
+ */
 const home = folderForFile()
 
 const odd = (manner = '', more: Partial<AcpAgent> = {}, env = {}) => faultyAgent({ home, manner, more, env })

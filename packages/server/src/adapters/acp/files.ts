@@ -49,7 +49,10 @@ export function createFileMethods(options: {
     return (await Promise.all(found)).flat()
   }
 
-  /** Reading needs no permission, but a rule can refuse it: a rule on this method, or on the call that reads. */
+  /**
+   * Checks that no rule refuses to read the file: neither a rule on this method, nor one on the call that
+   * reads. Otherwise reading needs no permission.
+   */
   async function permitReading(path: string, place: string, signal: AbortSignal): Promise<void> {
     const about = { tool: 'read_text_file', kind: 'read', title: `Read ${shown(place)}` } as const
     const asked = [...new Set([place, path])].map((one) => ({ ...about, input: { path: one } }))

@@ -14,9 +14,9 @@ type FileSearch = {
 }
 
 /**
- * Gemini names the file of a session by the minute of its start and the first characters of its id. If a session is
- * loaded in that same minute, Gemini overwrites the file and the history is lost. So such a file is first renamed to
- * an earlier minute.
+ * Renames the files of a session to an earlier minute. Gemini names a file by the minute of its start and the
+ * first characters of the session's id. If a session is loaded in that same minute, Gemini overwrites the
+ * file and the history is lost.
  */
 export function moveToEarlierMinute({ now, ...search }: FileSearch & { now: Date }): string[] {
   return filesOf(search).flatMap(({ chats, name, minute }) =>
@@ -25,8 +25,9 @@ export function moveToEarlierMinute({ now, ...search }: FileSearch & { now: Date
 }
 
 /**
- * Whenever Gemini loads a session, it also creates an empty file for it. If it finds that file at the next load, it
- * deletes all files of the session. So files without a message of the person are removed before and after each load.
+ * Removes the files of a session that contain no message of the person. Must be called before and after each
+ * load: Gemini creates such a file whenever it loads a session, and if it finds one at the next load, it
+ * deletes all files of the session.
  */
 export function deleteEmptyFiles(search: FileSearch): string[] {
   return filesOf(search).flatMap(({ chats, name }) => {

@@ -16,7 +16,7 @@ import { connectInput } from '../../testing/read-connection.ts'
 import { claudeAcp, createAcpAdapter, gemini } from './index.ts'
 import { alive } from './processes-under-test.ts'
 
-/** Conversations that a person had in the agent's own program in a terminal, without Parley. */
+/** Tests conversations that a person had in the agent's own program in a terminal, without Parley. */
 
 const home = await AgentHome.forFile()
 const agentsFolder = testAgentsFolder()

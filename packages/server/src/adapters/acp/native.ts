@@ -112,7 +112,7 @@ export type NativeAbilities = Meta & {
 export type NativePromptResult = {
   readonly stopReason?: string
   readonly usage?: Partial<Usage> | null
-  /** Gemini reports its token counts here. */
+  /** Where Gemini reports its token counts. */
   readonly _meta?: {
     readonly quota?: { readonly token_count?: { input_tokens?: number; output_tokens?: number } }
   } | null

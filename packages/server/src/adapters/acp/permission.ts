@@ -54,7 +54,10 @@ function changesOf({ content }: NativeCall, { input }: PermissionAsk): Change[] 
   return diffs.length > 0 ? diffs : pathsIn(input).map((path) => ({ path, input }))
 }
 
-/** Permanent options and those of an unknown kind are chosen by a person, never by a rule or a mode. */
+/**
+ * Asks a person to choose among the agent's own options. Permanent options and those of an unknown kind are
+ * never chosen by a rule or a mode.
+ */
 async function choose(
   { person }: PermissionContext,
   { toolCallId, title }: PermissionAsk,
@@ -97,7 +100,7 @@ function selected({ optionId }: NativeOption): Outcome {
 
 const longestPlan = 200_000
 
-/** A plan in a file is shown to the person with its text. */
+/** Adds the text of a plan that the agent wrote to a file, so that the person sees it. */
 function withPlan(ask: PermissionAsk, { planFile }: Dialect): PermissionAsk {
   const { title = '' } = (ask.input ?? {}) as { title?: string }
   const [, file] = (ask.kind === 'plan' && planFile && new RegExp(planFile).exec(title)) || []

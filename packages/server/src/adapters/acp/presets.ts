@@ -241,7 +241,7 @@ export const cursor: AcpAgent = {
   },
 }
 
-/** In the order of presentation. */
+/** All presets, in the order of presentation. */
 export const acpAgents: readonly AcpAgent[] = [
   gemini,
   claudeAcp,

@@ -105,8 +105,8 @@ export class AcpRequests {
   }
 
   /**
-   * The agent started a call without asking. If the host refuses such a call, it is too late to prevent it: the
-   * refusal is recorded and the turn is stopped before more happens.
+   * Called for a call that the agent started without asking. If the host refuses such a call, it is too late
+   * to prevent it: the refusal is recorded and the turn is stopped before more happens.
    */
   async checkUnasked(ask: PermissionAsk): Promise<void> {
     const { agent, input, put, interrupt } = this.#context

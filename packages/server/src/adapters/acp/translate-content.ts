@@ -26,7 +26,10 @@ export function diffsIn(content: readonly NativeToolContent[]): Diff[] {
   return content.filter(({ type }) => type === 'diff').map(diffOf)
 }
 
-/** A new file is given whole, a change as a patch: the previous content may be large, and stays out of the log. */
+/**
+ * Returns a new file as its whole text, and a change as a patch. The previous content may be large and stays
+ * out of the log.
+ */
 function diffOf({ path = '', oldText, newText = '' }: NativeToolContent): Diff {
   return typeof oldText === 'string'
     ? { path, patch: patchText(compareTexts(oldText, newText)) }

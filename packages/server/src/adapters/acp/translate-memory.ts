@@ -41,7 +41,7 @@ export class ReplayTranslator {
     this.#at = at
     this.#notThePerson = dialect.notThePerson ? new RegExp(dialect.notThePerson) : undefined
     this.#notTheAgent = dialect.notTheAgent ? new RegExp(dialect.notTheAgent) : undefined
-    // The title and the content of an ended call no longer show its input.
+    // The input of an ended call is not read from its title and content, which no longer show it.
     const reported = { ...dialect, commandInTitle: false, inputInContent: false }
     this.#state = initialState({ dialect: reported, modes, connectionId: id, requestedMode: 'ask' })
   }

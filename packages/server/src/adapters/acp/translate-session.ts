@@ -22,7 +22,7 @@ export function takeIntroduction(state: TranslateState, result: NativeInitialize
   return noOutput({ ...state, agentVersion: result.agentInfo?.version })
 }
 
-/** A session was created or resumed: reports the connection and its settings. */
+/** Called when a session was created or resumed: reports the connection and its settings. */
 export function takeSession(state: TranslateState, result: NativeSession, params: unknown): Translation {
   const asked = isRecord(params) && typeof params.sessionId === 'string' ? params.sessionId : undefined
   const sessionId = result.sessionId ?? asked
@@ -57,8 +57,8 @@ export function reportConfig(state: TranslateState): Translation {
 }
 
 /**
- * The agent has changed its mode, on our request or by itself. An unknown mode gives a notice, and the connection
- * restores the requested mode.
+ * Called when the agent has changed its mode, on our request or by itself. An unknown mode gives a notice,
+ * and the connection restores the requested mode.
  */
 export function changeMode(state: TranslateState, native: string): Translation {
   const next = { ...state, config: { ...state.config, mode: native } }
@@ -121,8 +121,8 @@ function planStatus(status: string | undefined): PlanEntry['status'] {
 }
 
 /**
- * Takes the size of the context. Cost and totals are reported at the end of a turn. They count from the start of this
- * connection: the agent does not report earlier use.
+ * Takes the size of the context, and keeps cost and totals until the end of the turn, when they are reported.
+ * They count from the start of this connection: the agent does not report earlier use.
  */
 export function takeUsage(
   state: TranslateState,

@@ -37,7 +37,7 @@ export type TranslateState = TranslateContext & {
   /** Texts that are being written, by the call of their subagent; '' for the main agent. */
   readonly open: Readonly<Record<string, OpenText>>
   readonly blocks: number
-  /** By the agent's own id. */
+  /** The calls, by the agent's own id. */
   readonly calls: ReadonlyMap<string, Call>
   /** How often each id of the agent was used: some agents count from the start in every turn. */
   readonly uses: ReadonlyMap<string, number>
@@ -61,7 +61,7 @@ export type OpenText = {
   readonly blockId: string
   readonly messageId: string | undefined
   readonly text: string
-  /** Written outside any turn. */
+  /** True if the text was written outside any turn. */
   readonly background: boolean
 }
 export type Call = {

@@ -12,9 +12,9 @@ const endedStatus = new Set(['completed', 'failed', 'cancelled'])
 const startedStatus = new Set(['in_progress', 'completed', 'failed'])
 
 /**
- * A call is recorded once its input is known. An announced call may still receive its input: it stays a draft until it
- * runs, permission is asked, or another message arrives. A call that is first mentioned at its end is recorded as
- * well.
+ * Takes a message about a call. The call is recorded once its input is known. An announced call may still
+ * receive its input: it stays a draft until it runs, permission is asked, or another message arrives. A call
+ * that is first mentioned at its end is recorded as well.
  */
 export function takeCall(state: TranslateState, native: NativeCall, mention: Mention): Translation {
   if (state.replaying) return noOutput(state)
@@ -131,7 +131,10 @@ function changed(
   return { state: withCall(state, nativeId, { ...call, input }), outputs }
 }
 
-/** Text that grows while a call runs is its output. It is only streamed: the end of the call contains it whole. */
+/**
+ * The output of a running call is the text that was added to its content. It is only streamed: the end of the
+ * call contains it whole.
+ */
 function streamed(before: Call, call: Call): AgentOutput[] {
   if (!before.started) return []
   const was = textIn(before.content)
@@ -195,8 +198,8 @@ function forget(state: TranslateState, nativeId: string): TranslateState {
 }
 
 /**
- * A message about a call after its end. If the call was refused, the host ended it and the message is dropped;
- * otherwise the host records it, with the reason.
+ * Takes a message about a call that has ended. If the call was refused, the host ended it and the message is
+ * dropped; otherwise the host records the message, with the reason.
  */
 function late(state: TranslateState, call: Call, native: NativeCall): Translation {
   const says = native.title ?? native.content ?? native.rawOutput ?? native.status

@@ -7,7 +7,7 @@ import { sequence, type TranslateState, type Translation } from './translate-sta
 import { closeTexts } from './translate-text.ts'
 import { callDrafts, endRefused } from './translate-tool-call.ts'
 
-/** A prompt was sent to the agent: a turn of the host begins. */
+/** Called when a prompt is sent to the agent: begins a turn of the host. */
 export function beginTurn(state: TranslateState, params: unknown): Translation {
   const { prompt } = (params ?? {}) as { prompt?: readonly { type?: string; text?: string }[] }
   const [, command] = /^\/([\w-]+)/.exec(prompt?.[0]?.text ?? '') ?? []
@@ -31,7 +31,7 @@ export function interruptTurn(state: TranslateState): Translation {
   return noOutput(turn ? { ...state, turn: { ...turn, interrupting: true } } : state)
 }
 
-/** The response to the prompt ends the turn and completes all open texts. */
+/** Called with the response to the prompt: ends the turn and completes all open texts. */
 export function endTurn(
   state: TranslateState,
   answer: { readonly result?: NativePromptResult; readonly error?: NativeError },
@@ -128,7 +128,7 @@ export function errorOf({ code, message = '', data }: NativeError): ErrorInfo {
   }
 }
 
-/** Some services respond with JSON inside JSON. */
+/** Returns the message inside an error that is JSON itself, as some services send it. */
 function unwrapped(message: string): string {
   try {
     const { error } = JSON.parse(message) as { error?: { message?: unknown } }

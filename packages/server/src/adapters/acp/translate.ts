@@ -55,7 +55,7 @@ function takeSent(state: TranslateState, { id, method, params, result }: NativeM
   return noOutput(method === 'session/load' ? { ...next, replaying: true } : next)
 }
 
-/** The host has responded to a request of the agent. */
+/** Called when the host has responded to a request of the agent. */
 function answered(state: TranslateState, id: string | number, result: unknown): Translation {
   const asked = state.asked.get(id)
   if (!asked) return noOutput(state)
@@ -201,7 +201,7 @@ function takeUpdate(before: TranslateState, message: NativeMessage, update: AnyU
   )
 }
 
-/** The next message settles open calls: drafts are recorded, and refused calls end. */
+/** Settles open calls when the next message arrives: drafts are recorded, and refused calls end. */
 function settleCalls(except?: string): (state: TranslateState) => Translation {
   return (state) =>
     sequence(

@@ -159,7 +159,10 @@ class ClaudeConnection implements AgentConnection {
     return steer ? 'pending' : undefined
   }
 
-  /** The agent has this prompt already, and starts it by itself when the previous turn is over. */
+  /**
+   * Begins the turn of a steered prompt. Nothing is sent: the agent has this prompt already, and starts it by
+   * itself when the previous turn is over.
+   */
   #continueWithSteer(uuid: string): undefined {
     if (this.#state.turn === undefined && this.#state.pending.has(uuid))
       this.#state = withTurn(this.#state, uuid)
@@ -288,7 +291,8 @@ class ClaudeConnection implements AgentConnection {
       interrupt: () => void this.interrupt(),
       withdrawn: (signal) => this.#withdrawn(signal),
       waits: this.#waits,
-      // A resumed process looks up the tool of a deferred call before the host tools are registered.
+      // False for host tools: a resumed process looks up the tool of a deferred call before the host tools
+      // are registered.
       willAsk: (call) => {
         if (this.#state.hostTools.has(call.tool)) return false
         if (willAsk(call, call.planning ? 'plan' : this.#mode, this.#granted)) return true
@@ -326,7 +330,10 @@ class ClaudeConnection implements AgentConnection {
     return this.#mode
   }
 
-  /** The SDK also aborts a request when the process dies. The agent has withdrawn it only if the process lives on. */
+  /**
+   * Returns a signal that aborts when the agent withdraws its request. The SDK's own signal also aborts when
+   * the process dies, so the process must still live a moment later.
+   */
   #withdrawn(signal: AbortSignal): AbortSignal {
     const withdrawn = new AbortController()
     signal.addEventListener('abort', () => {

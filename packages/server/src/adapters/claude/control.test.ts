@@ -6,7 +6,9 @@ import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import type { ModelAnswer } from '../../testing/model-server.ts'
 import { createClaudeAdapter } from './index.ts'
 
-/** Settings that change during a session, and requests other than permissions. Uses the real program. */
+/**
+ * Tests settings that change during a session, and requests other than permissions, with the real program.
+ */
 
 const home = await AgentHome.forFile()
 

@@ -21,8 +21,8 @@ import {
 } from './programs-under-test.ts'
 
 /**
- * The program dies, exits without a result, hangs or writes garbage: each fault is reported, and the session
- * continues.
+ * Tests programs that die, exit without a result, hang or write garbage: each fault is reported, and the
+ * session continues.
  */
 await findRealProgram()
 const agents = await AgentHome.forFile()

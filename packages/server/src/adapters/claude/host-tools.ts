@@ -39,7 +39,7 @@ export function mcpServersFor(
 
 function server(hostTools: HostTools, calls: HostToolCalls) {
   return createHostToolServer(hostTools, {
-    // Without this, the model would have to search for the tools first.
+    // Makes Claude Code load the tools at once. Otherwise the model would have to search for them first.
     meta: { 'anthropic/alwaysLoad': true },
     async callOf(meta) {
       const nativeId = meta['claudecode/toolUseId']

@@ -66,7 +66,9 @@ export function credentialOf(account: AccountInfo | undefined): string | undefin
   return tokenSource === 'claude.ai' ? 'Claude sign-in' : tokenSource
 }
 
-/** Who is billed, if that follows from what the program reports. A gateway may bill in any way. */
+/**
+ * How the model is paid for, if that follows from what the program reports. A gateway may bill in any way.
+ */
 export function billingOf(account: AccountInfo | undefined): Billing | undefined {
   const { apiProvider, apiKeySource, tokenSource, subscriptionType } = account ?? {}
   if (apiProvider === 'gateway') return undefined

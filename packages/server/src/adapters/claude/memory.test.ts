@@ -13,7 +13,7 @@ import { folderForFile } from '../../testing/temporary-folder.ts'
 import { createClaudeAdapter } from './index.ts'
 import { claudeMemory } from './memory.ts'
 
-/** A conversation that a person had with Claude Code in a terminal, without Parley. */
+/** Tests a conversation that a person had with Claude Code in a terminal, without Parley. */
 
 const home = await AgentHome.forFile()
 const cwd = folderForFile()

@@ -78,8 +78,8 @@ async function headOf(file: string): Promise<string> {
 }
 
 /**
- * A transcript is a tree: a person who goes back and asks again leaves a branch behind. The last branch is the
- * conversation.
+ * Reads the conversation from a transcript, which is a tree: a person who goes back and asks again leaves a
+ * branch behind. The last branch is the conversation.
  */
 async function conversationLine(file: string, signal: AbortSignal): Promise<Entry[]> {
   const entries: Entry[] = []
@@ -102,7 +102,10 @@ async function conversationLine(file: string, signal: AbortSignal): Promise<Entr
 
 type Blocks = readonly { readonly type?: string; readonly id?: string; readonly tool_use_id?: string }[]
 
-/** Parallel calls and their results are siblings in the tree, but belong to the same answer. */
+/**
+ * True if an entry beside the branch belongs to one of its answers: parallel calls and their results are
+ * siblings in the tree.
+ */
 function belongsTo(line: ReadonlySet<Entry>, { message }: Entry): boolean {
   const results = blocksOf(message?.content).flatMap(({ tool_use_id }) => tool_use_id ?? [])
   return [...line].some(

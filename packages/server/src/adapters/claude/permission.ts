@@ -116,12 +116,15 @@ function fromNative(update: PermissionUpdate, tool: string): PermissionOption[] 
   })
 }
 
-/** An answer names only a scope, so each scope may have one option. */
+/** Keeps the first option of each scope, because an answer names only a scope. */
 function onePerScope(options: readonly PermissionOption[]): PermissionOption[] {
   return options.filter((one, index) => options.findIndex(({ scope }) => scope === one.scope) === index)
 }
 
-/** Program and subcommand, if more arguments follow: `npm run`, `git commit`. */
+/**
+ * The program and subcommand of a command, such as `npm run` or `git commit`; undefined if no more arguments
+ * follow.
+ */
 function prefixOf(command: string): string | undefined {
   const [program, subcommand, ...rest] = command.trim().split(/\s+/)
   const named = subcommand !== undefined && /^[a-z][\w-]*$/.test(subcommand) && rest.length > 0

@@ -195,14 +195,19 @@ export function disconnection(
   return { type: 'agent.disconnected', reason: 'crashed', error, ...exitDetails }
 }
 
-/** A TypeError comes from the SDK itself, which failed on a message such as a result without `errors`. */
+/**
+ * Why the program failed. A TypeError comes from the SDK itself, which failed on a message such as a result
+ * without `errors`.
+ */
 function reasonOf(failure: unknown): string {
   if (failure instanceof TypeError)
     return 'Claude Code failed without a reason: its last message could not be read'
   return failure instanceof Error ? failure.message : 'Claude Code ended without a result'
 }
 
-/** `isLost`: the conversation to resume no longer exists. */
+/**
+ * The error for a program that could not be started. `isLost`: the conversation to resume no longer exists.
+ */
 export function cannotStart(
   error: unknown,
   isLost: boolean,

@@ -235,7 +235,7 @@ export class RecordedCalls {
     return this.#call(toolCallId).promise
   }
 
-  /** The process has ended: nobody records these calls any more. */
+  /** Called when the process has ended: ends all waits, because nobody records these calls any more. */
   releaseAll(): void {
     for (const call of this.#calls.values()) call.resolve()
   }

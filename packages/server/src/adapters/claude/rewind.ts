@@ -11,7 +11,7 @@ export async function previewRewind(query: Query | undefined, promptId: string):
   return { files: await changedFiles(query, promptId), notes }
 }
 
-/** Only a dry run returns the names of the files. */
+/** The files that a rewind would change. It makes a dry run, because only that returns their names. */
 async function changedFiles(query: Query | undefined, promptId: string): Promise<string[]> {
   if (!query) throw new Error('Claude Code is not running.')
   const { canRewind, error, filesChanged } = await query.rewindFiles(promptUuid(promptId), { dryRun: true })

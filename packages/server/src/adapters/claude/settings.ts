@@ -107,15 +107,18 @@ export async function applySettings(query: Query, { model, mode, options }: Sess
   await query.applyFlagSettings(flags)
 }
 
-/** The list covers the agent's own tools; host tools come with their MCP server. */
+/**
+ * The agent's own tools that the session may use. Host tools are not among them: they come with their MCP
+ * server.
+ */
 function builtInTools({ tools, hostToolsOnly }: SessionOptions): Pick<Options, 'tools'> {
   if (hostToolsOnly) return { tools: [] }
   return tools ? { tools: tools.filter((name) => !name.startsWith(hostToolPrefix)) } : {}
 }
 
 /**
- * A conversation whose process was killed before it wrote its first line cannot be resumed: a new one is started under
- * the same id.
+ * The options that resume a conversation. If its process was killed before it wrote its first line, it cannot
+ * be resumed: a new one is started under the same id.
  */
 function resumption(
   { agentSessionId, fork, turns }: NonNullable<ConnectInput['resume']>,
@@ -148,9 +151,9 @@ export function settingSourcesFor(trusted: boolean, userSettings: boolean): Sett
 }
 
 /**
- * Claude Code keeps a trust decision of its own, made in its terminal. Without it, Claude Code runs a folder's hooks
- * and servers, but ignores its grants. A person who trusts the folder here has accepted them, so they are passed as
- * settings.
+ * The grants in the settings of a trusted folder, to be passed as settings. Claude Code ignores a folder's
+ * grants unless the folder was trusted in its own terminal. A person who trusts the folder here has accepted
+ * the grants too.
  */
 export function grantsOfFolder(trusted: boolean, cwd: string): { settings?: FolderGrants } {
   if (!trusted) return {}
@@ -161,7 +164,10 @@ export function grantsOfFolder(trusted: boolean, cwd: string): { settings?: Fold
   return { settings: { permissions: { allow, additionalDirectories } } }
 }
 
-/** A file that cannot be read or parsed grants nothing; Claude Code itself reports what is wrong with it. */
+/**
+ * The permissions in a settings file. A file that cannot be read or parsed has none; Claude Code itself
+ * reports what is wrong with it.
+ */
 function permissionsIn(file: string): Record<string, unknown> | undefined {
   const { permissions } = settingsIn(file).settings as { permissions?: Record<string, unknown> }
   return permissions

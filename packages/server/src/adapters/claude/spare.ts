@@ -82,7 +82,7 @@ function runsSomething({ env, settingSources }: ClaudeOptions, cwd: string): boo
   })
 }
 
-/** Claude Code also reads the MCP servers of the parent folders. */
+/** True if the folder or one of its parents has MCP servers: Claude Code reads those of the parents too. */
 function hasServers(folder: string): boolean {
   if (existsSync(join(folder, '.mcp.json'))) return true
   const parent = dirname(folder)

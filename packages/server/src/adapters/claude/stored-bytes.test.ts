@@ -26,7 +26,7 @@ it('a turn of the real Claude stores at most 1.3 times the bytes that it writes,
   const content = many.content - one.content
   expect(content / turns).toBeGreaterThan(perTurn)
   expect((many.events - one.events) / content, 'events').toBeLessThanOrEqual(1.1)
-  // Rows leave pages of the file partly empty.
+  // The limit is above 1 because rows leave pages of the file partly empty.
   expect((many.stored - one.stored) / content, 'the file').toBeLessThanOrEqual(1.3)
 })
 

@@ -55,8 +55,9 @@ export function deferredCall(transcript: string | undefined): string | undefined
 }
 
 /**
- * Detects whether another program writes in a conversation that our process holds: the shared transcript then has a
- * prompt that was not sent to our process. Reads only what is new. Our process does not know such prompts.
+ * Detects whether another program writes in a conversation that our process holds. The shared transcript then
+ * contains a prompt that was not sent to our process, and that our process does not know. Each check reads
+ * only the new part of the transcript.
  */
 export class TranscriptWatch {
   readonly #env: Readonly<Record<string, string>>
@@ -69,7 +70,10 @@ export class TranscriptWatch {
   /** Whether a prompt of ours was seen in the file, or the conversation was resumed. */
   #isBegun = true
 
-  /** A resumed process has read what the transcript contains at its start, so only later entries are checked. */
+  /**
+   * `before` is the transcript at the start of the process. A resumed process has read it, so only later
+   * entries are checked.
+   */
   constructor(
     env: Readonly<Record<string, string>>,
     before: string | undefined,

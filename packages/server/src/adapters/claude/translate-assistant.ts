@@ -19,7 +19,7 @@ import { endCall } from './translate-user.ts'
 const synthetic = '<synthetic>'
 const redacted = "A part of the model's thinking is encrypted and cannot be shown."
 
-/** An assistant message contains one finished block, or several if nothing was streamed. */
+/** Translates an assistant message, which contains one finished block, or several if nothing was streamed. */
 export function translateAssistant(before: TranslateState, message: NativeAssistant): Translation {
   const { content, model, usage } = message.message
   let state = withBegunTurn(before, message.user_message_uuids)
@@ -42,7 +42,7 @@ export function translateAssistant(before: TranslateState, message: NativeAssist
 }
 
 /**
- * The message belongs to another answer than the one being streamed: the stream broke off, and the request was
+ * Drops the stream if the message belongs to another answer: the stream broke off, and the request was
  * repeated without streaming.
  */
 function abandonStream(state: TranslateState, { message, parent_tool_use_id }: NativeAssistant): Translation {

@@ -7,8 +7,9 @@ import type { TranslateState, Translation } from './translate-state.ts'
 import { costOfTurn, effortOfTurn, measureResult, usageOf } from './translate-usage.ts'
 
 /**
- * A result ends the turn, with two exceptions. After a deferred call the turn is parked: the process ends and the host
- * keeps the turn open. And the result of the agent's own work does not end a turn that waits.
+ * Translates a result, which ends the turn, with two exceptions. After a deferred call the turn is parked:
+ * the process ends and the host keeps the turn open. A result of the agent's own work does not end a turn
+ * that waits to start.
  */
 export function translateResult(state: TranslateState, result: NativeResult): Translation {
   const measured = withSessionId(measureResult(state, result), result)
@@ -24,7 +25,7 @@ function withSessionId({ state, outputs }: Translation, { session_id }: NativeRe
   return { state: named.state, outputs: [...named.outputs, ...outputs] }
 }
 
-/** The agent worked by itself and wrote nothing: only a failure gives an own turn. */
+/** Called when the agent worked by itself and wrote nothing: only a failure gives an own turn. */
 function endOfSilentWork(state: TranslateState, measured: Translation, result: NativeResult): Translation {
   const failed = outcomeOf(result) === 'failed' && result.terminal_reason !== 'tool_deferred'
   const own: AgentOutput[] = failed ? [beginningOf(state), endOf(state, result)] : []

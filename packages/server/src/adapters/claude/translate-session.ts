@@ -7,7 +7,7 @@ import { withBegunTurn } from './translate-usage.ts'
 
 type NativeInit = NativeMessage<'system/init'>
 
-/** `init` comes with every turn; only changes are reported. */
+/** Reports the connection and its settings if they have changed: `init` comes with every turn. */
 export function takeInit(state: TranslateState, init: NativeInit): Translation {
   const known = new Map(state.commands.map((command) => [command.name, command]))
   const connected = {
@@ -30,8 +30,8 @@ export function takeInit(state: TranslateState, init: NativeInit): Translation {
 }
 
 /**
- * A result also names the conversation: some versions continue under another id without an `init`. A result before any
- * `init` comes from a failed start, whose id belongs to no conversation.
+ * Takes the id of the conversation from a result: some versions continue under another id without an `init`.
+ * A result before any `init` is ignored: it comes from a failed start, whose id belongs to no conversation.
  */
 export function takeSessionId(state: TranslateState, sessionId: string | undefined): Translation {
   const { reportedSessionId } = state
@@ -42,7 +42,10 @@ export function takeSessionId(state: TranslateState, sessionId: string | undefin
   }
 }
 
-/** Without `StructuredOutput`, which is not a real tool but the way in which Claude returns structured output. */
+/**
+ * The names of the tools, without `StructuredOutput`, which is not a real tool but the way in which Claude
+ * returns structured output.
+ */
 function toolsIn({ hostTools }: TranslateState, { tools }: NativeInit): string[] {
   return tools.filter((name) => name !== 'StructuredOutput').map((name) => hostTools.get(name)?.name ?? name)
 }
@@ -76,8 +79,8 @@ export function changeCommands(
 }
 
 /**
- * The agent cleared the conversation and continues under another id, which the next `init` reports. It is not
- * `new_conversation_id`.
+ * Called when the agent has cleared the conversation. It continues under another id, which the next `init`
+ * reports and which is not `new_conversation_id`.
  */
 export function beginConversationAnew(
   state: TranslateState,
@@ -108,7 +111,10 @@ export function followCommand(state: TranslateState, message: NativeCommandLifec
   }
 }
 
-/** A steered prompt joins the running turn; if that turn is over, it begins the next one. */
+/**
+ * Called when the agent starts a prompt. A steered prompt joins the running turn; if that turn is over, the
+ * prompt begins the next one.
+ */
 function takeUp(state: TranslateState, uuid: string): Translation {
   const promptId = state.pending.get(uuid)
   if (promptId === undefined) return { state: withBegunTurn(state, [uuid]), outputs: [] }
@@ -126,7 +132,10 @@ function withoutPending(state: TranslateState, uuid: string): TranslateState {
   return { ...state, pending }
 }
 
-/** The boundary comes first and its summary, if any, in the next message: they are reported together. */
+/**
+ * Handlers for a compaction. The boundary comes first and its summary, if any, in the next message: they are
+ * reported together.
+ */
 export const compact = {
   hold(state: TranslateState, message: NativeMessage<'system/compact_boundary'>): Translation {
     const { trigger, pre_tokens, post_tokens } = message.compact_metadata

@@ -141,8 +141,9 @@ function emptyState(context: TranslateContext): TranslateState {
 }
 
 /**
- * A turn of the host begins. With `messageUuid`, the `uuid` of the prompt as sent to the agent, the turn starts when
- * the agent starts the prompt, and a result of other work does not end it. Without it, the turn starts now.
+ * Begins a turn of the host. `messageUuid` is the `uuid` of the prompt as sent to the agent: the turn then
+ * starts when the agent starts that prompt, and a result of other work does not end it. Without it, the turn
+ * starts now.
  */
 export function withTurn(state: TranslateState, messageUuid?: string): TranslateState {
   const number = state.turns + 1
@@ -150,12 +151,15 @@ export function withTurn(state: TranslateState, messageUuid?: string): Translate
   return { ...state, turn, turns: number, interrupting: false }
 }
 
-/** A prompt was steered into the running turn. The agent takes it between two steps, or in a turn of its own. */
+/**
+ * Registers a prompt that was steered into the running turn. The agent takes it between two steps, or in a
+ * turn of its own.
+ */
 export function withSteering(state: TranslateState, messageUuid: string, promptId: string): TranslateState {
   return { ...state, pending: new Map(state.pending).set(messageUuid, promptId) }
 }
 
-/** The agent begins an own turn. */
+/** Begins an own turn of the agent. */
 export function withOwnTurn(state: TranslateState): TranslateState {
   const number = state.turns + 1
   return { ...state, turn: { number, prompts: [], begun: true }, turns: number, reported: undefined }
@@ -165,7 +169,7 @@ export function withRequestedMode(state: TranslateState, mode: PermissionMode): 
   return { ...state, requestedMode: mode }
 }
 
-/** The commands as the agent described them; `init` has only their names. */
+/** Stores the commands as the agent described them; `init` has only their names. */
 export function withCommands(state: TranslateState, commands: readonly AgentCommand[]): TranslateState {
   return { ...state, commands }
 }

@@ -34,7 +34,7 @@ export function updateTask(
   })
 }
 
-/** Only a new summary gives an event; the counters of every step do not. */
+/** Reports a task if it has a new summary. The counters that come with every step are not reported. */
 export function progressTask(
   state: TranslateState,
   { task_id, summary }: NativeMessage<'system/task_progress'>,

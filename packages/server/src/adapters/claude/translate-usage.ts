@@ -12,8 +12,8 @@ export function withBegunTurn(state: TranslateState, prompts: readonly string[] 
 }
 
 /**
- * A call to the model is over. Its usage counts at once, until the result reports the totals. Only calls of the main
- * agent fill the context. `id` is that of the answer: a repeated report counts once.
+ * Called when a call to the model is over. Its usage counts at once, until the result reports the totals.
+ * Only calls of the main agent fill the context. `id` is the id of the answer: a repeated report counts once.
  */
 export function measureCall(
   state: TranslateState,
@@ -90,8 +90,8 @@ export function usageOf(result: NativeResult): { usage?: TokenUsage } {
 type ModelUsage = NativeResult['modelUsage']
 
 /**
- * The limits of the main model; side tasks use others. If the main model is not listed, those of the model with the
- * largest context.
+ * The limits of the main model, since side tasks use other models. If the main model is not listed, the
+ * limits of the model with the largest context.
  */
 function limitsIn(models: ModelUsage | undefined, main: string | undefined) {
   const all = Object.values(models ?? {}).toSorted((a, b) => (b.contextWindow ?? 0) - (a.contextWindow ?? 0))

@@ -41,7 +41,7 @@ function textOf(blocks: readonly NativeBlock[]): string {
 
 const commandPattern = /^<local-command-(stdout|stderr)>([\s\S]*)<\/local-command-\1>$/
 
-/** The output of a slash command is wrapped in a tag of its own. */
+/** The output of a slash command as a notice. It is wrapped in a tag of its own. */
 function commandOutput(message: NativeUser, blocks: readonly NativeBlock[]): AgentOutput[] {
   if (message.parent_tool_use_id) return []
   return blocks.flatMap(({ text }): AgentOutput[] => {
@@ -145,7 +145,10 @@ function terminalOf({ content, is_error }: NativeBlock, output: NativeToolOutput
   return [{ type: 'terminal', output: [stdout, stderr].filter((part) => part !== '').join('\n') }]
 }
 
-/** A change is given as a patch, a new file whole. The previous content may be large and stays out of the log. */
+/**
+ * Returns a change as a patch, and a new file as its whole text. The previous content may be large and stays
+ * out of the log.
+ */
 function fileDiff(path: string, hunks: readonly PatchHunk[], output: NativeToolOutput): ToolContent {
   if (output.originalFile === null && typeof output.content === 'string') {
     return { type: 'diff', path, before: null, after: output.content }

@@ -109,7 +109,7 @@ export class AppServer {
     const received = this.#received
     const answer = this.call('thread/loaded/list').catch(() => undefined)
     const answered = await resolvesWithin(silenceMs, answer)
-    // While a listener holds the program, the output of the program is not read.
+    // Silence means nothing while a listener holds the program, because its output is not read then.
     if (answered || this.#received !== received || this.#holding.size > 0 || this.#over) return
     this.#stalled = true
     this.#program.process.kill()
@@ -197,7 +197,10 @@ export class AppServer {
     if ('id' in message) this.refuse(message.id, 'The session of this request is closed.')
   }
 
-  /** A listener that cannot take more pauses the program, and with it all listeners, since they share its output. */
+  /**
+   * Called with true by a listener that cannot take more messages. Pauses the program, and with it all
+   * listeners, since they share its output.
+   */
   hold(listener: Listener, holds: boolean): void {
     if (holds) this.#holding.add(listener)
     else this.#holding.delete(listener)

@@ -96,7 +96,7 @@ const scenarios: Scenarios = {
   retraction: { prompt: modelPrompt(breaksOff, { content: 'One, two, three, four.' }) },
 }
 
-/** The first answer to such a prompt breaks off before it is complete. */
+/** Cuts off the end of the first answer to a prompt that contains `breaksOff`. */
 function wire(event: WireEvent, call: ModelCall): WireEvent | string {
   const isEnd = /\.(done|completed)$/.test(event.type ?? '')
   return isEnd && isFirstToBreakOff(call) ? '' : withNamespaces(event)

@@ -67,7 +67,10 @@ export async function connectCodex(pool: AppServerPool, input: ConnectInput): Pr
   }
 }
 
-/** The requested conversation may still be opened; it is then unloaded. The wait for that has a time limit. */
+/**
+ * Gives up a conversation that is being opened. If Codex still opens it, it is unloaded; the wait for that
+ * has a time limit.
+ */
 async function giveUp(lease: Lease, { resume }: ConnectInput, opening: ReturnType<typeof openThread>) {
   const { server, isShared } = lease
   void server.checkAlive()
@@ -158,7 +161,7 @@ class CodexConnection implements AgentConnection {
     return this.#lease.server.call(method, { threadId: this.#threadId, ...params })
   }
 
-  // From the host
+  // Calls from the host
 
   async send(message: AgentMessage): Promise<'pending' | undefined> {
     if (this.#over) return undefined
@@ -190,7 +193,10 @@ class CodexConnection implements AgentConnection {
     this.#turn.resolve(turn.id)
   }
 
-  /** A conversation that could not be resumed was started anew and remembers nothing. */
+  /**
+   * True if the conversation contains this prompt. A conversation that could not be resumed was started anew
+   * and contains nothing.
+   */
   async #remembers(promptId: string): Promise<boolean> {
     const isResumed = this.#input.resume?.agentSessionId === this.#threadId
     return isResumed && remembers(this.#lease.server, this.#threadId, promptId)
@@ -209,7 +215,10 @@ class CodexConnection implements AgentConnection {
     return params
   }
 
-  /** Codex refuses text for a turn that has ended, or cannot be steered: the host sends it again. */
+  /**
+   * Sends a text into the running turn. Codex refuses it if the turn has ended or cannot be steered:
+   * `pending` is returned, and the host sends the text again.
+   */
   async #steer(parts: readonly PromptPart[], promptId: string): Promise<'pending' | undefined> {
     try {
       await this.#call('turn/steer', {
@@ -300,7 +309,7 @@ class CodexConnection implements AgentConnection {
     return this.#closed !== undefined || this.#inbox.exitDetails !== undefined
   }
 
-  // From Codex
+  // Messages from Codex
 
   /** Translates one message after another, as fast as the reader takes the outputs. */
   async #pump(): Promise<void> {
@@ -329,7 +338,10 @@ class CodexConnection implements AgentConnection {
     }
   }
 
-  /** Our hook failed, so the call may run already: its turn is interrupted before the next message is read. */
+  /**
+   * Interrupts the turn of a call for which our hook failed, before the next message is read: the call may
+   * run already.
+   */
   #stopUnchecked(message: NativeMessage): void {
     const { threadId, turnId = null } = hookFailure(message) ?? {}
     if (turnId !== null) void this.#call('turn/interrupt', { threadId, turnId }).catch(() => undefined)

@@ -55,7 +55,7 @@ async function expectSignedIn(server: AppServer): Promise<void> {
   if (!account.signedIn) throw new ParleyError('agent_not_signed_in', 'Codex is not signed in.')
 }
 
-/** By the type of the account. */
+/** How the model is paid for, by the type of the account. */
 const billings: Readonly<Record<string, Billing>> = {
   chatgpt: 'subscription',
   apiKey: 'api-key',
@@ -63,7 +63,7 @@ const billings: Readonly<Record<string, Billing>> = {
   gcp: 'cloud',
 }
 
-/** Whether a model is accessible at all, and who is billed. */
+/** Whether a model is accessible at all, and how it is paid for. */
 export async function readAccount(
   server: AppServer,
 ): Promise<{ signedIn: boolean; credential: string | undefined; billing: Billing | undefined }> {
@@ -118,7 +118,7 @@ export async function remembers(server: AppServer, threadId: string, promptId: s
   )
 }
 
-/** Skills, which a person can call by name. */
+/** The enabled skills, which a person can call by name. */
 async function readSkills(server: AppServer, cwd: string): Promise<(Skill & AgentCommand)[]> {
   type Listed = {
     data: { skills: { name: string; path: string; description: string; enabled: boolean }[] }[]

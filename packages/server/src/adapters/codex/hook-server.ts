@@ -17,7 +17,10 @@ export type CheckedThread = {
 }
 
 const hookFile = `./hook-program.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`
-/** Codex lets a call run if its hook times out, so the hook gives up and refuses earlier. */
+/**
+ * The time limit of the hook in Codex's settings. Codex lets a call run if its hook times out, so the hook
+ * gives up earlier (`hookGiveUpMs`) and refuses.
+ */
 const hookTimeoutS = 60
 const hookGiveUpMs = 45_000
 const unknownConversation = 'No Parley session uses this conversation.'

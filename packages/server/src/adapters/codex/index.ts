@@ -51,7 +51,10 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
   })
   const typed = (path: string) => programAsTyped(path, options.env)
   const pools = new Map<string, Promise<AppServerPool>>()
-  /** A process has one environment, so sessions with equal variables share a program. */
+  /**
+   * Returns the pool for sessions with these variables. A process has one environment, so only sessions with
+   * equal variables share a program.
+   */
   const poolFor = (more?: Readonly<Record<string, string>>): Promise<AppServerPool> => {
     const key = environmentKey(more)
     const known = pools.get(key)
@@ -119,7 +122,10 @@ function signInAdvice(program: string): string {
   return `Sign in once with the program itself: ${program} login. Or set OPENAI_API_KEY for the server.`
 }
 
-/** Only the program itself knows the sign-in state: an account, or a provider that needs none. */
+/**
+ * Asks the program for its sign-in state, which only the program itself knows: an account, or a provider that
+ * needs none.
+ */
 async function askProgram(
   pool: AppServerPool,
   { path, typed }: { path: string; typed: string },

@@ -15,7 +15,7 @@ import { AppServer } from './app-server.ts'
 import { createCodexAdapter } from './index.ts'
 import type { NativeMessage } from './native.ts'
 
-/** Conversations that a person had with Codex in a terminal, without Parley. */
+/** Tests conversations that a person had with Codex in a terminal, without Parley. */
 
 const home = await AgentHome.forFile()
 const cwd = folderForFile()

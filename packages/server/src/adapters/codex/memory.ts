@@ -38,7 +38,10 @@ export function codexMemory(acquire: (signal: AbortSignal) => Promise<Lease>): A
   }
 }
 
-/** Codex responds with an error if there is nothing to read, and not at all if its process has ended. */
+/**
+ * The error for something that Codex could not return. It responds with an error if there is nothing to read,
+ * and not at all if its process has ended.
+ */
 function cannotRead(what: string, error: unknown): ParleyError {
   if (error instanceof ParleyError) return error
   const why = messageOf(error)

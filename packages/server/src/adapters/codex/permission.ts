@@ -40,7 +40,7 @@ export type Approval = {
   respond(answer: PermissionAnswer): unknown
 }
 
-/** The decision holds for this call only: the host itself keeps wider decisions. */
+/** The answer as Codex expects it. It holds for this call only: the host itself keeps wider decisions. */
 function decision(answer: PermissionAnswer): { decision: 'accept' | 'decline' | 'cancel' } {
   if (answer.outcome === 'allowed') return { decision: 'accept' }
   const stops = answer.outcome === 'cancelled' || answer.endTurn
@@ -72,9 +72,9 @@ function commandAsk(state: TranslateState, params: NativeCommandApproval): Permi
 }
 
 /**
- * Whether the command leaves its sandbox, which permissions it has beyond it, and on which other machine it runs. A
- * grant is compared with these facts too, so a grant for a sandboxed command does not cover the command outside its
- * sandbox.
+ * Whether the command leaves its sandbox, which additional permissions it has, and on which other machine it
+ * runs. A grant is compared with these facts too, so a grant for a sandboxed command does not cover the
+ * command outside its sandbox.
  */
 function beyondSandbox(
   { additionalPermissions, environmentId, reason }: NativeCommandApproval,
@@ -92,7 +92,10 @@ function asked({ name, kind, title, input }: CallDescription) {
   return { tool: name, kind, title, input }
 }
 
-/** An unknown patch may change anything, so no mode accepts it as an edit inside the folder. */
+/**
+ * The request about a change of files. An unknown patch may change anything, so no mode accepts it as an edit
+ * inside the folder.
+ */
 export function fileApproval(state: TranslateState, params: NativeFileApproval): Approval {
   const { threadId, itemId, reason, grantRoot } = params
   const call = state.calls.get(itemId)
@@ -117,7 +120,7 @@ function reachOfCall({ kind, input }: Pick<Call, 'kind' | 'input'>, cwd: string 
   return cwd === undefined ? { outside: true } : reachOf(kind, paths, { cwd, settings: {} })
 }
 
-/** Codex requests more than its sandbox allows, for the rest of the turn. */
+/** The request of Codex for more than its sandbox allows, for the rest of the turn. */
 export function permissionsApproval(state: TranslateState, params: NativePermissionsApproval): Approval {
   const { threadId, itemId, reason, permissions } = params
   const wanted = Object.fromEntries(Object.entries(permissions).filter(([, value]) => value !== null))

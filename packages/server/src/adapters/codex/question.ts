@@ -10,7 +10,7 @@ export type Inquiry = {
   respond(answer: QuestionAnswer): unknown
 }
 
-/** Codex has no call for its own questions, so they have no parent call. */
+/** A question of Codex itself. Codex has no call for it, so its only parent is the call of a subagent. */
 export function userInputInquiry(state: TranslateState, params: NativeUserInputRequest): Inquiry {
   const { threadId, questions } = params
   return {

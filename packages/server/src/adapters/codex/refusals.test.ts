@@ -49,7 +49,8 @@ async function play(
     await reader.until(({ state }) => state.turns === turns)
   }
   if (session.mcpServers) {
-    // Codex starts a turn without the tools of a server that is slow to start.
+    // Runs a first turn and waits for the server: Codex starts a turn without the tools of a server that is
+    // slow to start.
     await say(modelPrompt('Hello.', { content: 'Hello.' }))
     await reader.until(({ state }) => state.connection?.mcpServers?.[0]?.status === 'ready')
   }

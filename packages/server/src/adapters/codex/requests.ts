@@ -107,12 +107,15 @@ export class Requests {
     else this.#context.server.respond(id, prepared.answer)
   }
 
-  /** Takes the open calls; there will be no more requests about others. */
+  /** Takes the list of open calls and forgets all others, about which no more requests come. */
   callsOpen(calls: ReadonlyMap<string, unknown>): void {
     for (const id of this.#asked) if (!calls.has(id)) this.#asked.delete(id)
   }
 
-  /** Codex no longer waits for an answer: it cancelled the request, or the turn has ended. */
+  /**
+   * Called when Codex no longer waits for an answer, because it cancelled the request or the turn has ended.
+   * Withdraws the request.
+   */
   resolved(id: JsonRpcId): void {
     const open = this.#open.get(id)
     this.#open.delete(id)

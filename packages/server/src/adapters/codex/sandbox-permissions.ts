@@ -9,7 +9,10 @@ export type SandboxPermissions = string
 export const inSandbox: SandboxPermissions = 'use_default'
 export const unknownSandbox: SandboxPermissions = 'unknown'
 
-/** When the hook of a call runs, the call is among the last lines. */
+/**
+ * How much of the end of the transcript is read. When the hook of a call runs, the call is among the last
+ * lines.
+ */
 const tailBytes = 4 * 1024 * 1024
 
 /**
@@ -55,7 +58,10 @@ function parsed(text: unknown): Readonly<Record<string, unknown>> | undefined {
   }
 }
 
-/** `with_escalated_permissions` is the name in earlier versions of Codex. */
+/**
+ * The permissions in the arguments of a call. `with_escalated_permissions` is the name of the field in
+ * earlier versions of Codex.
+ */
 function permissionsIn(written: Readonly<Record<string, unknown>>): SandboxPermissions {
   const { sandbox_permissions: asked, with_escalated_permissions: escalated } = written
   if (escalated === true) return 'require_escalated'

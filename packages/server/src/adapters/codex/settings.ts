@@ -28,8 +28,8 @@ export const honouredOptions = [
 export const offeredModes: readonly PermissionMode[] = ['ask', 'accept-edits', 'read-only', 'plan', 'bypass']
 
 /**
- * In every mode Codex asks about every command and every change of files, and the host's mode answers. So for Codex a
- * mode only selects a sandbox. An approved command may leave the sandbox.
+ * Makes Codex ask about every command and every change of files in every mode; the host's mode answers. So
+ * for Codex a mode only selects a sandbox. An approved command may leave the sandbox.
  */
 export const approvalPolicy = 'untrusted' satisfies NativeApprovalPolicy
 const sandboxes: Readonly<Record<PermissionMode, NativeSandboxMode>> = {
@@ -130,8 +130,8 @@ export function nativeConfig(
 }
 
 /**
- * Set for trusted and untrusted folders: otherwise Codex would trust an unknown folder and write that to the person's
- * settings.
+ * The trust level of the session's folder, as Codex stores it. It is set for untrusted folders too: otherwise
+ * Codex would trust an unknown folder and write that to the person's settings.
  */
 function trustOf(cwd: string, trusted: boolean): NativeConfig {
   const folders = new Set([cwd, real(cwd), gitRoot(real(cwd)) ?? cwd])
@@ -159,7 +159,10 @@ function nativeServers(servers: McpServers): NativeConfig {
   )
 }
 
-/** Every tool of a server that came with the session needs approval, whatever the server declares. */
+/**
+ * An MCP server of the session in the form of Codex's settings. Every tool of it needs approval, whatever the
+ * server declares.
+ */
 function nativeServer(name: string, server: McpServer): NativeConfig {
   const asks = { default_tools_approval_mode: 'prompt' }
   if ('command' in server) {

@@ -36,12 +36,15 @@ export function shellTokens(line: string): ShellToken[] | undefined {
   return tokens
 }
 
-/** Keeps line breaks, which end a command. */
+/** Removes blanks at both ends, but no line breaks, which end a command. */
 function withoutBlanks(text: string): string {
   return text.replace(/^[ \t]+|[ \t]+$/g, '')
 }
 
-/** In zsh, a word that starts with an equals sign expands to the path of a program. */
+/**
+ * Reads the first word of a text. Undefined if a shell would process it further. In zsh, a word that starts
+ * with an equals sign expands to the path of a program.
+ */
 function readWord(text: string): { word: string; length: number } | undefined {
   if (text.startsWith('=')) return undefined
   let word = ''

@@ -14,7 +14,7 @@ export type StoredThread = {
   readonly name: string | null
   readonly preview: string
   readonly cwd: string
-  /** In seconds, like all times of threads and turns. */
+  /** The time in seconds, like all times of threads and turns. */
   readonly createdAt: number
   readonly updatedAt: number
 }
@@ -78,7 +78,7 @@ export class Replay {
     yield* this.#translate('turn/completed', { threadId: this.#threadId, turn })
   }
 
-  /** Background tasks that were left running did not outlive the program. */
+  /** Ends the background tasks that were left running: they did not outlive the program. */
   *endTasks(): Generator<Remembered> {
     for (const task of this.#state.background.values())
       yield { type: 'output', at: this.#at, output: { type: 'task.updated', ...task, status: 'stopped' } }
@@ -103,7 +103,9 @@ export class Replay {
   }
 }
 
-/** An interrupted call has no end of its own: it ends with its turn. */
+/**
+ * The live notification for a stored item. An interrupted call has no end of its own: it ends with its turn.
+ */
 function methodOf(item: StoredItem): string {
   return 'status' in item && item.status === 'inProgress' ? 'item/started' : 'item/completed'
 }

@@ -100,8 +100,8 @@ export const notices = {
   },
 
   /**
-   * Our commands have no terminal, so they take no input. Input that a command gets nevertheless was not approved, so
-   * it is reported.
+   * Reports input that a running command gets. Our commands have no terminal and take no input, so such input
+   * was not approved.
    */
   'item/commandExecution/terminalInteraction': (
     state: TranslateState,
@@ -150,7 +150,7 @@ function notify(state: TranslateState, ...parts: NoticeArguments): Translation {
 
 const maxWarnings = 100
 
-/** Codex repeats its warnings with every turn and for every subagent. */
+/** Gives a notice only the first time: Codex repeats its warnings with every turn and for every subagent. */
 function once(state: TranslateState, ...parts: NoticeArguments): Translation {
   const { warnings } = state.reported
   const [, , text] = parts

@@ -27,7 +27,7 @@ export function takeName(
   return { state, outputs: [{ type: 'session.renamed', title: threadName, by: 'agent' }] }
 }
 
-/** A server that is starting gives no event; one that is ready or failed does. */
+/** Reports an MCP server when it is ready or has failed, but not while it is starting. */
 export function takeMcpStatus(
   state: TranslateState,
   { name, status, error }: { name: string; status: string; error: string | null },

@@ -120,7 +120,7 @@ export function initialState(context: TranslateContext): TranslateState {
   }
 }
 
-/** A turn of the host begins: Codex's next messages belong to it. */
+/** Begins a turn of the host: Codex's next messages belong to it. */
 export function withTurn(state: TranslateState, { compacting = false } = {}): TranslateState {
   const number = state.turns + 1
   const turn: Turn = { number, nativeId: undefined, compacting, usage: undefined, answer: undefined }

@@ -6,7 +6,7 @@ import { type Block, parentOf, type TranslateState, type Translation } from './t
 type Piece = { readonly threadId: string; readonly itemId: string; readonly delta: string }
 type Written = Block['type']
 
-/** Deltas of texts and thinking. */
+/** Handlers for the deltas of texts and thinking. */
 export const streams = {
   'item/agentMessage/delta': (state: TranslateState, { threadId, itemId, delta }: Piece) =>
     stream(state, 'text', { threadId, blockId: itemId, text: delta }),
@@ -46,8 +46,8 @@ export function writeReasoning(
 }
 
 /**
- * The model continues with another item, or a person wrote: an open text is written as far as it got, before what
- * follows. `itemId` is the item that starts now.
+ * Called when the model continues with another item, or a person wrote: writes an open text as far as it got,
+ * before what follows. `itemId` is the item that starts now.
  */
 export function closeOpen(state: TranslateState, threadId: string, itemId: string): Translation {
   const broken = [...state.blocks].filter(

@@ -6,7 +6,8 @@ import type { NativeCollabItem, NativeSubagentItem, NativeTurn } from './native.
 import { parentOf, type TranslateState, type Translation } from './translate-state.ts'
 
 /**
- * A subagent is a thread of its own, and a task in our terms: it may outlive the call that started it, and its turn.
+ * Begins the subagents that a call started. A subagent is a thread of its own, and a task in our terms: it
+ * may outlive the call that started it, and its turn.
  */
 export function beginSubagents(
   state: TranslateState,
@@ -19,7 +20,10 @@ export function beginSubagents(
   return sequence(state, ...steps)
 }
 
-/** For subagents of the second kind, Codex reports what happens to them, not which tool was called. */
+/**
+ * Begins a subagent of the second kind. For these, Codex reports what happens to them, not which tool was
+ * called.
+ */
 export function followSubagent(
   state: TranslateState,
   item: NativeSubagentItem,

@@ -7,7 +7,7 @@ import { type Call, parentOf, type TranslateState, type Translation } from './tr
 import { beginSubagents, followSubagent } from './translate-subagent.ts'
 import { contentOf, diffOf } from './translate-tool-result.ts'
 
-/** Codex does not stream the input of a tool: a call starts with its whole input. */
+/** Records a call when it starts, with its whole input: Codex does not stream the input of a tool. */
 export function startCall(state: TranslateState, item: NativeCallItem, threadId: string): Translation {
   if (item.type === 'subAgentActivity') return followSubagent(state, item, threadId)
   const { name, kind, title, input, locations } = describeItem(item, state)
@@ -90,8 +90,8 @@ export function updatePatch(
 }
 
 /**
- * Commands that the model left running do not end with the turn. Their calls end here, with the output so far; their
- * later end is the end of a task.
+ * Ends the calls of commands that the model left running, with the output so far: these commands do not end
+ * with the turn. Their later end is the end of a task.
  */
 export function leaveRunning(state: TranslateState): Translation {
   const calls = new Map(state.calls)
@@ -145,7 +145,7 @@ function endBackground(state: TranslateState, item: NativeCallItem, task: Task):
   return { state: { ...state, background }, outputs: [{ type: 'task.updated', ...ended }] }
 }
 
-/** Some calls are fully known only at their end. */
+/** Updates the title and the input of a call that is fully known only at its end. */
 function corrected(item: NativeCallItem, call: Call | undefined, context: CallContext): AgentOutput[] {
   const { title, input } = describeItem(item, context)
   if (!call || (call.title === title && JSON.stringify(call.input) === JSON.stringify(input))) return []

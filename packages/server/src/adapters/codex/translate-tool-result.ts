@@ -32,7 +32,7 @@ export function contentOf(item: NativeCallItem, streamed = ''): ToolContent[] {
   }
 }
 
-/** A change is given as a patch, a new or deleted file whole. */
+/** Returns a change as a patch, and a new or deleted file as its whole text. */
 export function diffOf({ path, kind, diff }: NativeFileChange): Diff {
   if (kind.type === 'add') return { path, before: null, after: diff }
   if (kind.type === 'delete') return { path, before: diff, after: null }

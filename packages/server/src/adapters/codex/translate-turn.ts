@@ -70,7 +70,10 @@ function structuredOutput(answer: string): { structuredOutput?: unknown } {
   }
 }
 
-/** A failed call of the model. The last error comes again with the end of the turn. */
+/**
+ * Reports a failed call of the model. The last error of the main agent is not reported here, because it comes
+ * again with the end of the turn.
+ */
 export function takeError(
   state: TranslateState,
   { threadId, error, willRetry }: { threadId: string; error: NativeTurnError; willRetry: boolean },
@@ -135,7 +138,7 @@ function codeOf(name: string | undefined, status: number | undefined): ErrorInfo
   return codes[name ?? ''] ?? 'agent_failed'
 }
 
-/** Codex passes on some errors as the model service wrote them. */
+/** The message in an error that Codex passes on as the model service wrote it, in JSON. */
 function plainMessage(message: string): string {
   try {
     const { error } = JSON.parse(message) as { error?: { message?: unknown } }

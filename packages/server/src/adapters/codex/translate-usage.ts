@@ -4,7 +4,10 @@ import { noOutput, noTokens, sumTokens } from '../translation.ts'
 import type { NativeTokens, NativeTokenUsage } from './native.ts'
 import type { TranslateState, Translation } from './translate-state.ts'
 
-/** Comes after each answer of the model. The usage of a subagent is not in the total of its conversation. */
+/**
+ * Takes the usage that Codex reports after each answer of the model. The usage of a subagent is not in the
+ * total of its conversation.
+ */
 export function measure(
   state: TranslateState,
   { threadId, tokenUsage }: { threadId: string; tokenUsage: NativeTokenUsage },
@@ -27,7 +30,7 @@ export function measure(
   return { state: { ...state, turn, usage }, outputs: [measured] }
 }
 
-/** Codex includes cached tokens in the input; here they are counted separately. */
+/** Converts token counts. Codex includes cached tokens in the input; here they are counted separately. */
 function tokensOf(native: NativeTokens): TokenUsage {
   const { cachedInputTokens: cacheRead, cacheWriteInputTokens: cacheWrite = 0 } = native
   const { inputTokens, outputTokens: output, reasoningOutputTokens: reasoning } = native

@@ -225,8 +225,8 @@ class OpenCodeConnection implements AgentConnection {
   }
 
   /**
-   * The response comes at the end of the command, which may be long after its HTTP connection timed out. Events report
-   * the progress.
+   * Runs a command and does not wait for the response, which comes at the end of the command, perhaps long
+   * after its HTTP connection timed out. Events report the progress.
    */
   async #run(command: NativeCommand, messageId: string): Promise<void> {
     const { round } = this.#watch
@@ -246,7 +246,10 @@ class OpenCodeConnection implements AgentConnection {
     return previewRewind(this.#client, this.#session.id, promptId)
   }
 
-  /** If OpenCode has not stored a prompt whose request failed, the host sends it again. */
+  /**
+   * Sends a prompt into the running turn. If the request fails and OpenCode has not stored the prompt,
+   * returns `pending`, and the host sends it again.
+   */
   async #steer(prompt: Prompt): Promise<'pending' | undefined> {
     const messageId = this.#prompts.idOf(prompt)
     this.#state = withSteering(this.#state, messageId)
@@ -262,7 +265,7 @@ class OpenCodeConnection implements AgentConnection {
     return undefined
   }
 
-  /** The prompt of this round failed. If the server has died, its end also ends the turn. */
+  /** Called when the prompt of this round failed. If the server has died, its end also ends the turn. */
   async #fail(error: unknown, round: number): Promise<void> {
     if (!(await this.#server.responds())) return this.#server.checkAlive()
     if (this.#closing || !this.#server.alive || !this.#state.turn || round !== this.#watch.round) return
@@ -348,7 +351,10 @@ class OpenCodeConnection implements AgentConnection {
     }
   }
 
-  /** OpenCode can be stopped only once it has started the turn. A steered prompt that it missed is sent again. */
+  /**
+   * Stops the turn if that was requested before OpenCode had started it, and sends a steered prompt again
+   * that OpenCode's turn missed.
+   */
   #followUp(): void {
     const { turn, interrupting } = this.#state
     if (turn?.begun && interrupting && !turn.answer) {

@@ -80,7 +80,7 @@ function filesOf(input: CallInput): PatchedFile[] {
   return patchedFiles(text(input, 'patchText'))
 }
 
-/** Deleted and moved files come first, since a title may be shortened. */
+/** The title of a patch. Deleted and moved files come first, since a title may be shortened. */
 function titleOfPatch(files: readonly PatchedFile[]): string {
   const words = (action: PatchedFile['action'], verb: string) => {
     const names = files

@@ -16,9 +16,9 @@ import type { TranslateState, Translation } from './translate-state.ts'
 import { withGap } from './translate-stream.ts'
 
 /**
- * The event stream breaks off and starts again, anywhere in a recording. The data that OpenCode has stored meanwhile
- * is derived from its own events, except for deltas, which it does not store. Whatever is cut out, the outputs are the
- * same.
+ * A place in a recording where the event stream breaks off and starts again. The data that OpenCode has
+ * stored meanwhile is derived from its own events, except for deltas, which it does not store. Whatever is
+ * cut out, the outputs must be the same.
  */
 type Cut = {
   readonly from: number
@@ -123,7 +123,10 @@ function* cutsOf(lines: readonly FixtureLine[]): Generator<Cut> {
   }
 }
 
-/** No prompt is sent before the end of the previous turn was reported. */
+/**
+ * The index of the next line of this kind; the number of lines if there is none. No prompt is sent before the
+ * end of the previous turn was reported.
+ */
 function nextSaid(lines: readonly FixtureLine[], from: number, kind: string): number {
   const found = lines.findIndex(({ type }, index) => index >= from && type.startsWith(kind))
   return found === -1 ? lines.length : found

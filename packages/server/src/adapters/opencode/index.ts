@@ -100,7 +100,10 @@ type ProbeContext = {
   readonly advice: Advice
 }
 
-/** Starts no server: the sign-in state is certain only once a server runs. */
+/**
+ * Probes the program without starting a server, so the sign-in state is not certain: only a running server
+ * knows it.
+ */
 async function probeProgram(path: string, context: ProbeContext): Promise<AgentProbe> {
   const { advice } = context
   const version = await versionOf(path, context)

@@ -14,7 +14,7 @@ import { createOpenCodeAdapter } from './index.ts'
 import { bash, call, done, OpenCodeUnderTest } from './opencode-under-test.ts'
 import { OpenCodeServer } from './server.ts'
 
-/** Conversations that a person had with OpenCode in a terminal, without Parley. */
+/** Tests conversations that a person had with OpenCode in a terminal, without Parley. */
 
 const world = await OpenCodeUnderTest.forFile()
 const env = opencodeEnvironment({ url: world.server.url, home: world.home })

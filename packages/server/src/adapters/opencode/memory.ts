@@ -77,7 +77,10 @@ function conversationOf({ id, directory, title, time }: GlobalSession): AgentCon
   return { agentSessionId: id, cwd: directory, title, updatedAt: time.updated }
 }
 
-/** Without any usage, a session may be empty, such as one that was started ahead of its first prompt. */
+/**
+ * True if the session is not empty. Its messages are requested only if it has no usage: it may have been
+ * started ahead of its first prompt.
+ */
 async function isBegun(
   client: OpencodeClient,
   session: GlobalSession,

@@ -23,7 +23,7 @@ export class OpenCodeUnderTest implements AsyncDisposable {
     this.#home = home
   }
 
-  /** For all tests of the file that calls this at its top level. */
+  /** Creates a home for all tests of the file that calls this at its top level. */
   static async forFile(): Promise<OpenCodeUnderTest> {
     const world = new OpenCodeUnderTest(await AgentHome.open())
     afterAll(() => world[Symbol.asyncDispose]())
@@ -101,7 +101,7 @@ export class OpenCodeUnderTest implements AsyncDisposable {
     return onBench({ adapter: () => adapter, store: createMemoryStore, ...folder }, adapter, work)
   }
 
-  /** Writes a program, for `executable`. */
+  /** Writes a program, to be used as `executable`. Returns its path. */
   script(name: string, lines: string): string {
     const folder = join(this.home, 'programs')
     mkdirSync(folder, { recursive: true })
@@ -110,12 +110,15 @@ export class OpenCodeUnderTest implements AsyncDisposable {
     return path
   }
 
-  /** The file that the lying proxy checks. */
+  /** The file that selects what the faulty proxy does. */
   get faultsFile(): string {
     return join(this.home, 'lies')
   }
 
-  /** For `executable`: the real program behind a proxy that lies. */
+  /**
+   * Returns the path of a program, to be used as `executable`, that runs the real one behind the faulty
+   * proxy.
+   */
   faulty(fault: 'version' | 'rules' | 'late' | 'steer'): string {
     const proxy = join(import.meta.dirname, 'faulty-proxy-under-test.ts')
     const node = `exec ${process.execPath} --conditions=source`

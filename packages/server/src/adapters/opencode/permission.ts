@@ -86,7 +86,7 @@ export class PermissionRequests {
     this.#refuse(request, answer.message ?? 'The person denied this.')
   }
 
-  /** A request was answered, by us or another client: nobody needs to be asked any more. */
+  /** Called when a request was answered, by us or another client: nobody needs to be asked any more. */
   settle(requestId: string): void {
     const request = this.#requests.get(requestId)
     if (!request) return
@@ -114,7 +114,8 @@ export class PermissionRequests {
   }
 
   /**
-   * Another turn begins. Requests that came while the last turn was being stopped would block refusals in this one.
+   * Called when another turn begins: refuses the requests that came while the last turn was being stopped,
+   * since they would block refusals in this one.
    */
   async clear(): Promise<void> {
     this.#permitted.clear()
@@ -189,7 +190,7 @@ export class PermissionRequests {
     }
   }
 
-  /** A request that OpenCode no longer knows needs no answer. */
+  /** Sends an answer to OpenCode. A request that OpenCode no longer knows (404) needs no answer. */
   async #reply(requestID: string, answer: Answer): Promise<void> {
     const { client, problem } = this.#context
     this.#answers.set(requestID, answer)

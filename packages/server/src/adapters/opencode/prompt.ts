@@ -115,7 +115,10 @@ export class PromptSender {
     throw error
   }
 
-  /** OpenCode reads the conversation anew for each prompt, so it knows messages from other programs. */
+  /**
+   * Whether another program sent the last message: `known` if so, since OpenCode reads the conversation anew
+   * for each prompt and so knows that message.
+   */
   async saidElsewhere(): Promise<'nothing' | 'known'> {
     const { data } = await this.#client.session.messages({ sessionID: this.#sessionID, limit: 1 })
     const last = data?.at(-1)?.info

@@ -43,7 +43,7 @@ export class QuestionRequests {
     await this.#reply(native.id, answers)
   }
 
-  /** A question was answered, by us or another client: nobody needs to be asked any more. */
+  /** Called when a question was answered, by us or another client: nobody needs to be asked any more. */
   settle(requestId: string): void {
     this.#withdrawals.get(requestId)?.abort()
     this.#withdrawals.delete(requestId)
@@ -60,7 +60,9 @@ export class QuestionRequests {
     await Promise.all([...this.#withdrawals.keys()].map((id) => this.#reject(id)))
   }
 
-  /** Another turn begins: questions that came while the last turn was being stopped are rejected. */
+  /**
+   * Called when another turn begins: rejects the questions that came while the last turn was being stopped.
+   */
   async clear(): Promise<void> {
     this.#answers.clear()
     await this.rejectAll()
@@ -76,7 +78,10 @@ export class QuestionRequests {
     return this.#answered(this.#context.client.question.reject({ requestID }))
   }
 
-  /** A question that OpenCode no longer knows needs no answer. */
+  /**
+   * Waits for the response to an answer and reports a failure. A question that OpenCode no longer knows (404)
+   * needs no answer.
+   */
   async #answered(reply: PromiseLike<{ error?: unknown; response?: { status: number } }>): Promise<void> {
     try {
       const { error, response } = await reply

@@ -8,7 +8,7 @@ import { bash, done, OpenCodeUnderTest } from './opencode-under-test.ts'
 import { OpenCodeServer } from './server.ts'
 import { oldestVersion, tooOld } from './server-info.ts'
 
-/** A program that may act without asking is refused. */
+/** Tests that a program that may act without asking is refused. */
 
 const world = await OpenCodeUnderTest.forFile()
 

@@ -55,7 +55,7 @@ export class Requests {
     this.#agents.set(sessionID, name)
   }
 
-  /** The host has recorded a call. Requests about it may follow. */
+  /** Called when the host has recorded a call: requests about it may follow. */
   callRecorded(key: string, call: RecordedCall): void {
     this.#call(key).resolve(call)
   }
@@ -66,18 +66,18 @@ export class Requests {
     this.#questions.reconcile(questions)
   }
 
-  /** The turn was stopped: waiting requests are rejected. */
+  /** Called when the turn was stopped: rejects all waiting requests. */
   async refuseAll(): Promise<void> {
     await Promise.all([this.#permissions.refuseAll(), this.#questions.rejectAll()])
   }
 
-  /** Another turn begins. */
+  /** Called when another turn begins: drops all requests of the last one. */
   async clear(): Promise<void> {
     this.end()
     await Promise.all([this.#permissions.clear(), this.#questions.clear()])
   }
 
-  /** No more calls will be recorded: requests no longer wait for theirs. */
+  /** Called when no more calls will be recorded: requests no longer wait for their calls. */
   end(): void {
     for (const call of this.#calls.values()) call.resolve(undefined)
     this.#calls.clear()

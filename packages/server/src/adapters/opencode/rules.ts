@@ -30,7 +30,7 @@ export function sessionRules(agent: NativeAgent | undefined, unasked: readonly s
   ]
 }
 
-/** OpenCode's own tools, each of which asks. */
+/** The names of OpenCode's own tools, each of which asks for permission. */
 const ownTools = new Set([
   'invalid',
   'question',
@@ -52,8 +52,8 @@ const ownTools = new Set([
 ])
 
 /**
- * Tools that a person or a plugin has added run without asking, unless they were written to ask. They are not offered
- * to the model. A tool that replaces one of OpenCode's own is listed in addition to it.
+ * The tools that a person or a plugin has added. They run without asking, unless they were written to ask, so
+ * they are not offered to the model. A tool that replaces one of OpenCode's own is listed in addition to it.
  */
 export function unaskedTools(tools: readonly string[]): string[] {
   return [...new Set(tools.filter((name, index) => !ownTools.has(name) || tools.indexOf(name) < index))]
@@ -110,7 +110,10 @@ function evaluate(rules: readonly NativeRule[], permission: string, pattern: str
   return rule?.action ?? 'ask'
 }
 
-/** `*` matches any text, `?` any character; ` *` at the end also matches nothing. */
+/**
+ * Whether a value matches a pattern: `*` matches any text, `?` any character; ` *` at the end also matches
+ * nothing.
+ */
 function fits(pattern: string, value: string): boolean {
   if (fitsGlob(pattern, value, { question: true })) return true
   return pattern.endsWith(' *') && fitsGlob(pattern.slice(0, -2), value, { question: true })

@@ -94,7 +94,7 @@ export function connectedOutput(
   }
 }
 
-/** A model id is the provider and the name of the model. */
+/** The billing of a model, by the provider in its id: an id is `provider/model`. */
 export function billingOfModel(
   { billings, defaultModel }: ServerInfo,
   model: string | undefined,
@@ -113,7 +113,7 @@ async function versionOf(client: OpencodeClient, { installAdvice }: Advice): Pro
   }
 }
 
-/** OpenCode comes with models that need no account. They are used only if they are named. */
+/** False for the models that come with OpenCode and need no account. They are used only if they are named. */
 function isConfigured({ id, options }: Provider): boolean {
   return id !== 'opencode' || options.apiKey !== 'public'
 }
@@ -152,7 +152,9 @@ function modelsOf(
     })
 }
 
-/** OpenCode lists a model without a known price with zero cost, so zero means no price. */
+/**
+ * The price of a model. OpenCode lists a model without a known price with zero cost, so zero means no price.
+ */
 function priceOf(cost: Provider['models'][string]['cost'] | undefined): Pick<AgentModel, 'price'> {
   const { input = 0, output = 0, cache } = cost ?? {}
   if (input <= 0 && output <= 0) return {}
@@ -216,7 +218,7 @@ export function tooOld(version: string, installAdvice: string): string | undefin
   return `OpenCode ${version} is too old: Parley needs ${oldestVersion} or later. ${installAdvice}`
 }
 
-/** A prerelease, such as a beta, is older than its version. */
+/** The numbers of a version, for comparing. A prerelease, such as a beta, is older than its version. */
 function numbersOf(version: string): number[] | undefined {
   const [, major, minor, patch, before] = /^v?(\d+)\.(\d+)\.(\d+)(-)?/.exec(version) ?? []
   if (major === undefined) return undefined

@@ -101,7 +101,7 @@ export class OpenCodeServer {
     })
   }
 
-  /** Asks the server: its process may have died unnoticed. */
+  /** Asks the server whether it is alive: its process may have died unnoticed. */
   async responds(): Promise<boolean> {
     try {
       await this.client().global.health({ throwOnError: true, signal: AbortSignal.timeout(healthMs) })

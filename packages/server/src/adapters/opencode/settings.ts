@@ -28,7 +28,7 @@ export type ServerNeeds = {
   readonly env?: EnvironmentVariables | undefined
 }
 
-/** Sessions with equal keys share a server. */
+/** A key that is equal for sessions that can share a server. */
 export function serverKey({ trusted, mcpServers = {}, env }: ServerNeeds): string {
   const servers = Object.entries(mcpServers).toSorted(([a], [b]) => (a < b ? -1 : 1))
   return JSON.stringify([trusted, servers, environmentKey(env)])
@@ -97,7 +97,10 @@ function nativeServer(server: McpServer): Record<string, unknown> {
 
 export type NativeModel = { readonly providerID: string; readonly modelID: string }
 
-/** OpenCode's model names are `provider/model`; the name of the model may contain a slash. */
+/**
+ * Splits a model name of the form `provider/model`; the name of the model may contain a slash. Undefined for
+ * another form.
+ */
 export function nativeModel(model: string): NativeModel | undefined {
   const slash = model.indexOf('/')
   if (slash < 1 || slash === model.length - 1) return undefined
@@ -183,7 +186,10 @@ export class EffectiveSettings {
     this.#put({ type: 'agent.noticed', level: 'info', code: 'tools-left-out', text })
   }
 
-  /** The host enforces the mode, except for plan mode. Other settings take effect with the next prompt. */
+  /**
+   * Takes new settings. The host enforces the mode, except for plan mode, which takes effect with the next
+   * turn. Other settings take effect with the next prompt.
+   */
   configure(settings: SessionSettings, hasTurn: boolean): void {
     const before = this.agent
     this.#requested = { ...this.#requested, ...settings }
@@ -193,7 +199,7 @@ export class EffectiveSettings {
     this.#reportBilling(settings.model)
   }
 
-  /** A turn begins with the agent of the requested mode. */
+  /** Called when a turn begins: reports a mode that takes effect with it. */
   beginTurn(): void {
     if (this.#nextMode) this.#reportConfigured(this.#nextMode)
     this.#nextMode = undefined
@@ -209,7 +215,10 @@ export class EffectiveSettings {
     this.#put({ type: 'agent.noticed', level: 'warning', code: 'no-effort', text })
   }
 
-  /** Providers are billed differently, and another model may belong to another provider. */
+  /**
+   * Reports the billing if it has changed: another model may belong to another provider, which is billed
+   * differently.
+   */
   #reportBilling(model: string | undefined): void {
     const billing = billingOfModel(this.#info, model)
     if (billing === undefined || billing === this.#billing) return

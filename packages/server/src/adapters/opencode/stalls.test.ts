@@ -4,7 +4,7 @@ import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { connectInput } from '../../testing/read-connection.ts'
 import { bash, done, OpenCodeUnderTest } from './opencode-under-test.ts'
 
-/** Servers that do not respond, and responses that come too late. */
+/** Tests servers that do not respond, and responses that come too late. */
 
 const world = await OpenCodeUnderTest.forFile()
 

@@ -45,7 +45,10 @@ export async function* replayConversation(
   yield* replay.end()
 }
 
-/** OpenCode no longer shows reverted messages, and deletes them with the next prompt. */
+/**
+ * The messages without those that were reverted. OpenCode no longer shows these, and deletes them with the
+ * next prompt.
+ */
 function shown({ revert }: KeptSession, messages: readonly KeptMessage[]): readonly KeptMessage[] {
   const index = messages.findIndex(({ info }) => info.id === revert?.messageID)
   const first = messages[index]
@@ -86,7 +89,7 @@ class Replay {
     this.#at = time.created
   }
 
-  /** A message without text of a person belongs to the previous turn. */
+  /** Begins a turn with a prompt. A message without text of a person belongs to the previous turn. */
   *prompt({ info }: KeptMessage, parts: readonly PromptPart[]): Generator<Remembered> {
     if (parts.length === 0) return
     yield* this.end()
@@ -119,7 +122,7 @@ class Replay {
     yield* this.#give(translateStoredCompaction(this.#state, info))
   }
 
-  /** An answer without an end was interrupted. */
+  /** Ends the turn. An answer without an end was interrupted. */
   *end(): Generator<Remembered> {
     const { turn } = this.#state
     if (!turn) return
@@ -159,21 +162,27 @@ function timeOf(part: Part): number | undefined {
   return 'end' in part.state.time ? part.state.time.end : part.state.time.start
 }
 
-/** OpenCode stores only the last plan; the calls that wrote plans contain all of them. */
+/** The plan that a call wrote; undefined for another call. OpenCode itself stores only the last plan. */
 function todosOf(part: Part): readonly Todo[] | undefined {
   if (part.type !== 'tool' || part.tool !== 'todowrite' || part.state.status !== 'completed') return undefined
   const { todos } = (part satisfies ToolPart).state.input as { todos?: readonly Todo[] }
   return Array.isArray(todos) ? todos : undefined
 }
 
-/** The prompt in a message, or nothing: OpenCode also adds text of its own to messages of the person. */
+/**
+ * The prompt in a message; empty if the message has none. OpenCode also adds text of its own to messages of
+ * the person.
+ */
 function promptOf({ info, parts }: KeptMessage, next: KeptMessage | undefined, cwd: string): PromptPart[] {
   if (info.role !== 'user') return []
   const said = parts.flatMap((part) => partsOf(part, cwd))
   return said.length > 0 ? said : shellLine(parts, next)
 }
 
-/** A shell command, which the terminal program takes after a `!`: the answer contains what it ran. */
+/**
+ * The prompt for a shell command that a person typed after a `!` in OpenCode's own program. The command is
+ * read from the answer, which ran it.
+ */
 function shellLine(parts: readonly Part[], next: KeptMessage | undefined): PromptPart[] {
   const [ran, ...more] = next?.parts ?? []
   const isAnswer = next?.info.role === 'assistant' && next.info.parentID === parts[0]?.messageID
@@ -197,7 +206,10 @@ function partsOf(part: Part, cwd: string): PromptPart[] {
   }
 }
 
-/** A command that starts a subagent, or a subagent that was addressed by name. */
+/**
+ * The prompt that a person gave to a subagent: a command that starts one, or a subagent that was addressed by
+ * name.
+ */
 function subtask(part: Extract<Part, { type: 'subtask' }>): PromptPart {
   if (part.command !== undefined) return { type: 'command', name: part.command, arguments: part.prompt }
   return { type: 'text', text: `@${part.agent} ${part.prompt}` }

@@ -16,7 +16,7 @@ import { measureStep } from './translate-usage.ts'
 
 type Assistant = Extract<NativeMessage, { role: 'assistant' }>
 
-/** A message; its parts come separately. The model has one message for each of its steps. */
+/** Translates a message; its parts come separately. The model has one message for each of its steps. */
 export function translateMessage(
   state: TranslateState,
   { info }: { readonly info: NativeMessage },
@@ -35,7 +35,7 @@ export function translateMessage(
   return modelInForce(next, info)
 }
 
-/** OpenCode has received a steered prompt; the next step of the model will see it. */
+/** Called when OpenCode has received a steered prompt; the next step of the model will see it. */
 function receivedPrompt({ sent, unseen }: Turn, id: string): Partial<Turn> {
   if (!sent.includes(id)) return {}
   return { sent: sent.filter((one) => one !== id), unseen: [...unseen, id] }
@@ -93,8 +93,9 @@ export const partHandlers = {
 } satisfies Record<Handled, Handler>
 
 /**
- * A part of a message. Parts of prompts repeat what we sent. Neither these nor parts of messages from before this turn
- * give output: OpenCode edits old parts that it no longer shows the model.
+ * Translates a part of a message. Two kinds of parts give no output: those of prompts, which repeat what we
+ * sent, and those of messages from before this turn, since OpenCode edits old parts that it no longer shows
+ * the model.
  */
 export function translatePart(
   state: TranslateState,
@@ -110,7 +111,7 @@ export function translatePart(
   return isOurs ? (handler as Handler)(state, part as never, gap) : noOutput(state)
 }
 
-/** The model created a file. There is no block for it, so it becomes a notice. */
+/** Called when the model created a file. There is no block for a file, so it becomes a notice. */
 function noticeFile(state: TranslateState, { id, sessionID, mime, filename, url }: FilePart): Translation {
   if (state.done.has(id)) return noOutput(state)
   const data = { mime, url, ...(filename !== undefined && { filename }) }
@@ -119,7 +120,7 @@ function noticeFile(state: TranslateState, { id, sessionID, mime, filename, url 
   return { state: withDone(state, id), outputs: [output] }
 }
 
-/** Comes in place of a prompt when the conversation is about to be compacted. */
+/** Takes the part that comes in place of a prompt when the conversation is about to be compacted. */
 function beginCompaction(
   state: TranslateState,
   { id, sessionID, auto }: { readonly id: string; readonly sessionID: string; readonly auto: boolean },

@@ -12,8 +12,8 @@ import {
 } from './translate-state.ts'
 
 /**
- * A subagent gets a session of its own. Until a call names the session, the latest call without a session is assumed to
- * have started it.
+ * Takes the session that a subagent gets. Until a call names the session, the latest call without a session
+ * is assumed to have started it.
  */
 export function meetSession(state: TranslateState, { info }: { readonly info: Session }): Translation {
   const { id, parentID } = info
@@ -79,7 +79,10 @@ export function endCompaction(
   return { state: { ...state, compaction: undefined }, outputs: [output] }
 }
 
-/** The connection asks the person. Here only the call of the request is kept, with the change it would make. */
+/**
+ * Keeps which call a permission request is about, with the change that the call would make. The connection
+ * asks the person.
+ */
 export function rememberRequest(
   state: TranslateState,
   { id, tool, metadata }: NativeProperties<'permission.asked'>,
@@ -101,7 +104,7 @@ export function takeReply(
   return noOutput(reply === 'reject' && callId !== undefined ? withDenied(state, callId) : state)
 }
 
-/** For events that only the connection handles. */
+/** The handler of events that only the connection handles. */
 export const ignoredHere = (state: TranslateState): Translation => noOutput(state)
 
 function noticeOf<Properties>(describe: (properties: Properties) => Parameters<typeof notice>) {

@@ -146,7 +146,7 @@ export function initialState(context: TranslateContext): TranslateState {
   }
 }
 
-/** A turn of the host begins: its prompt is about to be sent. */
+/** Begins a turn of the host, whose prompt is about to be sent. */
 export function withTurn(state: TranslateState, at: number): TranslateState {
   return {
     ...state,
@@ -174,22 +174,22 @@ export function withTurn(state: TranslateState, at: number): TranslateState {
   }
 }
 
-/** A prompt is steered into the running turn, under this message id. */
+/** Registers a prompt that is steered into the running turn under this message id. */
 export function withSteering(state: TranslateState, messageId: string): TranslateState {
   return withinTurn(state, (turn) => ({ sent: [...turn.sent, messageId] }))
 }
 
-/** A steered prompt could not be sent, so it is not awaited. */
+/** Removes a steered prompt that could not be sent, so that it is not awaited. */
 export function withoutSteering(state: TranslateState, messageId: string): TranslateState {
   return withinTurn(state, (turn) => ({ sent: turn.sent.filter((id) => id !== messageId) }))
 }
 
-/** The orphaned steered prompt was sent again. */
+/** Removes the orphaned steered prompt, which is sent again. */
 export function withoutOrphan(state: TranslateState): TranslateState {
   return withinTurn(state, () => ({ orphan: undefined }))
 }
 
-/** The call will not run: its result is a refusal, not a failure. */
+/** Marks a call that will not run: its result is a refusal, not a failure. */
 export function withDenied(state: TranslateState, toolCallId: string): TranslateState {
   const call = state.calls.get(toolCallId)
   return call ? withCall(state, toolCallId, { ...call, denied: true }) : state

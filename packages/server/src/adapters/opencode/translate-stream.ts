@@ -12,8 +12,9 @@ import {
 } from './translate-state.ts'
 
 /**
- * A text or thinking block: it starts empty, grows by deltas, and is complete at its end. `gap`: events were missed
- * before this, and OpenCode stores no unfinished text, so only the end contains the whole text.
+ * Translates a text or thinking block, which starts empty, grows by deltas, and is complete at its end.
+ * `gap`: events were missed before this, and OpenCode stores no unfinished text, so only the end contains the
+ * whole text.
  */
 export function translateBlock(
   state: TranslateState,
@@ -48,15 +49,19 @@ export function translateDelta(
   }
 }
 
-/** The event stream broke off: from now on, deltas of open blocks are ignored, since some were missed. */
+/**
+ * Called when the event stream broke off: from now on, deltas of open blocks are ignored, since some were
+ * missed.
+ */
 export function withGap(state: TranslateState): TranslateState {
   const blocks = [...state.blocks].map(([id, block]) => [id, { ...block, gapped: true }] as const)
   return { ...state, blocks: new Map(blocks) }
 }
 
 /**
- * The model starts a step. Blocks that are still open in the same message belong to an attempt that broke off. Ids
- * ascend, so a part that is repeated after a gap retracts nothing that came later.
+ * Called when the model starts a step. Retracts blocks that are still open in the same message: they belong
+ * to an attempt that broke off. Ids ascend, so a part that is repeated after a gap retracts nothing that came
+ * later.
  */
 export function beginAttempt(
   state: TranslateState,
@@ -92,8 +97,8 @@ export function retractOpen(
 }
 
 /**
- * A call follows: the texts before it in the same message are complete, though OpenCode may end them later. In the log
- * they precede the call, as they were written.
+ * Completes the texts before a call in the same message, though OpenCode may end them later. In the log they
+ * precede the call, as they were written.
  */
 export function finishBefore(
   state: TranslateState,
@@ -113,7 +118,7 @@ export function finishBefore(
   )
 }
 
-/** If the text continued after all, the rest becomes a block of its own, so that no text is lost. */
+/** Writes the rest of a text that continued after all as a block of its own, so that no text is lost. */
 function rest(state: TranslateState, part: TextPart | ReasoningPart): Translation {
   const reported = state.early.get(part.id)
   if (reported === undefined || part.time?.end === undefined || !part.text.startsWith(reported))

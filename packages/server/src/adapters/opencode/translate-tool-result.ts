@@ -24,7 +24,9 @@ export function resultOf(part: ToolPart, about: About): { outcome: ToolOutcome; 
   }
 }
 
-/** Without an exit code, the command was interrupted by a person or timed out. */
+/**
+ * The outcome of a command. If its exit code is null, the command was interrupted by a person or timed out.
+ */
 function outcomeOfCommand({ exit }: NativeMetadata, { interrupting }: About): ToolOutcome {
   if (exit === 0 || exit === undefined) return 'completed'
   return exit === null && interrupting ? 'cancelled' : 'failed'
@@ -65,7 +67,10 @@ function contentOf(
   }
 }
 
-/** A new file is given whole, an existing one as the change that was requested. */
+/**
+ * The content of a call that wrote a file: a new file as its whole text, an existing one as the change that
+ * was requested.
+ */
 function written(
   input: Readonly<Record<string, unknown>>,
   { output, metadata, patch }: Given,

@@ -41,8 +41,9 @@ function tryAgain(
 }
 
 /**
- * OpenCode reports idle when it is done; after an error or an abort also earlier, while its last message is still open.
- * It is ready for another prompt only when that message is complete.
+ * Ends the turn if OpenCode is done. It reports idle when it is done, but after an error or an abort also
+ * earlier, while its last message is still open. It is ready for another prompt only when that message is
+ * complete.
  */
 export function becomeIdle(
   state: TranslateState,
@@ -74,7 +75,7 @@ export function takeError(
   return { state, outputs: [notice(level, 'agent-error', messageOf(error), more)] }
 }
 
-/** The prompt failed before it was started. */
+/** Called when the prompt failed before it was started. */
 export function failToBegin(state: TranslateState): Translation {
   const { turn } = state
   return turn && !turn.begun && turn.error ? endTurn(state, turn) : noOutput(state)

@@ -42,7 +42,10 @@ export class TurnWatch {
     return this.#round
   }
 
-  /** Another turn begins, or the connection is over. */
+  /**
+   * Called when another turn begins or the connection is over: cancels all waits of the last turn, and
+   * returns the number of the new one.
+   */
   begin(): number {
     for (const timer of this.#timers) clearTimeout(timer)
     this.#timers.clear()
@@ -50,7 +53,10 @@ export class TurnWatch {
     return this.#round
   }
 
-  /** OpenCode may have dropped the prompt without a message. A prompt that is not started soon is never started. */
+  /**
+   * Checks after a moment that the prompt was started: OpenCode may have dropped it without a message. A
+   * prompt that is not started soon is never started.
+   */
   expectStart(): void {
     const { turn } = this.#context.state()
     if (!turn || turn.begun || this.#expected === this.#round) return

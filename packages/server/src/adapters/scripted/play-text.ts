@@ -50,7 +50,10 @@ export function inPieces(text: string, count: number): string[] {
   return pieces
 }
 
-/** Buffers nothing while it streams: the text of a block is built once, when the block is written. */
+/**
+ * Plays a flood of deltas. Buffers nothing while it streams: the text of a block is built once, when the
+ * block is written.
+ */
 export async function* playFlood(turn: Turn, step: FloodStep, place: Place): Playing {
   const { deltas, size, blocks = 1, of = 'text' } = step
   const text = 'flood '.repeat(Math.ceil(size / 6)).slice(0, size)

@@ -123,7 +123,7 @@ export type ToolStep = CallSpec & {
 type AfterAnswer = {
   /** The text written after an answer with this outcome. */
   readonly reply?: { readonly allowed?: string; readonly denied?: string }
-  /** A denial ends the turn as completed. */
+  /** Set if a denial ends the turn as completed. */
   readonly endOnDenied?: true
 }
 
@@ -153,7 +153,7 @@ export type ParallelStep = {
   readonly calls: readonly (ToolStep | PermissionStep)[]
 }
 
-/** All outputs of `steps` carry the tool call of the subagent as their parent. */
+/** A subagent. All outputs of `steps` carry its tool call as their parent. */
 export type SubagentStep = {
   readonly type: 'subagent'
   readonly title: string
@@ -163,14 +163,17 @@ export type SubagentStep = {
   readonly background?: boolean
 }
 
-/** The answers are repeated in a text. With `tool`, the question is a tool call of that name. */
+/**
+ * A question to a person. The answers are repeated in a text. With `tool`, the question is a tool call of
+ * that name.
+ */
 export type QuestionStep = {
   readonly type: 'question'
   readonly questions: readonly Question[]
   readonly tool?: string
 }
 
-/** A permission of kind plan. */
+/** A step that asks a person to approve a plan. */
 export type PlanApprovalStep = {
   readonly type: 'plan-approval'
   readonly plan: string

@@ -150,7 +150,7 @@ export type Remembered =
       readonly parts: readonly PromptPart[]
       /** The agent's id of the prompt: the same on every read. */
       readonly id?: string
-      /** Not a prompt of a person: the adapter made the agent continue a turn of the host. */
+      /** True if no person gave the prompt: the adapter made the agent continue a turn of the host. */
       readonly own?: true
     }
   | { readonly type: 'output'; readonly at: number; readonly output: AgentOutput }
@@ -340,7 +340,9 @@ export type QuestionAnswer =
   | { readonly outcome: 'answered'; readonly requestId: string; readonly answers: Answers }
   | { readonly outcome: 'cancelled'; readonly requestId: string }
 
-/** Sent to an agent that remembers the call it waited for, when it is started again with the answer. */
+/**
+ * The prompt for an agent that remembers the call it waited for, when it is started again with the answer.
+ */
 export const askAgain =
   'Parley was restarted while you waited for an answer. Go on where you were: call the same tool again with the same input.'
 

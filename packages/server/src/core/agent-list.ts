@@ -38,7 +38,10 @@ export type AgentList = {
 } & AgentKeeping
 
 export type AgentListOptions = {
-  /** With a keeper, this map changes when a person adds, removes or configures an agent. */
+  /**
+   * The adapters by agent id. With a keeper, this map changes when a person adds, removes or configures an
+   * agent.
+   */
   readonly adapters: Map<string, AgentAdapter>
   readonly installer: AgentInstaller | undefined
   readonly keeper: AgentKeeper | undefined

@@ -7,9 +7,7 @@ export type FolderTrust = {
   trusted(): Promise<TrustedFolder[]>
   /** Takes effect at the next start of an agent; an idle agent is closed, so that its next prompt starts it. */
   trust(folder: string): Promise<TrustedFolder>
-  /**
-   * Revokes the trust. Takes effect when `trust` would, and works for a folder that no longer exists, too.
-   */
+  /** Revokes the trust of a folder, which may no longer exist. Takes effect at the same time as `trust`. */
   distrust(folder: string): Promise<void>
 }
 

@@ -187,9 +187,9 @@ function questionRequest(log: SessionLog, ask: QuestionAsk, requestId: string, i
 }
 
 /**
- * The turn that a request belongs to. A request of a background task, or of a subagent that outlives its turn,
- * belongs to no turn. A request of the main agent belongs to the open turn, or starts a turn of the agent's own.
- * Undefined: the turn is being ended, and nobody is asked.
+ * The turn that a request belongs to. A request of a background task, or of a subagent that outlives its
+ * turn, belongs to no turn. A request of the main agent belongs to the open turn, or starts a turn of the
+ * agent's own. Undefined if the turn is being ended: then nobody is asked.
  */
 function placeFor({ state }: SessionLog, ask: { parentToolCallId?: string }, ids: Ids) {
   const { turn } = state

@@ -103,9 +103,9 @@ const commandFields = new Set(['command', 'cmd', 'script'])
 const largestPattern = 10_000
 
 /**
- * What a lasting answer to this call covers: the call as it is; for a tool that reads or edits files, every use of it
- * inside the folders. Undefined: nothing, because the call cannot be distinguished from others or changes a protected
- * file.
+ * What a lasting answer to this call covers: the call as it is; for a tool that reads or edits files, every
+ * use of it inside the folders. Undefined if no lasting answer is possible, because the call cannot be
+ * distinguished from others or changes a protected file.
  */
 export function patternFor(asked: Asked & Reach & { readonly kind: ToolKind }): RulePattern | undefined {
   const { tool, kind, outside } = asked

@@ -199,7 +199,8 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
 }
 
 /**
- * A draft as an event. For the log, and for the first events of a session, which are written before its log exists.
+ * Turns a draft into an event. Used by the log, and for the first events of a session, which are written
+ * before its log exists.
  */
 export function numbered(draft: EventDraft, sessionId: string, seq: number, at: number): SessionEvent {
   const { turnId, type, ...fields } = draft

@@ -28,7 +28,7 @@ export function createSqliteCheckpoints(database: SqliteDatabase) {
     const grows = text.startsWith(before.text)
     if (!grows) deleteField.run(key, known.number, field)
     const part = grows ? before.parts : 0
-    // As JSON, because a piece may end between the two halves of a surrogate pair.
+    // The piece is stored as JSON, because it may end between the two halves of a surrogate pair.
     insert.run(key, known.number, field, part, JSON.stringify(grows ? text.slice(before.text.length) : text))
     known.texts.set(field, { text, parts: part + 1 })
   }

@@ -11,7 +11,10 @@ export type ToolDefinition<Input extends ToolInput> = {
   readonly description: string
   /** A `z.object()` of any zod 4, or another Standard Schema that provides its JSON Schema. */
   readonly input: Input
-  /** By default the tool is not read-only and a person is asked. A read-only tool has the kind `read`. */
+  /**
+   * How the tool is shown and when it asks. By default it is not read-only, and a person is asked. A
+   * read-only tool has the kind `read`.
+   */
   readonly annotations?: Partial<HostToolAnnotations>
   /** Called only with valid input. Errors it throws are returned to the model. */
   run(input: ToolOutputOf<Input>, context: HostToolContext): ToolReturn | Promise<ToolReturn>

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 export type LineCount = { readonly lines: number; readonly binary: boolean }
 
-/** As in git: a null byte within this many bytes makes a file binary. */
+/** How many bytes are searched for a null byte, which makes a file binary, as in git. */
 const binaryCheckBytes = 8_000
 const chunkBytes = 64 * 1024
 const atOnce = 8

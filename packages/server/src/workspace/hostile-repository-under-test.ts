@@ -51,11 +51,11 @@ export function git(folder: string, ...args: string[]): string {
 
 let model: string | undefined
 
-/** Every text file of the base repository names a filter, a diff driver and a merge driver. */
+/** Creates the base repository. Each of its text files names a filter, a diff driver and a merge driver. */
 function modelRepository(): string {
   if (model !== undefined) return model
   const folder = mkdtempSync(join(tmpdir(), 'parley-hostile-model-'))
-  // Without a template: every file is copied for every case.
+  // No template is used, because every file is copied for every case.
   git(folder, 'init', '-q', '-b', 'main', '--template=')
   write(folder, { 'a.txt': 'a\n', '.gitattributes': '*.txt filter=evil diff=evil merge=evil\n' })
   git(folder, 'add', '-A')

@@ -18,7 +18,7 @@ export type WatchLimits = {
 
 /** Changes within this time are reported together. */
 const gatherMs = 200
-/** More changed paths than this are reported as "anything". */
+/** How many changed paths are reported by name; more are reported as "anything". */
 const maxPaths = 200
 /** How many ignored paths are cached; git is asked about the others. */
 const maxIgnored = 20_000
@@ -222,7 +222,7 @@ export class FolderWatch {
     if (!this.#isRepository) return []
     const asked = paths.filter((path) => !this.#ignored.has(path))
     for (let at = 0; at < asked.length; at += maxPaths) {
-      // With a leading dot, no path is taken for a pathspec with magic.
+      // The leading dot keeps git from taking a path for a pathspec with magic.
       const some = asked.slice(at, at + maxPaths).map((path) => `./${path}`)
       const { stdout } = await this.#git(['check-ignore', '--', ...some]).catch(() => ({ stdout: '' }))
       const found = stdout.split('\n').flatMap((path) => (path === '' ? [] : [path.slice(2)]))

@@ -32,7 +32,8 @@ export function createFolderWatches(
         made: gitIn(path, trusted).then((git) => new FolderWatch(path, git, limits)),
         readers: 0,
       }
-      // Counted at once: a reader that joins while another leaves must not get a watch that is about to end.
+      // The reader is counted at once: one that joins while another leaves must not get a watch that is about
+      // to end.
       shared.readers++
       watches.set(key, shared)
       let left = false

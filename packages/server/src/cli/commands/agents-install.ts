@@ -54,7 +54,7 @@ export async function installAgents(
   return installEach(wanted, folder, options, context)
 }
 
-/** Without ids, updates all agents that Parley has installed. */
+/** Updates the agents with these ids; without ids, all agents that Parley has installed. */
 export async function updateAgents(
   ids: readonly string[],
   options: InstallOptions,

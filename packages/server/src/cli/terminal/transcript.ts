@@ -51,7 +51,7 @@ export class Transcript {
   readonly #options: TranscriptOptions
   readonly #calls = new Map<string, Call>()
   readonly #asked = new Map<string, Asked>()
-  /** By request id: the tool call whose diff the request shows. */
+  /** The id of the tool call whose diff a request shows, by request id. */
   readonly #changes = new Map<string, string>()
   readonly #knownChanges = new Set<string>()
   readonly #saidErrors = new Set<string>()

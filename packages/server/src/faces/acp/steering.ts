@@ -1,6 +1,9 @@
 import { z } from 'zod'
 
-/** Not part of ACP; other agents use the same name. Sends a prompt into the running turn. */
+/**
+ * The method that sends a prompt into the running turn. It is not part of ACP, but other agents use the same
+ * name.
+ */
 export const steeringMethod = '_session/steering'
 
 const text = z.string()

@@ -27,7 +27,10 @@ type CallEvent = EventOf<
 >
 type Call = { output: string; length: number; unsent: boolean; runs: boolean }
 
-/** Only the end of a running call's output is sent, because each update carries all of it. */
+/**
+ * How many characters of a running call's output are sent: only its end, because each update carries all of
+ * it.
+ */
 const longestOutput = 16_000
 
 const ends: Record<ToolOutcome, ToolCallStatus> = {

@@ -41,7 +41,7 @@ it('a slow reader first gets how its folder is watched, and then that anything m
   const { reported, workspace } = workspaceFor(() => outgoing)
   const streams = createChangeStreams({ workspace, heartbeatMs: 1 })
   const server = createServer((request, response) => {
-    // More than the kernel buffers for a reader that does not read.
+    // These are more bytes than the kernel buffers for a reader that does not read.
     request.socket.write(Buffer.alloc(32 * 1024 * 1024, '-'))
     outgoing = response
     streams.open({ path: folder, trusted: true }, response)

@@ -26,7 +26,10 @@ function readBefore(request: IncomingMessage & { body?: unknown }): unknown {
   throw invalid('The body was read before Parley received the request. Mount Parley before body parsers.')
 }
 
-/** Not `for await`: leaving that loop early would destroy the socket and with it the answer. */
+/**
+ * Reads the body. Does not use `for await`, because leaving that loop early would destroy the socket and with
+ * it the answer.
+ */
 function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []

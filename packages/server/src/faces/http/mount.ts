@@ -30,7 +30,7 @@ export type RequestContext = Context<Env>
 export type AppParts = {
   readonly host: Host
   readonly workspace: Workspace
-  /** Without it, there are no terminals. */
+  /** The shells of sessions; without it, there are none. */
   readonly terminals?: Terminals | undefined
   readonly authentication: Authentication
   readonly streams: EventStreams

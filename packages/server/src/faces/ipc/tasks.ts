@@ -22,7 +22,7 @@ export type TasksOptions = {
   readonly send: (channel: string, ...args: unknown[]) => unknown
   /** Aliases that pages use for agents. */
   readonly agents?: Readonly<Record<string, string>>
-  /** Also sends a page its own prompts: for several windows on one task. */
+  /** If true, a page is also sent its own prompts, for several windows on one task. */
   readonly echoPrompts?: boolean
   /** Called with errors that cannot be reported to a caller. */
   readonly problem: (problem: { error: unknown; doing: string }) => void

@@ -85,7 +85,7 @@ export class ModelTurn {
     void this.#read()
   }
 
-  /** Undefined until the turn has started. */
+  /** The id of the turn; undefined until it has started. */
   get turnId(): string | undefined {
     return this.#turnId
   }

@@ -12,7 +12,10 @@ import {
 const kib = 1024
 /** Small limits, so that a flood of a few megabytes, more than the kernel buffers, is enough. */
 const limits = { replayBytes: 128 * kib, warnBytes: 256 * kib, evictBytes: 1024 * kib }
-/** More than the kernel buffers of two sockets and `evictBytes` can hold, in deltas that do not form one batch. */
+/**
+ * A flood of more bytes than the kernel buffers of two sockets and `evictBytes` can hold, in deltas that do
+ * not form one batch.
+ */
 const flood = { type: 'flood' as const, deltas: 24_000, size: 1000, blocks: 2_400 }
 
 let server: WebSocketUnderTest

@@ -101,7 +101,7 @@ export function changeText(asked: unknown, allowed: unknown, indent?: number): s
 export type BlockFacts = {
   /** For calls and turn ends: how long people were asked, in milliseconds. */
   readonly waits: ReadonlyMap<Block, number>
-  /** By tool call: the command that a person changed and that ran instead. */
+  /** The command that a person changed and that ran instead, by tool call. */
   readonly commands: ReadonlyMap<string, string>
   /** The tool calls that ask a question: the question shows their input. */
   readonly questions: ReadonlySet<string>

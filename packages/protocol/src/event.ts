@@ -26,9 +26,13 @@ export const envelope = {
 function event<Type extends string, Fields extends z.ZodRawShape = Record<never, never>>(
   type: Type,
   fields: Fields = {} as Fields,
-  version: number = 1,
 ) {
-  return z.object({ ...envelope, type: z.literal(type), version: z.literal(version).optional(), ...fields })
+  return z.object({
+    ...envelope,
+    type: z.literal(type),
+    version: z.literal(1 as number).optional(),
+    ...fields,
+  })
 }
 
 /** In every event of a subagent: the tool call that started the subagent. Absent for the main agent. */

@@ -194,18 +194,18 @@ const maxTasks = 100
  * its limit, ended tasks are dropped first.
  */
 function taskUpdated(state: SessionState, event: EventOf<'task.updated'>): Partial<SessionState> {
-  const { seq, at, sessionId, turnId, type, version, ...told } = event
-  const before = state.tasks.find((task) => task.taskId === told.taskId)
-  const keeps = before?.carried && told.status === 'running'
-  const task: KnownTask = keeps ? { ...told, carried: before.carried } : told
-  const others = state.tasks.filter((other) => other.taskId !== told.taskId)
+  const { seq, at, sessionId, turnId, type, version, ...update } = event
+  const before = state.tasks.find((task) => task.taskId === update.taskId)
+  const keeps = before?.carried && update.status === 'running'
+  const task: KnownTask = keeps ? { ...update, carried: before.carried } : update
+  const others = state.tasks.filter((other) => other.taskId !== update.taskId)
   const endedFirst = others.toSorted(
     (a, b) => Number(a.status === 'running') - Number(b.status === 'running'),
   )
   const surplus = new Set(endedFirst.slice(0, Math.max(0, others.length + 1 - maxTasks)))
   const tasks = [...others.filter((other) => !surplus.has(other)), task]
-  if (!told.parked) return { tasks, ...withStartedTask(state, told) }
-  const isOurs = (request: OpenRequest) => backgroundTaskOf(state, request)?.taskId === told.taskId
+  if (!update.parked) return { tasks, ...withStartedTask(state, update) }
+  const isOurs = (request: OpenRequest) => backgroundTaskOf(state, request)?.taskId === update.taskId
   return {
     tasks,
     requests: state.requests.map((request) => (isOurs(request) ? { ...request, stale: true } : request)),

@@ -52,7 +52,8 @@ export class OutboxItems<Item extends Envelope> {
   /** Removes stored texts that are not items. Items written by a newer version of the page are kept. */
   removeUnreadable(): void {
     for (const key of this.#keys() ?? []) {
-      const isNewer = (this.#parse(key)?.version ?? 0) > itemVersion
+      const version: unknown = this.#parse(key)?.version
+      const isNewer = Number.isInteger(version) && Number(version) > itemVersion
       if (!isNewer && !this.#read(key)) this.#erase(key)
     }
   }

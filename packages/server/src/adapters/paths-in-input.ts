@@ -1,12 +1,12 @@
 import { isFileField } from '@parley/protocol'
 import { patchedFiles, pathsOfPatch, unifiedPaths } from './patch-headers.ts'
 
-const maxJsonDepth = 5
+const maxInputDepth = 5
 
 /** Every file that an input names: in a field for files, as the name of a field, or in the headers of a patch. */
 export function pathsIn(input: unknown, depth = 0): string[] {
   if (typeof input === 'string') return [...pathsOfPatch(patchedFiles(input)), ...unifiedPaths(input)]
-  if (depth > maxJsonDepth || typeof input !== 'object' || input === null) return []
+  if (depth > maxInputDepth || typeof input !== 'object' || input === null) return []
   if (Array.isArray(input)) return input.flatMap((one) => pathsIn(one, depth + 1))
   return Object.entries(input).flatMap(([name, field]) => [
     // Some tools key changes by file path.

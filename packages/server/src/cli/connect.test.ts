@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { TemporaryFolder } from '../testing/temporary-folder.ts'
 import { createCommandLine } from './command-line.ts'
 import { resolveConfiguration } from './configuration.ts'
@@ -25,9 +25,11 @@ it('an embedded server does not end before the turn of a session that another co
   const owner = await connect(configuration, context)
   const other = await connect(configuration, context)
   expect([owner.embedded, other.embedded]).toEqual([true, false])
-  const body = { agent: 'demo', cwd: folder.path, prompt: 'think' }
-  const { id } = await other.client.call('createSession', { body })
-  await owner[Symbol.asyncDispose]()
+  const { id } = await other.client.call('createSession', { body: { agent: 'demo', cwd: folder.path } })
+  const ended = owner[Symbol.asyncDispose]()
+  await vi.waitFor(() => expect(messages).toHaveLength(1))
+  await other.client.prompt(id, 'think')
+  await ended
   expect(messages).toEqual([expect.stringContaining(id)])
   await using next = await connect(configuration, context)
   const session = await next.client.call('getSession', { params: { id } })

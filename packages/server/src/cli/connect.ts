@@ -134,6 +134,7 @@ export function isAlive(pid: number): boolean {
 async function embed(configuration: Configuration, context: Context): Promise<Connected> {
   const [{ startParley }, { createLogger }] = await Promise.all([import('./start.ts'), import('./log.ts')])
   const { dataDir, limits, agents } = configuration
+  const startedAt = Date.now()
   const token = tokenOf(configuration)
   const parley = await startParley({
     dataDir,
@@ -148,7 +149,6 @@ async function embed(configuration: Configuration, context: Context): Promise<Co
     logger: createLogger(configuration.logLevel ?? 'error', context.output),
   })
   const { url } = parley.http
-  const startedAt = Date.now()
   const ours = new Set<string>()
   const client = createClient({ url, token, name: 'parley cli' })
   return {
@@ -172,12 +172,15 @@ async function othersDone(
   const isNew = ({ createdAt }: SessionSummary) => createdAt >= startedAt && Date.now() - createdAt < followMs
   for (let announced = false; ; ) {
     const lists = await Promise.all(
-      (['working', 'waiting', 'background'] as const).map((status) =>
+      (['working', 'waiting', 'background', 'idle'] as const).map((status) =>
         parley.host.list({ status, limit: 100, archived: false }),
       ),
     )
     const others = lists.flatMap(({ sessions }) => sessions).filter(({ id }) => !ours.has(id))
-    const used = parley.followers() > 0 ? others : others.filter(isNew)
+    const busy = others.filter(({ status }) => status !== 'idle')
+    // A command creates its session first, and then sends the prompt.
+    const unused = others.filter((session) => session.status === 'idle' && isNew(session) && session.seq <= 1)
+    const used = [...(parley.followers() > 0 ? busy : busy.filter(isNew)), ...unused]
     if (used.length === 0) return
     if (!announced) {
       const ids = used.map(({ id }) => id).join(', ')

@@ -8,6 +8,7 @@ import type { HostToolCalls } from './host-tool-calls.ts'
 import {
   beginsOwnTurn,
   belongsToNoTurn,
+  closeCall,
   deltaOf,
   draftsOf,
   freshProgress,
@@ -102,9 +103,11 @@ class OutputRecorder {
     const { state } = this.#context.log
     if (state.turn?.turnId !== this.#turnId) {
       this.#turnId = state.turn?.turnId
-      this.#progress = progressAfter(this.#progress, state)
+      this.#progress = progressAfter(this.#progress, state, this.#turnlessProgress)
     }
-    return belongsToNoTurn(output, state) ? this.#turnlessProgress : this.#progress
+    if (belongsToNoTurn(output, state)) return this.#turnlessProgress
+    closeCall(this.#turnlessProgress, state, output)
+    return this.#progress
   }
 
   async #startOwnTurn(cause?: TurnCause): Promise<void> {

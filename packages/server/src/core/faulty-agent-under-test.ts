@@ -118,5 +118,5 @@ export async function until(fact: () => boolean): Promise<void> {
 
 /** Lets all work finish that needs no new input. */
 export async function loopTurns(count: number): Promise<void> {
-  for (let breath = 0; breath < count; breath++) await systemClock.yieldToIo()
+  for (let turn = 0; turn < count; turn++) await systemClock.yieldToIo()
 }

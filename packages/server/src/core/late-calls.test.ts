@@ -205,6 +205,22 @@ describe('after the end of its turn, a call', () => {
     ])
   })
 
+  it('of a task that has ended gets the notice, once, also during the next turn', async () => {
+    const parent = { parentToolCallId: 'spawn' }
+    await using odd = await world()
+    await odd.begin(called('spawn'), task('running'), called('a', parent), turnEnded)
+    await odd.say(called('b', parent), called('c', parent), ended('c', parent), task('completed'))
+    await odd.begin(ended('a', parent), ended('b', parent), ended('c', parent), ended('b', parent), turnEnded)
+    await odd.say(ended('a', parent))
+    const events = await odd.recorded()
+    expect(events.filter(({ type }) => type === 'tool-call.called')).toHaveLength(4)
+    expect(events.filter(({ type }) => type === 'tool-call.ended')).toHaveLength(4)
+    expect(events.filter(({ type }) => !type.startsWith('tool-call.'))).toMatchObject([
+      { ...late('a'), ...parent },
+      { ...late('b'), ...parent },
+    ])
+  })
+
   it('does not affect a call of the running turn', async () => {
     await using odd = await world()
     await odd.begin(called('a'), turnEnded)

@@ -15,7 +15,7 @@ import type { AgentOutput } from './agent-adapter.ts'
 import type { Ids } from './clock.ts'
 import { endTurn, invalidEnd } from './end-turn.ts'
 import { closeTask } from './task-transactions.ts'
-import { emptyOrder, flushHeld, inOrder, type Step, type ToolOrder } from './tool-order.ts'
+import { type CallDraft, emptyOrder, flushHeld, inOrder, type Step, type ToolOrder } from './tool-order.ts'
 
 /** The progress of a turn, or of work outside turns, that is not in the state. */
 export type TurnProgress = {
@@ -27,8 +27,8 @@ export type TurnProgress = {
 }
 
 /**
- * The latest calls of ended turns, by id. The value is the title of a call that ended with its turn; undefined once the
- * log has the agent's own result.
+ * The latest calls that the host has ended with their turn or task, or will end with a parked turn, by id. The value is
+ * the title of the call; undefined once the log has the agent's own result.
  */
 export type ClosedCalls = Map<string, string | undefined>
 
@@ -38,12 +38,24 @@ export function freshProgress(closed: ClosedCalls = new Map()): TurnProgress {
   return { order: emptyOrder(), written: new Set(), closed }
 }
 
-/** The progress after the end of a turn. Calls that a background task continues are not closed. */
-export function progressAfter({ order, closed }: TurnProgress, state: SessionState): TurnProgress {
+/** The progress after the end of a turn. Calls that a background task continues become calls outside turns. */
+export function progressAfter(
+  { order, closed }: TurnProgress,
+  state: SessionState,
+  turnless: TurnProgress,
+): TurnProgress {
   for (const [id, title] of order.called)
-    if (!openBlock(state, id)) closed.set(id, order.ended.has(id) ? undefined : title)
+    if (openBlock(state, id)) turnless.order.called.set(id, title)
+    else closed.set(id, order.ended.has(id) ? undefined : title)
   for (const id of [...closed.keys()].slice(0, -maxClosed)) closed.delete(id)
   return freshProgress(closed)
+}
+
+/** Closes the call of an output, if it was made outside turns and its task has ended since. */
+export function closeCall({ order, closed }: TurnProgress, state: SessionState, output: AgentOutput): void {
+  const id = blockIdOf(output) ?? ''
+  if (!order.called.has(id) || closed.has(id) || openBlock(state, id)) return
+  closed.set(id, order.ended.has(id) ? undefined : order.called.get(id))
 }
 
 /** The outputs that become events. */
@@ -87,7 +99,7 @@ function blockIdOf(output: AgentOutput): string | undefined {
 
 /**
  * An agent's output as drafts. Output that cannot be placed (outside a turn, repeated, or of a wrong shape) is kept
- * as `agent.unrecognised` with the reason, so that nothing is dropped silently.
+ * as `agent.unrecognised` with the reason. Output about a call that the host has ended is handled by `lateStep`.
  */
 export function draftsOf(
   output: RecordedOutput,
@@ -116,14 +128,8 @@ export function draftsOf(
     case 'tool-call.called':
     case 'tool-call.updated':
     case 'tool-call.ended': {
-      const { order } = progress
-      const open = openBlock(state, draft.toolCallId)
-      // The call was recorded in the turn, and its task has continued in the background since.
-      if (open?.type === 'tool-call' && open.called && !order.called.has(open.id))
-        order.called.set(open.id, open.title ?? '')
-      if (turnless && isStray(draft, state, progress))
-        return unrecognised(output, 'comes after the end of its call')
-      const step = inOrder(order, draft)
+      const step = callStep(draft, state, progress, turnless)
+      if (!step) return unrecognised(output, 'comes after the end of its call')
       return { ...step, drafts: drafts(step.drafts) }
     }
     case 'text.written':
@@ -145,24 +151,48 @@ export function draftsOf(
         flushHeld(progress.order),
       )
       const next = turn?.interrupted ? [] : startSteered(ended, context.ids)
-      return { drafts: [...ended, ...next], commit: nothing }
+      return { drafts: [...ended, ...next], commit: noCommit }
     }
     case 'task.updated': {
       const text = 'The task ended before this call had a result.'
       const known = state.tasks.find(({ taskId }) => taskId === draft.taskId)
       // A resumed agent may report that the process of a parked task has ended. The log has that already, and the
       // task stays parked.
-      if (known?.parked && draft.status !== 'running') return { drafts: [], commit: nothing }
+      if (known?.parked && draft.status !== 'running') return { drafts: [], commit: noCommit }
       const closed = draft.status === 'running' ? [] : closeTask(state, draft, text)
       return {
         drafts: [...closed, ...drafts([known ? withRecordedEnd(draft, known) : draft])],
-        commit: nothing,
+        commit: noCommit,
       }
     }
     case 'agent.connected':
-      return { drafts: [draft], commit: nothing }
+      return { drafts: [draft], commit: noCommit }
     default:
-      return { drafts: drafts([draft]), commit: nothing }
+      return { drafts: drafts([draft]), commit: noCommit }
+  }
+}
+
+/** A draft about a tool call, in the order of its turn or task. Undefined for a stray draft outside turns. */
+function callStep(
+  draft: CallDraft,
+  state: SessionState,
+  progress: TurnProgress,
+  turnless: boolean,
+): Step | undefined {
+  const { order, closed } = progress
+  const open = openBlock(state, draft.toolCallId)
+  // The call was recorded in the turn, and its task has continued in the background since.
+  if (open?.type === 'tool-call' && open.called && !order.called.has(open.id))
+    order.called.set(open.id, open.title ?? '')
+  if (turnless && isStray(draft, state, progress)) return undefined
+  const step = inOrder(order, draft)
+  return {
+    drafts: step.drafts,
+    commit() {
+      step.commit()
+      // An agent that makes a closed call again will report a result of its own.
+      if (draft.type === 'tool-call.called') closed.delete(draft.toolCallId)
+    },
   }
 }
 
@@ -187,7 +217,7 @@ function lateStep(draft: EventDraft, state: SessionState, progress: TurnProgress
   const { order, closed } = progress
   if (openBlock(state, toolCallId) || !isClosed(toolCallId, progress)) return undefined
   const title = closed.has(toolCallId) ? closed.get(toolCallId) : order.called.get(toolCallId)
-  if (draft.type === 'tool-call.updated' || title === undefined) return { drafts: [], commit: nothing }
+  if (draft.type === 'tool-call.updated' || title === undefined) return { drafts: [], commit: noCommit }
   const { outcome, content } = draft
   const notice: EventDraft = {
     type: 'agent.noticed',
@@ -207,8 +237,8 @@ function lateStep(draft: EventDraft, state: SessionState, progress: TurnProgress
 }
 
 /**
- * For a call that is not open in the state: true if the host ended it, since the agent has not reported its end in this
- * turn or task.
+ * For a call that is not open in the state: true if its turn or task is over, or if the host has ended it because the
+ * agent did not report its end.
  */
 function isClosed(toolCallId: string, { order, closed }: TurnProgress): boolean {
   return closed.has(toolCallId) || (order.called.has(toolCallId) && !order.ended.has(toolCallId))
@@ -252,7 +282,7 @@ function startSteered(ended: readonly EventDraft[], ids: Ids): EventDraft[] {
   return [{ type: 'turn.started', turnId: ids('trn'), promptId: left.promptId, cause: { by: 'steer' } }]
 }
 
-const nothing = () => undefined
+const noCommit = () => undefined
 
 function completed(output: RecordedOutput, context: { connectionId: string }): EventDraft {
   if (output.type === 'agent.connected') return { ...output, connectionId: context.connectionId }
@@ -272,7 +302,7 @@ function needsTurn(type: string): boolean {
 }
 
 function unrecognised(native: AgentOutput, reason: string): Step {
-  return { drafts: [{ type: 'agent.unrecognised', native, reason }], commit: nothing }
+  return { drafts: [{ type: 'agent.unrecognised', native, reason }], commit: noCommit }
 }
 
 /** Marks a block as written, called and ended, so that nothing more of it is recorded. */

@@ -1,8 +1,11 @@
 import type { DraftOf, EventDraft } from '@parley/protocol'
 
-type CallDraft = DraftOf<'tool-call.called'> | DraftOf<'tool-call.updated'> | DraftOf<'tool-call.ended'>
+export type CallDraft =
+  | DraftOf<'tool-call.called'>
+  | DraftOf<'tool-call.updated'>
+  | DraftOf<'tool-call.ended'>
 
-/** The tool calls of a turn so far, as they are recorded: a step changes them only by its `commit`. */
+/** The tool calls of a turn so far, as they are recorded: `inOrder` changes them only by the `commit` of its step. */
 export type ToolOrder = {
   /** The titles of the calls, by id. */
   readonly called: Map<string, string>
@@ -16,7 +19,7 @@ export function emptyOrder(): ToolOrder {
   return { called: new Map(), ended: new Set(), held: new Map() }
 }
 
-const nothing = () => undefined
+const noCommit = () => undefined
 
 /**
  * Puts the drafts of tool calls in order: a result waits for its call, and a call and its result are recorded once. A
@@ -25,7 +28,7 @@ const nothing = () => undefined
 export function inOrder(order: ToolOrder, draft: CallDraft): Step {
   const id = draft.toolCallId
   if (draft.type === 'tool-call.called') {
-    return order.called.has(id) ? { drafts: [updateFrom(draft)], commit: nothing } : call(order, draft)
+    return order.called.has(id) ? { drafts: [updateFrom(draft)], commit: noCommit } : call(order, draft)
   }
   if (!order.called.has(id)) {
     const held = order.held.get(id) ?? []
@@ -44,7 +47,7 @@ export function inOrder(order: ToolOrder, draft: CallDraft): Step {
 function late(native: CallDraft): Step {
   return {
     drafts: [{ type: 'agent.unrecognised', native, reason: 'comes after the end of its call' }],
-    commit: nothing,
+    commit: noCommit,
   }
 }
 

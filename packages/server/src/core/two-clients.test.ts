@@ -168,8 +168,7 @@ describe('twenty readers that connect and disconnect under load', () => {
         for (let turn = 0; turn < 3; turn++) await session.submit(flood, permissionless(turn), tools)
         for (const { reader, loopTurns } of moves) {
           comeOrGo(crowd[reader]!, world)
-          for (let breath = 0; breath < loopTurns; breath++)
-            await new Promise((resolve) => setImmediate(resolve))
+          for (let turn = 0; turn < loopTurns; turn++) await new Promise((resolve) => setImmediate(resolve))
         }
         await session.when((state) => state.turns === 3)
         await everyoneBack(crowd, world)

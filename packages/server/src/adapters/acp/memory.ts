@@ -87,8 +87,8 @@ export async function withMemoryProgram<T>(
   const { name } = options.agent
   const program = new MemoryProgram(options)
   try {
-    const reported = program.introduce().then(() => work(program))
-    return await unlessAborted(reported, signal, `Cancelled while ${name} listed its conversations.`)
+    const result = program.introduce().then(() => work(program))
+    return await unlessAborted(result, signal, `Cancelled while ${name} listed its conversations.`)
   } catch (error) {
     throw await program.failure(error, signal)
   } finally {

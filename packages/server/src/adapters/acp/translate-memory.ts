@@ -42,8 +42,8 @@ export class ReplayTranslator {
     this.#notThePerson = dialect.notThePerson ? new RegExp(dialect.notThePerson) : undefined
     this.#notTheAgent = dialect.notTheAgent ? new RegExp(dialect.notTheAgent) : undefined
     // The input of an ended call is not read from its title and content, which no longer show it.
-    const reported = { ...dialect, commandInTitle: false, inputInContent: false }
-    this.#state = initialState({ dialect: reported, modes, connectionId: id, requestedMode: 'ask' })
+    const replayed = { ...dialect, commandInTitle: false, inputInContent: false }
+    this.#state = initialState({ dialect: replayed, modes, connectionId: id, requestedMode: 'ask' })
   }
 
   receive({ message }: Frame): void {

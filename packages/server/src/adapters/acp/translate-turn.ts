@@ -113,9 +113,9 @@ const kinds: Readonly<Record<string, ErrorInfo['code']>> = {
 
 /** The agent's error in a form that people can read. */
 export function errorOf({ code, message = '', data }: NativeError): ErrorInfo {
-  const reported = isRecord(data) ? data : {}
-  const kind = typeof reported.errorKind === 'string' ? reported.errorKind : undefined
-  const details = typeof reported.details === 'string' ? reported.details : undefined
+  const fields = isRecord(data) ? data : {}
+  const kind = typeof fields.errorKind === 'string' ? fields.errorKind : undefined
+  const details = typeof fields.details === 'string' ? fields.details : undefined
   const plain = unwrapped(message.replace(/^Internal error:? ?/, ''))
   return {
     code: (kind && kinds[kind]) || codes[String(code)] || 'agent_failed',

@@ -20,7 +20,7 @@ export type AppServerOptions = {
 export type Listener = {
   receive(message: NativeMessage): void
   /** Called when the program has ended, with its last output. */
-  lost(words: ExitDetails): void
+  lost(details: ExitDetails): void
 }
 export type ExitDetails = ReturnType<AgentProcess['exitDetails']>
 
@@ -321,8 +321,8 @@ export class Inbox implements Listener {
     this.#wake()
   }
 
-  lost(words: ExitDetails): void {
-    this.exitDetails = words
+  lost(details: ExitDetails): void {
+    this.exitDetails = details
     this.#wake()
   }
 

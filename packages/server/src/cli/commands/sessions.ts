@@ -94,10 +94,12 @@ async function checkAgent(client: Client, flags: SessionsOptions, context: Conte
 }
 
 function waitingRow({ session, request }: WaitingRequest, name: (id: string) => string): string[] {
+  const callText = (call: Parameters<typeof callLabel>[0]) => {
+    const label = callLabel(call)
+    return label.kind + label.title
+  }
   const asks =
-    request.type === 'permission'
-      ? Object.values(callLabel(request)).join('')
-      : request.questions.map(({ text }) => text).join(' / ')
+    request.type === 'permission' ? callText(request) : request.questions.map(({ text }) => text).join(' / ')
   const { id, agent, title } = session
   return [name(id), agent, ageText(Date.now() - request.at), asks, title || 'untitled']
 }

@@ -78,7 +78,6 @@ export const inputCases: Pick<
   },
   commands: {
     title: "the agent's own commands are listed and run",
-    shared: true,
     async shows(bench, scenario) {
       const { session, turn } = await play(bench, scenario)
       const { connection } = await bench.host.state(session.id)

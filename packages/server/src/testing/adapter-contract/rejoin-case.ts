@@ -11,16 +11,16 @@ import type { Rejoining } from './setup.ts'
 export async function showRejoin(bench: Bench, scenario: Rejoining): Promise<void> {
   const { tell, recall, locks } = scenario
   const session = await bench.session()
-  const reported: string[] = []
+  const texts: string[] = []
   const here = async (words: string) => {
-    reported.push(words)
+    texts.push(words)
     await (await session.prompt(tell(words, `Heard: ${words}`))).completed()
   }
   const elsewhere = async (words: string) => {
     const { connection } = await bench.host.state(session.id)
     const answer = await scenario.speak(connection?.agentSessionId ?? '', bench.folder, recall(words))
-    for (const before of reported) expect(answer).toContain(before)
-    reported.push(words)
+    for (const before of texts) expect(answer).toContain(before)
+    texts.push(words)
   }
 
   await here('Parsley here.')
@@ -35,13 +35,13 @@ export async function showRejoin(bench: Bench, scenario: Rejoining): Promise<voi
   const turn = await session.prompt(recall('What was said?'))
   await turn.completed()
 
-  for (const words of reported) expect(turn.said).toContain(words)
-  expectOnce(session, reported)
+  for (const words of texts) expect(turn.said).toContain(words)
+  expectOnce(session, texts)
 }
 
-function expectOnce(session: BenchSession, reported: readonly string[]): void {
+function expectOnce(session: BenchSession, texts: readonly string[]): void {
   const prompts = session.all('prompt.submitted')
-  const places = reported.map((words) => {
+  const places = texts.map((words) => {
     const found = prompts.filter(({ parts }) => promptText(parts).includes(words))
     expect(found, words).toHaveLength(1)
     expect(found[0]?.outside !== undefined, words).toBe(words.includes('there'))

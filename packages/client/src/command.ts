@@ -76,7 +76,7 @@ export type CommandsOptions = {
   readonly http: Http
   readonly socket: Socket
   readonly clock?: Clock
-  /** Cancels pending commands. */
+  /** When this signal aborts, pending commands are cancelled. */
   readonly closing?: AbortSignal
   /** A command without a receipt after this time is sent again. */
   readonly receiptTimeoutMs?: number
@@ -92,7 +92,7 @@ export function createCommands(options: CommandsOptions): Commands {
     return inOrder(sessionId, () => deliver(sessionId, whole, given.signal))
   }
 
-  /** Prompts of one session are sent one after the other, so that a retry cannot overtake another. */
+  /** Sends the prompts of one session one after the other, so that a retry cannot overtake another prompt. */
   async function inOrder(sessionId: string, send: () => Promise<Receipt>): Promise<Receipt> {
     const sent = (lastPrompt.get(sessionId) ?? Promise.resolve()).then(send)
     const settled = sent.catch(() => {})
@@ -142,7 +142,9 @@ export function createCommands(options: CommandsOptions): Commands {
   }
 }
 
-/** An invalid command is refused before it is sent, with the error that the server would return. */
+/**
+ * Checks a command before it is sent. An invalid one is refused with the error that the server would return.
+ */
 function checked(input: CommandInput): CommandInput {
   const parsed = Command.safeParse(input)
   if (!parsed.success) throw validationError('The command', parsed.error)
@@ -150,8 +152,8 @@ function checked(input: CommandInput): CommandInput {
 }
 
 /**
- * Larger commands go over HTTP: they would block the socket, or close it if they exceed its limit; HTTP can refuse
- * them.
+ * The size limit, in characters, of a command that is sent over the socket. A larger one would block the
+ * socket, or close it if it exceeds the socket's limit; HTTP can refuse it.
  */
 const maxOverSocket = 100_000
 

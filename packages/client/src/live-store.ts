@@ -47,8 +47,8 @@ export function createBatchedStore<Snapshot>(
 }
 
 /**
- * Before the next paint in a visible page, after 100 ms in a hidden one, and without a page at the end of the current
- * task.
+ * Calls `flush` before the next paint in a visible page, after 100 ms in a hidden one, and without a page at
+ * the end of the current task.
  */
 export const nextFrame: Schedule = (flush) => {
   const page = globalThis as { document?: { hidden: boolean } }

@@ -80,7 +80,10 @@ export function restart(
   return true
 }
 
-/** Where one follow for all readers starts. Readers of different epochs can only share the whole log. */
+/**
+ * The cursor from which one follow can serve all readers. Readers of different epochs can only share the
+ * whole log.
+ */
 export function startingPoint(readers: Iterable<Reader>): { after: number; epoch?: string } {
   let after = Number.POSITIVE_INFINITY
   const epochs = new Set<string>()

@@ -25,12 +25,12 @@ export type RealServer = AsyncDisposable & {
   readonly gates: Gates
   readonly proxy: CuttableProxy
   readonly cwd: string
-  /** A client that comes in through the proxy. */
+  /** Creates a client that connects through the proxy. */
   client(options?: Partial<ClientOptions>): Client
   create(title?: string): Promise<string>
   /** Stops the server and starts another on the same store and address. */
   restart(): Promise<void>
-  /** The fold of the whole log, and the log. */
+  /** Resolves with the whole log and its fold, read directly from the host. */
   truth(sessionId: string): Promise<{ view: SessionView; events: SessionEvent[] }>
 }
 

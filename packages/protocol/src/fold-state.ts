@@ -218,8 +218,8 @@ function withoutSteer({ turn }: SessionState, { promptId }: { promptId: string }
 }
 
 /**
- * A steered prompt that its turn did not take up goes to the front of the queue, after earlier steered prompts. It is
- * paused if the turn was cancelled or the agent was lost.
+ * Puts a steered prompt that its turn did not take up at the front of the queue, after earlier steered
+ * prompts. It is paused if the turn was cancelled or the agent was lost.
  */
 function requeued(state: SessionState, event: EventOf<'prompt.queued'>): Partial<SessionState> {
   const { turn, queue } = state

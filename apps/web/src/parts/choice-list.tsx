@@ -48,7 +48,7 @@ type OptionProps = {
   onChoose: (value: string) => void
 }
 
-/** A long choice is cut at its start: the end of a path distinguishes it. */
+/** One choice in the list. A long one is cut at its start, because the end of a path distinguishes it. */
 function Option({ id, selected, hovers, sign, choice, onChoose }: OptionProps) {
   const scroll = (element: HTMLElement | null) => {
     if (selected) element?.scrollIntoView({ block: 'nearest' })

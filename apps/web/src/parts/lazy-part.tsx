@@ -40,7 +40,10 @@ export function lazyPart<Shown>(load: () => Promise<{ readonly default: Shown }>
   }
 }
 
-/** The address of the chunk is known only to the build and the browser: it is read from the browser's error message. */
+/**
+ * Returns a function that imports the chunk from another address. Only the build and the browser know the
+ * address of a chunk, so it is read from the browser's error message; undefined if it is not there.
+ */
 function retryWithNewAddress<Module>({ message }: Error): (() => Promise<Module>) | undefined {
   const address = /https?:\/\/[^\s?]+\.js/.exec(message)?.[0]
   if (!address?.startsWith(`${location.origin}/`)) return undefined

@@ -90,7 +90,10 @@ export class AnswerOutbox extends Outbox<AnswerContent> {
     return 'remove'
   }
 
-  /** Much may have happened since the tab was closed, so the person must confirm the answer. */
+  /**
+   * Decides about an answer whose tab was closed. Much may have happened since, so the person must confirm
+   * it, unless the request is settled.
+   */
   #abandoned(item: GivenAnswer): Resolution {
     if (this.#isSettled(item)) {
       this.#tellUnused(item, settledMeanwhile)

@@ -16,7 +16,10 @@ let wroteAt = Number.NEGATIVE_INFINITY
 let movedAt = Number.NEGATIVE_INFINITY
 let resumeTimer: ReturnType<typeof setTimeout> | undefined
 
-/** `answer` returns true if it used the key. */
+/**
+ * Registers a card for keys. `answer` returns true if it used the key. The returned function removes the
+ * card.
+ */
 export function registerCard(card: Element, answer: (key: string) => boolean): () => void {
   cards.set(card, answer)
   pauseKeys()

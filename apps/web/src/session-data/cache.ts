@@ -17,7 +17,10 @@ type CachedList = {
 const maxSessions = 60
 let opening: Promise<IDBPDatabase<Cache> | undefined> | undefined
 
-/** Undefined if the browser has no storage for it, e.g. in some private windows. */
+/**
+ * Opens the database of the cache. Undefined if the browser has no storage for it, e.g. in some private
+ * windows.
+ */
 function database(): Promise<IDBPDatabase<Cache> | undefined> {
   opening ??= openDB<Cache>('parley', cacheSchema, {
     upgrade(db) {

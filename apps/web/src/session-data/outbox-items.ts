@@ -103,7 +103,7 @@ export class OutboxItems<Item extends Envelope> {
     } catch {}
   }
 
-  /** Undefined if the storage cannot be read. */
+  /** The storage keys of all items; undefined if the storage cannot be read. */
   #keys(): readonly string[] | undefined {
     try {
       return this.#storage.keys().filter((key) => key.startsWith(this.#prefix))

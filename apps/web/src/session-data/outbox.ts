@@ -107,7 +107,10 @@ export class Outbox<Content extends object> {
     return this.#sending.has(commandId)
   }
 
-  /** Ids sort by creation time, also those of two items created in the same millisecond. */
+  /**
+   * Returns a new command id. Ids sort by creation time, also those of two items created in the same
+   * millisecond.
+   */
   #newId(): string {
     this.#lastId = Math.max(this.#options.clock.now(), this.#lastId + 1)
     return newId('cmd', this.#lastId)
@@ -184,8 +187,8 @@ export class Outbox<Content extends object> {
   }
 
   /**
-   * This page may learn of an item before its tab takes the lock, and a reloaded tab takes the lock again: the lock must
-   * still be free after a while.
+   * Whether the tab of an item was closed. Its lock must still be free after a while: this page may learn of
+   * an item before its tab takes the lock, and a reloaded tab takes the lock again.
    */
   async #isAbandoned(commandId: string): Promise<boolean> {
     const { locks, clock, tab } = this.#options

@@ -120,7 +120,10 @@ function createTextStore<State>(
   return store
 }
 
-/** Without storage (a private window, a full disk) a draft lasts until the page is closed. */
+/**
+ * Runs `work` on the storage; undefined if it throws. Without storage (a private window, a full disk) a draft
+ * lasts until the page is closed.
+ */
 function attempt<Result>(work: () => Result): Result | undefined {
   try {
     return work()

@@ -100,7 +100,7 @@ export class PromptOutbox extends Outbox<PromptContent> {
     return attached ?? this.#options.attachments.read(commandId)
   }
 
-  /** Earlier versions stored all prompts in one entry. */
+  /** Takes over the prompts that earlier versions stored together in one entry. */
   #moveOldEntry(): void {
     const { storage } = this.#options
     try {

@@ -29,7 +29,9 @@ export const waiting: LiveStore<WaitingListSnapshot> = {
 }
 let last: { readonly snapshot: WaitingListSnapshot; readonly shown: WaitingListSnapshot } | undefined
 
-/** `away`: the server is unreachable, and the list is from its last answer. */
+/**
+ * The open requests of all sessions. `away`: the server is unreachable, and the list is from its last answer.
+ */
 export function useWaiting(): WaitingListSnapshot & { readonly away: boolean } {
   const snapshot = useSyncExternalStore(waiting.subscribe, waiting.getSnapshot)
   const { status } = snapshot

@@ -31,7 +31,10 @@ export default function SignInPage() {
 
 let entering: Promise<void> | undefined
 
-/** A browser that is already signed in does not use the code: it stays valid for another browser. */
+/**
+ * Signs this browser in, once however often it is called. If it is signed in already, the code is not used
+ * and stays valid for another browser.
+ */
 function enter(): Promise<void> {
   entering ??= enterOnce().finally(() => {
     entering = undefined

@@ -58,7 +58,10 @@ function rowOf(key: string): HTMLElement | null {
   return document.querySelector<HTMLElement>(`[role=feed] > article[data-key="${CSS.escape(key)}"]`)
 }
 
-/** Formatting may hide some matches of the text. The last visible match then represents the hidden ones. */
+/**
+ * The range of a match on screen. Formatting may hide some matches of the text; the last visible one then
+ * represents the hidden ones.
+ */
 function rangeOf({ key, nth }: Hit, wanted: string): Range | undefined {
   const row = rowOf(key)
   if (!row) return undefined

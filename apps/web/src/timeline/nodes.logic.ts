@@ -129,7 +129,10 @@ function splitByTurn(timeline: readonly Block[], from: number): Part[] {
   return parts
 }
 
-/** A block without a turn, such as a withdrawn prompt, does not split the running turn. */
+/**
+ * True if the block belongs to this part. A block without a turn, such as a withdrawn prompt, does not split
+ * the running turn.
+ */
 function continuesPart({ turnId, blocks }: Part, block: Block): boolean {
   if (block.turnId === turnId) return true
   return block.turnId === undefined && blocks.at(-1)!.type !== 'turn-end'
@@ -247,13 +250,16 @@ function foldQuiet(nodes: readonly Node[], open: boolean): readonly Node[] {
   return folded
 }
 
-/** The key must not change while the group grows: at its end while the turn runs, at its start when older pages load. */
+/**
+ * Makes a group of nodes. Its key does not change while it grows: at its end while the turn runs (`open`), at
+ * its start when older pages load.
+ */
 function groupOf(nodes: readonly Node[], open: boolean): GroupNode {
   const keyBefore = `group:${nodes[0]!.key}`
   return { type: 'group', key: open ? keyBefore : `group:${nodes.at(-1)!.key}`, keyBefore, nodes }
 }
 
-/** Thoughts and completed calls. A subagent's call is never quiet. */
+/** True for thoughts and completed calls. A subagent's call is never quiet. */
 function isQuiet(node: Node): boolean {
   if (node.type === 'thinking') return true
   if (node.type !== 'call') return false

@@ -116,7 +116,7 @@ function RowView({ row, folder, onToggle }: RowProps) {
   }
 }
 
-/** Row objects are created anew on every change, so their content is compared. */
+/** True if two rows have the same content. Row objects are created anew on every change. */
 function sameRow(one: Row, other: Row): boolean {
   if (one === other) return true
   if (one.key !== other.key || one.open !== other.open || one.depth !== other.depth) return false

@@ -29,7 +29,10 @@ async function tokens({ code, language }: HighlightRequest): Promise<TokenLines>
   return tokens.map((line) => line.map(({ content, color }) => [content, kindOf(color)]))
 }
 
-/** The theme's colours are CSS variables. Only the name of the variable is passed on; the style sheet defines it. */
+/**
+ * The kind of a token, from its colour in the theme. Each colour is a CSS variable, which the style sheet
+ * defines; the kind is the name of that variable.
+ */
 function kindOf(color: string | undefined): string {
   return /--tok-(?:token-)?([\w-]+)/.exec(color ?? '')?.[1] ?? ''
 }

@@ -76,7 +76,10 @@ function lookOf({ bold, dim, color }: Style): string {
 
 type Limits = { readonly lines: number; readonly characters: number }
 
-/** Starts a few lines above the first occurrence of `wanted`, which must be in lower case. */
+/**
+ * The part of a long text that starts a few lines above the first occurrence of `wanted`, which must be in
+ * lower case.
+ */
 export function fromPlaceOf(text: string, wanted: string, { characters }: Limits) {
   const place = text.toLowerCase().indexOf(wanted)
   let start = place

@@ -79,7 +79,10 @@ function splitLongLines(text: string): { text: string; long: boolean }[] {
 
 const longLine = (text: string): Token => ({ type: 'long', raw: text })
 
-/** Text on which the lexer fails, such as a thousand nested quotations, is shown unformatted. */
+/**
+ * The tokens of a text. A text on which the lexer fails, such as a thousand nested quotations, is shown
+ * unformatted.
+ */
 function lexed(text: string): Token[] {
   try {
     return marked.lexer(text)
@@ -88,7 +91,7 @@ function lexed(text: string): Token[] {
   }
 }
 
-/** A longer text is not shown as a paragraph. */
+/** The length limit of a paragraph: a longer text is not shown as one. */
 const maxParagraphLength = 50_000
 
 /** Whether a long text is a paragraph: one line, under the length limit, with spaces to split it at. */

@@ -121,8 +121,9 @@ function planStatus(status: string | undefined): PlanEntry['status'] {
 }
 
 /**
- * Takes the size of the context, and keeps cost and totals until the end of the turn, when they are reported.
- * They count from the start of this connection: the agent does not report earlier use.
+ * Takes the size of the context and the cost, and reports the usage if the context has changed. A change of the
+ * cost alone is reported at the end of the turn. Cost and totals count from the start of this connection: the
+ * agent does not report earlier use.
  */
 export function takeUsage(
   state: TranslateState,

@@ -57,7 +57,7 @@ export class Wire {
     this.ended = this.#read()
   }
 
-  /** Rejects pending requests. */
+  /** Closes the connection and rejects pending requests. */
   close(): void {
     this.#connection.close()
   }

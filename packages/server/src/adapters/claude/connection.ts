@@ -196,7 +196,10 @@ class ClaudeConnection implements AgentConnection {
     await this.#query?.stopTask(taskId).catch((error: unknown) => this.#notice('stop the task', error))
   }
 
-  /** Cancels steered prompts that the agent has not started, since it would run them after the interrupt. */
+  /**
+   * Interrupts the turn. First cancels the steered prompts that the agent has not started, since it would run
+   * them after the interrupt.
+   */
   async interrupt(): Promise<void> {
     this.#state = withInterrupt(this.#state)
     for (const uuid of this.#state.pending.keys()) await this.#cancelQueued(uuid)

@@ -123,7 +123,7 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
     },
   }
 
-  /** Throws if Claude Code is missing or not signed in. */
+  /** The options for a session. Throws if Claude Code is missing or not signed in. */
   function nativeFor(input: PrepareInput): ClaudeOptions {
     const own = { ...env, ...input.env }
     const { signedIn, hint, command } = signIn(program.expectFound(), own)

@@ -64,7 +64,10 @@ export function createAppServerPool(options: () => AppServerOptions) {
   }
 
   return {
-    /** Rejects with a ParleyError; nothing is held then. */
+    /**
+     * Starts the program, or shares the running one. Rejects with a ParleyError; then the caller has nothing
+     * to release.
+     */
     async acquire(signal: AbortSignal): Promise<Lease> {
       for (;;) {
         const shared = share()

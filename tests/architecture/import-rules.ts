@@ -7,7 +7,7 @@ import { client, examples, protocol, server } from './workspace.ts'
 export type Rule = {
   /** A folder or a file. Files of a folder may import each other. */
   readonly folder: string
-  /** Folders and files of the same package; `folder/*` without its index.ts and its subfolders. */
+  /** Folders and files of the same package. `folder/*` stands for the files directly in the folder except index.ts. */
   readonly mayImport: readonly string[]
   /** Entry points of our other packages, other packages, and modules of Node. */
   readonly packages: readonly string[]

@@ -47,7 +47,7 @@ function limitedDisk(): SmallDisk {
   }
 }
 
-/** The kinds of small disk that this machine can make; the one without privileges is always there. */
+/** The kinds of small disk that this machine can make. The kind that needs no privileges is always available. */
 export function smallDisks(): { kind: string; make: () => SmallDisk }[] {
   const limited = { kind: 'a limit on the size of files', make: limitedDisk }
   try {

@@ -146,7 +146,7 @@ function useRecall(write: (text: string) => void) {
   }
 }
 
-/** True if two timelines have the same prompts, so that other blocks do not render the composer. */
+/** True if two timelines have the same prompts. A change to any other block does not render the composer again. */
 function samePrompts(one: readonly Block[], other: readonly Block[]): boolean {
   if (one === other) return true
   const last = (blocks: readonly Block[]) => blocks.findLast((block) => block.type === 'prompt')

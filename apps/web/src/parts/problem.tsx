@@ -20,7 +20,7 @@ export function AllSessions() {
   return (
     <Link
       to={{ name: 'home' }}
-      // Runs after the new page has mounted, which focuses the prompt field.
+      // Deferred: the new page focuses the prompt field when it mounts, and the search field gets the focus after that.
       onClick={() => setTimeout(() => location.pathname === '/' && focusSearch())}
       className="mt-3 inline-flex items-center rounded text-sm text-mark hover:underline pointer-coarse:min-h-11"
     >

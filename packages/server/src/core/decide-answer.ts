@@ -13,8 +13,8 @@ import { evaluate } from './permission-rules.ts'
 import { pauseQueued } from './turn-transactions.ts'
 
 /**
- * Throws if a rule or the mode refuses the call by now: no answer can allow it until the rule or the mode
- * changes.
+ * Throws if a rule or the mode now refuses the call, because one of them changed after the request: no answer can
+ * allow the call until they change again.
  */
 function expectNotRefused(
   state: SessionState,

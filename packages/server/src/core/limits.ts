@@ -13,8 +13,8 @@ export type Limits = {
   /** An agent that was kept this long without a session is closed. */
   readonly spareMs: number
   /**
-   * An agent that waits in a folder for an announced session is closed after this time: what it has read of the
-   * folder becomes outdated.
+   * A spare that has changed to the folder of a session that a client announced (`prepareSession`) is closed after
+   * this time if the session is not created: what the spare has read of the folder becomes outdated.
    */
   readonly spareInFolderMs: number
   /** No agent is kept while the machine has less free memory than this. */

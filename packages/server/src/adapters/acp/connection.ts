@@ -298,8 +298,8 @@ class AcpConnection implements AgentConnection {
   }
 
   /**
-   * After an approved plan, records the mode that the person requests from now on. The agent itself reports when the
-   * mode is in effect.
+   * After a plan is approved, records `ask` as the requested mode. The agent itself reports when the mode is in
+   * effect.
    */
   #leavePlan(): void {
     if (this.#state.requestedMode !== 'plan') return

@@ -82,8 +82,8 @@ export function ownDecision(
 }
 
 /**
- * What a subagent may do without asking, apart from harmless calls: its own settings come after our rules. The host
- * would not see such calls, so the call that starts the subagent must be asked about.
+ * What a subagent may do without asking, apart from harmless calls. The last matching rule applies, so the subagent's
+ * own settings override ours. The host does not see such calls, so it must ask before the subagent is started.
  */
 export function unaskedBy(agent: NativeAgent | undefined): string[] {
   const rules = agent?.permission ?? []

@@ -17,7 +17,7 @@ function repository(): string {
   return folder
 }
 
-/** The real workspace. A watch starts only once the buffer of the reader is full; `told` is what it has reported. */
+/** The real workspace, except that a watch starts once the reader's buffer is full; `reported` is what it reported. */
 function workspaceFor(outgoing: () => ServerResponse | undefined) {
   const real = createWorkspace({ env: process.env })
   const reported: string[] = []

@@ -1,39 +1,12 @@
 import type { Client } from '@parley/client'
 import type { OpenRequest, SessionEvent, SessionState } from '@parley/protocol'
-import type {
-  PermissionStep,
-  QuestionStep,
-  Script,
-} from '../../packages/server/src/adapters/scripted/script.ts'
+import type { Script } from '../../packages/server/src/adapters/scripted/script.ts'
+
+export { colour, permission } from '../../packages/server/src/core/host-under-test.ts'
 
 /** Helpers for end-to-end tests: a session's state when a fact holds, its whole log, and scripts with requests. */
 
 export const scripted = (...steps: Script) => JSON.stringify(steps)
-
-export function permission(path: string, more: Partial<PermissionStep> = {}): PermissionStep {
-  return {
-    type: 'permission',
-    name: 'Write',
-    kind: 'edit',
-    input: { path },
-    effect: { writeFile: { path, text: 'x' } },
-    ...more,
-  }
-}
-
-export const colour: QuestionStep = {
-  type: 'question',
-  questions: [
-    {
-      id: 'colour',
-      header: 'Colour',
-      text: 'Which colour?',
-      options: [{ label: 'red' }, { label: 'blue' }],
-      multiple: false,
-      freeText: false,
-    },
-  ],
-}
 
 /** Resolves with the state as soon as the fact holds, as a follower receives it. */
 export async function stateWhen(

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type CapabilityName, capabilityNames } from '@parley/protocol'
+import { acpAgents } from '../packages/server/src/adapters/acp/presets.ts'
 import { builtInAdapters } from '../packages/server/src/adapters/index.ts'
 import type { AgentAdapter } from '../packages/server/src/core/agent-adapter.ts'
 import { capabilityCases } from '../packages/server/src/testing/adapter-contract/capability-cases.ts'
@@ -23,8 +24,8 @@ export function agentsDoc(): string {
     '',
     '<!-- Written by scripts/agents-doc.ts from what the adapters declare. Do not edit by hand. -->',
     '',
-    'What Parley can do with each agent. The contract suite tests every `yes` on the real program in every test run. Parley refuses what an agent',
-    'cannot do with `not_supported`, before anything happens.',
+    'What Parley can do with each agent. The contract suite tests every `yes` on the real program: `npm test` tests Claude, `npm run test:rest` the other',
+    'agents. Parley refuses what an agent cannot do with `not_supported`, before anything happens.',
     '',
     '## Capabilities',
     '',
@@ -85,6 +86,8 @@ function mark({ capabilities }: AgentAdapter, name: CapabilityName): string {
 
 function installOf({ install, id }: AgentAdapter): string {
   if (install) return `${install.package} ${install.version}`
+  const { installGuide } = acpAgents.find((preset) => preset.id === id) ?? {}
+  if (installGuide !== undefined) return `no: see its [install guide](${installGuide})`
   return id === 'claude' ? 'comes with Parley' : '–'
 }
 

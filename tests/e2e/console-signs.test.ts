@@ -91,7 +91,7 @@ describe('agents', () => {
       expect([name, await one.getByText(state).textContent()]).toEqual([name, onNew.get(name)])
       const step = install
         ? one.getByRole('button', { name: 'Install' })
-        : one.getByText(/See its install guide/)
+        : one.getByText(/To install it, see https/)
       if (!found) await step.first().waitFor()
     }
     expect([...onNew.values()]).toContain('Not signed in')

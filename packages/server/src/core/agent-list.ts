@@ -69,7 +69,7 @@ export function createAgentList({ adapters, installer, keeper, changed, clock }:
     const { name, install } = adapterFor(agent)
     if (install && installer) return installer
     const why = install ? 'this server does not install agents' : 'Parley does not install this agent'
-    throw new ParleyError('not_supported', `${name} cannot be installed here: ${why}. See its install guide.`)
+    throw new ParleyError('not_supported', `${name} cannot be installed here: ${why}.`)
   }
 
   function start(agent: string, by: AgentInstaller): Running {
@@ -140,7 +140,7 @@ export function unknownAgent(
   why = `Known agents: ${known.join(', ')}.`,
 ): ParleyError {
   const message = `There is no agent "${agent}". ${why}`
-  return new ParleyError('agent_not_found', message, { details: { agents: known } })
+  return new ParleyError('agent_not_found', message, { details: { agent, agents: known } })
 }
 
 /** The options of an agent. All agents have `tools`, because it is an option of the host itself. */

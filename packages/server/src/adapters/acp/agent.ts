@@ -96,6 +96,7 @@ export const AcpAgent = z.strictObject({
     .strictObject({ package: z.string(), version: z.string() })
     .optional()
     .describe('The npm package that contains it'),
+  installGuide: z.url().optional().describe('The page that says how to install it, if Parley does not'),
   signIn: z
     .strictObject({
       hint: z.string().describe('How to sign in; {program} stands for the command that starts the program'),

@@ -22,7 +22,6 @@ import {
 } from '../program-adapter.ts'
 import { AcpAgent, hasCredential, type KnownAgent } from './agent.ts'
 import type { AcpConnectionOptions } from './connection.ts'
-import { acpAgents } from './presets.ts'
 
 export { AcpAgent } from './agent.ts'
 export {
@@ -182,11 +181,13 @@ function createProbe(
   }, reuseMs)
 }
 
-function adviseInstall({ id, command, install }: KnownAgent, options: AcpAdapterOptions): string {
+function adviseInstall(
+  { id, command, install, installGuide }: KnownAgent,
+  options: AcpAdapterOptions,
+): string {
   const { executable, agentsFolder, parley } = options
   if (install) return adviseMissing({ agent: id, install, executable, agentsFolder, parley })
-  const isKnown = executable === undefined && acpAgents.some((preset) => preset.id === id)
-  if (isKnown) return `${command} is not installed. See its install guide.`
+  if (installGuide !== undefined && executable === undefined) return `To install it, see ${installGuide}`
   return `There is no program "${executable ?? command}". ${configAdvice(id)}`
 }
 

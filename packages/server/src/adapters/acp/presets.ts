@@ -188,6 +188,7 @@ export const goose: AcpAgent = {
   command: 'goose',
   args: ['acp'],
   vendor: ['GOOSE_', 'ANTHROPIC_', 'OPENAI_', 'GOOGLE_', 'DATABRICKS_'],
+  installGuide: 'https://goose-docs.ai/docs/getting-started/installation',
   signIn: {
     hint: 'Configure it once with the program itself: {program} configure',
     command: '{program} configure',
@@ -201,6 +202,7 @@ export const qwen: AcpAgent = {
   command: 'qwen',
   args: ['--acp'],
   vendor: ['QWEN_', 'DASHSCOPE_', 'OPENAI_'],
+  installGuide: 'https://github.com/QwenLM/qwen-code',
   signIn: { hint: 'Sign in once with the program itself: run {program} and choose.', command: '{program}' },
 }
 
@@ -211,6 +213,7 @@ export const kimi: AcpAgent = {
   command: 'kimi',
   args: ['acp'],
   vendor: ['KIMI_', 'MOONSHOT_'],
+  installGuide: 'https://github.com/MoonshotAI/kimi-cli',
   signIn: { hint: 'Sign in once with the program itself: {program} login', command: '{program} login' },
 }
 
@@ -221,6 +224,7 @@ export const copilot: AcpAgent = {
   command: 'copilot',
   args: ['--acp', '--stdio'],
   vendor: ['COPILOT_', 'GH_', 'GITHUB_'],
+  installGuide: 'https://github.com/github/copilot-cli',
   signIn: {
     hint: 'Sign in once with the program itself: run {program} and type /login',
     command: '{program}',
@@ -234,6 +238,7 @@ export const cursor: AcpAgent = {
   command: 'cursor-agent',
   args: ['acp'],
   vendor: ['CURSOR_'],
+  installGuide: 'https://cursor.com/docs/cli/installation',
   signIn: {
     hint: 'Set CURSOR_API_KEY, or sign in once with the program itself: {program} login',
     command: '{program} login',

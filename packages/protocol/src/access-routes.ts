@@ -46,7 +46,7 @@ export const accessRoutes = {
   createAccessToken: {
     method: 'POST',
     path: '/api/access-tokens',
-    summary: 'Get an access token for the signature of a device',
+    summary: 'Exchange a nonce that a device has signed for an access token',
     open: true,
     body: NewAccessToken,
     reply: AccessToken,

@@ -13,7 +13,7 @@ export function SessionProvider({ id, children }: { id: string; children: ReactN
 
 function useOpenSession(): OpenSession {
   const open = useContext(OpenSessionContext)
-  if (!open) throw new Error('This belongs inside a SessionProvider.')
+  if (!open) throw new Error('Hooks of the open session can be used only inside a SessionProvider.')
   return open
 }
 

@@ -155,7 +155,9 @@ describe('a fault in the middle of an answer', () => {
     const { scene, end } = await playFault('ends without errors')
     await using _ = scene
     expect(end).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
-    expect(end.error?.message).toContain('Claude Code failed without a reason')
+    expect(end.error?.message).toContain(
+      'Claude Code failed, and its last message could not be read. The next prompt',
+    )
     expect(end.error?.message).not.toContain('undefined')
     await remembers(scene)
   })

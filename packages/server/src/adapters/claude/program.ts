@@ -200,8 +200,7 @@ export function disconnection(
  * without `errors`.
  */
 function reasonOf(failure: unknown): string {
-  if (failure instanceof TypeError)
-    return 'Claude Code failed without a reason: its last message could not be read'
+  if (failure instanceof TypeError) return 'Claude Code failed, and its last message could not be read'
   return failure instanceof Error ? failure.message : 'Claude Code ended without a result'
 }
 

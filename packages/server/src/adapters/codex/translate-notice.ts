@@ -18,7 +18,8 @@ export const notices = {
   deprecationNotice: (state: TranslateState, params: Detailed) =>
     once(state, 'info', 'deprecated', textOf(params)),
   'windows/worldWritableWarning': (state: TranslateState, params: { samplePaths: readonly string[] }) => {
-    const text = `Anyone can write to folders that the sandbox does not cover: ${params.samplePaths.join(', ')}`
+    const folders = params.samplePaths.join(', ')
+    const text = `Codex's sandbox does not block writes to folders that every user can write to: ${folders}. To protect them, change their permissions.`
     return once(state, 'warning', 'world-writable', text, { data: params })
   },
 

@@ -100,7 +100,7 @@ function failureNotice(error: NativeTurnError): AgentOutput {
 }
 
 export function errorOf(error: NativeTurnError | null | undefined): ErrorInfo {
-  if (!error) return { code: 'agent_failed', message: 'Codex failed without a reason.' }
+  if (!error) return { code: 'agent_failed', message: 'Codex failed and did not report why.' }
   const { name, status } = infoOf(error.codexErrorInfo)
   return {
     code: codeOf(name, status),

@@ -61,7 +61,7 @@ export function resolveConfiguration(sources: ConfigurationSources): Configurati
   refuseDatabaseUrl(env)
   const given = flags.dataDir ?? said(env.PARLEY_DATA_DIR)
   if (given === '') throw refusal('--data-dir takes the path of a folder.')
-  const dataDir = given === undefined ? join(home, '.parley') : resolve(cwd, given)
+  const dataDir = given === undefined ? defaultDataDir(home) : resolve(cwd, given)
   const file = configFile(dataDir)
   const config = sources.readConfig(file)
 
@@ -99,6 +99,10 @@ export function resolveConfiguration(sources: ConfigurationSources): Configurati
     chat: defined(config.chat ?? {}),
     telemetry: defined(config.telemetry ?? {}),
   }
+}
+
+export function defaultDataDir(home: string): string {
+  return join(home, '.parley')
 }
 
 export function configFile(dataDir: string): string {

@@ -68,7 +68,9 @@ describe('rules', () => {
     })
     const inFolder = await home.run(['rules', 'add', 'allow', 'Read', '--folder', '.', '--json'])
     expect(JSON.parse(inFolder.stdout)).toMatchObject({ scope: 'project', project: home.folder })
-    expect((await home.run(['rules'])).stdout).toMatch(/deny +Bash +command=rm \* +everywhere +demo/)
+    const row = /deny +Bash +command=rm \* +everywhere +demo/
+    expect((await home.run(['rules'])).stdout).toMatch(row)
+    expect((await home.run(line.slice(0, -1))).stderr).toMatch(row)
     expect(await home.run(['rules', 'remove', rule.ruleId])).toMatchObject({ exitCode: 0 })
     expect((await home.run(['rules', '--json'])).stdout).not.toContain(rule.ruleId)
     expect(await home.run(['rules', 'remove', 'nothing'])).toMatchObject({ exitCode: 1 })

@@ -24,6 +24,17 @@ describe('parley export', () => {
     }
   })
 
+  it('says which folder is missing if the file cannot be written', async () => {
+    await using home = createHome()
+    await home.run(['run', 'demo', 'help'])
+    const { exitCode, stderr } = await home.run(['export', 'last', '-o', 'missing/session.html'])
+    const folder = join(home.folder, 'missing')
+    expect([exitCode, stderr]).toEqual([
+      2,
+      `parley: ${folder}/session.html cannot be written: there is no folder ${folder}. Create it first.\n`,
+    ])
+  })
+
   it.each(['jsonl', 'markdown', 'html'])(
     'on a terminal shows control characters of an agent visibly, as %s; a pipe and a file get them unchanged',
     async (format) => {

@@ -16,7 +16,7 @@ export function failureOf(thrown: unknown, verbose: boolean): { line: string; ex
   if (thrown instanceof ParleyError) {
     const cause = verbose && thrown.cause ? `\n${describe(thrown.cause)}` : ''
     const exitCode = thrown.code === 'cancelled' ? cancelled : isUsageError(thrown) ? usage : failed
-    return { line: `parley: ${thrown.message}${cause}`, exitCode }
+    return { line: `parley: ${thrown.message}${suggestion(thrown)}${cause}`, exitCode }
   }
   if (verbose) return { line: `parley: ${describe(thrown)}`, exitCode: failed }
   const message = messageOf(thrown)
@@ -25,4 +25,30 @@ export function failureOf(thrown: unknown, verbose: boolean): { line: string; ex
 
 function describe(thrown: unknown): string {
   return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
+}
+
+/** The most edits between a mistyped agent and the one that is suggested. */
+const maxEdits = 2
+
+/** Suggests the known agent that is spelled most like an unknown one. */
+function suggestion({ code, details = {} }: ParleyError): string {
+  const { agent, agents } = details
+  if (code !== 'agent_not_found' || typeof agent !== 'string' || !Array.isArray(agents)) return ''
+  const near = agents.map((id: string) => ({ id, edits: editDistance(agent, id) }))
+  const [nearest] = near.filter(({ edits }) => edits <= maxEdits).toSorted((a, b) => a.edits - b.edits)
+  return nearest ? ` Did you mean ${nearest.id}?` : ''
+}
+
+/** The number of characters to insert, delete or replace to turn one word into the other. */
+function editDistance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index)
+  for (const letter of one) {
+    const next = [(row[0] ?? 0) + 1]
+    for (const [index, above] of row.slice(1).entries()) {
+      const replaced = (row[index] ?? 0) + (letter === other[index] ? 0 : 1)
+      next.push(Math.min(above + 1, (next[index] ?? 0) + 1, replaced))
+    }
+    row = next
+  }
+  return row.at(-1) ?? 0
 }

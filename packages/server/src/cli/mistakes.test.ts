@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ExportFormat, type SessionEvent } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
@@ -33,6 +33,13 @@ describe('an unknown agent', () => {
     expect(stderr).toMatch(oneLine)
     expect(stderr).toMatch(/^parley: There is no agent "nope"\. Known agents: claude, codex, .*, demo\.\n$/)
     expect([exitCode, stdout]).toEqual([2, ''])
+  })
+
+  it('gives the known agent of similar spelling', async () => {
+    await using home = createHome()
+    const { exitCode, stderr } = await home.run(['run', 'demmo', 'hello'])
+    expect([exitCode, stderr]).toEqual([2, expect.stringMatching(oneLine)])
+    expect(stderr).toMatch(/^parley: There is no agent "demmo"\. Known agents: .*\. Did you mean demo\?\n$/)
   })
 
   it('is looked up on the running server', async () => {
@@ -75,7 +82,62 @@ describe('an unknown session', () => {
   })
 })
 
+describe('a data folder without data', () => {
+  it.each([
+    ['sessions'],
+    ['rules'],
+    ['rules remove rule_1'],
+    ['show last'],
+    ['export last'],
+    ['attach last'],
+    ['cancel last'],
+    ['archive last'],
+    ['delete last --yes'],
+    ['run demo hello --session last'],
+    ['agents'],
+    ['import demo'],
+    ['trust --list'],
+    ['env'],
+    ['devices'],
+    ['token'],
+  ])('is not created by "%s", which says what to do, with exit code 2', async (line) => {
+    await using home = createHome()
+    const folder = join(home.folder, 'mistyped')
+    const { exitCode, stdout, stderr } = await home.run([...line.split(' '), '--data-dir', 'mistyped'])
+    expect(stderr).toBe(
+      `parley: There is no Parley data in ${folder}. Check the path (--data-dir or PARLEY_DATA_DIR). To create the folder, start a server: npm start -- serve --data-dir ${folder}\n`,
+    )
+    expect([exitCode, stdout, existsSync(folder)]).toEqual([2, '', false])
+  })
+
+  it('that PARLEY_DATA_DIR names, or that has other files only, is left unchanged', async () => {
+    await using home = createHome()
+    mkdirSync(join(home.folder, 'project'))
+    writeFileSync(join(home.folder, 'project/notes.txt'), '')
+    const env = { PARLEY_DATA_DIR: 'project' }
+    expect((await home.run(['sessions'], { env })).exitCode).toBe(2)
+    expect(readdirSync(join(home.folder, 'project'))).toEqual(['notes.txt'])
+  })
+
+  it('is created by a command that stores something', async () => {
+    await using home = createHome()
+    const given = ['--data-dir', 'new']
+    expect((await home.run(['run', 'demo', 'help', ...given])).exitCode).toBe(0)
+    expect((await home.run(['sessions', ...given])).stdout).toContain('demo')
+  })
+})
+
 describe('an agent that is not installed', () => {
+  it('and that Parley does not install is reported once, with the address of its install guide', async () => {
+    await using home = createHome()
+    const env = { PATH: home.folder }
+    const guide = 'To install it, see https://goose-docs.ai/docs/getting-started/installation'
+    const run = await home.run(['run', 'goose', 'hello'], { env })
+    expect([run.exitCode, run.stderr]).toEqual([1, `parley: Goose was not found. ${guide}\n`])
+    const install = await home.run(['agents', 'install', 'goose'], { env })
+    expect(install.stderr).toBe(`parley: Parley does not install Goose. ${guide}\n`)
+  })
+
   it('run creates no session, says what to type, and exits with 1', async () => {
     await using home = createHome()
     const env = { PATH: home.folder }

@@ -178,6 +178,7 @@ describe('parley run', () => {
 
   it('reports an unknown session, with the data folder in its hint', async () => {
     await using home = createHome()
+    await home.run(['rules', 'add', 'ask', 'Bash', '--data-dir', 'my data'])
     expect(await home.run(['show', 'ses_none', '--data-dir', 'my data'])).toMatchObject({
       exitCode: 1,
       stderr: `parley: There is no session "ses_none". List them with: npm start -- sessions --data-dir '${home.folder}/my data'\n`,

@@ -2,6 +2,7 @@ import { ParleyError } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
+import { existingConfigurationOf } from '../existing-data.ts'
 import { printResult } from '../terminal/output.ts'
 import { readSecret } from '../terminal/secret.ts'
 import { oneLine } from '../terminal/visible.ts'
@@ -46,7 +47,7 @@ export async function forgetAgent(
   options: Flags & { json?: boolean },
   context: Context,
 ): Promise<number> {
-  await using server = await connect(configurationOf(context, options), context)
+  await using server = await connect(existingConfigurationOf(context, options), context)
   await server.client.call('forgetAgent', { params: { id } })
   const text = `Removed ${id}. Its sessions can still be read.`
   return printResult(context.output, options.json, { value: { id, forgotten: true }, text })

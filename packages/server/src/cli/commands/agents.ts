@@ -2,7 +2,8 @@ import { homedir } from 'node:os'
 import type { AgentInfo } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
-import { type Context, configurationOf } from '../context.ts'
+import type { Context } from '../context.ts'
+import { existingConfigurationOf } from '../existing-data.ts'
 import { printTable, tableLines, tableWidth } from '../terminal/table.ts'
 import { oneLine } from '../terminal/visible.ts'
 
@@ -19,7 +20,7 @@ const columns = [
 
 export async function agents(options: AgentsOptions, context: Context): Promise<number> {
   const { output } = context
-  await using server = await connect(configurationOf(context, options), context)
+  await using server = await connect(existingConfigurationOf(context, options), context)
   const { agents: found } = await server.client.call('listAgents')
   if (options.json) {
     for (const agent of found) output.out(`${JSON.stringify(agent)}\n`)

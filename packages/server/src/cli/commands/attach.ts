@@ -2,7 +2,8 @@ import type { FeedItem } from '@parley/client'
 import { isKnown, ParleyError, pausedPrompts, promptText, type SessionState } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
-import { type Context, configurationOf } from '../context.ts'
+import type { Context } from '../context.ts'
+import { existingConfigurationOf } from '../existing-data.ts'
 import { exitCodes } from '../failure.ts'
 import { onInterrupt } from '../interrupts.ts'
 import { findSession } from '../session-reference.ts'
@@ -19,7 +20,7 @@ export type AttachOptions = Flags & { readonly tail?: string }
 export async function attach(reference: string, options: AttachOptions, context: Context): Promise<number> {
   const { output } = context
   const tail = tailOf(options.tail)
-  await using server = await connect(configurationOf(context, options), context)
+  await using server = await connect(existingConfigurationOf(context, options), context)
   const { client } = server
   const id = await findSession(client, reference, context)
   server.own(id)

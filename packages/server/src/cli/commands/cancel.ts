@@ -1,14 +1,15 @@
 import { pausedPrompts } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
-import { type Context, configurationOf } from '../context.ts'
+import type { Context } from '../context.ts'
+import { existingConfigurationOf } from '../existing-data.ts'
 import { findSession } from '../session-reference.ts'
 
 export type CancelOptions = Flags & { readonly tasks?: boolean; readonly json?: boolean }
 
 /** Cancels the running turn and pauses the queue. With --tasks, stops background tasks instead. */
 export async function cancel(reference: string, options: CancelOptions, context: Context): Promise<number> {
-  await using server = await connect(configurationOf(context, options), context)
+  await using server = await connect(existingConfigurationOf(context, options), context)
   const id = await findSession(server.client, reference, context)
   if (options.tasks) {
     await server.client.stopTasks(id)
@@ -27,7 +28,7 @@ export async function cancel(reference: string, options: CancelOptions, context:
 
 /** Runs the prompts that a stop has paused. */
 export async function resume(reference: string, options: Flags, context: Context): Promise<number> {
-  await using server = await connect(configurationOf(context, options), context)
+  await using server = await connect(existingConfigurationOf(context, options), context)
   const id = await findSession(server.client, reference, context)
   const paused = pausedPrompts(await server.client.call('getSession', { params: { id }, query: { tail: 0 } }))
   await server.client.resumeQueue(id)

@@ -1,7 +1,8 @@
 import { ParleyError } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
-import { type Context, configurationOf } from '../context.ts'
+import type { Context } from '../context.ts'
+import { existingConfigurationOf } from '../existing-data.ts'
 import { onInterrupt } from '../interrupts.ts'
 import { findSession } from '../session-reference.ts'
 import { Screen } from '../terminal/screen.ts'
@@ -16,7 +17,7 @@ export async function deleteSession(
   context: Context,
 ): Promise<number> {
   const { output } = context
-  await using server = await connect(configurationOf(context, options), context)
+  await using server = await connect(existingConfigurationOf(context, options), context)
   const id = await findSession(server.client, reference, context)
   if (!options.yes && !output.canAsk) {
     throw new ParleyError('validation_error', 'Not a terminal: pass --yes to confirm the deletion.')

@@ -1,8 +1,9 @@
 import { type Device, ParleyError } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
-import { type Context, configurationOf } from '../context.ts'
+import type { Context } from '../context.ts'
 import { ageText } from '../durations.ts'
+import { existingConfigurationOf } from '../existing-data.ts'
 import { printList } from '../terminal/table.ts'
 import { oneLine } from '../terminal/visible.ts'
 
@@ -13,7 +14,7 @@ export async function listDevices(
   context: Context,
 ): Promise<number> {
   const { output, commandLine } = context
-  await using server = await connect(configurationOf(context, options), context)
+  await using server = await connect(existingConfigurationOf(context, options), context)
   const { devices } = await server.client.call('listDevices')
   const age = (at: number) => ageText(Date.now() - at)
   const row = (one: Device) => [one.deviceId, one.name, age(one.createdAt), age(one.lastSeenAt)]
@@ -30,7 +31,7 @@ export async function revokeDevices(
   if ((given === undefined) === !options.all) {
     throw new ParleyError('validation_error', 'Give either the id of a browser or --all.')
   }
-  await using server = await connect(configurationOf(context, options), context)
+  await using server = await connect(existingConfigurationOf(context, options), context)
   const { devices } = await server.client.call('listDevices')
   const meant = given === undefined ? devices : [found(devices, given, context)]
   for (const { deviceId, name } of meant) {

@@ -1,6 +1,7 @@
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
-import { type Context, configurationOf } from '../context.ts'
+import type { Context } from '../context.ts'
+import { existingConfigurationOf } from '../existing-data.ts'
 import { findSession } from '../session-reference.ts'
 import { printResult } from '../terminal/output.ts'
 import { oneLine } from '../terminal/visible.ts'
@@ -21,7 +22,7 @@ export function unarchive(reference: string, options: EditOptions, context: Cont
 }
 
 async function patch(reference: string, body: Patch, options: EditOptions, context: Context) {
-  await using server = await connect(configurationOf(context, options), context)
+  await using server = await connect(existingConfigurationOf(context, options), context)
   const id = await findSession(server.client, reference, context)
   const session = await server.client.call('patchSession', { params: { id }, body })
   return printResult(context.output, options.json, { value: session, text: patchText(id, body, context) })
@@ -40,7 +41,7 @@ export async function fork(
   context: Context,
 ): Promise<number> {
   const { title, json } = options
-  await using server = await connect(configurationOf(context, options), context)
+  await using server = await connect(existingConfigurationOf(context, options), context)
   const id = await findSession(server.client, reference, context)
   const { sessionId } = await server.client.fork(id, { ...(title !== undefined && { title }) })
   if (json) {

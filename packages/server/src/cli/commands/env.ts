@@ -4,6 +4,7 @@ import { type EnvironmentInfo, ParleyError } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
+import { existingConfigurationOf } from '../existing-data.ts'
 import { findSession } from '../session-reference.ts'
 import { printResult } from '../terminal/output.ts'
 import { readSecret } from '../terminal/secret.ts'
@@ -29,8 +30,10 @@ export async function env(name: string | undefined, options: EnvOptions, context
     throw new ParleyError('validation_error', 'Give --folder or --session, not both.')
   }
   const isListing = name === undefined && !options.remove
-  const value = isListing || options.remove ? '' : await givenValue(name ?? '', options, context)
-  await using server = await connect(configurationOf(context, options), context)
+  const isAdding = !isListing && !options.remove
+  const configuration = (isAdding ? configurationOf : existingConfigurationOf)(context, options)
+  const value = isAdding ? await givenValue(name ?? '', options, context) : ''
+  await using server = await connect(configuration, context)
   const { client } = server
   if (isListing) return await list(client, options, context)
   const { folder = '.', session } = options

@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { ExportFormat, ParleyError } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
-import { type Context, configurationOf } from '../context.ts'
+import type { Context } from '../context.ts'
+import { existingConfigurationOf } from '../existing-data.ts'
 import { findSession } from '../session-reference.ts'
 import { visible } from '../terminal/visible.ts'
 
@@ -16,7 +17,7 @@ export async function exportSession(
   context: Context,
 ): Promise<number> {
   const as = formatOf(options.as)
-  await using server = await connect(configurationOf(context, options), context)
+  await using server = await connect(existingConfigurationOf(context, options), context)
   const id = await findSession(server.client, reference, context)
   const text = await server.client.call('exportSession', { params: { id }, query: { as } })
   if (options.output === undefined || options.output === '-') {
@@ -28,11 +29,16 @@ export async function exportSession(
   try {
     writeFileSync(file, text, { mode: 0o600 })
   } catch (thrown) {
-    const { code } = thrown as NodeJS.ErrnoException
-    throw new ParleyError('validation_error', `${file} cannot be written (${code}).`, { cause: thrown })
+    throw new ParleyError('validation_error', unwritableText(file, thrown), { cause: thrown })
   }
   context.output.err(`Written: ${file}\n`)
   return 0
+}
+
+function unwritableText(file: string, thrown: unknown): string {
+  const { code } = thrown as NodeJS.ErrnoException
+  if (code !== 'ENOENT') return `${file} cannot be written (${code}).`
+  return `${file} cannot be written: there is no folder ${dirname(file)}. Create it first.`
 }
 
 function formatOf(given: string | undefined): ExportFormat {

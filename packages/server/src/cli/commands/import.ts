@@ -4,6 +4,7 @@ import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { ageText } from '../durations.ts'
+import { existingConfigurationOf } from '../existing-data.ts'
 import { printList } from '../terminal/table.ts'
 import { oneLine } from '../terminal/visible.ts'
 
@@ -23,7 +24,9 @@ export async function importConversation(
   options: ImportOptions,
   context: Context,
 ): Promise<number> {
-  await using server = await connect(configurationOf(context, options), context)
+  const isListing = agentSessionId === undefined
+  const configuration = (isListing ? existingConfigurationOf : configurationOf)(context, options)
+  await using server = await connect(configuration, context)
   const { output, commandLine } = context
   if (agentSessionId !== undefined) {
     const body = { agent, agentSessionId }

@@ -1,12 +1,13 @@
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
-import { type Context, configurationOf } from '../context.ts'
+import type { Context } from '../context.ts'
+import { existingConfigurationOf } from '../existing-data.ts'
 import { findSession } from '../session-reference.ts'
 import { oneLine } from '../terminal/visible.ts'
 
 /** Releases the agent's process and prints the command that continues the conversation in the agent's own program. */
 export async function release(reference: string, options: Flags, context: Context): Promise<number> {
-  await using server = await connect(configurationOf(context, options), context)
+  await using server = await connect(existingConfigurationOf(context, options), context)
   const id = await findSession(server.client, reference, context)
   await server.client.release(id)
   const { terminal, cwd } = await server.client.call('getSession', { params: { id }, query: { tail: 0 } })

@@ -4,9 +4,9 @@ import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { ageText } from '../durations.ts'
+import { existingConfigurationOf } from '../existing-data.ts'
 import { printResult } from '../terminal/output.ts'
-import { printList } from '../terminal/table.ts'
-import { oneLine } from '../terminal/visible.ts'
+import { printList, tableLines } from '../terminal/table.ts'
 
 export type RulesOptions = Flags & { readonly json?: boolean }
 export type AddRuleOptions = RulesOptions & {
@@ -27,7 +27,7 @@ const columns = [
 
 export async function listRules(options: RulesOptions, context: Context): Promise<number> {
   const { output, commandLine } = context
-  await using server = await connect(configurationOf(context, options), context)
+  await using server = await connect(existingConfigurationOf(context, options), context)
   const { rules } = await server.client.call('listRules')
   const empty = `There are no rules. Add one: ${commandLine('rules add deny Bash --match "command=rm *"')}`
   printList(rules, { columns, row: rowOf, empty }, { json: options.json, output })
@@ -56,8 +56,8 @@ export async function addRule(
   const body = { tool, decision: decision.data, ...scope, ...(match && { match }), ...(agent && { agent }) }
   const rule = await server.client.call('createRule', { body })
   const remove = context.commandLine(`rules remove ${rule.ruleId}`)
-  const text = `Added ${rule.ruleId}: ${rule.decision} ${oneLine(tool)}. Undo: ${remove}`
-  return printResult(context.output, options.json, { value: rule, text })
+  const lines = ['Added:', ...tableLines(columns, [rowOf(rule)]), `To remove it: ${remove}`]
+  return printResult(context.output, options.json, { value: rule, text: lines.join('\n') })
 }
 
 export async function removeRule(
@@ -65,7 +65,7 @@ export async function removeRule(
   options: RulesOptions,
   context: Context,
 ): Promise<number> {
-  await using server = await connect(configurationOf(context, options), context)
+  await using server = await connect(existingConfigurationOf(context, options), context)
   const { rules } = await server.client.call('listRules')
   const found = rules.filter(({ ruleId }) => ruleId === reference)
   const meant = found.length > 0 ? found : rules.filter(({ ruleId }) => ruleId.startsWith(reference))

@@ -16,6 +16,7 @@ import type { Configuration, Flags } from '../configuration.ts'
 import { type Connected, connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { durationText, parseDuration } from '../durations.ts'
+import { existingConfigurationOf } from '../existing-data.ts'
 import { exitCodes } from '../failure.ts'
 import { onInterrupt } from '../interrupts.ts'
 import { findSession } from '../session-reference.ts'
@@ -59,7 +60,8 @@ export async function run(
   options: RunOptions,
   context: Context,
 ): Promise<number> {
-  const configuration = configurationOf(context, options)
+  const isNew = options.session === undefined
+  const configuration = (isNew ? configurationOf : existingConfigurationOf)(context, options)
   const timeoutMs = options.timeout === undefined ? undefined : parseDuration(options.timeout, '--timeout')
   const mode = modeOf(options.mode)
   policyOf(options, context)
@@ -87,7 +89,7 @@ export async function run(
     const decided = new Set<string>()
     const run = { client, session, context, options, screen, decided }
     const { end, isStarted } = await promptAndWatch(run, prompt, stopping)
-    if (!isStarted && options.session === undefined) printKeptSession(session, context)
+    if (!isStarted && isNew) printKeptSession(session, context)
     else if (!options.json) sayWhatNext(session, context)
     return end === undefined ? exitCodes.cancelled : exitCodes[end.outcome]
   } catch (thrown) {

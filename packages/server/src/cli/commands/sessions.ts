@@ -8,8 +8,9 @@ import {
 } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
-import { type Context, configurationOf } from '../context.ts'
+import type { Context } from '../context.ts'
 import { ageText } from '../durations.ts'
+import { existingConfigurationOf } from '../existing-data.ts'
 import { allSessions, shortIds } from '../session-reference.ts'
 import { callLabel } from '../terminal/rows.ts'
 import { printList } from '../terminal/table.ts'
@@ -53,7 +54,7 @@ export async function sessions(options: SessionsOptions, context: Context): Prom
       '--waiting lists all open requests; only --agent can be combined with it.',
     )
   }
-  await using server = await connect(configurationOf(context, options), context)
+  await using server = await connect(existingConfigurationOf(context, options), context)
   if (options.waiting) return await listWaiting(server.client, options, context)
   const found = await listSessions(server.client, { ...options, limit, status })
   if (found.length === 0) await checkAgent(server.client, options, context)

@@ -2,7 +2,8 @@ import { ParleyError, promptText, runningInBackground, type SessionDetail } from
 import { sessionFacts } from '../../transcripts/documents/block-text.ts'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
-import { type Context, configurationOf } from '../context.ts'
+import type { Context } from '../context.ts'
+import { existingConfigurationOf } from '../existing-data.ts'
 import { findSession } from '../session-reference.ts'
 import { timelineLines } from '../terminal/block-lines.ts'
 import { callLabel } from '../terminal/rows.ts'
@@ -16,7 +17,7 @@ const maxBlocks = 500
 export async function show(reference: string, options: ShowOptions, context: Context): Promise<number> {
   const { output, commandLine } = context
   const tail = tailOf(options.tail)
-  await using server = await connect(configurationOf(context, options), context)
+  await using server = await connect(existingConfigurationOf(context, options), context)
   const id = await findSession(server.client, reference, context)
   const detail = await server.client.call('getSession', { params: { id }, query: { tail } })
   if (options.json) {

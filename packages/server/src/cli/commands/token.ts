@@ -2,6 +2,7 @@ import { ParleyError } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { findServer, isAlive, readOwner } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
+import { existingConfigurationOf } from '../existing-data.ts'
 import { rotateToken, tokenFile, tokenOf } from '../token-file.ts'
 
 export type TokenOptions = Flags & {
@@ -13,7 +14,7 @@ export type TokenOptions = Flags & {
 /** Prints the token, creates a new one, or asks the running server for a sign-in link. */
 export async function token(options: TokenOptions, context: Context): Promise<number> {
   const { output, commandLine } = context
-  const configuration = configurationOf(context, options)
+  const configuration = (options.rotate ? configurationOf : existingConfigurationOf)(context, options)
   if (options.link && options.rotate) {
     throw new ParleyError('validation_error', 'Give either --link or --rotate.')
   }

@@ -5,6 +5,7 @@ import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { ageText } from '../durations.ts'
+import { existingConfigurationOf } from '../existing-data.ts'
 import { printResult } from '../terminal/output.ts'
 import { printList } from '../terminal/table.ts'
 import { oneLine } from '../terminal/visible.ts'
@@ -30,7 +31,9 @@ export async function trust(
     const here = context.commandLine('trust .')
     throw new ParleyError('validation_error', `Which folder? For this one: ${here}`)
   }
-  await using server = await connect(configurationOf(context, options), context)
+  const isAdding = !options.list && !options.remove
+  const configuration = (isAdding ? configurationOf : existingConfigurationOf)(context, options)
+  await using server = await connect(configuration, context)
   const { client } = server
   if (given === undefined) return await list(client, options, context)
   const folder = resolve(context.cwd, given)

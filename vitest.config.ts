@@ -5,14 +5,17 @@ import { LongestFirst } from './tests/run/longest-first.ts'
 import { agentFiles, mainFiles } from './tests/run/projects.ts'
 import { RetriedTests } from './tests/run/retried-tests.ts'
 
-// Workers and the programs that tests start are compiled once, not with every start.
+// Compiles the code of workers, and of the programs that tests start, once and not with every start.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/node-compile')
 
 const conditions = ['source', 'node', 'import', 'module', 'default']
 const resolve = { conditions }
 const ssr = { resolve: { conditions, externalConditions: conditions } }
 
-/** For tests of real programs on a busy machine: one retry. `RetriedTests` reports each test that was retried. */
+/**
+ * For tests of real programs on a busy machine, which may be retried once. `RetriedTests` reports each test that was
+ * retried.
+ */
 const slow = { retry: 1, testTimeout: 120_000, hookTimeout: 60_000 }
 const endToEnd = { ...slow, testTimeout: 600_000 }
 
@@ -24,7 +27,7 @@ export default defineConfig({
     unstubEnvs: true,
     reporters: ['default', new RetriedTests()],
     sequence: { sequencer: LongestFirst },
-    // The tests wait for programs more than they compute: two workers more than cores keep these busy.
+    // The tests wait for programs more than they compute, so there are two more workers than cores.
     maxWorkers: availableParallelism() + 2,
     projects: [
       {
@@ -39,7 +42,7 @@ export default defineConfig({
             'examples/*.test.ts',
           ],
           exclude: [...mainFiles, ...agentFiles],
-          // A worker runs many files: loading the modules again takes longer than most of these tests.
+          // A worker runs many files, because loading the modules again takes longer than most of these tests.
           isolate: false,
           testTimeout: 120_000,
           hookTimeout: 60_000,

@@ -14,8 +14,8 @@ import { type Figure, mebibytes, milliseconds, type Row } from './lib/figure.ts'
 const names: readonly RealAgentName[] = ['claude', 'codex', 'opencode', 'gemini', 'claude-acp']
 
 /**
- * The cost of each real agent: the time from a prompt to the end of its turn, cold and then warm, and the memory of its
- * processes.
+ * The cost of each real agent: the time from a prompt to the end of its turn, first cold and then warm, and the
+ * memory of its processes.
  */
 export const agents: Figure = {
   name: 'agents',

@@ -4,8 +4,8 @@ import { startProcess } from './lib/processes.ts'
 import { compare, inTurns } from './lib/stats.ts'
 
 /**
- * Small durable events per second, from an agent's output to the store, against bare `node:sqlite` with one event per
- * transaction.
+ * Small durable events per second, from an agent's output to the store, compared with bare `node:sqlite` with one
+ * event per transaction.
  */
 export const appends: Figure = {
   name: 'appends',

@@ -8,8 +8,8 @@ import { type ParleyServer, startParleyServer } from './lib/servers.ts'
 import { compare, inTurns } from './lib/stats.ts'
 
 /**
- * Chunks per second through the chat face, and the time to resume a response, both against the AI SDK's own response
- * with the same chunks ready in memory.
+ * Chunks per second through the chat face, and the time to resume a response. Both are compared with the AI SDK's own
+ * response with the same chunks ready in memory.
  */
 export const chat: Figure = {
   name: 'chat',
@@ -71,7 +71,7 @@ async function streamed({ page, rounds, bare }: Sides, deltas: number): Promise<
   }
 }
 
-/** Measures resuming a running turn: its content so far comes from the log, as chunks, all at once. */
+/** Measures resuming a running turn: its content so far is sent as chunks from the log, all at once. */
 async function resumed({ page, rounds, bare }: Sides): Promise<Row> {
   const blocks = 3_333
   const enough = 3 * blocks

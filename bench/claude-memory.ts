@@ -5,7 +5,10 @@ import type { Remote } from './lib/processes.ts'
 
 const MiB = 2 ** 20
 
-/** The memory that a live session with the real Claude Code adds to Parley's process, without the agent's own. */
+/**
+ * The memory that a live session with the real Claude Code adds to Parley's process. The agent's own memory is not
+ * included.
+ */
 export const claudeMemory: Figure = {
   name: 'claude-memory',
   async measure({ quick, folder }) {

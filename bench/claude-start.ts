@@ -3,7 +3,7 @@ import { startClaudeSides } from './lib/claude-sides.ts'
 import { type Figure, milliseconds, type Row } from './lib/figure.ts'
 import { compare, inTurns } from './lib/stats.ts'
 
-/** The time to the first text of a new session, against the SDK alone with a process that is started for the prompt. */
+/** The time to the first text of a new session, compared with the SDK alone, which starts a process for the prompt. */
 export const claudeStart: Figure = {
   name: 'claude-start',
   async measure({ quick, folder }) {

@@ -4,9 +4,9 @@ import { type Figure, milliseconds } from './lib/figure.ts'
 import { compare, inTurns, median, type Pair } from './lib/stats.ts'
 
 /**
- * The real Claude Code from its second turn on: the time from a prompt to the first text. Compared with a new process
- * per turn that resumes, as a simple program does it; with a live query of the SDK, the best possible case; and with
- * one request to the Messages API, without an agent.
+ * The time from a prompt to the first text with the real Claude Code, from its second turn on. Compared with a simple
+ * program that resumes the conversation in a new process per turn, with a live query of the SDK (the best possible
+ * case), and with one request to the Messages API, without an agent.
  */
 export const claudeTurns: Figure = {
   name: 'claude-turns',

@@ -28,7 +28,7 @@ type Sides = {
   readonly folder: string
 }
 
-/** The console in a real Chromium on the real server: a session of 10,000 events against one of 100. */
+/** The console in a real Chromium on the real server: a session of 10,000 events compared with one of 100. */
 export const consoleInBrowser: Figure = {
   name: 'console',
   async measure({ quick, folder }) {
@@ -208,7 +208,7 @@ async function heapWatched<Result>(page: Page, during: () => Promise<Result>) {
   return { result, most, kept: await used() }
 }
 
-/** The bytes transferred until a prompt can be written. */
+/** The bytes that are transferred before a prompt can be written. */
 async function scripted({ browser, parley }: Sides): Promise<Row> {
   const context = await newVisitor(browser, parley)
   const page = await context.newPage()

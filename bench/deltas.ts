@@ -4,7 +4,8 @@ import { promptFrame, startServers } from './lib/servers.ts'
 import { compare, inTurns } from './lib/stats.ts'
 
 /**
- * Deltas per second through the whole server to one WebSocket client, against a bare `ws` loop with the same frames.
+ * Deltas per second through the whole server to one WebSocket client, compared with a bare `ws` loop that sends the
+ * same frames.
  */
 export const deltas: Figure = {
   name: 'deltas',

@@ -5,7 +5,7 @@ import { compare, inTurns } from './lib/stats.ts'
 
 type Case = { readonly followers: number; readonly deltas: number; readonly each?: 'tick' }
 
-/** Deliveries per second to many followers of one session, against bare `ws` that serialises once and sends to each. */
+/** Deliveries per second to many followers of one session, compared with bare `ws` that serialises once. */
 export const fanOut: Figure = {
   name: 'fan-out',
   async measure({ quick, folder }) {

@@ -12,7 +12,7 @@ const cases: readonly FoldCase[] = [
   { what: 'tool input', characters: 100_000, calls: 200 },
 ]
 
-/** The cost of folding one delta, against appending to a string in a map. */
+/** The cost of folding one delta, compared with appending to a string in a map. */
 export const fold: Figure = {
   name: 'fold',
   async measure({ quick }) {

@@ -24,7 +24,7 @@ import { start } from './start.ts'
 import { storedBytes } from './stored-bytes.ts'
 import { telemetry } from './telemetry.ts'
 
-/** Every figure, in the order of the table. To add one: a file that exports a Figure, and its name here. */
+/** Every figure, in the order of the table. To add one, write a file that exports a Figure, and add it here. */
 const figures: readonly Figure[] = [
   deltas,
   latency,

@@ -4,7 +4,7 @@ import { seed } from './lib/seed.ts'
 import { startServers } from './lib/servers.ts'
 import { compare } from './lib/stats.ts'
 
-/** A whole log to one new client, against bare `ws` sending the same frames from memory. */
+/** The time to send a whole log to one new client, compared with bare `ws` that sends the same frames from memory. */
 export const replay: Figure = {
   name: 'replay',
   async measure({ quick, folder }) {

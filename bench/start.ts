@@ -5,7 +5,7 @@ import { type Figure, milliseconds, type Row } from './lib/figure.ts'
 import { built, type Program, source, startProgram } from './lib/program.ts'
 import { compare, inTurns } from './lib/stats.ts'
 
-/** From the start of the process to a healthy server, against a Node process that does nothing. */
+/** The time from the start of the process until the server is healthy, compared with an idle Node process. */
 export const start: Figure = {
   name: 'start',
   async measure({ quick, folder }) {

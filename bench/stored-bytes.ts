@@ -10,7 +10,7 @@ import { pieces } from './lib/words.ts'
 const deltasABlock = 250
 const blocksATurn = 100
 
-/** Bytes on disk for a streamed session against its final content; the write-ahead log counts too. */
+/** The bytes on disk for a streamed session, including the write-ahead log, compared with its final content. */
 export const storedBytes: Figure = {
   name: 'stored-bytes',
   async measure({ quick, folder }) {
@@ -25,7 +25,7 @@ export const storedBytes: Figure = {
     ]
     rows.push(await claudeRow(join(folder, 'claude'), quick ? 10 : 40))
     if (quick) return rows
-    // An agent takes seconds for a block, so each is checkpointed a few times before it is written.
+    // An agent takes seconds for a block, so each block is checkpointed a few times before it is written.
     const slow = await streamSession({ turns, dataDir: join(folder, 'slow'), checkpointMs: 1, each: 'tick' })
     rows.push(row('the same, each block checkpointed on its way', slow.last, content))
     return rows
@@ -33,8 +33,8 @@ export const storedBytes: Figure = {
 }
 
 /**
- * Measures the real Claude Code, with turns of 15 to 35 KB. The figure is the difference of two runs, which
- * excludes what the program reports only once.
+ * Measures the real Claude Code, with turns of 15 to 35 KB. The figure is the difference of two runs, so data that
+ * the program reports only once cancels out.
  */
 async function claudeRow(folder: string, turns: number): Promise<Row> {
   const one = await streamClaude(join(folder, 'one'), 1)

@@ -5,7 +5,7 @@ import { startProcess } from './lib/processes.ts'
 import { compare, inTurns } from './lib/stats.ts'
 import type { Reporting, TelemetryCalls } from './lib/telemetry-process.ts'
 
-/** The processor time of one durable event with telemetry, against the same host without it. */
+/** The processor time of one durable event with telemetry, compared with the same host without it. */
 export const telemetry: Figure = {
   name: 'telemetry',
   async measure({ quick, folder }) {

@@ -5,8 +5,8 @@ import { builtInAdapters, createHost, createMemoryStore } from '@parley/server'
 import { createEmbedded } from '@parley/server/embed'
 
 /**
- * Parley under /parley of an existing server: its API, server-sent events, WebSocket and chat. An Express app needs the
- * same two lines, see docs/library.md. node examples/embed-in-node.ts [port]
+ * Serves Parley under /parley of an existing server: its API, server-sent events, WebSocket and chat. An Express app
+ * needs the same two lines, see docs/library.md. node examples/embed-in-node.ts [port]
  */
 const host = await createHost({
   adapters: builtInAdapters({ env: process.env }),

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { testAgents, testAgentsFolder } from '../packages/server/src/testing/agents-folder.ts'
 
 /**
- * Installs the agents that tests use, or those given as arguments, with Parley's own install command. An agent that is
- * installed at the right version is left alone, so only the first run takes time.
+ * Installs the agents that tests use, or those given as arguments, with Parley's own install command. Agents that
+ * have the right version are skipped, so only the first run takes time.
  */
 const named = process.argv.slice(2)
 const ids = named.length > 0 ? named : testAgents

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { oldestNodes, testNode, testNodesFolder } from '../tests/e2e/test-nodes.ts'
 
 /**
- * Installs the oldest Node that each package promises to run on, from npm, once per machine. The tests run the packed
- * packages on them.
+ * Installs the oldest Node that each package supports, from npm, once per machine. The tests run the packed packages
+ * on it.
  */
 for (const version of new Set(Object.values(oldestNodes()))) {
   if (existsSync(testNode(version))) continue

@@ -39,7 +39,7 @@ function withoutShapes(code: string): string {
   return code.replace(shape, '')
 }
 
-/** A module that exports the same names; each function throws when it is called. */
+/** Replaces a module by one that exports the same names; each function throws when it is called. */
 function withStubbedExports(code: string): string {
   const declared = [...code.matchAll(/^export (?:const|function) (\w+)/gm)].map(([, name]) => name)
   const renamed = [...code.matchAll(/^export \{ \w+ as (\w+) \};?$/gm)].map(([, name]) => name)
@@ -103,7 +103,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     chunkSizeWarningLimit: 900,
-    // One file for everything that the page starts with: several files compress worse.
+    // The code needed at start is one file, because several files compress worse.
     rolldownOptions: {
       // Creating a schema has no side effect, so unused schemas are removed.
       treeshake: { manualPureFunctions: ['z'] },

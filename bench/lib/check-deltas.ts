@@ -9,8 +9,8 @@ type Frame = {
 export type Checked = { readonly deltas: number; readonly bytes: number }
 
 /**
- * Checks a turn as its first reader got it: every delta starts where the last one ended, every block is the sum of its
- * deltas, the seqs have no gap, and the turn's end comes last.
+ * Checks a turn as its first reader received it: every delta starts where the previous one ended, every block is the
+ * sum of its deltas, the seqs have no gap, and the turn's end comes last.
  */
 export function checkTurn(payloads: Iterable<Buffer>): Checked & { said: Buffer[] } {
   const texts = new Map<string, { pieces: string[]; length: number }>()

@@ -7,14 +7,14 @@ export type ClaudeTask =
 
 export const piece = 'word '
 
-/** A prompt that contains the task for its answer. */
+/** Returns a prompt that tells the model which answer to give. */
 export function promptFor(task: ClaudeTask): string {
   return `Go on. <<bench ${JSON.stringify(task)}>>`
 }
 
 const mark = /.*<<bench (.*?)>>/s
 
-/** The latest task in the body of a request. The body is JSON, and so is the task in it. */
+/** The latest task in the body of a request. The task is JSON inside a JSON string. */
 export function taskIn(body: string): ClaudeTask | undefined {
   const json = mark.exec(body)?.[1]
   return json === undefined ? undefined : (JSON.parse(json.replaceAll('\\"', '"')) as ClaudeTask)

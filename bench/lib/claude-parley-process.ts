@@ -84,7 +84,7 @@ const create = (prompt?: string) =>
   host.create({ agent: 'claude', cwd: folder, ...(prompt !== undefined && { prompt }) })
 
 const calls = {
-  /** Opens a new session; its agent starts with its first prompt. */
+  /** Creates a session. Its agent starts with its first prompt. */
   async open() {
     const { id } = await create()
     current = await Follower.follow(id)
@@ -99,7 +99,7 @@ const calls = {
     await host.command(current.id, { type: 'prompt.submit', commandId: newId('cmd'), text })
     return current.listening.received
   },
-  /** Creates a session with its prompt at once. */
+  /** Creates a session together with its first prompt. */
   async cold(text: string): Promise<Received> {
     const listening = new Listening()
     const { id } = await create(text)
@@ -109,9 +109,8 @@ const calls = {
   },
   /** Resolves when a spare has started. */
   spareReady: () => spares.ready(),
-  /** Starts an agent for the session's folder ahead of the session. */
+  /** Starts an agent in the session's folder before the session exists. */
   prepare: () => host.prepareSession({ agent: 'claude', cwd: folder }),
-  /** Shuts the agent down. */
   close: () => host.command(current.id, { type: 'session.close', commandId: newId('cmd') }),
   ...ownCost,
 }

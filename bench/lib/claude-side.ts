@@ -8,12 +8,10 @@ export type ClaudeSide = {
   readonly maxSpares?: number
 }
 
-/** The measurements of one turn. */
 export type Received = {
   /** The time from the prompt to the first text, and to the end of the turn. */
   readonly firstMs: number
   readonly endMs: number
-  /** The time from the first text to the last. */
   readonly streamMs: number
   readonly deltas: number
   readonly length: number

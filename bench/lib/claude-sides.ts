@@ -8,8 +8,8 @@ import type { ClaudeSide } from './claude-side.ts'
 import { type Remote, startProcess } from './processes.ts'
 
 /**
- * The calls that both sides answer. The sides are the real Claude Code through Parley and through its SDK alone; they and
- * the model run in a process each.
+ * The calls that both sides answer: the real Claude Code through Parley, and through its SDK alone. Each side and the
+ * model run in their own processes.
  */
 export type ClaudeCalls = Pick<ClaudeParleyCalls, 'turn' | 'processorMicroseconds' | 'memory'> & {
   open(): unknown
@@ -19,9 +19,8 @@ export type ClaudeCalls = Pick<ClaudeParleyCalls, 'turn' | 'processorMicrosecond
 export type ClaudeSides = AsyncDisposable & {
   readonly parley: Remote<ClaudeParleyCalls>
   readonly raw: Remote<ClaudeRawCalls>
-  /** Parley with a spare agent for the next session. */
+  /** Parley, with a spare agent that is started for the next session. */
   keeping(): Remote<ClaudeParleyCalls>
-  /** The URL of the model. */
   readonly url: string
 }
 

@@ -20,7 +20,8 @@ const many = 400
 const few = 4
 
 /**
- * A diff of 400 files beside the conversation, against one of 4: the time until its list and its first lines are shown.
+ * A diff of 400 files beside the conversation, compared with one of 4: the time until its list and its first lines
+ * are shown.
  */
 export async function changesShown(sides: Sides): Promise<Row[]> {
   const { quick } = sides

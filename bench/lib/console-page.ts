@@ -2,7 +2,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { signIn } from '../../tests/e2e/browser-sign-in.ts'
 import type { ParleyServer } from './servers.ts'
 
-/** What the bench injects before the page's own scripts: it observes and counts, and changes nothing. */
+/** The object that the bench injects before the page's own scripts. It observes and counts, and changes nothing. */
 declare global {
   interface Window {
     bench: {
@@ -26,7 +26,7 @@ declare global {
 /** Milliseconds from a key until its letter is in the page and laid out, and until its frame is painted. */
 export type Keystroke = { readonly laidOut: number; readonly painted: number }
 
-/** A signed-in browser that has loaded nothing: the first page it opens is fully cold. */
+/** A signed-in browser that has loaded nothing, so the first page that it opens is completely cold. */
 export async function newVisitor(browser: Browser, parley: ParleyServer): Promise<BrowserContext> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
   await context.addInitScript(watch)
@@ -139,7 +139,7 @@ export function watch(): void {
   afterFrame.port1.onmessage = () => {
     bench.keystrokes.push({ laidOut, painted: performance.now() - pressed })
   }
-  // The last listener, so the page has drawn the letter already; reading its height forces the layout.
+  // Added last, so the page has already drawn the letter; reading the height forces the layout.
   const input = () => {
     if (document.activeElement && document.activeElement.scrollHeight > 0)
       laidOut = performance.now() - pressed

@@ -14,7 +14,7 @@ export async function typedInto(page: Page, field: Locator, count: number): Prom
   return keystrokes
 }
 
-/** Types into a page with only a text field, to measure the share of the browser and the display. */
+/** Types into a page that contains only a text field, to measure the time that the browser and the display take. */
 export async function typedAlone(browser: Browser, count: number): Promise<Keystroke[]> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
   await context.addInitScript(watch)

@@ -1,4 +1,4 @@
-/** Calls `emit` `count` times at a steady rate. A late timer catches up, so the rate holds. */
+/** Calls `emit` `count` times at a steady rate. A late timer makes up for missed calls, so the rate is kept. */
 export function atPace(rate: number, count: number, emit: (index: number) => void): Promise<void> {
   const start = performance.now()
   let done = 0

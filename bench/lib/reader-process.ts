@@ -4,13 +4,13 @@ import { microseconds } from './pace.ts'
 import { answer } from './processes.ts'
 import { openWebSocketReader, type WebSocketAddress, type WebSocketReader } from './websocket-reader.ts'
 
-/** All readers of a figure, in their own process: the same for Parley's server and for the bare one. */
+/** All readers of a figure run in this process, those of Parley's server and those of the bare one. */
 const groups = new Map<string, WebSocketReader[]>()
 
 const turnEnded = { type: 'event', containing: '"type":"turn.ended"' }
 
 const calls = {
-  /** Opens `count` sockets under a name. With `session` they follow it, and are live when this resolves. */
+  /** Opens `count` sockets under a name. If `session` is set, they follow it, and are live when this resolves. */
   async open({ name, address, count, session }: OpenInput) {
     calls.close(name)
     const readers: WebSocketReader[] = []
@@ -28,7 +28,7 @@ const calls = {
     }
   },
 
-  /** Sends `go` on the first socket, waits until every reader has seen the turn end, then checks what they got. */
+  /** Sends `go` on the first socket, waits until every reader has seen the turn end, and checks what they received. */
   async turn({ name, go, bytes, save, deltas }: TurnInput) {
     const readers = groups.get(name)!
     const ended = Promise.all(
@@ -47,7 +47,7 @@ const calls = {
     return { seconds, bytes: checked.bytes, frames: checked.said.length }
   },
 
-  /** Like `turn`, for deltas that carry their creation time. Returns the age of each on arrival, in microseconds. */
+  /** Like `turn`, for deltas that contain their creation time. Returns their ages on arrival, in microseconds. */
   async ages({ name, go }: { name: string; go: string }) {
     const [reader] = groups.get(name)!
     const arrivals: number[] = []

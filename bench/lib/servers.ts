@@ -6,7 +6,7 @@ import { type Remote, startProcess } from './processes.ts'
 import type { ReaderCalls } from './reader-process.ts'
 import type { WebSocketAddress } from './websocket-reader.ts'
 
-/** Parley's server, the bare one and the readers of both, each in its own process. */
+/** Parley's server, the bare server, and the readers of both. Each runs in its own process. */
 export type Servers = AsyncDisposable & {
   readonly parley: ParleyServer
   readonly bare: Remote<PlainCalls> & { readonly address: WebSocketAddress }

@@ -14,7 +14,10 @@ export function percentile(values: readonly number[], percent: number): number {
 
 export type Pair = { readonly ours: number; readonly bare: number }
 
-/** The median of each side, and the median of the pairs' ratios, in which common disturbances cancel out. */
+/**
+ * The median of each side, and the median of the ratios of the pairs. In a ratio, a disturbance that affects both
+ * sides cancels out.
+ */
 export function compare(pairs: readonly Pair[]): { ours: number; bare: number; ratio: number } {
   return {
     ours: median(pairs.map((pair) => pair.ours)),
@@ -23,7 +26,7 @@ export function compare(pairs: readonly Pair[]): { ours: number; bare: number; r
   }
 }
 
-/** Measures the two sides in turns, so that other load on the machine affects both. */
+/** Measures the two sides alternately, so that other load on the machine affects both. */
 export async function inTurns(
   rounds: number,
   ours: () => Promise<number>,

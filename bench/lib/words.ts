@@ -15,7 +15,6 @@ export function pieces(from: number, count: number): string[] {
   return Array.from({ length: count }, (_, index) => words[(from * 7 + index) % words.length]!)
 }
 
-/** Text of about `length` characters. */
 export function text(from: number, length: number): string {
   let made = ''
   for (let index = 0; made.length < length; index++) made += words[(from * 7 + index) % words.length]

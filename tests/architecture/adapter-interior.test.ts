@@ -36,7 +36,7 @@ const interior = {
   optional: ['program', 'conversation', 'requests', 'question', 'host-tools', 'rewind'],
 }
 
-/** Files for features that only one agent has. Add a file only for such a feature; otherwise the list shrinks. */
+/** Files for features that only one agent has. Otherwise the list may only shrink. */
 const extraFiles: Record<string, string[]> = {
   acp: ['agent', 'files', 'gemini-session-files', 'presets', 'wire'],
   claude: ['introduction', 'spare', 'transcript', 'will-ask'],
@@ -65,7 +65,7 @@ const extraFiles: Record<string, string[]> = {
   ],
 }
 
-/** Files of the interior that an adapter still has under another name or in another file. The list shrinks. */
+/** Files of the interior that an adapter still has under another name or in another file. The list may only shrink. */
 const missingFiles: Record<string, string[]> = {
   // The scripted agent has no program and no protocol.
   scripted: interior.required.filter((name) => !['index', 'connection', 'settings'].includes(name)),

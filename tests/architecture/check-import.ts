@@ -18,10 +18,7 @@ export function importProblem(rules: readonly Rule[], file: string, specifier: s
   return `${found}: ${rule.instead}`
 }
 
-/**
- * Why a file may not import a package: the package is not installed with the package of that file. Undefined
- * if it is.
- */
+/** Why a file may not import a package, which must be a dependency of the file's own package. Undefined if it may. */
 export function dependencyProblem(file: string, specifier: string): string | undefined {
   if (specifier.startsWith('.') || specifier.startsWith('node:')) return undefined
   const { name, folder, dependencies } = packageOf(file)
@@ -52,7 +49,7 @@ function ruleFor(rules: readonly Rule[], file: string): Rule | undefined {
   return rules.find(({ folder }) => isIn(file, folder))
 }
 
-/** The entry of the rule that allows the import; for an import within the folder, the folder. */
+/** The entry of the rule that allows the import. For an import within the folder, that is the folder itself. */
 function entryOf(rule: Rule, file: string, specifier: string): string | undefined {
   const entries = [rule.folder, ...rule.mayImport, ...rule.packages, ...(rule.always ?? [])]
   const target = targetOf(file, specifier)

@@ -8,7 +8,7 @@ type Claim = {
   readonly files: (file: string) => boolean
   readonly forbidden: RegExp
   readonly instead: string
-  /** Files for which the claim is not true yet. The list only shrinks. */
+  /** Files for which the claim is not true yet. The list may only shrink. */
   readonly exceptions: readonly string[]
 }
 
@@ -53,7 +53,7 @@ const actsOnImport: Claim = {
   ],
 }
 
-/** Modules that are loaded in order to act: the page, its sign-in page and a worker. */
+/** Modules that have effects when they are loaded: the page, its sign-in page and a worker. */
 const entryModules = [
   `${web}/app/main.tsx`,
   `${web}/parts/code/highlight.worker.ts`,

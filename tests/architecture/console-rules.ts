@@ -11,7 +11,10 @@ const common = [
   'react',
 ]
 
-/** The layers of the console, lowest first. Each may import itself and those below; features do not import each other. */
+/**
+ * The layers of the console, lowest first. Each may import itself and the layers below it; features do not import
+ * each other.
+ */
 export function consoleRules(): Rule[] {
   const layers: { folder: string; features?: string[]; packages: string[]; instead: string }[] = [
     {

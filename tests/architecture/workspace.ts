@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 
-/** The packages of this repository, their source files and what these import. */
+/** The packages of this repository, their source files, and the imports of these files. */
 
 export const root = resolve(import.meta.dirname, '../..')
 export const protocol = 'packages/protocol/src'
@@ -17,7 +17,7 @@ type Package = {
   readonly folder: string
   /** The source file of each import specifier that `exports` allows. */
   readonly entryPoints: ReadonlyMap<string, string>
-  /** Packages that are installed with it or beside it. */
+  /** Packages that are installed with it as dependencies, or beside it as peers. */
   readonly dependencies: ReadonlySet<string>
 }
 
@@ -56,7 +56,6 @@ export function sourceFiles(): string[] {
   return [protocol, client, server, web, examples].flatMap(filesIn).filter((file) => !isTest(file))
 }
 
-/** TypeScript files of a folder. */
 export function filesIn(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .map((name) => join(folder, name))
@@ -69,7 +68,7 @@ export const isTest = (file: string) => /\.test\.tsx?$|under-test\.tsx?$/.test(f
 const importPattern =
   /(?:^|\n)\s*(?:import|export)\s[^'"`;]*?from\s*['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)import\s*['"]([^'"]+)['"]/g
 
-/** The specifiers of all imports of a file, of values and of types. */
+/** The specifiers of all imports of a file, including imports of types. */
 export function importsOf(file: string): string[] {
   const found = [...textOf(file).matchAll(importPattern)]
   return found.map((match) => (match[1] ?? match[2] ?? match[3] ?? '').replace(/\?.*/, ''))

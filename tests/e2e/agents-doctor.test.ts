@@ -11,7 +11,7 @@ import { geminiEnvironment } from '../../packages/server/src/testing/gemini-envi
 import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
 import { quietEnvironment } from '../../packages/server/src/testing/opencode-environment.ts'
 
-/** Tests that the program starts each real agent, talks to it, and leaves nothing behind. */
+/** Tests that the program starts each real agent, exchanges messages with it, and leaves no process behind. */
 
 it.each(['codex', 'opencode', 'gemini', 'claude-acp'] as const)(
   'parley agents doctor %s checks the real agent and leaves no process behind',

@@ -11,7 +11,7 @@ export async function signIn(page: Page, server: SignInServer): Promise<void> {
   const code = new URL(await server.newLink()).hash.slice(1)
   await page.goto(`${server.url}/api/health`)
   const publicKey = await page.evaluate(createKey)
-  // Sent by the test, not by the page: the content security policy of this address forbids requests.
+  // The test sends the request, because the content security policy of this address forbids requests of the page.
   const data = { code, publicKey }
   const response = await page.request.post(`${server.url}/api/devices`, { data })
   if (!response.ok()) throw new Error(`Signing in: ${response.status()} ${await response.text()}`)

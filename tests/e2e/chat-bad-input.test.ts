@@ -17,7 +17,7 @@ afterAll(() => claude?.[Symbol.asyncDispose]())
 
 let chats = 0
 
-/** A page whose agent waits for permission to write; from there on the page sends nothing automatically. */
+/** A page whose agent waits for permission to write. From then on, the page sends nothing automatically. */
 async function waiting(): Promise<{ page: Page; written: () => string | undefined }> {
   const cwd = claude.folder()
   const { url, token } = claude.server

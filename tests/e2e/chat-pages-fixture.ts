@@ -92,7 +92,6 @@ const patienceMs = 20_000
 type Place = { readonly id: string; readonly cwd: string; readonly address: string }
 type Part = UiMessage['parts'][number]
 
-/** A browser tab with one of these pages. */
 export class ChatTab {
   readonly consoleErrors: string[] = []
   readonly place: Place
@@ -164,7 +163,7 @@ export class ChatTab {
     await eventually(() => this.status()).toBe('ready')
   }
 
-  /** Waits for the end of the turn, not only of a response; then the page must have what the server has. */
+  /** Waits for the end of the turn, not only of a response, and compares the page with the server. */
   async ended(outcome = 'completed'): Promise<void> {
     await eventually(async () => (await this.last()).metadata).toMatchObject({ outcome })
     await eventually(() => this.status()).toBe(outcome === 'failed' ? 'error' : 'ready')

@@ -16,7 +16,7 @@ export async function buildPage(sdk: Sdk, outDir: string): Promise<string[]> {
     root,
     mode: 'production',
     logLevel: 'error',
-    // Otherwise a test would get the development JSX.
+    // Without this, a test would get the development JSX.
     define: { 'process.env.NODE_ENV': '"production"' },
     oxc: { jsx: { development: false } },
     resolve: {
@@ -37,13 +37,12 @@ export async function buildPage(sdk: Sdk, outDir: string): Promise<string[]> {
 }
 
 /**
- * The server of a third-party page. Its own routes under /api/chat forward to Parley with the token, which such a page
- * never sees.
+ * The server of a third-party page. Its own routes under /api/chat forward requests to Parley with the token, which
+ * the page never gets.
  */
 export class PageServer implements AsyncDisposable {
   readonly #folder: string
   readonly #server: Server
-  /** Parley's port and token. */
   parley = { port: 0, token: '' }
 
   private constructor(folder: string) {

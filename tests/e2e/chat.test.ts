@@ -7,10 +7,7 @@ import type { ModelAnswer, ModelServer } from '../../packages/server/src/testing
 import { comparable } from '../../packages/server/src/transcripts/turn-under-test.ts'
 import { bash, ClaudeFixture, call, done } from './claude-fixture.ts'
 
-/**
- * Tests stock pages of both major versions of the AI SDK with the real Claude Code, and nothing of Parley in
- * the page.
- */
+/** Tests stock pages of both major versions of the AI SDK, without code of Parley, with the real Claude Code. */
 let claude: ClaudeFixture
 beforeAll(async () => {
   claude = await ClaudeFixture.start({ script: overload })

@@ -17,17 +17,13 @@ import { logProblems } from '../../packages/server/src/testing/invariants.ts'
 import type { ModelAnswer, ModelServer } from '../../packages/server/src/testing/model-server.ts'
 import { KillableServer } from './killable-server.ts'
 
-/**
- * The time limit of a wait. It is longer than any step here takes: a condition that does not hold by then
- * never will, and the state shows why.
- */
+/** The time limit of a wait. It is longer than any step here takes. */
 const factMs = 30_000
 
 /** The real Claude Code behind a real server process, with the real client in front and a scripted model behind it. */
 export class ClaudeFixture implements AsyncDisposable {
   readonly server = new KillableServer()
   readonly #home: AgentHome
-  /** The proxy between Claude Code and its model. */
   readonly proxy: ClosableProxy
   #client: Client | undefined
   #folders = 0
@@ -37,7 +33,7 @@ export class ClaudeFixture implements AsyncDisposable {
     this.proxy = proxy
   }
 
-  /** `script` takes precedence: the model answers by prompt only the calls that no script matches. */
+  /** `script` takes precedence. The model answers by prompt only those calls that no script matches. */
   static async start(
     options: { script?: (model: ModelServer) => void; env?: Record<string, string> } = {},
   ): Promise<ClaudeFixture> {
@@ -157,7 +153,6 @@ export class SessionFixture {
     )
   }
 
-  /** The open request of this type. */
   async request<Type extends OpenRequest['type']>(type: Type): Promise<Extract<OpenRequest, { type: Type }>> {
     const { requests } = await this.when((state) => state.requests.some((one) => one.type === type))
     return requests.find((one) => one.type === type) as Extract<OpenRequest, { type: Type }>
@@ -180,7 +175,7 @@ export class SessionFixture {
     return new Log(events as SessionEvent[])
   }
 
-  /** Sends one more prompt, to show that the session goes on. */
+  /** Sends one more prompt, to show that the session continues. */
   async completes(words: string | PromptPart[]): Promise<Log> {
     await this.prompt(words)
     const log = await this.ended()
@@ -202,7 +197,6 @@ export class Log {
     return this.events.filter((event): event is EventOf<Type> => event.type === type)
   }
 
-  /** The events of the last turn. */
   ofTurn<Type extends EventType>(type: Type): EventOf<Type>[] {
     return this.all(type).filter(({ turnId }) => turnId === this.end.turnId)
   }
@@ -230,13 +224,12 @@ export class Log {
     return this.ofTurn('agent.noticed').map(({ level, code }) => `${level} ${code}`)
   }
 
-  /** Every connection of the session, in order. */
   get connections(): string[] {
     return [...new Set(this.all('agent.connected').map(({ connectionId }) => connectionId))]
   }
 }
 
-/** For facts of the system without an event: polls until there is a result. */
+/** Polls until there is a result, for conditions that no event reports. */
 export async function seen<Found>(look: () => Found | undefined | false): Promise<Found> {
   for (;;) {
     const found = look()
@@ -313,7 +306,6 @@ export class ClosableProxy {
     this.#port = (server.address() as { port: number }).port
   }
 
-  /** Resets all open connections. */
   cut(): void {
     for (const socket of this.#sockets) socket.resetAndDestroy()
   }

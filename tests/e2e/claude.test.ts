@@ -10,10 +10,7 @@ import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.t
 import type { ModelAnswer } from '../../packages/server/src/testing/model-server.ts'
 import { KillableServer } from './killable-server.ts'
 
-/**
- * Tests the real Claude Code behind the real server, both of which are really killed. The model is scripted,
- * on loopback.
- */
+/** Tests the real Claude Code behind the real server, and kills both. The model is scripted, on loopback. */
 const rounds = Number(process.env.PARLEY_CLAUDE_ROUNDS ?? 2)
 const server = new KillableServer()
 const home = await AgentHome.forFile()

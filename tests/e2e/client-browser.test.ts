@@ -13,7 +13,7 @@ import { launchBrowser } from './console-browser.ts'
 
 const token = 'a-token+with/signs=(in)it'
 
-/** Serves the page, built as people build theirs, at its own origin. */
+/** Serves the page, built with an ordinary bundler, at its own origin. */
 async function servePage(folder: string): Promise<string> {
   await build({
     configFile: false,

@@ -15,7 +15,10 @@ import {
 } from './console-page.ts'
 import { consoleBehindProxy, goOffline } from './console-proxy.ts'
 
-/** Tests answers to requests: given while the server is unreachable, edited, and shown where they wait. */
+/**
+ * Tests answers to requests: answers given while the server is unreachable, edited answers, and the places where
+ * unsent answers are shown.
+ */
 const { server, openTab, openSessionTab, openThroughProxy } = consoleBehindProxy()
 
 const unsent = (page: Page) => page.getByTestId('unsent')
@@ -208,7 +211,7 @@ describe('two tabs of one browser', () => {
       Object.assign(window, {
         setTimeout: (work: () => void, ms?: number) => (ms === 700 ? 0 : real(work, ms)),
       })
-      // The first tab learns of the answer before the tab that sends it holds its lock, as on a busy machine.
+      // The first tab gets the answer before the tab that sends it holds its lock, as on a busy machine.
       const reported = new Promise((resolve) => {
         new BroadcastChannel('answer-lock').addEventListener('message', resolve, { once: true })
       })
@@ -253,7 +256,7 @@ describe('two tabs of one browser', () => {
       .getByRole('button', { name: /^Deny( \d)?$/ })
       .click()
     await eventually(() => allowOnce(other).isEnabled()).toBe(false)
-    // The first tab knows of the other answer, does not take that tab for closed, and can still answer.
+    // The first tab has the other tab's answer, does not take that tab for closed, and can still answer.
     await page.locator('html[data-looked=yes]').waitFor()
     expect(await allowOnce(page).isEnabled()).toBe(true)
     await allowOnce(page).click()
@@ -267,7 +270,6 @@ describe('two tabs of one browser', () => {
 })
 
 describe('an error message', () => {
-  /** Error messages do not expire here. */
   const withoutExpiry = (context: BrowserContext) =>
     context.addInitScript(() => {
       const real = window.setTimeout

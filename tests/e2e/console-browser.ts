@@ -71,7 +71,7 @@ export class ConsoleServer {
     return this.#end('SIGKILL')
   }
 
-  /** Ends the server as a person does, with its agents and terminals, and removes its folder. */
+  /** Ends the server with its agents and terminals, as a person would, and removes its folder. */
   async dispose(): Promise<void> {
     const force = setTimeout(() => this.#process?.kill('SIGKILL'), graceMs)
     await this.#end('SIGTERM')
@@ -166,7 +166,7 @@ async function printedLink(child: ChildProcess): Promise<string> {
   return await new Promise<never>(() => {})
 }
 
-/** Saves processor time: no emulated graphics processor, and one process for the pages of a context. */
+/** Saves processor time by using no emulated graphics processor and one process for all pages of a context. */
 const browserSwitches = [
   '--no-sandbox',
   '--disable-gpu',
@@ -194,9 +194,9 @@ export const phone = {
 export type TabOptions = BrowserContextOptions & { readonly load?: boolean }
 
 /**
- * A signed-in tab in a separate context, at a path of the console, when the page handles keys. It has no service worker
- * unless the options allow it: it would fetch every part of the page. Collects all page errors, above all those of the
- * content security policy.
+ * A signed-in tab in a separate context, at a path of the console. Resolves when the page handles keys. The tab has
+ * no service worker unless the options allow it, because a service worker fetches every part of the page. Collects
+ * all page errors, above all those of the content security policy.
  */
 export async function openTab(
   browser: Browser,

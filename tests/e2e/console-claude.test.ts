@@ -30,7 +30,7 @@ const { server, openTab, browser } = consoleFixture(async (made) => {
   made.environment = home.env('claude')
 })
 
-/** In plan mode Claude Code names a file for the plan: the model writes it, as a real one does. */
+/** In plan mode Claude Code names a file for the plan. The model writes that file, as a real model does. */
 function writeThePlan(model: ModelServer): void {
   const response = () => {
     const [path] = /[^\s"'\\]+\/plans\/[^\s"'\\]+\.md/.exec(JSON.stringify(model.calls.at(-1)?.body)) ?? []

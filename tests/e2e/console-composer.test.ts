@@ -28,7 +28,7 @@ const dot = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
   'base64',
 )
-/** The path of an image. The browser reads files from disk with far less work than those that a test sends to it. */
+/** The path of an image. The browser reads files from disk with far less work than files that a test sends to it. */
 function picture(name: string, bytes = dot.length): string {
   const folder = join(server.folder, `pictures-${bytes}`)
   mkdirSync(folder, { recursive: true })
@@ -357,7 +357,7 @@ describe('an attachment', () => {
     }).toEqual([['text', 'image']])
   })
 
-  /** Simulates a file dragged in from outside, as the browser does. True if the page took it. */
+  /** Simulates a file that is dragged in from outside, as the browser does. True if the page accepted it. */
   const drop = (page: Page, selector: string, type: string) =>
     page.evaluate(
       ([at, name]) => {

@@ -4,7 +4,7 @@ import type { SignInServer } from './browser-sign-in.ts'
 import { ConsoleServer, launchBrowser, openTab, type Tab, type TabOptions } from './console-browser.ts'
 import { conversation } from './console-page.ts'
 
-/** A browser for all tests of a file. What a test opens is closed when the test ends, however it ends. */
+/** A browser for all tests of a file. Everything that a test opens is closed when the test ends, even if it fails. */
 export function browserFixture(
   server: SignInServer,
   prepare?: () => Promise<void>,
@@ -30,7 +30,7 @@ export function browserFixture(
     browser,
     /** A signed-in tab in a separate context, on the start page. */
     openTab: (options: TabOptions = {}, at = server) => open('/', options, at),
-    /** The same, on the page of a session. */
+    /** Like `openTab`, on the page of a session. */
     async openSessionTab(id: string, options: TabOptions = {}): Promise<Tab> {
       const tab = await open(`/sessions/${id}`, options, server)
       await conversation(tab.page).waitFor()

@@ -4,7 +4,7 @@ import type { Script } from '../../packages/server/src/adapters/scripted/script.
 import { card, conversation, eventually, openSession, panel, prompt, shows } from './console-page.ts'
 import { scriptedConsole } from './console-scripted.ts'
 
-/** Tests keys and the focus: which keys answer a card, which must not, and where the focus goes. */
+/** Tests keys and the focus: which keys answer a card, which must not, and which element gets the focus. */
 const permission = (command: string): Script[number] => ({
   type: 'permission',
   name: 'Bash',
@@ -100,7 +100,7 @@ describe('a digit', () => {
   it('that was meant for one card never answers the next', async () => {
     const { page } = await openSessionTab(await session('ask twice'))
     await card(page).getByText('echo harmless').waitFor()
-    // Presses the key from the moment the next card appears, for as long as a key press may be late.
+    // Presses the key repeatedly from the moment the next card appears, as long as a key press may be late.
     await page.evaluate(() => {
       const late = { used: 0, tried: 0 }
       Object.assign(window, { late })

@@ -158,7 +158,7 @@ async function stillWorks(page: Page): Promise<void> {
   await page.getByPlaceholder('Search sessions and commands').waitFor({ state: 'detached' })
 }
 
-/** The number of elements on the page, which stays limited however large the content is. */
+/** The number of elements on the page, which is limited however large the content is. */
 const elements = (page: Page) => page.evaluate(() => document.querySelectorAll('*').length)
 
 describe('the page stays usable with unbounded content', () => {

@@ -28,7 +28,7 @@ export async function say(page: Page, words: string): Promise<void> {
   await page.getByRole('button', { name: /^(Send|Queue)$/ }).click()
 }
 
-/** Waits for a fact as long as a busy machine may take. */
+/** Waits for a condition as long as a busy machine may take. */
 export const eventually = <Value>(look: () => Value) => expect.poll(look, { timeout: 20_000 })
 
 export async function openSession(page: Page, server: { readonly url: string }, id: string): Promise<void> {
@@ -83,8 +83,8 @@ export const keptList = (page: Page, name: string) =>
 export type ShownNotification = { readonly title: string; readonly body: string }
 
 /**
- * Records the browser's own notifications, which are not visible in a headless browser. The headless build of Chromium
- * reports them as denied, whatever a test grants.
+ * Records the browser's own notifications, which are not visible in a headless browser. The headless build of
+ * Chromium reports them as denied, even if a test grants them.
  */
 export async function recordNotifications(context: BrowserContext): Promise<ShownNotification[]> {
   const shown: ShownNotification[] = []

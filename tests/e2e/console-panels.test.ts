@@ -19,7 +19,7 @@ import {
 /** Tests the panels beside a conversation: its changes and its events. */
 const { server, openTab, openSessionTab } = consoleFixture()
 
-/** Creates a repository with a new name, because a test that is retried needs another one. */
+/** Creates a repository with a new name, because a retried test needs another one. */
 const repository = (name: string) => server.repository(`${name}-${++made}`)
 let made = 0
 
@@ -161,7 +161,7 @@ describe('changes', () => {
     await said.click()
     const atFile = () => page.evaluate(() => document.activeElement?.textContent)
     await eventually(atFile).toContain('Msrc/greet.ts')
-    // After it was closed and opened again, the panel has no note about a file.
+    // After the panel was closed and opened again, it has no note about a file.
     await page.getByRole('button', { name: 'Close panel' }).click()
     rmSync(join(folder, 'src/greet.ts'))
     writeFileSync(join(folder, 'src/greet.ts'), greeting('Hello'))

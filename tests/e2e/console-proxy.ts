@@ -18,7 +18,7 @@ export function consoleBehindProxy() {
   const work = consoleFixture(({ folder }) => {
     const dataDir = join(folder, 'data')
     mkdirSync(dataDir)
-    // Any port of this address, because the proxy has another port than the server.
+    // The entry without a port allows any port of this address. The proxy has another port than the server.
     writeFileSync(join(dataDir, 'config.json'), JSON.stringify({ allowHosts: ['127.0.0.1'] }))
   })
   const { server, browser } = work

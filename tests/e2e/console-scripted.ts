@@ -11,7 +11,7 @@ import { type Parley, startParley } from '../../packages/server/src/cli/start.ts
 import type { AgentAdapter } from '../../packages/server/src/core/agent-adapter.ts'
 import { browserFixture } from './console-fixture.ts'
 
-/** A real server whose agent plays, for each prompt, the script of that name; and a browser. */
+/** A browser, and a real server whose agent plays, for each prompt, the script of that name. */
 export function scriptedConsole(
   scripts: Readonly<Record<string, Script>>,
   steerGate: (words: string) => string | undefined = () => undefined,
@@ -23,7 +23,7 @@ export function scriptedConsole(
   return { ...work, session, gates }
 }
 
-/** A real server in this process with the agents from `prepare`, which gets a folder for them; and a browser. */
+/** A browser, and a real server in this process with the agents from `prepare`, which gets a folder for them. */
 export function consoleWith(prepare: (home: string) => Promise<readonly AgentAdapter[]>) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-scripted-'))
   const token = 'scripted-test-token'

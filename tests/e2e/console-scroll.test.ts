@@ -47,7 +47,7 @@ function watchEnd(page: Page): Promise<void> {
   })
 }
 
-/** Counts how often the page says that the reader is no longer at the end. */
+/** Counts how often the page reports that the reader is no longer at the end. */
 async function watchLeaving(page: Page): Promise<() => Promise<number>> {
   await timeline(page).evaluate((scroller) => {
     window.left = 0
@@ -150,8 +150,8 @@ describe('a call that is expanded above the visible part', () => {
       await page.mouse.wheel(0, -200)
       return (await isAtEnd(page)) === 'false' && (await callAbove())
     }).toBeTypeOf('string')
-    // The place is measured when the reader no longer scrolls: while they scroll up, the view may move, since
-    // correcting it would jerk.
+    // The place is measured when the reader no longer scrolls. While they scroll up, the view may move, since
+    // correcting it would make it jump.
     const place = await placeOfFirst(page, 30)
     const opened = await callAbove('click')
     await page

@@ -17,7 +17,7 @@ import {
   shows,
 } from './console-page.ts'
 
-/** Tests small signs and helpers of the page: titles, marks, copying, installing, navigation. */
+/** Tests small parts of the page: titles, marks, copying, installing, navigation. */
 let registry: RegistryUnderTest
 const { server, openTab, openSessionTab } = consoleFixture(async (one) => {
   registry = await startRegistry()

@@ -13,7 +13,7 @@ async function openTerminal(page: Page) {
   const terminals = panel(page, 'Terminals')
   await terminals.getByRole('button', { name: 'Open a terminal' }).click()
   await terminals.locator('.xterm-helper-textarea').waitFor({ state: 'attached' })
-  // Waits for the shell's prompt: input before the shell reads may be lost, as in any terminal.
+  // Waits for the shell's prompt. Input before the shell reads may be lost, as in any terminal.
   await screenSays(page, /[$#]/)
   return terminals
 }
@@ -80,7 +80,7 @@ describe('keyboard input', () => {
       await inShell(page)
     }
 
-    // Opens the same terminal in a second tab: terminals are shown in all tabs of a browser.
+    // Opens the same terminal in a second tab. Terminals are shown in all tabs of a browser.
     await page.getByRole('button', { name: 'Close panel' }).click()
     await prompt(page).focus()
     const tab = await context.newPage()

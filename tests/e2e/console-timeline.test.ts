@@ -22,7 +22,7 @@ const turnsEnded = async (id: string) =>
 
 const timeline = (page: Page) => page.getByTestId('timeline')
 
-/** True if the row is inside the visible part of the timeline, so neither under the card nor out of sight. */
+/** True if the row is inside the visible part of the timeline, and not covered by the card. */
 async function isInSight(page: Page, words: RegExp): Promise<boolean> {
   const row = conversation(page).getByRole('article').filter({ hasText: words }).last()
   if ((await row.count()) === 0) return false

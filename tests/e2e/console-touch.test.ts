@@ -15,10 +15,9 @@ import {
   tapOnCard,
 } from './console-page.ts'
 
-/** Tests the console on a touch screen. */
 const { server, openTab, openSessionTab } = consoleFixture()
 
-/** Elements that can be pressed and are lower than a finger. Links inside running text are as high as the text. */
+/** Elements that can be pressed and are too small for a finger. Links inside running text are not included. */
 function tooSmall(page: Page): Promise<string[]> {
   return page.evaluate(() =>
     [...document.querySelectorAll<HTMLElement>('button, summary, a[href], select')]

@@ -34,7 +34,7 @@ async function runWith(options: readonly string[], name: string, ...args: string
   return stdout
 }
 
-/** Starts a server and returns its URL; the server ends with the test. */
+/** Starts a server and returns its URL. The server is ended with the test. */
 async function serving(name: string): Promise<string> {
   const child: ChildProcess = spawn(process.execPath, start(name, ['0']), {
     cwd: place,

@@ -6,7 +6,6 @@ import { createInterface } from 'node:readline'
 import { createClient } from '@parley/client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
-/** Tests Parley in an Express server. */
 let child: ChildProcess
 let url: string
 

@@ -123,7 +123,7 @@ class Watcher {
   }
 }
 
-/** The part of a view that the log determines. Open blocks are left out: they come from deltas. */
+/** The part of a view that the log determines. Open blocks are left out, because they come from deltas. */
 function settled({ state, timeline }: SessionView) {
   const { openBlocks, ...rest } = state
   return { state: rest, timeline }
@@ -131,13 +131,13 @@ function settled({ state, timeline }: SessionView) {
 
 type Submitted = { session: string; marker: string; promptId: string }
 
-/** The work of people during the kills: they send prompts without end, and answer every request. */
+/** Simulates people during the kills: they send prompts without end, and answer every request. */
 class Work {
   readonly #clients: readonly [Client, Client]
   readonly #sessions: readonly string[]
   readonly #random: () => number
   readonly #submitted: Submitted[] = []
-  /** For each session, the seq that its log must reach at least: that of its last prompt. */
+  /** For each session, the minimum seq that its log must reach: that of its last prompt. */
   readonly heads = new Map<string, number>()
   #submitting = true
   #answering = true

@@ -78,7 +78,7 @@ export function randomFrom(seed: number): () => number {
   }
 }
 
-/** A random delay: the subject of a kill test, and the only wait for time. */
+/** A random delay. It is the subject of a kill test, and the only wait for a fixed time. */
 export function moment(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds))
 }

@@ -30,7 +30,7 @@ async function claude(options: Partial<ParleyOptions> & { env?: Record<string, s
     model: parley('claude'),
     sessions: async () => (await host.list({ limit: 100 })).sessions.map(({ id }) => id).sort(),
     events: <Type extends EventType>(type: Type) => eventsOf(host, type),
-    /** The calls of the model that have tools. Calls for titles and the like have none. */
+    /** The calls of the model that have tools. Calls for titles and similar purposes have none. */
     modelCalls: () => server.calls.slice(before).filter(({ body }) => Array.isArray(body?.tools)),
     [Symbol.asyncDispose]: () => host.close(),
   }

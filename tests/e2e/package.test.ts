@@ -9,14 +9,11 @@ import { documentationSamples, exampleFiles } from './documentation-samples.ts'
 import { type PackedPackages, type PackedProject, packPackages } from './packed-packages.ts'
 import { oldestNodes, testNode } from './test-nodes.ts'
 
-/** Tests the packages as users get them: built, packed, installed elsewhere, run by a plain node. */
+/** Tests the packages as users get them: built, packed, installed elsewhere, and run by a plain node. */
 const oldestZod = '4.0.0'
 let packages: PackedPackages
 let whole: PackedProject
-/**
- * A project without optional dependencies (no Claude program, no pseudo-terminal), and with the oldest zod
- * that is allowed.
- */
+/** A project without optional dependencies (no Claude program, no pseudo-terminal), and with the oldest allowed zod. */
 let slim: PackedProject
 
 beforeAll(() => {

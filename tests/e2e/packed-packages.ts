@@ -27,7 +27,7 @@ export type PackedProject = {
   link(packages: Readonly<Record<string, string>>): void
 }
 
-/** Builds and packs. Slow: once per file. */
+/** Builds and packs. This is slow and should be done once per file. */
 export function packPackages(): PackedPackages {
   const place = mkdtempSync(join(tmpdir(), 'parley-package-'))
   let made = 0
@@ -63,7 +63,7 @@ export function packPackages(): PackedPackages {
   }
 }
 
-/** What `npm run build` does, except that a console that is built already, and used by other tests, stays. */
+/** Does what `npm run build` does, but keeps a console that is already built, because other tests use it. */
 function build(): void {
   run(join(root, 'node_modules/.bin/tsc'), ['-b'], { cwd: root })
   for (const script of [

@@ -7,8 +7,8 @@ import { folderForTest } from '../../packages/server/src/testing/temporary-folde
 const root = resolve(import.meta.dirname, '../..')
 
 /**
- * A copy of all files that are not ignored, in a separate folder, with the results of the last type check, so that only
- * what a removal affects is checked again; installed packages are shared.
+ * A copy of all files that are not ignored, in a separate folder. It includes the results of the last type check, so
+ * that only files affected by a removal are checked again. Installed packages are shared.
  */
 function copy(): string {
   const folder = folderForTest()
@@ -30,7 +30,7 @@ function copy(): string {
   return folder
 }
 
-/** Agents with an adapter of their own. The adapter for ACP is part of the library, so it stays. */
+/** Agents with an adapter of their own. The adapter for ACP is part of the library, so it is not removed. */
 const removable = [
   ['claude', 'createClaudeAdapter'],
   ['codex', 'createCodexAdapter'],
@@ -50,7 +50,7 @@ it('each adapter can be removed by deleting its folder and its entry, and the re
   for (const [name, create] of removable) {
     const removed = [
       `packages/server/src/adapters/${name}`,
-      // The program that records the adapter's fixtures is of no use without the adapter.
+      // The program that records the adapter's fixtures is useless without the adapter.
       `packages/server/scripts/record-${name}-fixtures.ts`,
       `packages/server/scripts/${name}`,
     ]

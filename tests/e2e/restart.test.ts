@@ -240,7 +240,7 @@ describe('a kill', () => {
     }
     let seen = ''
     while (seen === '') seen = await written()
-    // A checkpoint is written every 50 ms, so what was seen 500 ms ago is on the disk.
+    // A checkpoint is written every 50 ms, so text that was received 500 ms ago is on the disk.
     const since = Date.now()
     let last = seen
     while (Date.now() - since < 500) last = await written()

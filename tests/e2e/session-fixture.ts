@@ -4,11 +4,11 @@ import type { Script } from '../../packages/server/src/adapters/scripted/script.
 
 export { colour, permission } from '../../packages/server/src/core/host-under-test.ts'
 
-/** Helpers for end-to-end tests: a session's state when a fact holds, its whole log, and scripts with requests. */
+/** Helpers for end-to-end tests: the state of a session, its whole log, and scripts with requests. */
 
 export const scripted = (...steps: Script) => JSON.stringify(steps)
 
-/** Resolves with the state as soon as the fact holds, as a follower receives it. */
+/** Resolves with the state as soon as the condition holds for a follower. */
 export async function stateWhen(
   client: Client,
   session: string,
@@ -41,7 +41,6 @@ export async function logOf(client: Client, session: string): Promise<SessionEve
   }
 }
 
-/** The only open request of a type. */
 export function open<Type extends OpenRequest['type']>(
   state: SessionState,
   type: Type,

@@ -8,11 +8,10 @@ export type SmallDisk = Disposable & {
   readonly dataDir: string
   /** Shell commands that run before the server, in the shell that becomes the server. */
   readonly shell: string
-  /** Frees space for the server with this pid. */
   free(pid: number): void
 }
 
-/** A separate file system, where mounting is permitted: the disk is full (ENOSPC). */
+/** A separate file system, used where mounting is permitted. The disk is full (ENOSPC). */
 function tmpfsDisk(): SmallDisk {
   const folder = mkdtempSync(join(tmpdir(), 'parley-small-disk-'))
   try {

@@ -21,7 +21,7 @@ export const longFiles = [
   'e2e/restart.test.ts',
 ]
 
-/** Sorts test files: first `longFiles` in their order, last the files of `unit`, which take seconds. */
+/** Sorts test files: `longFiles` first, in their order, and the files of `unit` last, because they take seconds. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)

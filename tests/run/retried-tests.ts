@@ -1,6 +1,6 @@
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
 
-/** Prints, at the end of a run, how many tests were retried, and what failed the first time. */
+/** Prints, at the end of a run, how many tests were retried, and the first failure of each. */
 export class RetriedTests implements Reporter {
   readonly #print: (text: string) => void
 

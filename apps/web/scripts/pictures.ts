@@ -159,7 +159,7 @@ function chunkOf({ type, data }: { type: string; data: Buffer }): Buffer {
   return Buffer.concat([length, named, sum])
 }
 
-/** Creates sessions as after a morning's work: some done, some working, some with open requests. */
+/** Creates sessions in various states: some done, some working, some with open requests. */
 async function prepare(): Promise<Sessions> {
   const [garden, library, kitchen] = [makeGarden(), makeFolder('library'), makeFolder('kitchen')]
   await settled(await start(kitchen, 'What markdown looks like', 'show markdown'))

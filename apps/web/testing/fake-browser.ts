@@ -27,7 +27,6 @@ export const graceMs = 1500
 export class FakeBrowser {
   readonly entries = new Map<string, string>()
   storageIs: 'usable' | 'full' | 'blocked' = 'usable'
-  /** How long the grant of a lock takes. */
   lockMs: () => number = () => 0
   #now = 1_000_000
   readonly #tabs = new Set<Tab>()

@@ -75,7 +75,7 @@ test('every mirror equals the log at the end, and each prompt runs once, when co
         plan.shift()
         wait = 0
         disturb(server.proxy, next[1])
-        // Ends the last disturbance: if the network stayed down, the test would prove nothing.
+        // Ends the last disturbance: if the network remained down, the test would prove nothing.
         if (plan.length === 0 || next[1] === 5 || next[1] === 7) setImmediate(() => server.proxy.resume())
         if (plan.length === 0 || next[1] === 7) setImmediate(() => server.proxy.accept())
       })

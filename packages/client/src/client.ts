@@ -28,7 +28,7 @@ export type ClientOptions = {
   readonly url: string
   /** The server's token, or a function that returns the current one, such as the access token of a device. */
   readonly token?: TokenSource | undefined
-  /** Sent to the server, for its log. */
+  /** Sent to the server, which writes it to its log. */
   readonly name?: string
   readonly fetch?: typeof fetch
   readonly WebSocket?: typeof WebSocket
@@ -36,10 +36,9 @@ export type ClientOptions = {
   readonly backoff?: BackoffOptions
 }
 
-/** All operations on a Parley server. The client connects when something is first followed. */
+/** All operations on a Parley server. The client connects on the first follow. */
 export type Client = ClientParts &
   Commands & {
-    /** Calls any route of the protocol. */
     readonly call: Call
     createSession(input: NewSessionInput, options?: { signal?: AbortSignal }): Promise<SessionState>
     /** The values of a followed session, as an async iterable. The signal ends the iterable without an error. */
@@ -56,7 +55,7 @@ export type Client = ClientParts &
     watchTerminal(terminalId: string, listener: TerminalListener): TerminalWatch
     /**
      * Reports when files in the session's folder change; `call('listChanges', …)` lists the differences. The returned
-     * function ends it.
+     * function ends the watch.
      */
     watchChanges(sessionId: string, listener: ChangesListener): () => void
     /** Ends every follow, mirror, list and pending command, and the connection. */
@@ -112,7 +111,7 @@ export function createClient(options: ClientOptions): Client {
 
 const eventOf = (item: FeedItem) => (item.type === 'event' ? item.event : undefined)
 
-/** Why the socket could not be opened; undefined if the token was refused and has been renewed since. */
+/** Returns why the socket could not be opened, or undefined if the token was refused and has been renewed since. */
 async function probe(http: Http, credential: Credential): Promise<ParleyError | undefined> {
   const timeoutMs = 5_000
   try {

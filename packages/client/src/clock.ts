@@ -1,7 +1,7 @@
 /** The time source of the client. It is an option, so that a test can control it. */
 export type Clock = {
   now(): number
-  /** Calls once after `ms`; the returned function cancels it. */
+  /** Calls `call` once after `ms`; the returned function cancels it. */
   after(ms: number, call: () => void): () => void
 }
 

@@ -61,7 +61,7 @@ export type Commands = {
     options?: CommandOptions & { title?: string },
   ): Promise<Receipt & { sessionId: string }>
   compact(sessionId: string, options?: CommandOptions): Promise<Receipt>
-  /** Ends the agent's process; the session stays. */
+  /** Ends the agent's process; the session is kept. */
   closeSession(sessionId: string, options?: CommandOptions): Promise<Receipt>
 }
 

@@ -9,8 +9,8 @@ import type { Socket } from './socket.ts'
 export type Follow = (sessionId: string, listener: FollowListener, options?: FollowOptions) => () => void
 
 /**
- * Follows many sessions over one socket. A frame goes to the channel of its session; a change of the
- * connection goes to every channel.
+ * Follows many sessions over one socket. A frame is passed to the channel of its session; a change of the connection
+ * is passed to every channel.
  */
 export function createFollow({ socket, clock = systemClock }: { socket: Socket; clock?: Clock }): Follow {
   const channels = new Map<string, SessionChannel>()

@@ -1,6 +1,6 @@
 import { createListeners } from './listeners.ts'
 
-/** A store for useSyncExternalStore: the snapshot keeps its identity until something changed. */
+/** A store for useSyncExternalStore: the snapshot keeps its identity until something changes. */
 export type LiveStore<Snapshot> = {
   readonly subscribe: (listener: () => void) => () => void
   readonly getSnapshot: () => Snapshot
@@ -47,8 +47,8 @@ export function createBatchedStore<Snapshot>(
 }
 
 /**
- * Calls `flush` before the next paint in a visible page, after 100 ms in a hidden one, and without a page at
- * the end of the current task.
+ * Calls `flush` before the next paint in a visible page, after 100 ms in a hidden page, and at the end of the current
+ * task outside a page.
  */
 export const nextFrame: Schedule = (flush) => {
   const page = globalThis as { document?: { hidden: boolean } }

@@ -14,7 +14,7 @@ import {
 } from '@parley/protocol'
 import type { ClientParts } from './client-parts.ts'
 
-/** The end of a session as far as it was loaded, to be stored and continued from. Plain data. */
+/** The loaded end of a session as plain data. A program can store it and later continue from it. */
 export type SessionTail = {
   readonly state: SessionState
   /** The events of the timeline, from `firstSeq` on, and before them the earlier prompts that they need. */
@@ -122,7 +122,7 @@ export async function loadTail(input: {
   )
 }
 
-/** True if `start` belongs to the same log, and is not so far behind that loading the end again is faster. */
+/** True if `start` belongs to the same log and is not so far behind that it is faster to load the end again. */
 function goesOn(start: Loaded | undefined, state: SessionState): start is Loaded {
   if (!start) return false
   const { epoch, seq } = start.view.state

@@ -4,7 +4,7 @@ export type WebSocketTarget = {
   /** The server's address, as for HTTP. */
   readonly url: string
   readonly path: string
-  /** Sent as a subprotocol, because a browser cannot set headers on a WebSocket. Never in the address. */
+  /** Sent as a subprotocol, because a browser cannot set headers on a WebSocket. It is never part of the address. */
   readonly token?: string | undefined
   readonly WebSocket?: typeof WebSocket | undefined
 }

@@ -37,7 +37,7 @@ export function useSession(source: SessionSource): MirrorSnapshot {
   return useSyncExternalStore(store.subscribe, store.getSnapshot, store.getSnapshot)
 }
 
-/** A part of a session. Renders again only if the part differs by `isEqual`, whatever else changes. */
+/** A part of a session. The component renders again only if the part has changed by `isEqual`. */
 export function useSessionView<Part>(
   source: SessionSource,
   selector: (snapshot: MirrorSnapshot) => Part,
@@ -104,7 +104,7 @@ type SharedMirror = SharedStore<MirrorSnapshot, Mirror>
 const mirrors = new WeakMap<Client, Map<string, SharedMirror>>()
 
 /**
- * The mirror of a session that all components of a page share. It lives while one of them uses it. The first caller
+ * The mirror of a session that all components of a page share. It exists while one of them uses it. The first caller
  * sets its options.
  */
 export function sharedMirror(client: Client, sessionId: string, options?: MirrorOptions): SharedMirror {

@@ -2,17 +2,17 @@ import type { Delta, FollowStatus, ParleyError, SessionEvent, UnknownEvent } fro
 
 /** What a follower receives. Events come in order, without gap or repeat, whatever happens to the connection. */
 export type FollowListener = {
-  /** The answer of the server to each follow; it comes again after a reconnect. */
+  /** The server's reply to each follow, including those after a reconnect. */
   onFollowing?(start: { readonly epoch: string; readonly head: number }): void
   onEvent?(event: SessionEvent | UnknownEvent): void
   onDelta?(delta: Delta): void
   /** The cursor does not belong to this log: drop all data, the whole log is sent again. */
   onReset?(epoch: string): void
-  /** All recorded events have been sent. It comes again after a reconnect. */
+  /** All recorded events have been sent. Called again after each reconnect. */
   onCaughtUp?(seq: number): void
   onStatus?(status: FollowStatus): void
   onNative?(native: unknown): void
-  /** The follow has ended; nothing comes after this. */
+  /** The follow has ended; no other method is called after this. */
   onError?(error: ParleyError): void
 }
 

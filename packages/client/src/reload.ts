@@ -1,4 +1,4 @@
-/** Runs `load` one at a time: a call while it runs makes it run once more afterwards. `load` must not reject. */
+/** Runs `load` one at a time. A call during a run causes one more run afterwards. `load` must not reject. */
 export type Reload = {
   readonly running: boolean
   run(): void

@@ -24,9 +24,9 @@ export type ChannelParts = {
 const gapsAllowed = 3
 
 /**
- * All readers of one session. They share one follow on the wire, from the lowest of their cursors; each drops what it
- * already has. A reader whose cursor does not match the received events is not synced: it receives nothing, and the
- * channel sends another follow for it.
+ * All readers of one session. They share one follow on the wire, from the lowest of their cursors; each drops the
+ * events that it already has. A reader whose cursor does not match the received events is not synced: it receives
+ * nothing, and the channel sends another follow for it.
  */
 export class SessionChannel {
   readonly #session: string

@@ -173,7 +173,10 @@ class LiveSessionList implements SessionList {
   }
 }
 
-/** The list after one change. The same list if the change does not affect it, or is older than what is shown. */
+/**
+ * Returns the list after one change. Returns the same list if the change does not affect it or is older than the
+ * shown data.
+ */
 export function withChange(
   sessions: readonly SessionSummary[],
   change: Pick<Changed, 'session' | 'change' | 'summary'>,

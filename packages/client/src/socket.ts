@@ -14,7 +14,7 @@ import { isBrowser, openWebSocket } from './open-websocket.ts'
 
 /**
  * One WebSocket for everything live. It stays open from the first `open()` until `close()`, and stops only if the
- * server refuses access. It knows nothing about sessions: after every `open` status, followers ask again.
+ * server refuses access. It is independent of sessions: after every `open` status, followers send their requests again.
  */
 export type Socket = {
   readonly status: SocketStatus
@@ -22,7 +22,7 @@ export type Socket = {
   open(): void
   /** Ends the pause between two attempts. */
   retry(): void
-  /** False if it is not open: nothing was sent. */
+  /** Returns false, and sends nothing, if the socket is not open. */
   send(frame: ClientFrameInput): boolean
   onFrame(listener: (frame: ServerFrame) => void): () => void
   onStatus(listener: (status: SocketStatus) => void): () => void
@@ -46,8 +46,8 @@ export type SocketOptions = {
   readonly token?: TokenSource | undefined
   readonly WebSocket?: typeof WebSocket
   /**
-   * Called after a connection that never opened, because a browser does not say why. Must not reject. Undefined: the
-   * reason no longer exists, such as a token that has been renewed meanwhile.
+   * Called after a connection that never opened, because a browser does not report the reason. Must not reject.
+   * Undefined means that the reason no longer exists, e.g. because the token has been renewed meanwhile.
    */
   readonly probe?: () => Promise<ParleyError | undefined>
   readonly clock?: Clock

@@ -15,9 +15,9 @@ import { openWebSocket, type WebSocketTarget } from './open-websocket.ts'
 
 /** A terminal of the server, watched over its own WebSocket until `close()`. */
 export type TerminalWatch = {
-  /** False if the server is not connected: nothing was sent. */
+  /** Returns false, and sends nothing, if the server is not connected. */
   send(frame: TerminalClientFrame): boolean
-  /** Stops watching. The terminal continues. */
+  /** Stops watching. The terminal keeps running. */
   close(): void
 }
 
@@ -39,7 +39,7 @@ export type TerminalTarget = Omit<WebSocketTarget, 'path' | 'token'> & {
   readonly clock: Clock
   readonly backoff: Backoff
   readonly closing: AbortSignal
-  /** Why the WebSocket could not be opened, as for the socket of the feed. */
+  /** Returns why the WebSocket could not be opened. The same function as for the socket of the feed. */
   readonly probe: () => Promise<ParleyError | undefined>
 }
 

@@ -59,10 +59,7 @@ export function capabilities(...names: CapabilityName[]): Capabilities {
 
 const dollars = z.number().min(0)
 
-/**
- * A model as its agent reports it. A missing field was not reported; Parley fills nothing in from other
- * sources.
- */
+/** A model as reported by its agent. Parley does not fill in missing fields from other sources. */
 export const AgentModel = z.object({
   id: z.string(),
   name: z.string(),
@@ -95,7 +92,6 @@ export const AgentModel = z.object({
 })
 export type AgentModel = z.infer<typeof AgentModel>
 
-/** The models of one agent. */
 export const AgentModels = z.object({
   agent: AgentId,
   name: z.string(),

@@ -76,7 +76,7 @@ export const Block = z.discriminatedUnion('type', [
 export type Block = z.infer<typeof Block>
 export type BlockOf<Type extends Block['type']> = Extract<Block, { type: Type }>
 
-/** A block that is still being written: the sum of its deltas so far. `gap` means that a piece is missing. */
+/** A block that is still being written, with the text of its deltas so far. `gap` means that a piece is missing. */
 export const OpenBlock = z.discriminatedUnion('type', [
   z.object({
     type: z.enum(['text', 'thinking']),

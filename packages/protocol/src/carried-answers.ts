@@ -20,7 +20,7 @@ export function carriedAnswers(
 
 /**
  * The task that inherits the unused answers of a turn. A turn that starts a lost task again may end before the task
- * asks: the answers that the turn has not used pass to the task that it started.
+ * asks; the answers that the turn has not used then pass to that task.
  */
 export function heirOfAnswers({ tasks, turn }: Pick<SessionState, 'tasks' | 'turn'>): KnownTask | undefined {
   if (turn?.cause?.by !== 'task') return undefined

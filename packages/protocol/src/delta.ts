@@ -4,9 +4,9 @@ import type { SessionStatus } from './session.ts'
 import { ToolKind } from './tool-call.ts'
 
 /**
- * Live, unrecorded pieces of blocks that are still being written. They carry no `seq`. `offset` is the length
- * of the block before this piece, in UTF-16 code units, as JavaScript counts them. A reader drops the part it
- * already has and appends the rest. A piece that starts beyond the end of the block leaves a gap.
+ * Live, unrecorded pieces of blocks that are still being written. They have no `seq`. `offset` is the length of the
+ * block before this piece, in UTF-16 code units, as JavaScript counts them. A reader drops the part it already has
+ * and appends the rest. A piece that starts beyond the end of the block leaves a gap.
  */
 const piece = { turnId: TurnId.optional(), offset: z.int().min(0), text: z.string() }
 const parent = { parentToolCallId: ToolCallId.optional() }
@@ -43,7 +43,7 @@ export const ToolCallOutputStreamed = z.object({
   ...piece,
 })
 /**
- * What a session does now. active: the agent works, perhaps only in the background. asking: it waits for a
+ * The current activity of a session. active: the agent works, perhaps only in the background. asking: it waits for a
  * person. idle: neither.
  */
 export const Activity = z.enum(['active', 'idle', 'asking'])

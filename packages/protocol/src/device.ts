@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { DeviceId } from './ids.ts'
 
 /**
- * A browser that signed in with a one-time link. It holds a private key that cannot be exported; the server
- * knows the public key. The device signs a nonce of the server to get a short-lived access token.
+ * A browser that signed in with a one-time link. It holds a private key that cannot be exported; the server holds the
+ * public key. The device signs a nonce of the server to get a short-lived access token.
  */
 export const Device = z.object({
   deviceId: DeviceId,
@@ -46,8 +46,8 @@ export const AccessToken = z.object({ token: z.string(), expiresInMs: z.number()
 export type AccessToken = z.infer<typeof AccessToken>
 
 /**
- * The text that a device signs. `origin` is the Origin header of its request, or empty without one: a
- * signature made by a page of one origin is not valid at another.
+ * The text that a device signs. `origin` is the Origin header of its request, or empty if the request has none. A
+ * signature made for one origin is not valid at another.
  */
 export function signedText(parts: { origin: string; deviceId: string; nonce: string }): string {
   return ['parley access token 1', parts.origin, parts.deviceId, parts.nonce].join('\n')
@@ -86,7 +86,7 @@ export function tokenOfProtocols(header: string | undefined): string | undefined
 export const signedOutCode = 4401
 
 /**
- * The close code of a WebSocket whose page holds a valid token but whose origin is not allowed. It is closed
- * at once.
+ * The close code of a WebSocket whose page holds a valid token but has an origin that is not allowed. The server
+ * closes it at once.
  */
 export const forbiddenOriginCode = 4403

@@ -16,7 +16,7 @@ export type DiffLine = {
   readonly noNewline?: true
 }
 
-/** A group of neighbouring lines; between two hunks are unchanged lines. */
+/** A group of neighbouring lines. The lines between two hunks are unchanged. */
 export type DiffHunk = {
   readonly lines: readonly DiffLine[]
 }
@@ -34,8 +34,8 @@ export type FileDiff = {
 }
 
 /**
- * The files of a change. A patch may contain several; a pair of texts is one file. A patch that cannot be
- * parsed is one file whose lines are the text of the patch.
+ * The files of a change. A patch may contain several; a pair of texts is one file. A patch that cannot be parsed is
+ * returned as one file whose lines are the text of the patch.
  */
 export function readDiff({ path, movedFrom, before, after, patch }: Diff): readonly FileDiff[] {
   if (patch === undefined) {

@@ -117,9 +117,7 @@ export const SessionEvent = z.discriminatedUnion('type', [
   event('prompt.moved', { promptId: PromptId, before: PromptId.optional() }),
 
   // queue
-  /**
-   * Every prompt that is queued at this point waits for queue.resumed. Prompts that are submitted later do not.
-   */
+  /** Every prompt that is queued at this point waits for queue.resumed. Later prompts do not wait for it. */
   event('queue.paused', { by: z.enum(['person']) }),
   event('queue.resumed'),
 
@@ -204,9 +202,8 @@ export const eventTypes: ReadonlySet<string> = new Set(schemas.keys())
 
 declare const unknownType: unique symbol
 /**
- * The compile-time type of every event type that this build does not know; at run time the value is the
- * actual name. It is a literal type, because a union with plain `string` would not narrow: `event.type ===
- * 'text.written'` leaves that one event.
+ * The compile-time type of every event type that this build does not know; at run time the value is the actual name. It
+ * is a literal type, because plain `string` in the union would prevent narrowing by `event.type === 'text.written'`.
  */
 export type UnknownEventType = '(unknown)' & { readonly [unknownType]: true }
 

@@ -18,8 +18,8 @@ export function applyToState(state: SessionState, event: SessionEvent): SessionS
 }
 
 /**
- * Events that do not change `updatedAt`, and with it the session's place in the list: processes that start and end,
- * changes that a person makes in the session list, and forks.
+ * Events that do not change `updatedAt`, which determines the session's place in the list: processes that start and
+ * end, changes that a person makes in the session list, and forks.
  */
 const bookkeeping: ReadonlySet<string> = new Set([
   'agent.connected',
@@ -284,7 +284,10 @@ function queued(queue: SessionState['queue'], event: EventOf<'prompt.submitted'>
   return queue.toSpliced(place < 0 ? queue.length : place, 0, prompt)
 }
 
-/** How many of the last prompt ids are kept: enough to find where the agent's record goes beyond the log. */
+/**
+ * How many of the last prompt ids are kept. It must be enough to find the point up to which the agent's record
+ * matches the log.
+ */
 const maxHeard = 40
 
 function heard(

@@ -5,9 +5,9 @@ import type { EventOf, EventType, SessionEvent } from './event.ts'
 import { causeText, lossText, parkText, releaseText } from './notice-text.ts'
 
 /**
- * Folds events into the timeline of blocks. Pure: copies the array once, however many events there are, and
- * replaces only the blocks that changed. The events may start anywhere in a log: an event of a block above
- * that point is left out.
+ * Folds events into the timeline of blocks. Pure: copies the array once, however many events there are, and replaces
+ * only the blocks that changed. The events may start anywhere in a log: events of blocks that started earlier are
+ * ignored.
  */
 export function applyToTimeline(timeline: readonly Block[], events: readonly SessionEvent[]): Block[] {
   const blocks = timeline.slice()
@@ -175,8 +175,8 @@ function leaveSteers(blocks: Block[], turnId: string | undefined): void {
 
 function disconnected(blocks: Block[], event: EventOf<'agent.disconnected'>): void {
   const text = lossText(event)
-  // Not an error if the server was killed: a turn that ran then reports it, and an idle session has lost
-  // nothing.
+  // Not an error if the server was killed: a turn that was running then reports the loss, and an idle session has
+  // lost nothing.
   const level = event.reason === 'server-killed' ? 'info' : 'error'
   if (text !== undefined) notice(blocks, event, level, 'agent_disconnected', text)
 }

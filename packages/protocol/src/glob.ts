@@ -6,7 +6,7 @@ type Piece = { readonly text: string; readonly holes: readonly number[] }
 /**
  * Whether a whole text matches a pattern: `*` matches any text, `\*` and `\\` match themselves. Each literal piece is
  * matched at its first occurrence, so the time grows with the length of the text and never with the number of ways to
- * split it. The first occurrence is enough, also with `barred`: if it leaves a barred character to a star, so does
+ * split it. The first occurrence is enough, even with `barred`: if it leaves a barred character to a star, so does
  * every later one.
  */
 export function fitsGlob(pattern: string, text: string, { barred, question }: GlobOptions = {}): boolean {

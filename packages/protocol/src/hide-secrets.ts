@@ -4,16 +4,14 @@ import type { McpServer, McpServers } from './mcp-server.ts'
 export const hidden = '***'
 
 /**
- * MCP servers without secrets: their names and types, and no values. Of the arguments only the names of long
- * options are kept, of an address only the host. The result is valid, but not usable.
+ * Returns MCP servers without secrets. Values are removed; names and types are kept. Arguments keep only the names of
+ * long options, and an address keeps only its host. The result is valid, but not usable.
  */
 export function hideSecrets(servers: McpServers): McpServers {
   return Object.fromEntries(Object.entries(servers).map(([name, server]) => [name, hideServer(server)]))
 }
 
-/**
- * True if a value of the server was replaced by `hideSecrets`: such a server must not be used as a real one.
- */
+/** True if `hideSecrets` replaced a value of the server: such a server must not be started. */
 export function hasHidden(server: McpServer): boolean {
   return JSON.stringify(server).includes(hidden)
 }

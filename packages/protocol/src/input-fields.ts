@@ -1,6 +1,6 @@
 /** The meaning of a tool's input fields, by their names. Agents have no common names for them. */
 
-/** Fields that change neither what a call does nor where: a rule need not name them. */
+/** Fields that change neither what a call does nor which files it affects: a rule need not name them. */
 const harmless = new Set([
   'description',
   'timeout',
@@ -14,8 +14,8 @@ const harmless = new Set([
 ])
 
 /**
- * True for a field that changes neither what a call does nor where. An object is never harmless: what an
- * agent does with an object in such a field is unknown.
+ * True for a field that changes neither what a call does nor which files it affects. An object is never harmless:
+ * what an agent does with an object in such a field is unknown.
  */
 export function isHarmlessField(name: string, value: unknown): boolean {
   return harmless.has(name) && (value === null || typeof value !== 'object')
@@ -51,12 +51,12 @@ function fieldNames(list: string): ReadonlySet<string> {
   return new Set(list.split(/\s+/).map(plain))
 }
 
-/** One form for `old_string` and `oldString`: agents use both. */
+/** Converts `old_string` and `oldString`, which agents both use, to the same form. */
 function plain(name: string): string {
   return name.toLowerCase().replaceAll('_', '')
 }
 
-/** The whole command of a call that runs one. */
+/** The whole command of a call that runs a command. */
 export function commandOf(input: unknown): string | undefined {
   if (typeof input !== 'object' || input === null) return undefined
   const { command, cmd } = input as Record<string, unknown>

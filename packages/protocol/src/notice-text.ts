@@ -22,7 +22,7 @@ export function causeText({ cause }: EventOf<'turn.started'>): string {
 export const releaseText =
   "The conversation was released to the agent's own program. Messages from there are added here before the next turn."
 
-/** The sentence shown when an agent's process has ended; undefined for an end that is not news. */
+/** The sentence shown when an agent's process has ended; undefined if the end needs no message. */
 export function lossText({ reason, error }: EventOf<'agent.disconnected'>): string | undefined {
   const text = lossTexts[reason]
   return text && (error?.message ?? text)

@@ -37,7 +37,7 @@ export type RulePattern = z.infer<typeof RulePattern>
 export const RuleDecision = z.enum(['allow', 'ask', 'deny', 'disable'])
 export type RuleDecision = z.infer<typeof RuleDecision>
 
-/** A standing decision, written by a person or granted with an answer; listed and revocable. */
+/** A standing decision that a person wrote or granted with an answer. It is listed and can be revoked. */
 export const PermissionRule = RulePattern.extend({
   ruleId: z.string(),
   decision: RuleDecision,
@@ -90,7 +90,7 @@ export const PermissionRequest = z.object({
 })
 export type PermissionRequest = z.infer<typeof PermissionRequest>
 
-/** The changes in a permission request, whichever version of the protocol recorded it. */
+/** The changes in a permission request, whichever protocol version recorded it. */
 export function requestedDiffs({ diffs, diff }: Pick<PermissionRequest, 'diffs' | 'diff'>): readonly Diff[] {
   return diffs ?? (diff ? [diff] : [])
 }

@@ -37,11 +37,11 @@ export const PromptParts = z
     message: 'the prompt is empty',
   })
 
-/** queue: a turn of its own, after the prompts before it. steer: into the running turn. */
+/** queue: the prompt gets its own turn, after the prompts before it. steer: it is sent into the running turn. */
 export const Delivery = z.enum(['queue', 'steer'])
 export type Delivery = z.infer<typeof Delivery>
 
-/** A prompt given in the agent's own program, and read from the agent's record of the conversation. */
+/** A prompt that was given in the agent's own program and read from the agent's record of the conversation. */
 export const Outside = z.object({
   id: z.string().optional().meta({ description: "The agent's own id of the prompt" }),
   at: z.number().optional().meta({ description: 'When the prompt was given' }),
@@ -58,7 +58,7 @@ export const Prompt = z.object({
 })
 export type Prompt = z.infer<typeof Prompt>
 
-/** The text of a prompt, for titles, search and agents that only take text. */
+/** The text of a prompt, for titles, search and agents that accept only text. */
 export function promptText(parts: readonly PromptPart[]): string {
   return parts
     .map((part) => {

@@ -50,11 +50,9 @@ export function placeBlocks(
 }
 
 type Ahead = {
-  /** The prompts below which another turn still has blocks. */
+  /** The prompts that have blocks of another turn below them. */
   readonly ahead: ReadonlySet<Block>
-  /**
-   * The index of the first prompt with no turn below it yet: blocks that are added later may belong above it.
-   */
+  /** The index of the first prompt with no turn below it yet. Later blocks may belong above that prompt. */
   readonly undecided: number
 }
 

@@ -55,10 +55,7 @@ export type OpenTurn = z.infer<typeof OpenTurn>
 export const KnownTask = Task.extend({ carried: z.array(CarriedAnswer).optional() })
 export type KnownTask = z.infer<typeof KnownTask>
 
-/**
- * All of a session but its timeline. It is stored with the session, and its size does not grow with the
- * session.
- */
+/** The whole session except its timeline. It is stored with the session and does not grow with it. */
 export const SessionState = z.object({
   id: SessionId,
   epoch: z.string(),

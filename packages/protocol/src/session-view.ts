@@ -7,8 +7,8 @@ import { applyToTimeline, touchesTimeline } from './fold-timeline.ts'
 import { emptyState, type SessionState } from './session-state.ts'
 
 /**
- * A session as the fold of its events: the server and every client use this one fold. `state` is small and
- * current; `timeline` holds the blocks from some point of the log to its head. All of it is immutable.
+ * A session as the fold of its events. The server and every client use this fold. `state` is small and current;
+ * `timeline` holds the blocks from some point of the log to its head. Everything in it is immutable.
  */
 export type SessionView = { readonly state: SessionState; readonly timeline: readonly Block[] }
 

@@ -48,9 +48,7 @@ export type TerminalServerFrame = z.infer<typeof TerminalServerFrame>
 
 /** Why the server closes the WebSocket of a terminal. The code for a signed-out device is `signedOutCode`. */
 export const terminalClosed = {
-  /** The server could not read a frame. */
   badFrame: 4000,
-  /** There is no such terminal. */
   notFound: 4004,
   /** The client read too slowly. It may connect again at once, and gets the current screen. */
   tooSlow: 4008,

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
 /**
- * A folder that the person trusts, with everything inside it: agents may load the settings, hooks and servers
- * in it. Listed and revocable. `folder` is the real path, so that a symbolic link cannot get around the
+ * A folder that the person trusts, with everything inside it: agents may load its settings, hooks and MCP servers.
+ * The decision is listed and can be revoked. `folder` is the real path, so that a symbolic link cannot get around the
  * decision.
  */
 export const TrustedFolder = z.object({ folder: z.string().min(1), trustedAt: z.number() })

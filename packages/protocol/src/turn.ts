@@ -21,7 +21,7 @@ export const TurnEnd = z.object({
 })
 export type TurnEnd = z.infer<typeof TurnEnd>
 
-/** Stop reasons of a turn that reached one of its limits: nothing failed, and the work can be continued. */
+/** Stop reasons of a turn that reached one of its limits. Nothing failed, and the work can be continued. */
 const limits: ReadonlySet<string> = new Set([
   'max_tokens',
   'length',
@@ -32,10 +32,7 @@ const limits: ReadonlySet<string> = new Set([
   'budget_exhausted',
 ])
 
-/**
- * True if the turn ended at a limit on its length, its steps or its cost, whether its agent reports that as a
- * failure or not.
- */
+/** True if the turn ended at a limit on its length, steps or cost, even if its agent reports a failure. */
 export function reachedLimit({ outcome, stopReason }: Pick<TurnEnd, 'outcome' | 'stopReason'>): boolean {
   return (outcome === 'completed' || outcome === 'failed') && limits.has(stopReason)
 }

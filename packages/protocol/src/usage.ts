@@ -19,10 +19,7 @@ export const ContextUsage = z.object({
 })
 export type ContextUsage = z.infer<typeof ContextUsage>
 
-/**
- * Set if a subscription pays: the cost is what the tokens would cost at list price, and nobody is billed for
- * it.
- */
+/** Set if a subscription pays: the cost is the list price of the tokens, and nobody is billed for it. */
 export const NotionalCost = z.literal(true).optional()
 
 export const Usage = z.object({

@@ -1,7 +1,7 @@
 import type { DraftOf, EventDraft, EventType, SessionEvent } from '../src/event.ts'
 import { emptyView, type SessionView } from '../src/session-view.ts'
 
-/** One draft of every type, with the fields that a reader relies on. The compiler reports a missing type. */
+/** One draft of every type, with the fields that readers use. A missing type is a compile error. */
 export const samples: { readonly [Type in EventType]: DraftOf<Type> } = {
   'session.created': { type: 'session.created', agent: 'demo', cwd: '/somewhere', mode: 'ask' },
   'session.configured': { type: 'session.configured', requested: { model: 'large' } },

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// Plain JavaScript that Node 14 can parse, so that every Node that is too old says so, and so that the compile cache is
-// on before Node loads its type stripper. What needs a newer Node is imported after the check.
+// Plain JavaScript that Node 14 can parse, so that a Node that is too old reports this clearly, and so that the
+// compile cache is enabled before Node loads its type stripper. Code that needs a newer Node is imported after the
+// check.
 import { readFileSync } from 'node:fs'
 import module from 'node:module'
 
@@ -16,7 +17,10 @@ hideSqliteWarning()
 module.enableCompileCache()
 import('@parley/server/cli').then(({ runProgram }) => runProgram(process))
 
-/** The first releases of Node 24 call node:sqlite experimental on stderr, which is no news to who runs this program. */
+/**
+ * The first releases of Node 24 warn on stderr that node:sqlite is experimental. People who run this program need not
+ * see that.
+ */
 function hideSqliteWarning() {
   const { emitWarning } = process
   process.emitWarning = (warning, ...rest) => {

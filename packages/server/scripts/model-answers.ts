@@ -37,7 +37,6 @@ function hasPath(answer: ModelAnswer): boolean {
   return JSON.stringify(answer).includes('file_path')
 }
 
-/** An MCP server with the tools `say` and `ask`. */
 export const echoServer = {
   command: process.execPath,
   args: ['--conditions=source', new URL('../src/testing/mcp-echo.ts', import.meta.url).pathname],

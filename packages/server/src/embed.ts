@@ -93,7 +93,7 @@ export function createEmbedded(options: EmbedOptions): Embedded {
   }
 }
 
-/** Allows the host name of the public URL and, unless the URL is plain http, its origin: a proxy may serve them. */
+/** Allows the host name of the public URL, which a proxy may serve, and unless it is plain http, its origin. */
 function reachedAt(url: string, { allowedHosts = [], allowedOrigins = [] }: Partial<EmbedOptions>) {
   const { host, origin, protocol } = new URL(url)
   return {

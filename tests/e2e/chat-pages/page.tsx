@@ -10,8 +10,9 @@ import { useState } from 'react'
 import { createRoot } from 'react-dom/client'
 
 /**
- * A page written as docs/chat.md describes: React, the AI SDK, and nothing of Parley. Its URL says what it connects to.
- * It is built with version 6 and with version 7: `ai` and `@ai-sdk/react` are aliases here.
+ * A page written as docs/chat.md describes, with React and the AI SDK and without any code of Parley. Its URL
+ * contains the address that it connects to. It is built with version 6 and with version 7: `ai` and `@ai-sdk/react`
+ * are aliases here.
  */
 const {
   api = '/api/chat',

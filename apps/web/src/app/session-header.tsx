@@ -64,7 +64,7 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
   )
 }
 
-/** The title, agent and folder of the open session. Until it is loaded, those of the session list. */
+/** The title, agent and folder of the open session, taken from the session list until the session is loaded. */
 function useKnownSession(): { readonly title: string; readonly agent: string; readonly cwd: string } {
   const id = useSessionId()
   const loaded = useSessionState((state) => state.seq > 0)
@@ -128,7 +128,7 @@ function Folder({ path }: { path: string }) {
   )
 }
 
-/** Moves the focus to the button of a panel when the panel closes. */
+/** When a panel closes, moves the focus to the button that opens that panel. */
 function useFocusFromPanel(head: RefObject<HTMLElement | null>): void {
   const panel = useStore(preferences, (state) => state.sidePanel)
   const last = useRef(panel)

@@ -21,7 +21,7 @@ import { Timeline } from '../timeline/timeline.tsx'
 import { SessionHeader } from './session-header.tsx'
 import { SidePanel } from './side-panel.tsx'
 
-/** Fetches the code that most sessions need, before it is shown. */
+/** Fetches the code that most sessions need, before it is needed. */
 export function fetchSessionParts(): void {
   fetchMarkdown()
   fetchDiffs()
@@ -78,19 +78,19 @@ function Session() {
   )
 }
 
-/** On a narrow screen the panel covers the conversation, so a session opens without it: a request may be waiting. */
+/** On a narrow screen the panel would cover the conversation and any open request, so it is closed. */
 function closePanelOnNarrowScreen(): void {
   if (matchMedia('(width < 48rem)').matches) setPreferences({ sidePanel: 'none' })
 }
 
 /**
- * In a card that is too tall, the request scrolls and the buttons stay in view. On a very low screen the whole card
+ * In a card that is too tall, the request scrolls and the buttons remain visible. On a very low screen the whole card
  * scrolls.
  */
 const fitting =
   'flex min-h-32 flex-col [@media(height<28rem)]:shrink-0 *:flex *:min-h-0 *:flex-col max-md:min-h-52 [&>section>form:only-child]:flex [&>section>form:only-child]:min-h-0 [&>section>form:only-child]:flex-col'
 
-/** Open requests, the queue and the composer, always in view. */
+/** Open requests, the queue and the composer. They are always visible. */
 function Dock() {
   const requests = useSessionState((state) => state.requests)
   const id = useSessionState((state) => state.id)
@@ -103,8 +103,8 @@ function Dock() {
       announce(first.type === 'permission' ? `Needs your approval: ${first.title}` : 'A question for you')
   }, [first])
   return (
-    // At any height, part of the conversation stays in view, and the card shrinks before the composer. On a low screen,
-    // e.g. at 200 % zoom, that part is a third.
+    // At any height, part of the conversation remains visible (on a low screen, e.g. at 200 % zoom, a third), and the
+    // card shrinks before the composer does.
     <div className="mx-auto flex max-h-[calc(100%-6.5rem)] min-h-0 [@media(height<36rem)]:max-h-[62%] w-full max-w-3xl flex-col px-4 pb-[max(0.75rem,env(safe-area-inset-bottom))] max-md:px-2">
       {open.length + answered.length > 0 && (
         <div
@@ -139,7 +139,7 @@ function Dock() {
 function useFindKey(setFinding: (open: boolean) => void): void {
   useWindowEvent('keydown', (event) => {
     if (event.key !== 'f' || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return
-    // In a panel, the key belongs to the panel: a terminal has its own search, and changes use the browser's.
+    // Inside a panel the panel handles the key: a terminal has its own search, and changes use the browser's search.
     if (event.target instanceof Element && event.target.closest('aside')) return
     event.preventDefault()
     setFinding(true)

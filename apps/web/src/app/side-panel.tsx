@@ -42,8 +42,8 @@ function useCloseOnBack(): void {
 }
 
 /**
- * A panel beside the conversation; on a phone, over it. On medium screens the session list is hidden (app.tsx looks
- * for `data-panel`).
+ * A panel beside the conversation. On a phone it covers the conversation. On medium screens the session list is
+ * hidden (app.tsx looks for `data-panel`).
  */
 export function SidePanel({ panel }: { panel: Panel }) {
   const { title, width, part } = panels[panel]
@@ -80,7 +80,7 @@ function usePanelWidth(panel: Panel): number | undefined {
   return useStore(preferences, (state) => state.panelWidths[panel])
 }
 
-/** The edge of a panel, which is dragged or moved by the arrow keys. The width is stored for each panel. */
+/** The edge of a panel, which can be dragged or moved with the arrow keys. The width is stored for each panel. */
 function PanelEdge({ panel, label }: { panel: Panel; label: string }) {
   const edge = useRef<HTMLDivElement>(null)
   const width = usePanelWidth(panel)

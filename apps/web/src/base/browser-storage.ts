@@ -32,8 +32,8 @@ export type TabLocks = {
 }
 
 /**
- * Locks of the Web Locks API. Where it is missing (it needs HTTPS or localhost) or fails, work runs at once, no lock is
- * held, and the grace time is longer.
+ * Locks of the Web Locks API. If the API is missing (it needs HTTPS or localhost) or fails, `run` starts work at once
+ * without a lock, and the grace time is longer.
  */
 export function createTabLocks(manager: () => Pick<LockManager, 'request'>): TabLocks {
   let isUsable = true
@@ -58,7 +58,7 @@ export function createTabLocks(manager: () => Pick<LockManager, 'request'>): Tab
       try {
         return await manager().request(name, { ifAvailable: true }, (lock) => lock === null)
       } catch {
-        // The lock counts as free. The next `run` shows whether the API is usable.
+        // The lock is reported as free. The next `run` shows whether the API is usable.
         return true
       }
     },

@@ -1,6 +1,6 @@
 type Known<Key, Value> = { get(key: Key): Value | undefined; set(key: Key, value: Value): unknown }
 
-/** Calls `create` once for each key. With a `WeakMap`, a value lives as long as its key. */
+/** Returns a function that calls `create` once for each key. With a `WeakMap`, a value lasts as long as its key. */
 export function cached<Key, Value>(
   create: (key: Key) => Value,
   known: Known<Key, Value> = new Map(),

@@ -30,7 +30,7 @@ export function onRevoked(listener: () => void): void {
   revokedListeners.add(listener)
 }
 
-/** The access token to send, never the refused one. Undefined if this browser is not signed in. */
+/** Returns the access token to send, or undefined if this browser is not signed in. Never returns the refused token. */
 export function accessToken(refused?: string): Promise<string | undefined> {
   if (current && current.token !== refused && performance.now() < current.goodUntil) {
     return Promise.resolve(current.token)

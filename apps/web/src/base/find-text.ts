@@ -1,6 +1,6 @@
 import { createStore, useStore } from './store.ts'
 
-/** The search text of the find bar, in lower case; empty without a search. */
+/** The search text of the find bar, in lower case. Empty if there is no search. */
 export const findText = createStore('')
 
 /** Whether the text contains the search text. Collapsed content that contains it is shown. */

@@ -1,11 +1,14 @@
 import { type RefObject, useEffect, useLayoutEffect, useRef } from 'react'
 
-/** True with a hardware keyboard. On a touch device Enter breaks the line, and focusing a field opens the keyboard. */
+/**
+ * True if there is a hardware keyboard. On a touch device Enter inserts a line break, and focusing a field opens the
+ * keyboard.
+ */
 export const hasKeyboard = () => !matchMedia('(pointer: coarse)').matches
 
 export const lacksFocus = () => document.activeElement === null || document.activeElement === document.body
 
-/** Focuses the search field of the session list. Not on touch devices, where the keyboard would cover the list. */
+/** Focuses the search field of the session list. Not on touch devices, where the keyboard would cover it. */
 export function focusSearch(): void {
   if (!hasKeyboard()) return
   document.querySelector<HTMLElement>('nav input[type=search]')?.focus()
@@ -24,7 +27,10 @@ export function focusAtEnd(field: HTMLTextAreaElement | null): void {
   field?.setSelectionRange(field.value.length, field.value.length)
 }
 
-/** Focuses the prompt field, or the main area if there is none or on touch devices, where the keyboard would open. */
+/**
+ * Focuses the prompt field. Focuses the main area instead if there is no prompt field, or on a touch device, where
+ * the keyboard would open.
+ */
 export function focusMain(): void {
   const prompt = promptField()
   const place = prompt && hasKeyboard() ? prompt : document.querySelector<HTMLElement>('main')
@@ -44,14 +50,14 @@ let leftWritingAt = Number.NEGATIVE_INFINITY
 const writingMs = 1500
 
 /**
- * True shortly after an editable field was removed while it had the focus: the element that gets the focus next must
- * not receive the keys.
+ * True shortly after a focused editable field was removed: the next focused element must not receive the keys that
+ * the person is still typing.
  */
 export const wasTyping = () => performance.now() < leftWritingAt + writingMs
 
 /**
- * If the part is removed while the focus is in it, moves the focus to the main area, unless the part's
- * replacement takes the focus first.
+ * If the part is removed while it contains the focus, moves the focus to the main area, unless the part's replacement
+ * takes the focus first.
  */
 export function useFocusFallback(part: RefObject<HTMLElement | null>): void {
   useLayoutEffect(() => {

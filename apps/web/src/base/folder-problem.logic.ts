@@ -3,7 +3,7 @@ import { visible } from './format.logic.ts'
 
 export type FolderProblem = {
   readonly text: string
-  /** The server refused to start a session in the folder: its field takes the focus. */
+  /** The server refused to start a session in the folder. The folder field then takes the focus. */
   readonly refused?: boolean
 }
 
@@ -16,8 +16,8 @@ export function folderProblem(thrown: unknown): FolderProblem | undefined {
 }
 
 /**
- * Why a typed folder cannot be listed. Undefined if the server gave no answer: the error is shown when the session is
- * started.
+ * Why a typed folder cannot be listed. Undefined if the server did not answer: that error is shown when the session
+ * is started.
  */
 export function missingProblem(thrown: unknown): FolderProblem | undefined {
   if (!(thrown instanceof ParleyError)) return undefined
@@ -26,10 +26,7 @@ export function missingProblem(thrown: unknown): FolderProblem | undefined {
     : undefined
 }
 
-/**
- * Why a folder is refused: a relative path would start at the folder in which the server was started.
- * Undefined for a full path.
- */
+/** Why a relative path is refused: it would start at the server's working directory. Undefined for a full path. */
 export function relativeProblem(folder: string): FolderProblem | undefined {
   return /^(\/|~$|~\/|[a-zA-Z]:[\\/])/.test(folder)
     ? undefined

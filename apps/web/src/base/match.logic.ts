@@ -1,6 +1,6 @@
 /**
- * How well a name matches the typed words, 0 for no match. Every word must occur in the name. A fuzzy match by letters
- * would find a session by its folder when a command was meant.
+ * Returns how well a name matches the typed words, 0 for no match. Every word must occur in the name. A fuzzy match
+ * by letters would find a session by its folder when the person wanted a command.
  */
 export function matchOf(name: string, typed: string): number {
   const [text, words] = [name.toLowerCase(), typed.toLowerCase().split(/\s+/).filter(Boolean)]

@@ -1,6 +1,9 @@
 import type { LiveStore } from '@parley/client'
 
-/** A store that is made when it is first used: making a list connects to the server, which the sign-in page must not do. */
+/**
+ * A store that is created when it is first used: creating a list connects to the server, and the sign-in page must
+ * not connect.
+ */
 export function createOnFirstUse<Snapshot>(make: () => LiveStore<Snapshot>): LiveStore<Snapshot> {
   let made: LiveStore<Snapshot> | undefined
   const store = () => {

@@ -1,8 +1,8 @@
 import { createStore, type Store } from './store.ts'
 
 /**
- * A store that is stored in local storage and shared by the browser's tabs. Without storage (a private window, a full
- * disk) it works too, but forgets its state on reload.
+ * A store that is saved in local storage and shared by the browser's tabs. If storage is unavailable (a private
+ * window, a full disk), the state is lost on reload.
  */
 export function createPersistedStore<State extends object>(name: string, initial: State): Store<State> {
   const key = `parley:${name}`

@@ -17,7 +17,7 @@ export type Preferences = {
   readonly listFiles: boolean
   /** What changes are compared with: the last commit, or the session's start commit. */
   readonly changesSince: 'commit' | 'start'
-  /** In pixels, for panels that the person has resized. */
+  /** Widths in pixels of the panels that the person has resized. */
   readonly panelWidths: { readonly [panel: string]: number | undefined }
 }
 

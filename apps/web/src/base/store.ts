@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** Page state that lives outside React. */
+/** Page state that is kept outside React. */
 export type Store<State> = ReadableStore<State> & {
   set(change: State | ((before: State) => State)): void
 }

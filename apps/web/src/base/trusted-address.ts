@@ -11,7 +11,10 @@ const policy = factory?.createPolicy('parley', {
   },
 })
 
-/** The page's Trusted Types policy allows script addresses only through this function: those of its own server. */
+/**
+ * The page's Trusted Types policy allows script addresses only through this function, which accepts only addresses of
+ * the page's own server.
+ */
 export function workerAddress(address: URL | string): URL {
   const text = String(address)
   return (policy ? policy.createScriptURL(text) : text) as URL

@@ -3,7 +3,6 @@ import type { BlockOf, OpenRequest, PermissionResolution, QuestionResolution } f
 import { visible } from '../base/format.logic.ts'
 import { commandRun } from './call-text.logic.ts'
 
-/** The command that answers a request. */
 export type AnswerCommand = Extract<NewCommand, { type: 'permission.decide' | 'question.answer' }>
 
 const scopes = { once: 'Allow once', session: 'Allow for this session', project: 'Allow in this folder' }
@@ -34,7 +33,7 @@ export function requestText(request: OpenRequest): string {
   return shortened(request.questions[0]?.text ?? 'A question')
 }
 
-/** How a request ended that was answered elsewhere or by nobody. */
+/** How a request was settled, if it was answered in another client or never answered. */
 export function settledText(outcome: unknown): string {
   const texts: Record<string, string> = {
     allowed: 'it was allowed elsewhere',
@@ -48,7 +47,6 @@ export function settledText(outcome: unknown): string {
 
 const allowedFor = { once: 'once', session: 'for this session', project: 'in this folder', always: 'always' }
 
-/** The final outcome of a permission. */
 export function outcomeText(block: BlockOf<'permission'>, resolution: PermissionResolution): string {
   const { outcome, scope, by, message, input, carriedFrom } = resolution
   if (outcome === 'cancelled') return 'Not answered: the turn stopped'

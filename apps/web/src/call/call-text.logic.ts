@@ -8,7 +8,6 @@ import {
   type ToolKind,
 } from '@parley/protocol'
 
-/** The label of each kind of call. */
 const kindNames: Record<ToolKind, string> = {
   read: 'Read',
   edit: 'Edit',
@@ -136,7 +135,6 @@ export function exitCodeOf(content: readonly ToolContent[]): number | undefined 
   return undefined
 }
 
-/** The first line of a result, for the row of a failed call. */
 export function firstLine(content: readonly ToolContent[]): string {
   for (const part of content) {
     const text = part.type === 'text' ? part.text : part.type === 'terminal' ? part.output : ''

@@ -83,7 +83,7 @@ function Bar({ changes, since, split, listed, onRefresh }: BarProps) {
           aria-pressed={listed}
           onClick={({ currentTarget }) => {
             const panel = currentTarget.closest('aside')?.querySelector('.overflow-y-auto')
-            // Scrolled down, the list is open but out of sight: show it instead of closing it.
+            // If the panel is scrolled down, the open list is out of sight: scroll to it instead of closing it.
             if (listed && panel && panel.scrollTop > 0) panel.scrollTo({ top: 0 })
             else setPreferences({ listFiles: !listed })
           }}
@@ -158,7 +158,7 @@ function UnsentComments() {
   )
 }
 
-/** Jumps to the first of the requested files, and names those that have no changes. */
+/** Jumps to the first of the requested files, and lists those that have no changes. */
 function RequestedFiles({ files }: { files: readonly FileChange[] }) {
   const sessionId = useSessionId()
   const asked = useStore(requestedFiles)
@@ -183,7 +183,7 @@ function RequestedFiles({ files }: { files: readonly FileChange[] }) {
   )
 }
 
-/** The changed files. A click jumps to the file; a long list scrolls by itself. */
+/** The changed files. A click jumps to the file; a long list has its own scroll area. */
 const FileList = memo(function FileList({ files }: { files: readonly FileChange[] }) {
   return (
     <nav aria-label="Files" className="max-h-[min(13.2rem,35vh)] overflow-y-auto border-b border-line py-1">

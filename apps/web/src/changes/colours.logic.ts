@@ -38,7 +38,7 @@ export function sidesOf(hunks: readonly Hunk[]): Sides {
 }
 
 /**
- * The tokens of each line, from those of both texts. Those of either text may be missing: a deleted file has no text
+ * The tokens of each line, taken from the tokens of both texts. Either may be missing: a deleted file has no text
  * after the change.
  */
 export function coloursOf(

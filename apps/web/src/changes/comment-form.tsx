@@ -6,11 +6,10 @@ import { useSessionId } from '../session-data/session-context.tsx'
 import { type Comment, placeOf, samePlace, withComment } from './comments.logic.ts'
 import { commentsOf } from './comments.ts'
 
-/** The comment that is being written. Its place identifies it: the line objects change whenever the file changes. */
+/** The comment that is being written, identified by its place: the line objects change whenever the file changes. */
 type Editing = Comment
 
 export type CommentEditor = {
-  /** The comments on this file. */
   readonly comments: readonly Comment[]
   readonly editing: Editing | undefined
   onEdit(line: DiffLine): void
@@ -55,7 +54,8 @@ export function commentRow(
   return (
     <tr>
       <td colSpan={split ? 6 : 3} className="bg-page px-3 py-2 font-sans whitespace-normal">
-        {/* As wide as the visible part of the file, not as its longest line, and in view at any horizontal scroll. */}
+        {/* As wide as the visible part of the file, not as its longest line, and visible at any horizontal scroll
+            position. */}
         <div className="sticky left-3 w-[calc(100cqw-1.5rem)]">
           {open ? (
             <CommentForm {...editor} editing={open} />

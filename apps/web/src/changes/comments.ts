@@ -4,7 +4,6 @@ import type { Comment } from './comments.logic.ts'
 
 type Unsent = { readonly comments: readonly Comment[] }
 
-/** The unsent comments of one session. */
 export const commentsOf = cached((sessionId: string) =>
   createPersistedStore<Unsent>(`comments:${sessionId}`, { comments: [] }),
 )

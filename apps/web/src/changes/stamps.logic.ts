@@ -6,7 +6,7 @@ export type Stamps = ReadonlyMap<string, number>
 type Update = {
   readonly before: readonly FileChange[]
   readonly after: readonly FileChange[]
-  /** The changed files, or folders with everything in them. Without it any file may have changed. */
+  /** The changed files, or folders with everything in them. If undefined, any file may have changed. */
   readonly paths?: readonly string[] | undefined
 }
 

@@ -72,7 +72,7 @@ async function fetchChanges(
   }
 }
 
-/** Runs one call of `work` at a time. Calls during a run are combined into one run after it. */
+/** Runs one call of `work` at a time. Calls during a run are combined into one call after that run. */
 function oneAtATime(work: (paths?: readonly string[]) => Promise<void>): (paths?: readonly string[]) => void {
   let busy = false
   let next: { paths: readonly string[] | undefined } | undefined

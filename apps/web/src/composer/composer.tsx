@@ -90,7 +90,7 @@ export function Composer() {
   )
 }
 
-/** Focuses the field when a session opens. Not on touch devices, where it would only open the keyboard. */
+/** Focuses the field when a session opens, except on touch devices, where that would open the keyboard. */
 function useFocusOnOpen(field: React.RefObject<HTMLTextAreaElement | null>, sessionId: string): void {
   // biome-ignore lint/correctness/useExhaustiveDependencies: focused again when another session opens
   useEffect(() => {

@@ -1,6 +1,6 @@
 import { client } from '../base/client.ts'
 
-/** Files whose path matches, the best first. Empty if they cannot be read: completion is optional. */
+/** Returns the files whose path matches, the best match first; none if the files cannot be read. */
 export type FindFiles = (query: string, signal: AbortSignal) => Promise<readonly string[]>
 
 const limit = 30

@@ -16,7 +16,6 @@ type Props = {
   attachments: Attachments
   commands?: readonly AgentCommand[]
   findFiles: FindFiles
-  /** Where completions are shown. */
   side: 'above' | 'below'
   rows: number
   placeholder: string
@@ -113,7 +112,7 @@ function useCompletionAtCaret(props: Props, text: string) {
 
 const noChoices: readonly Choice[] = []
 
-/** The choices at the caret and which one is selected. The field keeps the focus and passes its keys on. */
+/** The choices at the caret and the index of the selected one. The prompt field passes its keys on. */
 function useCompletions({ findFiles, commands = noCommands }: Props, completion: Completion | undefined) {
   const listId = useId()
   const [files, setFiles] = useState<readonly Choice[]>(noChoices)

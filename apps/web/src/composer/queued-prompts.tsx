@@ -99,7 +99,7 @@ function QueuedPrompt({ prompt, place, queue }: { prompt: Prompt; place: number;
   )
 }
 
-/** The buttons that edit and withdraw a waiting prompt. An edited one returns to its place. */
+/** The buttons that edit and withdraw a waiting prompt. An edited prompt returns to its place in the queue. */
 function PromptActions({ prompt, name, place }: { prompt: Prompt; name: string; place: QueuePlace }) {
   const sessionId = useSessionId()
   const withdraw = () => client.withdraw(sessionId, prompt.promptId)

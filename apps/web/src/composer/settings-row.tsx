@@ -22,7 +22,7 @@ export const modeNotes: Record<PermissionMode, string> = {
   bypass: 'Does everything without asking. For folders you can afford to lose.',
 }
 
-/** Mode, model and effort, where the next prompt is written. */
+/** The mode, model and effort of the session, below the prompt field. */
 export function SettingsRow() {
   const sessionId = useSessionId()
   const agent = useAgent(useSessionState((state) => state.agent))

@@ -118,14 +118,13 @@ function Conversation({ conversation }: { conversation: Found }) {
 type Found = AgentConversation & { readonly agent: AgentInfo }
 type Conversations = {
   readonly found: readonly Found[]
-  /** How many agents have not answered yet. */
   readonly asking: number
   readonly problems: readonly string[]
 }
 
 const noConversations: Conversations = { found: [], asking: 0, problems: [] }
 
-/** The conversations of all installed agents that list them, added as each agent answers, the latest first. */
+/** The conversations of all installed agents that can list them, the latest first, as each agent answers. */
 function useConversations(agents: readonly AgentInfo[]): Conversations {
   const here = agents.filter((agent) => agent.found && agent.conversations)
   const ids = here.map(({ id }) => id).join(' ')

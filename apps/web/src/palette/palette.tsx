@@ -54,7 +54,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   return (
     <Dialog label="Command palette" onClose={onClose} className="mt-[12dvh]">
       <Command
-        // A new level starts with a new input, which takes the focus.
+        // Each level has its own input, which takes the focus.
         key={inside?.label}
         label="Command palette"
         loop
@@ -114,7 +114,7 @@ function SearchNote({ search: { problem, hasMore } }: { search: SessionSearch })
 type ResultsProps = { typed: boolean; search: SessionSearch; onChoose: (command: PaletteCommand) => void }
 
 function Results({ typed, search, onChoose }: ResultsProps) {
-  // Sessions that are loaded already match at once; the server adds all others.
+  // Loaded sessions match at once; the server adds all others.
   const known = useAllSessions().sessions
   const here = useCurrentSession(known)
   const byId = new Map([...known, ...search.sessions].map((session) => [session.id, session]))

@@ -8,7 +8,6 @@ import { exportEntry, lifecycleEntries } from '../sessions/session-entries.tsx'
 /** `keys`: the keyboard shortcut of the action. */
 export type PaletteCommand = MenuEntry & { readonly keys?: readonly string[] }
 
-/** The actions for the open session. */
 export function sessionCommands(session: SessionSummary): readonly PaletteCommand[] {
   const show = (sidePanel: Preferences['sidePanel']) => () => setPreferences({ sidePanel })
   const { pin, archive, remove } = lifecycleEntries(session)

@@ -12,11 +12,11 @@ export type SessionSearch = {
 }
 
 const noResults: SessionSearch = { sessions: [], searching: false, hasMore: false }
-/** Shorter than a pause in typing, longer than the time between two keystrokes. */
+/** Shorter than a pause in typing, but longer than the time between two keystrokes. */
 const debounceMs = 120
 const limit = 40
 
-/** Searches all sessions by title, folder and agent, archived ones too. A new query aborts the previous one. */
+/** Searches all sessions, including archived ones, by title, folder and agent. A new query aborts the previous one. */
 export function useSessionSearch(query: string): SessionSearch {
   const [found, setFound] = useState(noResults)
   useEffect(() => {

@@ -40,7 +40,7 @@ export function IconButton({ label, className = '', ...rest }: IconButtonProps) 
   )
 }
 
-/** A keyboard shortcut. Hidden on touch devices, unless `always` is set because the page is about shortcuts. */
+/** A keyboard shortcut. It is hidden on touch devices unless `always` is set, for pages about shortcuts. */
 export function Key({ children, always = false }: { children: ReactNode; always?: boolean }) {
   return (
     <kbd

@@ -41,14 +41,14 @@ export function ChoiceList({ id, label, sign = '', choices, place, side, onChoos
 type OptionProps = {
   id: string
   selected: boolean
-  /** Whether the row is highlighted under the pointer, which is so if no row is selected by the keys. */
+  /** Whether the row is highlighted under the pointer: true if no row is selected by the keys. */
   hovers: boolean
   sign: string
   choice: Choice
   onChoose: (value: string) => void
 }
 
-/** One choice in the list. A long one is cut at its start, because the end of a path distinguishes it. */
+/** One choice in the list. A long one is cut at its start, because paths usually differ at their end. */
 function Option({ id, selected, hovers, sign, choice, onChoose }: OptionProps) {
   const scroll = (element: HTMLElement | null) => {
     if (selected) element?.scrollIntoView({ block: 'nearest' })

@@ -7,13 +7,12 @@ export type MenuEntry = {
   readonly icon?: LucideIcon
   readonly danger?: boolean
   readonly onSelect?: () => void
-  /** A submenu, shown in the place of the menu. */
+  /** A submenu, which replaces the menu while it is open. */
   readonly entries?: readonly MenuEntry[]
 }
 
 type Props = OpenMenu & { entries: readonly MenuEntry[] }
 
-/** The content of an open menu. */
 export default function MenuList({ id, label, entries, anchor, onClose }: Props) {
   const list = useRef<HTMLDivElement>(null)
   const [inside, setInside] = useState<MenuEntry>()
@@ -94,7 +93,7 @@ function MenuItem({ entry, onChoose }: { entry: MenuEntry; onChoose: () => void 
   )
 }
 
-/** Places the list below its button, or above if there is no room, and inside the window. */
+/** Places the list inside the window: below its button, or above it if there is no room below. */
 function place(element: HTMLElement, anchor: HTMLElement | null): void {
   const from = anchor?.getBoundingClientRect()
   if (!from) return

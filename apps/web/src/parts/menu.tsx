@@ -2,7 +2,6 @@ import { type KeyboardEvent, type ReactNode, useId, useRef, useState } from 'rea
 import { Button } from './button.tsx'
 import { Lazy, type LazyPart } from './lazy-part.tsx'
 
-/** A menu while it is open. */
 export type OpenMenu = {
   readonly id: string
   readonly label: string

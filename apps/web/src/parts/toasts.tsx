@@ -23,7 +23,10 @@ let nextId = 1
 /** The minimum display time of an error after the server accepts the next command. */
 const minDisplayMs = 1500
 
-/** Dismisses errors when they are outdated: the server is back or accepted a command, or the person left the page. */
+/**
+ * Dismisses errors that are outdated because the server is back, has accepted a command, or the person has left the
+ * page.
+ */
 function forgetErrors({ shownFor = 0, unreachable = false } = {}): void {
   for (const { id, tone, at, ...one } of toasts.get()) {
     if (tone !== 'bad' || (unreachable && !one.unreachable)) continue
@@ -66,14 +69,13 @@ function dismiss(id: number): void {
 /** Long enough to read an error twice. */
 const errorMs = 9000
 
-/** Shows why a command was refused. */
 export function toastError(thrown: unknown): void {
   toast(errorText(thrown), { tone: 'bad', ms: errorMs, unreachable: isUnreachable(thrown) })
 }
 
 /**
- * Toasts lie over the page, below its header, so that nothing shifts when one appears or disappears. They are far from
- * the composer and the cards, and the space between them can be clicked through.
+ * Toasts are shown over the page, below its header, so that nothing shifts when one appears or disappears. They are
+ * far from the composer and the cards, and clicks between them reach the page.
  */
 export function Toasts() {
   const shown = useStore(toasts)

@@ -6,9 +6,7 @@ import type { Filled } from './question-form.logic.ts'
 /** An unsent answer. It is restored when the person returns to the card, also after a reload. */
 export type AnswerDraft = {
   readonly filled?: Filled
-  /** The reason of a denial. */
   readonly reason?: string
-  /** Edits to the input of the call. */
   readonly edits?: Edits
 }
 

@@ -7,7 +7,7 @@ import type { Envelope } from '../session-data/outbox-items.ts'
 
 type AnswerContent = {
   readonly sessionId: string
-  /** The answered request. The answer never applies to another one. */
+  /** The answered request. The answer is never applied to another request. */
   readonly requestId: string
   readonly answer: AnswerCommand
   /** The request and the answer, as texts for people. */
@@ -27,7 +27,7 @@ type Options = OutboxBrowser & {
   readonly send: (answer: GivenAnswer, signal: AbortSignal) => Promise<unknown>
   /** The ids of all open requests; undefined while the server's list is not known. */
   readonly openRequests: () => ReadonlySet<string> | undefined
-  /** Shows a message until the person, or the returned function, dismisses it. `place` shows more. */
+  /** Shows a message until the person or a call of the returned function dismisses it. Its link opens `place`. */
   readonly tell: (text: string, place: Route) => () => void
   readonly announce: (text: string) => void
 }
@@ -35,7 +35,7 @@ type Options = OutboxBrowser & {
 /** The answers that the server has not accepted yet. The person is told of every answer that does not take effect. */
 export class AnswerOutbox extends Outbox<AnswerContent> {
   readonly #options: Options
-  /** Dismisses the message about each held answer. */
+  /** The functions that dismiss the messages about held answers, by command id. */
   readonly #dismissals = new Map<string, () => void>()
 
   constructor(options: Options) {
@@ -59,7 +59,7 @@ export class AnswerOutbox extends Outbox<AnswerContent> {
     this.add({ sessionId, requestId, answer, asked, said })
   }
 
-  /** Whether this tab has answered. Answers of other tabs do not count: the server accepts the first. */
+  /** Whether this tab has answered. Answers of other tabs do not count: the server accepts the first answer. */
   isGivenHere(requestId: string): boolean {
     return this.get().some((item) => item.requestId === requestId && item.tab === this.#options.tab())
   }
@@ -91,8 +91,8 @@ export class AnswerOutbox extends Outbox<AnswerContent> {
   }
 
   /**
-   * Decides about an answer whose tab was closed. Much may have happened since, so the person must confirm
-   * it, unless the request is settled.
+   * Decides about an answer whose tab was closed. The session may have changed since then, so the person must confirm
+   * the answer, unless the request is settled.
    */
   #abandoned(item: GivenAnswer): Resolution {
     if (this.#isSettled(item)) {

@@ -1,14 +1,14 @@
 import { isEditable } from '../base/focus.ts'
 
 /**
- * The cards that handle keys. To prevent accidental answers, a key goes to the focused card, else to the first one,
- * and only if that card is completely in view, has been shown for a moment, and the person is not typing.
+ * The cards that handle keys. To prevent accidental answers, only one card receives a key: the focused card, or else
+ * the first one. It must be completely visible and have been shown for a moment, and the person must not be typing.
  */
 const cards = new Map<Element, (key: string) => boolean>()
 
-/** After a change of the cards, keys are ignored for this time: they may be meant for the card before. */
+/** After a change of the cards, keys are ignored for this time: they may have been meant for the previous card. */
 const pauseMs = 500
-/** How long a person who types is assumed to go on typing, even if the field has disappeared. */
+/** How long a person who types is assumed to continue typing, even if the field has disappeared. */
 const writingMs = 1500
 
 let changedAt = Number.NEGATIVE_INFINITY
@@ -29,7 +29,7 @@ export function registerCard(card: Element, answer: (key: string) => boolean): (
   }
 }
 
-/** Ignores keys after a change of the cards. The time counts from the next frame: a hidden page renders none. */
+/** Ignores keys after a change of the cards. The pause starts at the next frame: a hidden page has none. */
 function pauseKeys(): void {
   const { dataset } = document.documentElement
   changedAt = Number.POSITIVE_INFINITY
@@ -63,16 +63,16 @@ function isTooSoon({ timeStamp }: { readonly timeStamp: number }): boolean {
 }
 
 /**
- * True for a touch, or a click without pointer movement, so soon after a change of the cards that it may be
- * meant for what was there before.
+ * True for a touch, or a click without pointer movement, so soon after a change of the cards that it may be meant for
+ * the element that was there before.
  */
 export function isAccidentalPress({ timeStamp, pointerType }: PointerEvent): boolean {
   return isTooSoon({ timeStamp }) && (pointerType === 'touch' || movedAt < changedAt)
 }
 
 /**
- * Called with a key that nothing used. A letter shows that the person is typing and has not noticed that the
- * field is gone.
+ * Called with a key that no card or shortcut used. A letter shows that the person is still typing although the field
+ * has disappeared.
  */
 export function noteUnusedKey({ key, timeStamp }: KeyboardEvent): void {
   if (key.length === 1 && !/^\d$/.test(key)) wroteAt = timeStamp

@@ -10,7 +10,10 @@ type Props = {
   children: ReactNode
 }
 
-/** The frame of a request. It takes the focus unless the person is typing. The keys of the first card work everywhere. */
+/**
+ * The frame of a request. It takes the focus unless the person is typing. The keys of the first card work wherever
+ * the focus is.
+ */
 export function Card({ label, takesFocus, onKey, children }: Props) {
   const card = useRef<HTMLElement>(null)
   const answer = useEffectEvent(onKey)

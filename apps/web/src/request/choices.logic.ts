@@ -19,7 +19,7 @@ export type Choices = {
   /** The next wider grant, if there is one. */
   readonly session: PermissionOption | undefined
   readonly deny: PermissionOption | undefined
-  /** Wider grants, in a menu, so that they are not given by accident. */
+  /** Wider grants. They are in a menu, so that they are not given by accident. */
   readonly wider: readonly PermissionOption[]
 }
 
@@ -156,5 +156,8 @@ export function plainFields(
   return texts.filter((field) => field !== inTitle)
 }
 
-/** A title may end with the value of one of these. Any other field is always listed: the agent writes the title. */
+/**
+ * Only these fields may be left out when the title ends with their value. The agent writes the title, so all other
+ * fields are always listed.
+ */
 const titleFields = new Set(['url', 'file_path', 'filePath', 'path', 'query', 'pattern'])

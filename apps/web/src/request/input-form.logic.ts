@@ -24,7 +24,6 @@ export function inputForm(input: unknown): InputForm {
   return { texts, others: isAll ? undefined : asJson(others) }
 }
 
-/** The current text of a field. */
 export function textIn(edits: Edits, { name, text }: TextField): string {
   const { texts = {} } = edits
   return Object.hasOwn(texts, name) ? texts[name]! : text
@@ -77,7 +76,7 @@ function withLineEnds(before: string, after: string): string {
   const usual = /\r\n/.test(before) && !/(?<!\r)\n/.test(before) ? '\r\n' : '\n'
   const edited = now.slice(top, now.length - bottom).map((line) => line.replace(/\n$/, usual))
   const whole = [...old.slice(0, top), ...edited, ...old.slice(old.length - bottom)].join('')
-  // A "\r" and a "\n" that become neighbours would be one line end.
+  // A "\r" and a "\n" that become neighbours would form one line end.
   return whole.replace(/\r\n?/g, '\n') === after ? whole : after
 }
 

@@ -11,7 +11,7 @@ const menuList = lazyPart(() => import('../parts/menu-list.tsx'))
 type Props = {
   plan: boolean
   choices: Choices
-  /** The requested command, if the request is for one. */
+  /** The requested command; undefined if the request is not for a command. */
   command: string | undefined
   edited: boolean
   disabled: boolean

@@ -78,7 +78,7 @@ export function PermissionCard({ session, request, takesFocus }: Props) {
 
 type Edit = ReturnType<typeof useEdit>
 
-/** The edited input. Edits apply only while the edit form is open, and are kept for the next time it opens. */
+/** The edited input. Edits apply only while the edit form is open, but are kept in case it is opened again. */
 function useEdit(request: OpenPermission) {
   const [draft, keep] = useAnswerDraft(request.requestId)
   const [editing, setEditing] = useState(false)
@@ -165,7 +165,6 @@ type DenyFormProps = {
   onDeny: (options: { message?: string; endTurn?: boolean }) => void
 }
 
-/** Denies a permission with a reason. */
 function DenyForm({ no, reason, sending, onWrite, onBack, onDeny }: DenyFormProps) {
   const [endTurn, setEndTurn] = useState(false)
   const message = reason.trim()

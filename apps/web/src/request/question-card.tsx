@@ -178,7 +178,6 @@ type OptionProps = {
   option: Question['options'][number]
   type: 'checkbox' | 'radio'
   name: string
-  /** The digit that chooses this option. */
   number: number | undefined
   chosen: boolean
   onChoose: () => void

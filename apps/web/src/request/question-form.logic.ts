@@ -1,6 +1,6 @@
 import type { Answers, Question } from '@parley/protocol'
 
-/** The form as filled in so far: the chosen options and the free text of each question. */
+/** The contents of the form: the chosen options and the free text of each question. */
 export type Filled = Readonly<Record<string, { readonly chosen: readonly string[]; readonly words: string }>>
 
 const blank = { chosen: [], words: '' }
@@ -30,7 +30,10 @@ export function write(filled: Filled, question: Question, words: string): Filled
 /** The answer that leaves a question to the agent. */
 const leaveToAgentAnswer = 'You decide.'
 
-/** The answers, with the rest left to the agent. Undefined if nothing is left or a question takes no free text. */
+/**
+ * The answers, with the unanswered questions left to the agent. Undefined if all questions are answered, or if one of
+ * the others takes no free text.
+ */
 export function leftToAgent(questions: readonly Question[], answers: Answers): Answers | undefined {
   const open = questions.filter(({ id }) => !Object.hasOwn(answers, id))
   if (open.length === 0 || !open.every(({ freeText }) => freeText)) return undefined

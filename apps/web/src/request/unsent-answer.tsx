@@ -5,7 +5,7 @@ import { Button } from '../parts/button.tsx'
 import type { GivenAnswer } from './answer-outbox.ts'
 import { answers } from './answers.ts'
 
-/** Stands in for a card whose answer is not at the server yet: shows the answer, which can be withdrawn. */
+/** Replaces a card whose answer is not at the server yet. It shows the answer and a button to withdraw it. */
 export function UnsentAnswer({ answer }: { answer: GivenAnswer }) {
   const { state, asked, said, problem } = answer
   const row = useRef<HTMLDivElement>(null)

@@ -7,10 +7,9 @@ export type CachedSession = SessionTail & {
   readonly savedAt: number
 }
 
-/** Raised with every change of the cached shape. A record of another schema is not read. */
+/** Must be raised with every change of the cached shape. Records of another schema are ignored. */
 export const cacheSchema = 2
 
-/** Limits on how much of a session is cached. */
 export const maxCached = { events: 400, characters: 1_500_000 }
 
 export function recordOf(tail: SessionTail, now: number): CachedSession {

@@ -28,7 +28,7 @@ export function newRequests(
 
 type Known = ReadonlyMap<string, Pick<SessionSummary, 'status' | 'seq'>>
 
-/** Sessions that were working and are not any more. A session without an earlier state is not reported. */
+/** Sessions that were working and have stopped. A session without an earlier state is not reported. */
 export function endedTurns(before: Known | undefined, sessions: readonly SessionSummary[]): readonly News[] {
   if (!before) return []
   return sessions

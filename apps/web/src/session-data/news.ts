@@ -33,7 +33,6 @@ export function startNotifications(): void {
   })
 }
 
-/** Updates the tab's title and icon. */
 export function updateTab(): void {
   const count = waiting.getSnapshot().requests.length
   const route = currentRoute()

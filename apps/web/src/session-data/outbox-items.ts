@@ -4,7 +4,6 @@ import { createStore } from '../base/store.ts'
 /** The fields that the outbox adds to each item. */
 export type Envelope = {
   readonly commandId: string
-  /** The tab that sends the item. */
   readonly tab: string
   /** sending: just added. late: not accepted yet. held: sent only when the person confirms it. sent: accepted. */
   readonly state: 'sending' | 'late' | 'held' | 'sent'
@@ -15,8 +14,8 @@ export type Envelope = {
 }
 
 /**
- * The items of an outbox, oldest first, in memory and in storage. Each has its own storage key, so that two tabs cannot
- * overwrite each other's items. What cannot be stored is kept in memory.
+ * The items of an outbox, oldest first, in memory and in storage. Each has its own storage key, so that two tabs
+ * cannot overwrite each other's items. Items that cannot be stored are kept in memory.
  */
 export class OutboxItems<Item extends Envelope> {
   readonly #store = createStore<readonly Item[]>([])
@@ -39,7 +38,7 @@ export class OutboxItems<Item extends Envelope> {
     return this.get().find((item) => item.commandId === commandId)
   }
 
-  /** Reads the stored items again. Those that only this page has are kept. */
+  /** Reads the stored items again. Items that only this page has are kept. */
   load(): void {
     const isOnlyHere = ({ state, commandId }: Item) => state === 'sent' || this.#unstored.has(commandId)
     const keys = this.#keys()

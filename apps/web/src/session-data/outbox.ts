@@ -37,13 +37,12 @@ export type OutboxOptions<Content> = OutboxBrowser & {
 
 /**
  * Holds commands until the server has accepted them. Items are stored, so a reload, a lost connection or a closed tab
- * loses nothing. Each is sent by one tab at a time, the one that added it, and always under the same command id, so it
- * takes effect once. When that tab is closed, another one decides whether to send the item or to hold it.
+ * loses nothing. An item is sent only by the tab that added it, always under the same command id, so it takes effect
+ * once. When that tab is closed, another tab decides whether to send the item or to hold it.
  */
 export class Outbox<Content extends object> {
   readonly #options: OutboxOptions<Content>
   readonly #items: OutboxItems<Content & Envelope>
-  /** The items that this page is sending. */
   readonly #sending = new Map<string, AbortController>()
   /** The end of the last turn in each sequence. */
   readonly #turns = new Map<string, Promise<unknown>>()
@@ -78,7 +77,7 @@ export class Outbox<Content extends object> {
     this.#update()
   }
 
-  /** Ends all sending and changes nothing any more. The stored items stay. */
+  /** Stops sending. The stored items are kept, and nothing is changed any more. */
   stop(): void {
     this.#stopping.abort()
     for (const sending of this.#sending.values()) sending.abort()
@@ -174,7 +173,10 @@ export class Outbox<Content extends object> {
     })
   }
 
-  /** Waits until an item of another tab is accepted, withdrawn or abandoned. One item of a sequence at a time. */
+  /**
+   * Waits until an item of another tab is accepted, withdrawn or abandoned. Only one item of a sequence is watched at
+   * a time.
+   */
   async #watch(item: Content & Envelope): Promise<void> {
     const sequence = this.#sequenceOf(item)
     if (this.#watched.has(sequence)) return

@@ -4,7 +4,7 @@ import { cached } from '../base/cached.ts'
 import { createStore, type Store } from '../base/store.ts'
 import { type Attachment, createAttachment, splitPrompt } from './attachment.logic.ts'
 
-/** Where attachments are stored: they may be large. The id is that of a session or of a command. */
+/** Attachments may be large and are therefore stored separately. The id is that of a session or of a command. */
 export type AttachmentStorage = {
   read(id: string): Promise<readonly PromptPart[]>
   /** An empty list removes the entry. */
@@ -37,7 +37,7 @@ const noPlace: QueuePlace = { followers: [], paused: false }
 
 type Storages = { readonly storage: TextStorage; readonly attachments: AttachmentStorage }
 
-/** Returns a function that returns the draft of a session. Each is read from storage when it is first used. */
+/** Returns a function that returns the draft of a session. Each draft is read from storage when it is first used. */
 export function createPromptDrafts(storages: Storages): (sessionId: string) => PromptDraft {
   return cached((sessionId) => createDraft(sessionId, storages))
 }
@@ -121,8 +121,8 @@ function createTextStore<State>(
 }
 
 /**
- * Runs `work` on the storage; undefined if it throws. Without storage (a private window, a full disk) a draft
- * lasts until the page is closed.
+ * Runs `work` on the storage; returns undefined if it throws. If storage is unavailable (a private window, a full
+ * disk), a draft lasts until the page is closed.
  */
 function attempt<Result>(work: () => Result): Result | undefined {
   try {

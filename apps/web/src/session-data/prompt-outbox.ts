@@ -10,9 +10,8 @@ type PromptContent = {
   /** The attachments may be large and are stored elsewhere, under the command id. */
   readonly attachmentCount: number
   readonly delivery: Delivery
-  /** The queued prompts that the prompt is inserted before, as far as they still wait. */
+  /** The queued prompts before which the prompt is inserted. Those that are no longer queued are ignored. */
   readonly followers: readonly string[]
-  /** The prompt is queued as paused. */
   readonly paused: boolean
 }
 

@@ -5,7 +5,7 @@ import { createOnFirstUse } from '../base/on-first-use.ts'
 import { createStore, useStore } from '../base/store.ts'
 import { cachedList, cacheList } from './cache.ts'
 
-/** The sessions that are not archived: one list for the title, the palette and the keys. */
+/** The sessions that are not archived. The tab title, the palette and the keys share this list. */
 export const sessions: LiveStore<SessionListSnapshot> = createOnFirstUse(() => client.sessions())
 
 export function useAllSessions() {

@@ -10,8 +10,8 @@ const firstSaveMs = 100
 const nextSaveMs = 1500
 
 /**
- * A session as the page shows it: first the cached copy, then the server's data, continued from there. It is saved
- * to the cache while it is shown. The first call for an id starts to read the cache.
+ * A session as the page shows it: first the cached copy, then the server's data from the end of that copy. It is
+ * saved to the cache while it is shown. The first call for an id starts to read the cache.
  */
 export const sessionSource = cached(createSource)
 

@@ -4,8 +4,8 @@ import { toastError } from '../parts/toasts.tsx'
 import { useSessionId, useSessionState } from './session-context.tsx'
 
 /**
- * Stops the turn that is shown and no other: the command may reach the server late, when the next turn runs already.
- * A turn that has ended by then is no error. Queued prompts are paused, which the queue shows.
+ * Stops only the turn that is shown: the command may reach the server late, when the next turn is already running. It
+ * is no error if the turn has ended by then. Queued prompts are paused, and the queue shows that.
  */
 export function useStopTurn(): () => void {
   const id = useSessionId()

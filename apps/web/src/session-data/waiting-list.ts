@@ -7,7 +7,7 @@ import { createStore } from '../base/store.ts'
 import { cachedWaiting, cacheWaiting } from './cache.ts'
 
 const live = createOnFirstUse(() => client.waiting())
-/** The cached list, shown while the server does not answer a page that was just opened. */
+/** The cached list, shown if the server does not answer after the page is opened. */
 const cached = createStore<readonly WaitingRequest[] | undefined>(undefined)
 
 /** The open requests of all sessions: one list for the whole page. */

@@ -8,8 +8,8 @@ import { draftOf } from '../session-data/prompts.ts'
 
 const undoMs = 7000
 /**
- * After the undo time, the tab in which the session was deleted has this long to send the deletion before another page
- * does.
+ * After the undo time, another page waits for this time before it sends the deletion in place of the tab in which the
+ * session was deleted.
  */
 const graceMs = 1500
 
@@ -58,7 +58,7 @@ async function remove(id: string): Promise<void> {
     }
   }
   draftOf(id).clear()
-  // Ends the hiding only after the grace time, when no list contains the session any more.
+  // Keep the session hidden for the grace time; after that, no list contains it any more.
   setTimeout(() => show(id), graceMs)
 }
 

@@ -51,7 +51,6 @@ const formats: Record<ExportFormat, string> = {
   'run-events': 'Run events for scripts (JSON)',
 }
 
-/** The menu entry with all export formats. */
 export function exportEntry(sessionId: string) {
   return {
     label: 'Export',

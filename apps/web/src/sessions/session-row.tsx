@@ -127,7 +127,7 @@ export function RenameField({ session, onDone }: RenameFieldProps) {
       onBlur={(event) => save(event.target.value)}
       onKeyDown={(event) => {
         if (event.key !== 'Enter' && event.key !== 'Escape') return
-        // Prevents that the element that gets the focus back also receives the key.
+        // Otherwise the element that gets the focus back would also receive the key.
         event.preventDefault()
         if (event.key === 'Enter') save(event.currentTarget.value)
         else onDone()

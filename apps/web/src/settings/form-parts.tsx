@@ -1,7 +1,6 @@
 import type { ReactNode } from 'react'
 import { type Preferences, setPreferences } from '../base/preferences.ts'
 
-/** A form control with a label above it. */
 export function Labelled({ label, children }: { label: string; children: ReactNode }) {
   return (
     // biome-ignore lint/a11y/noLabelWithoutControl: the control is among the children

@@ -52,7 +52,7 @@ const keys: [string, readonly (readonly [keys: readonly string[], does: string])
     [
       [['F6'], 'Back to the prompt'],
       [['Ctrl', 'Shift', 'F'], 'Find in the terminal'],
-      // On a Mac the palette opens with Command+K, which is never sent to the shell.
+      // On a Mac, Command+K opens the palette and is never sent to the shell.
       ...(onMac ? [] : [[['Ctrl', 'K'], 'Sent to the shell'] as const]),
     ],
   ],

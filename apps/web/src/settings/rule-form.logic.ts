@@ -1,11 +1,10 @@
 import type { NewRule } from '@parley/protocol'
 import { relativeProblem } from '../base/folder-problem.logic.ts'
 
-/** The fields of a new rule. */
 export type RuleForm = {
   readonly decision: NewRule['decision']
   readonly tool: string
-  /** The input field to compare and its pattern. Both are empty for a rule on every use of the tool. */
+  /** The input field to compare and its pattern. Both are empty in a rule for every use of the tool. */
   readonly field: string
   readonly text: string
   /** Empty: all folders. */
@@ -52,7 +51,7 @@ export function ruleOf(form: RuleForm): { body: NewRule } | { problem: string } 
   }
 }
 
-/** What an allow rule covers beside the files of the session's folder. */
+/** The files outside the session's folder, and the protected files, that an allow rule covers. */
 export function reachText({ outside, protected: covers }: Pick<NewRule, 'outside' | 'protected'>): string {
   const covered = [...(outside ? ['files outside the folder'] : []), ...(covers ? ['protected files'] : [])]
   return covered.length === 0 ? '' : `${covered.join(' and ')}, too`

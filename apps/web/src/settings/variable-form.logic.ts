@@ -1,7 +1,6 @@
 import type { NewEnvironment } from '@parley/protocol'
 import { relativeProblem } from '../base/folder-problem.logic.ts'
 
-/** The fields of a new variable. */
 export type VariableForm = {
   /** Empty: the variable is for a folder, not for one session. */
   readonly sessionId: string

@@ -32,8 +32,8 @@ export default function SignInPage() {
 let entering: Promise<void> | undefined
 
 /**
- * Signs this browser in, once however often it is called. If it is signed in already, the code is not used
- * and stays valid for another browser.
+ * Signs this browser in. Repeated calls share one attempt. If the browser is signed in already, the code is not used
+ * and remains valid for another browser.
  */
 function enter(): Promise<void> {
   entering ??= enterOnce().finally(() => {

@@ -9,7 +9,6 @@ import { folderChoices } from './folder-choices.logic.ts'
 
 type Props = {
   value: string
-  /** Why a session cannot start in this folder. */
   problem: FolderProblem | undefined
   onChange: (folder: string) => void
   onLeave: () => void

@@ -22,7 +22,7 @@ import { newSessionKey } from '../session-data/prompt-draft.ts'
 import { draftOf } from '../session-data/prompts.ts'
 import { agentNotice, pickAgent } from './agent-notice.logic.ts'
 
-/** The choices for the new session. By default, agent and folder are those of the last one. */
+/** The choices for the new session. By default, the agent and the folder are those of the previous session. */
 type Chosen = {
   readonly agent?: string
   readonly folder?: string
@@ -45,7 +45,7 @@ export function useSessionChoices() {
   const agent = pickAgent(found.agents, wanted)
   const { setProblem, ...folder } = useFolder()
   const { settings, ...settingChoices } = useSettings(agent)
-  // Not stored: trusting a folder is decided anew for each session.
+  // Not stored: the person decides for each session whether to trust the folder.
   const [trust, chooseTrust] = useState(false)
   const [sending, setSending] = useState(false)
   const draft = draftOf(newSessionKey).text
@@ -100,7 +100,7 @@ function useFolder() {
   const last = useStore(preferences, (state) => state.folder)
   const { folder = last ?? '' } = useStore(choices)
   const [problem, setProblem] = useState<FolderProblem>()
-  /** Checks that the folder exists, called when its field loses the focus. */
+  /** Checks that the folder exists. Called when the folder field loses the focus. */
   const checkFolder = async () => {
     const typed = typedFolder()
     const wrong = await problemOf(typed.trim())

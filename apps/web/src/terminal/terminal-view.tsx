@@ -18,7 +18,7 @@ type Props = {
   onActivity: () => void
 }
 
-/** One terminal on screen. Its state lives in the server; this component shows it and sends keys. */
+/** One terminal on screen. The server holds its state; this component shows it and sends keys. */
 export function TerminalView({ terminalId, finding, onFind, onGone, onActivity }: Props) {
   const place = useRef<HTMLDivElement>(null)
   const search = useRef<SearchAddon>(null)
@@ -40,8 +40,8 @@ export function TerminalView({ terminalId, finding, onFind, onGone, onActivity }
     })
     search.current = finder
     shown.current = terminal
-    // Takes the focus only if the person opened the terminal: otherwise text that is typed for the agent
-    // could go to a shell.
+    // The terminal takes the focus only if the person opened it: otherwise text typed for the agent could be sent to
+    // a shell.
     if (hasFocusClaim('terminal')) terminal.focus()
     return close
   }, [terminalId])
@@ -155,7 +155,7 @@ const theme: ITheme = {
   brightBlack: '#988f83',
 }
 
-/** Keys that are not sent to the shell. The shell uses `Tab`, so another key must leave the terminal. */
+/** Keys that are not sent to the shell. The shell uses `Tab`, so another key moves the focus out of the terminal. */
 function keyOf({ key, ctrlKey, metaKey, shiftKey }: KeyboardEvent): 'find' | 'leave' | undefined {
   if (key === 'F6') return 'leave'
   return (ctrlKey || metaKey) && shiftKey && key.toLowerCase() === 'f' ? 'find' : undefined
@@ -176,9 +176,9 @@ function newTerminal(): Terminal {
 }
 
 /**
- * Runs work that creates style elements and fills them with text, as a terminal does when it opens. The page's Content
- * Security Policy forbids that. Such text goes into constructed style sheets instead, which the policy allows. Returns
- * the sheets, for `forgetSheets`.
+ * Runs work that creates style elements and fills them with text, as a terminal does when it opens. The page's
+ * Content Security Policy forbids that text but allows constructed style sheets, so the text is put into those.
+ * Returns the sheets, for `forgetSheets`.
  */
 function withStyleSheets(work: () => void): readonly CSSStyleSheet[] {
   const sheets: CSSStyleSheet[] = []

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 
 type Props = { level: 'warning' | 'error'; text: string; children?: ReactNode }
 
-/** An error or warning, with what can be done about it below. */
+/** An error or warning, with the possible actions below it. */
 export function Callout({ level, text, children }: Props) {
   const Icon = level === 'error' ? CircleAlert : TriangleAlert
   return (

@@ -124,7 +124,7 @@ function signInCommand({ details }: ErrorInfo, agent: AgentInfo | undefined): st
   return typeof details?.command === 'string' ? details.command : agent?.command
 }
 
-/** The restored files, with an undo button as long as it is the latest turn. */
+/** The restored files. The undo button is shown only if this is the latest turn. */
 function RewoundTurn({ turnId, end }: { turnId: string | undefined; end: TurnEnd }) {
   const sessionId = useSessionId()
   const isLatest = useSessionState(({ turn, lastTurn }) => !turn && lastTurn?.turnId === turnId)

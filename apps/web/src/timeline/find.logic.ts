@@ -7,11 +7,10 @@ import { innerOf } from './rows.logic.ts'
 /** A match: the key of its node, and its index among the matches in that node. */
 export type Hit = { readonly key: string; readonly nth: number }
 
-/** The limit of matches in one node. */
 const maxPerNode = 200
 export const maxFound = 5000
 
-/** All matches of the query, in order, in collapsed nodes too. */
+/** All matches of the query, in order, including those in collapsed nodes. */
 export function findIn(segments: readonly Segment[], query: string): readonly Hit[] {
   const wanted = normalizedQuery(query)
   if (wanted === '') return []

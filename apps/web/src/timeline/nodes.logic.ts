@@ -1,8 +1,8 @@
 import { type Block, type BlockOf, placeBlocks, waitsOf } from '@parley/protocol'
 
 /**
- * The timeline in reading order: a turn under its prompt, a subagent's blocks under its call, a request beside its call,
- * and quiet steps grouped into one line. Pure; it does not know which nodes are expanded.
+ * The timeline in reading order: a turn under its prompt, a subagent's blocks under its call, a request beside its
+ * call, and quiet steps grouped into one line. Pure; independent of which nodes are expanded.
  */
 export type Node =
   | { readonly type: 'prompt'; readonly key: string; readonly block: BlockOf<'prompt'> }
@@ -15,7 +15,7 @@ export type Node =
       readonly key: string
       readonly block: BlockOf<'turn-end'>
       readonly files: readonly string[]
-      /** How many milliseconds its turn waited for people. */
+      /** How many milliseconds the turn waited for people. */
       readonly waited: number
     }
   | { readonly type: 'notice'; readonly key: string; readonly block: BlockOf<'notice'> }
@@ -28,7 +28,7 @@ export type CallNode = {
   readonly key: string
   readonly block: BlockOf<'tool-call'>
   readonly request?: RequestBlock
-  /** How many milliseconds it waited for people. */
+  /** How many milliseconds the call waited for people. */
   readonly waited: number
   readonly children: readonly Node[]
 }
@@ -54,7 +54,6 @@ const minGroupSize = 3
 /** How many of the last steps of a running turn are not grouped. */
 const ungroupedAtEnd = 2
 
-/** A timeline with its segments. */
 export type Reading = {
   readonly timeline: readonly Block[]
   readonly openTurnId: string | undefined

@@ -13,7 +13,6 @@ export function useOpenBlock(id: string | undefined): OpenBlock | undefined {
   )
 }
 
-/** A running call with its output so far. */
 export function useOpenCall(id: string): OpenToolCall | undefined {
   const block = useOpenBlock(id)
   return block?.type === 'tool-call' ? block : undefined

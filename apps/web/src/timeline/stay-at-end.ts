@@ -5,8 +5,8 @@ import { type RefObject, useEffect, useState } from 'react'
 const nearEnd = 80
 
 /**
- * Keeps a reader at the end of the timeline, whatever takes space below it or grows in it: a card, the queue, a long
- * prompt, the keyboard of a phone. Only scrolling up leaves the end; scrolling back to the end follows it again.
+ * Keeps a reader at the end of the timeline when something below or inside it grows: a card, the queue, a long
+ * prompt, the keyboard of a phone. Scrolling up stops this, and scrolling back to the end resumes it.
  */
 export type EndKeeper = {
   isStaying(): boolean
@@ -15,10 +15,7 @@ export type EndKeeper = {
   /** Stops following the end. Must be called before another place is scrolled into view. */
   leave(): void
   comeBack(): void
-  /**
-   * Does not report to the list the scrolling that follows the end: the list renders differently while a
-   * reader scrolls.
-   */
+  /** Hides from the list the scrolling that follows the end: the list renders differently while a reader scrolls. */
   observeElementOffset: VirtualizerOptions<HTMLDivElement, HTMLDivElement>['observeElementOffset']
 }
 
@@ -54,7 +51,8 @@ function createEndKeeper(scroller: RefObject<HTMLDivElement | null>): EndKeeper 
     if (!element || !staying || fromEnd(element) <= 1) return
     element.scrollTop = element.scrollHeight
     top = element.scrollTop
-    // The browser's scroll event comes a frame later: fine for one line, too late for the rows of a larger jump.
+    // The browser's scroll event comes a frame later. That is early enough for one line, but too late for the rows of
+    // a larger jump.
     if (top - reported > 120) reportNow(top)
   }
 

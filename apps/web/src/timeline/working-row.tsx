@@ -5,7 +5,7 @@ import { duration, visible } from '../base/format.logic.ts'
 import { useSessionState } from '../session-data/session-context.tsx'
 import { useStopTasks } from '../session-data/stop-turn.ts'
 
-/** The last row: shows that the agent works and for how long, so that silence is not mistaken for the end. */
+/** The last row. It shows that the agent works and for how long, so that silence is not mistaken for the end. */
 export function WorkingRow({ isWriting, isEmpty }: { isWriting: boolean; isEmpty: boolean }) {
   const status = useSessionState((state) => state.status)
   const startedAt = useSessionState((state) => state.turn?.startedAt)

@@ -5,7 +5,6 @@ const refusal = (status: number, type: string, message: string) => ({ error: { m
 const broken = refusal(500, 'api_error', 'Something broke.')
 const long = says('This answer is cut off before it ends, whatever happens.')
 
-/** Scenarios of failures and interruptions. */
 export const faults: Readonly<Record<string, Scenario>> = {
   'interrupt-text': {
     async play({ server, start }) {

@@ -52,7 +52,6 @@ export class ClaudeRun implements AsyncDisposable {
     return this.#seen.until(holds)
   }
 
-  /** Resolves when the process has ended. */
   ended(): Promise<void> {
     return this.#ended
   }

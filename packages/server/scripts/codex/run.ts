@@ -98,7 +98,7 @@ export class CodexRun implements AsyncDisposable {
     await this.ending(() => this.say(text, more))
   }
 
-  /** Does `work`, and waits until a turn has ended after it. */
+  /** Runs `work`, and waits until a turn has ended after it. */
   async ending(work: () => Promise<unknown>): Promise<void> {
     const ends = this.#ends()
     await work()

@@ -3,7 +3,7 @@ import { basename, delimiter, join, sep } from 'node:path'
 import type { Environment } from './environment.ts'
 import { findProgram } from './find-program.ts'
 
-/** Advice for people: commands that work on this machine, spelled as they are typed here. */
+/** Advice for people: commands in the form in which they can be typed on this machine. */
 
 /** Formats a command line of Parley's own program. `words` are the subcommand and its arguments. */
 export type ParleyCommand = (words: string) => string
@@ -48,7 +48,7 @@ export function configAdvice(agent: string): string {
 
 const plain: ParleyCommand = (words) => `parley ${words}`
 
-/** A program as a person types it: its name if their PATH leads to it, otherwise its absolute path. */
+/** A program as a person types it: its name if the name is on their PATH, otherwise its absolute path. */
 export function programAsTyped(path: string, env: Environment): string {
   const name = basename(path)
   const found = findForPeople(name, env)

@@ -3,7 +3,6 @@ import type { AgentAdapter } from '../core/agent-adapter.ts'
 import type { Environment } from './environment.ts'
 import { findProgram } from './find-program.ts'
 
-/** The configuration of one agent. */
 export type AgentSettings = {
   /** Variables added to the environment of the agent. */
   readonly env?: Readonly<Record<string, string>>
@@ -12,7 +11,7 @@ export type AgentSettings = {
   readonly args?: readonly string[]
   readonly name?: string
   readonly disabled?: boolean
-  /** False: sessions ignore the person's own settings unless the session says otherwise. Claude only. */
+  /** If false, sessions ignore the person's own settings unless the session includes them. Claude only. */
   readonly userSettings?: boolean
 }
 

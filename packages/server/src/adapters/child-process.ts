@@ -9,11 +9,10 @@ export type ProgramStart = {
   readonly args: readonly string[]
   readonly cwd?: string | undefined
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Aborting kills the process. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** The process of an agent: keeps the tail of stderr and the exit status, and kills the process on request. */
+/** The process of an agent. Keeps the tail of stderr and the exit status, and can kill the process. */
 export class AgentProcess {
   /** The value of the mark variable in the environment of the process and of its descendants. */
   readonly mark = randomUUID()
@@ -61,7 +60,6 @@ export class AgentProcess {
     })
   }
 
-  /** The exit status and the tail of stderr. */
   exitDetails() {
     const stderrTail = this.#stderr.trim()
     return {

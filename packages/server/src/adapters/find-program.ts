@@ -5,7 +5,6 @@ import type { Environment } from './environment.ts'
 export type ProgramSearch = {
   /** The name of the program, or a path to it. */
   readonly name: string
-  /** The environment whose PATH is searched. */
   readonly env: Environment
   /** Where Parley installs agents. A program that Parley installed takes precedence. */
   readonly installed?: { readonly folder: string | undefined; readonly agent: string }
@@ -21,7 +20,7 @@ export function findProgram({ name, env, installed }: ProgramSearch): string | u
   return folders.map((folder) => join(folder, name)).find(isProgram)
 }
 
-/** The folder that an agent is installed into: an npm project of its own. */
+/** The folder that an agent is installed into. It is a separate npm project. */
 export function agentFolder(agentsFolder: string, agent: string): string {
   return join(agentsFolder, agent)
 }

@@ -18,7 +18,7 @@ import {
   hostToolServer,
 } from '../core/agent-adapter.ts'
 
-/** Host tools by the names under which agents call them. */
+/** Host tools by the names that agents call them by. */
 export type HostToolNames = ReadonlyMap<
   string,
   { readonly name: string; readonly title: string; readonly kind: ToolKind; readonly readOnly: boolean }
@@ -34,13 +34,13 @@ export function hostToolNames(hostTools: HostTools | undefined): HostToolNames {
   )
 }
 
-/** Determines which tool call of the agent a request belongs to, from its metadata. */
+/** Returns the tool call of the agent that a request belongs to, from the metadata of the request. */
 export type CallOf = (
   meta: Readonly<Record<string, unknown>>,
 ) => Promise<{ toolCallId?: string; parentToolCallId?: string }>
 
 /**
- * The host tools of a session as an MCP server, for one client. The schema reaches the agent unchanged; the tools
+ * The host tools of a session as an MCP server, for one client. The agent gets the schema unchanged; the tools
  * validate their input themselves.
  */
 export function createHostToolServer(
@@ -112,7 +112,7 @@ export async function startHostToolServer(
       onsessioninitialized: (id) => void clients.set(id, transport),
       onsessionclosed: (id) => void clients.delete(id),
     })
-    // The type of the transport lets its handlers be undefined; the interface does not.
+    // Only the types differ: the handlers of the transport may be undefined, those of the interface may not.
     await createHostToolServer(hostTools, options).connect(transport as Parameters<McpServer['connect']>[0])
     return transport
   }
@@ -152,8 +152,8 @@ export async function startHostToolServer(
 }
 
 /**
- * The HTTP status that refuses a request; undefined if it is accepted. Only the agent knows the token.
- * Requests from a browser page, or with another Host header, are refused.
+ * The HTTP status that refuses a request; undefined if it is accepted. Only the agent has the token. Requests from a
+ * browser page, or with another Host header, are refused.
  */
 function refusalOf(
   { url, headers }: IncomingMessage,

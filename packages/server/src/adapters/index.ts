@@ -19,7 +19,7 @@ export type BuiltInAdapterOptions = {
   readonly env?: Environment
   /** Where Parley installs agents. */
   readonly agentsFolder?: string
-  /** Formats a command of Parley's own program for advice to people; without it, `parley`. */
+  /** Formats a command of Parley's own program for advice to people. By default, the program is called `parley`. */
   readonly parley?: ParleyCommand
   /** Configuration by agent id. An id that is not built in and has an executable is an ACP agent. */
   readonly agents?: Readonly<Record<string, AgentSettings>>
@@ -28,9 +28,9 @@ export type BuiltInAdapterOptions = {
 
 /**
  * Every agent that Parley knows, in the order of presentation. This is the only list. To add one:
- * 1. make its folder beside this file, with `index.ts` exporting `createXAdapter`;
- * 2. begin its test with `adapterContract(...)` from `testing/adapter-contract.ts`: it must show every capability that
- * it declares;
+ * 1. create its folder beside this file, with an `index.ts` that exports `createXAdapter`;
+ * 2. begin its test with `adapterContract(...)` from `testing/adapter-contract.ts`, which tests every capability that
+ *   it declares;
  * 3. add it here. To remove one, undo the three steps.
  */
 export function builtInAdapters(options: BuiltInAdapterOptions = {}): AgentAdapter[] {

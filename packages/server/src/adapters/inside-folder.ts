@@ -58,8 +58,8 @@ export function reachOf(kind: ToolKind, paths: readonly string[], session: Sessi
 }
 
 /**
- * True if the path is protected, as written or after every link is followed. Folders that contain the session
- * folder do not count: a session may run inside a protected folder.
+ * True if the path is protected, either as written or after every link is followed. Folders above the session folder
+ * do not count: a session may run inside a protected folder.
  */
 export function leadsToProtected(path: string, { cwd, settings }: Session): boolean {
   const roots = [cwd, ...(settings.options?.directories ?? [])].map((folder) => resolve(cwd, folder))

@@ -11,7 +11,8 @@ import { type ProgramEnd, runProgram } from './run-program.ts'
 
 /**
  * Installs an agent's npm package into a folder of its own under the agents folder, or removes it. A new installation
- * is prepared in another folder and tested before it replaces the old one: if it fails or is killed, the old one stays.
+ * is prepared in another folder and tested before it replaces the old one. If it fails or is killed, the old one is
+ * kept.
  */
 
 export type InstallRequest = {
@@ -41,7 +42,7 @@ export type Installed = {
 type Work = InstallRequest & { readonly say: (line: string) => void }
 
 const checkMs = 60_000
-/** The settings of the person's npm apply, except for those that would change what is installed. */
+/** The settings of the person's npm apply, except those that would change what is installed. */
 const npmInstall = [
   'install',
   '--save-exact',
@@ -139,7 +140,7 @@ function away(folder: string): Promise<void> {
   return rm(folder, { recursive: true, force: true, maxRetries: 3 })
 }
 
-/** Prepares a tested installation in the folder `staging`, which `findProgram` does not search. */
+/** Prepares and tests an installation in the folder `staging`, which `findProgram` does not search. */
 async function prepare(work: Work, staging: string): Promise<string> {
   const { package: name, version, agent, env, signal, say } = work
   say('looking for npm')
@@ -156,7 +157,7 @@ async function prepare(work: Work, staging: string): Promise<string> {
   return found
 }
 
-/** If the program does not start, runs the install script of the package itself, but of none of its dependencies. */
+/** Checks that the program starts. If not, runs the install script of the package, but of no dependency. */
 async function check(work: Work, npm: Npm, staging: string): Promise<void> {
   const { package: name, version, agent, say, signal } = work
   const program = programIn(staging, name, agent)
@@ -183,7 +184,7 @@ function starts({ exitCode, cut }: ProgramEnd): boolean {
   return exitCode === 0 && cut === undefined
 }
 
-/** Runs the program with a HOME of its own, for the files that it may write. */
+/** Runs the program with a temporary HOME, for the files that it may write. */
 async function tryProgram(program: string, { env, signal }: Work, staging: string): Promise<ProgramEnd> {
   const home = join(staging, '.home')
   mkdirSync(home, { recursive: true })
@@ -221,7 +222,7 @@ function manifestIn(folder: string, name: string): Manifest {
   }
 }
 
-/** The program of a package: its only one, or the one with the name of the agent or of the package. */
+/** The program of a package: its only program, or the one with the name of the agent or of the package. */
 function programIn(folder: string, name: string, agent: string): string {
   const { bin } = manifestIn(folder, name)
   const short = name.replace(/^@[^/]+\//, '')

@@ -19,8 +19,8 @@ const longestLine = 128 * 1024 * 1024
 const shownOfGarbage = 1_000
 
 /**
- * Reads one JSON value per line. Not node:readline, which also breaks lines at characters that may occur inside a JSON
- * string. The last line needs no line break.
+ * Reads one JSON value per line. node:readline is not used, because it also breaks lines at characters that may occur
+ * inside a JSON string. The last line needs no line break.
  */
 export function readJsonLines(
   input: Readable,

@@ -18,7 +18,7 @@ export class JsonRpcError extends Error {
 export const methodNotFound = -32601
 
 export type JsonRpcOptions = {
-  /** Whether messages carry the member `jsonrpc`. Some programs leave it out. */
+  /** Whether messages have the member `jsonrpc`. Some programs leave it out. */
   readonly withVersion?: boolean
   send(message: object): void
   request(request: JsonRpcRequest): void
@@ -28,8 +28,8 @@ export type JsonRpcOptions = {
 }
 
 /**
- * One end of a JSON-RPC connection, without its transport. It keeps the order: `take` passes each message on
- * synchronously.
+ * One end of a JSON-RPC connection, without its transport. `take` passes each message on synchronously, which keeps
+ * their order.
  */
 export type JsonRpcPeer = {
   /**

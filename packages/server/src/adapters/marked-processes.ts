@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
 /**
- * The environment variable with the mark that every descendant of an agent carries, by which it is found on
- * systems with /proc. Agents run commands in process groups of their own, so killing an agent's group does
- * not kill those commands.
+ * The environment variable that holds the mark of an agent. All descendants of the agent inherit it, so that they can
+ * be found on systems with /proc. Agents run commands in process groups of their own, so killing an agent's group
+ * does not kill those commands.
  */
 export const markVariable = 'PARLEY_AGENT_PROCESS'
 
-/** Kills every process that carries the mark. */
+/** Kills every process whose environment has the mark. */
 export function endMarked(mark: string): void {
   for (const pid of markedProcesses(mark)) {
     try {

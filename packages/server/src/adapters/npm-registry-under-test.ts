@@ -135,7 +135,7 @@ function manifestOf({ name, version, programName, scripts, dependencies }: Packa
   return { name, version, bin, ...(scripts && { scripts }), ...(dependencies && { dependencies }) }
 }
 
-/** Writes what npm installs into the folder of a project, without a start of npm. */
+/** Writes the files that npm would install into the folder of a project, without running npm. */
 export function writeInstalled(project: string, one: PackageUnderTest): void {
   const folder = join(project, 'node_modules', one.name)
   const program = join(project, 'node_modules', '.bin', one.name)

@@ -61,7 +61,7 @@ function npmEnvironment(from: Environment, npm: string, PATH: string): Record<st
   const names = Object.keys(env).map((name) => name.toLowerCase())
   const isSaid = names.includes('npm_config_globalconfig') || names.includes('npm_config_prefix')
   const globalConfig = join(dirname(npm), '..', 'etc', 'npmrc')
-  // npm looks for this file beside the Node that runs it, which may be ours.
+  // npm looks for this file beside the Node that runs it, which may be the Node of this process.
   return isSaid || !existsSync(globalConfig) ? env : { ...env, npm_config_globalconfig: globalConfig }
 }
 
@@ -107,7 +107,7 @@ function npmFailure(stdout: string, stderr: string, run: NpmRun, signal?: string
 }
 
 /**
- * The error in the output of npm. A full disk, or a file that reached its size limit, may appear only as a
+ * The error in the output of npm. If the disk is full or a file reached its size limit, that may appear only as a
  * warning of tar or as a signal.
  */
 function npmError(stdout: string, stderr: string): { code?: string | undefined; summary?: string } {

@@ -1,15 +1,12 @@
 import type { AgentOutput } from '../core/agent-adapter.ts'
 
 /**
- * Passes outputs to one reader. It buffers only what its writers put without waiting: a writer that awaits each `put`
- * is blocked while the reader is.
+ * Passes outputs to one reader. A writer that awaits each `put` is blocked while the reader is busy; only outputs
+ * that are put without waiting are buffered.
  */
 export type OutputQueue = {
   readonly outputs: AsyncIterable<AgentOutput>
-  /**
-   * Resolves when the reader has processed the output, that is, asked for the next one; immediately once the queue has
-   * ended.
-   */
+  /** Resolves when the reader has processed the output and asks for the next one, or if the queue has ended. */
   put(output: AgentOutput): Promise<void>
   /** Ends the queue. Outputs put before are still read; later ones are dropped. */
   end(): void

@@ -1,9 +1,7 @@
 /** One file in a patch of the form `*** Update File: …`, and what the patch does to it. */
 export type PatchedFile = {
   readonly action: 'edit' | 'delete' | 'move'
-  /** The path as written in the patch. */
   readonly path: string
-  /** The destination of a move. */
   readonly to?: string
 }
 

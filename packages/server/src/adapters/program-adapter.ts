@@ -4,7 +4,7 @@ import type { AgentAdapter, AgentMemory } from '../core/agent-adapter.ts'
 import type { ParleyCommand } from './advice.ts'
 import type { Environment } from './environment.ts'
 
-/** What the adapters of all agents that are programs share: finding the program, refusing and probing. */
+/** The code that the adapters of all agent programs share: finding the program, refusing and probing. */
 
 /** The capabilities that Claude Code, Codex and OpenCode share. Each adapter adds those of its own. */
 export const commonCapabilities = [
@@ -33,7 +33,6 @@ export const commonCapabilities = [
 export type ProgramAdapterOptions = {
   /** The environment of this process. The agent receives only the variables that it needs. */
   readonly env: Environment
-  /** Variables that the configuration adds. */
   readonly add?: Readonly<Record<string, string>>
   /** Replaces the default program: an absolute path, or a name on the PATH. */
   readonly executable?: string
@@ -50,8 +49,8 @@ export type AgentProgram = {
   expectFound(): string
   refusal(): ParleyError | undefined
   /**
-   * Probes with `ask` if the program is found. With `reuseMs`, a result that says that the agent is signed in is used
-   * again for that long.
+   * Probes with `ask` if the program is found. With `reuseMs`, a result that reports a signed-in agent is reused for
+   * that time.
    */
   probe(
     ask: (path: string, signal: AbortSignal) => Promise<AgentProbe>,
@@ -95,7 +94,7 @@ export function createAgentProgram({
   }
 }
 
-/** An agent's memory whose code is loaded on first use, so that a server starts without it. */
+/** An agent's memory whose code is loaded on first use, so that the server starts without loading it. */
 export function lazyMemory(load: () => Promise<AgentMemory>, idOf?: AgentMemory['idOf']): AgentMemory {
   return {
     list: async (query, signal) => (await load()).list(query, signal),

@@ -1,8 +1,8 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 
 /**
- * The text at the start of a regular file, up to `maxBytes`. Throws for anything but a regular file. It never blocks:
- * a path may lead to a pipe without a writer, or to a device without an end.
+ * The text at the start of a regular file, up to `maxBytes`. Throws for anything but a regular file. It never blocks,
+ * even if the path leads to a pipe without a writer or to a device without an end.
  */
 export function readRegularFile(path: string, maxBytes: number): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)

@@ -7,7 +7,7 @@ import type { AgentOutput } from '../core/agent-adapter.ts'
 import type { Session } from './file-diff.ts'
 import { isInsideFolders, placeOrNone } from './inside-folder.ts'
 
-/** What `session.rewind` requests: the files as before a prompt, or the undo of that rewind. */
+/** The request of `session.rewind`: to restore the files as they were before a prompt, or to undo that rewind. */
 export type RewindRequest = { readonly promptId: string; readonly undo: boolean }
 
 export function rewindRequest([part, ...others]: readonly PromptPart[]): RewindRequest | undefined {
@@ -50,7 +50,7 @@ export function createRewindKeeper() {
     }
   }
 
-  /** Writes the kept files back. Rejects without a change if a file differs from what the rewind left. */
+  /** Writes the kept files back. If a file was changed after the rewind, rejects without writing anything. */
   async function undo(sessionId: string, promptId: string): Promise<string[]> {
     const kept = rewinds.get(sessionId)
     if (kept?.promptId !== promptId) throw conflict('the earlier contents of the files are no longer known.')

@@ -1,7 +1,6 @@
 import { AgentProcess, type ProgramStart } from './child-process.ts'
 
 export type ProgramRun = ProgramStart & {
-  /** Kills the program after this time. */
   readonly timeoutMs?: number
   /** Called with each line that the program writes to stderr. */
   readonly onLine?: (line: string) => void
@@ -23,10 +22,7 @@ const termGraceMs = 500
 const drainMs = 1_000
 const maxStdout = 1024 * 1024
 
-/**
- * Runs a program to its end with an empty stdin. Never rejects. If the run is cut short, none of its descendants
- * survive.
- */
+/** Runs a program to its end with an empty stdin. Never rejects. If it is cut short, its descendants are ended too. */
 export function runProgram({ timeoutMs, onLine, signal, ...start }: ProgramRun): Promise<ProgramEnd> {
   if (signal?.aborted)
     return Promise.resolve({ exitCode: null, stdout: '', stderrTail: '', cut: 'aborted' as const })

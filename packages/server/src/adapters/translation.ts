@@ -2,8 +2,8 @@ import { messageOf, type TokenUsage } from '@parley/protocol'
 import type { AgentOutput } from '../core/agent-adapter.ts'
 
 /**
- * What all translators share. A translator is a pure function of its state and a native message. It gives the next
- * state and the outputs, and never throws.
+ * The functions that all translators share. A translator is a pure function of its state and a native message. It
+ * gives the next state and the outputs, and never throws.
  */
 export type Translation<State> = { readonly state: State; readonly outputs: readonly AgentOutput[] }
 
@@ -70,7 +70,7 @@ export function withoutTurn<State extends WithTurn>(state: State): State {
   return { ...state, turn: undefined, interrupting: false }
 }
 
-/** Called when the host asked the agent to stop: calls that do not complete after this count as cancelled. */
+/** Called when the host has asked the agent to stop. Calls that do not complete after this count as cancelled. */
 export function withInterrupt<State extends WithTurn>(state: State): State {
   return { ...state, interrupting: true }
 }

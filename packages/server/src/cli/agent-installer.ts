@@ -5,7 +5,6 @@ import type { AgentInstaller } from '../core/index.ts'
 
 export type AgentInstallerOptions = {
   readonly adapters: readonly AgentAdapter[]
-  /** The agents folder. */
   readonly folder: string
   readonly env: Environment
 }

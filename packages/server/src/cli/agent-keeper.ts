@@ -22,7 +22,7 @@ type Agents = NonNullable<ConfigFile['agents']>
 
 const testMs = 30_000
 
-/** Stores agents and keys that people add in `config.json`. Everything else in that file stays as it is. */
+/** Stores agents and keys that people add in `config.json`. Everything else in that file is left unchanged. */
 export function createAgentKeeper({ file, given, commandLine }: AgentKeeperOptions): AgentKeeper {
   const builtIn = new Set(builtInAdapters(given).map(({ id }) => id))
   let revision = 0
@@ -130,7 +130,10 @@ function readable(file: string): ConfigFile {
   }
 }
 
-/** Writes atomically and for this user only, whatever the file mode was before: it may contain keys now. */
+/**
+ * Writes atomically and with access for this user only, whatever the file mode was before, because the file may now
+ * contain keys.
+ */
 function write(file: string, config: ConfigFile): void {
   const text = `${JSON.stringify(config, undefined, 2)}\n`
   parseConfigFile(text, file)

@@ -15,8 +15,7 @@ import { createHome } from './program-under-test.ts'
 const dataDir = folderForFile()
 
 /**
- * Creates a connection that emits these outputs and no others. If `stays`, its outputs end only when it is
- * closed.
+ * Creates a connection that emits these outputs and no others. With `stays`, its outputs end only when it is closed.
  */
 function saying(outputs: readonly AgentOutput[], stays: boolean): AgentConnection {
   const closed = Promise.withResolvers<void>()

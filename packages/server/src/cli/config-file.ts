@@ -50,7 +50,7 @@ const chat = {
   model: z.string().min(1).optional(),
 }
 
-/** What telemetry reports of sessions, beyond counts and durations. */
+/** Data about sessions that telemetry reports, beyond counts and durations. */
 const telemetry = {
   content: z.boolean().optional(),
   openTelemetry: z.boolean().optional(),

@@ -45,7 +45,6 @@ export type ConfigurationSources = {
   /** The base of relative paths. */
   readonly cwd: string
   readonly readConfig: (file: string) => ConfigFile
-  /** Reads a token file. */
   readonly readToken: (file: string) => string
 }
 
@@ -53,8 +52,8 @@ export const defaultHost = '127.0.0.1'
 export const defaultPort = 4747
 
 /**
- * Flags win over the environment, the environment over config.json, config.json over defaults. Pure except for reading
- * files.
+ * Flags take precedence over the environment, the environment over config.json, and config.json over defaults. Pure
+ * except for reading files.
  */
 export function resolveConfiguration(sources: ConfigurationSources): Configuration {
   const { flags, env, home, cwd } = sources
@@ -109,7 +108,6 @@ export function configFile(dataDir: string): string {
   return join(dataDir, 'config.json')
 }
 
-/** The agents folder. */
 export function agentsFolder(dataDir: string): string {
   return join(dataDir, 'agents')
 }

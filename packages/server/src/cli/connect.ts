@@ -17,7 +17,7 @@ export type Connected = {
   readonly url: string
   /** True if the server runs in this process and ends with it. */
   readonly embedded: boolean
-  /** Marks a session as this command's own: disconnecting does not wait for it. */
+  /** Marks a session as this command's own. Disconnecting does not wait for such sessions. */
   own(sessionId: string): void
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -34,7 +34,7 @@ export type Owner = {
 
 const healthMs = 2_000
 /**
- * How long to look for the server of another process that has locked the folder: on a busy machine it may
+ * How long to look for the server of another process that has locked the folder. On a busy machine that server may
  * still be starting.
  */
 const lockedMs = 20_000
@@ -164,7 +164,10 @@ async function embed(configuration: Configuration, context: Context): Promise<Co
   }
 }
 
-/** Another command may use this command's server in the middle of a turn: waits until that turn has ended. */
+/**
+ * Waits until the turns of other commands have ended: another command may use this command's server in the middle of
+ * a turn.
+ */
 async function othersDone(
   { parley, ours, startedAt }: { parley: Parley; ours: ReadonlySet<string>; startedAt: number },
   { output, commandLine }: Context,
@@ -178,7 +181,7 @@ async function othersDone(
     )
     const others = lists.flatMap(({ sessions }) => sessions).filter(({ id }) => !ours.has(id))
     const busy = others.filter(({ status }) => status !== 'idle')
-    // A command creates its session first, and then sends the prompt.
+    // A command first creates its session and then sends the prompt.
     const unused = others.filter((session) => session.status === 'idle' && isNew(session) && session.seq <= 1)
     const used = [...(parley.followers() > 0 ? busy : busy.filter(isNew)), ...unused]
     if (used.length === 0) return

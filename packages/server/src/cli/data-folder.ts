@@ -43,7 +43,7 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** Why a missing data folder cannot be created; undefined if it can. Leaves nothing behind. */
+/** Why a missing data folder cannot be created; undefined if it can. Changes nothing. */
 export function makingProblem(dataDir: string): string | undefined {
   const parent = nearestParent(dataDir)
   if (!statSync(parent).isDirectory()) return `${parent} is not a folder`

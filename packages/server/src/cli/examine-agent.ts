@@ -7,10 +7,8 @@ import type { CommandLine } from '../faces/http/command-line.ts'
 import { type Check, fail, ok, warn } from './checks.ts'
 import { durationText } from './durations.ts'
 
-/** The input of a check of one agent. */
 export type ExaminationInput = {
   readonly adapter: AgentAdapter
-  /** Formats a command of this program, for hints. */
   readonly commandLine: CommandLine
   /** A prompt to send, if given: the model answers it, and every permission is denied. */
   readonly prompt?: string
@@ -21,7 +19,7 @@ export type ExaminationInput = {
 }
 
 const probeMs = 10_000
-/** How long programs that the probe started may take to end after `probeMs`. */
+/** How long the programs that the probe started may take to end after `probeMs`. */
 const probeGraceMs = 3_000
 const closeMs = 10_000
 /**

@@ -3,7 +3,7 @@ import type { LogLevel } from './config-file.ts'
 import type { Output } from './terminal/output.ts'
 import { visible } from './terminal/visible.ts'
 
-/** JSON lines to stderr for programs; short lines on a terminal. */
+/** Writes JSON lines to stderr for programs, and short lines on a terminal. */
 export function createLogger(level: LogLevel, output: Output): Logger {
   const options = { level, base: { pid: process.pid } }
   const formatted = (line: string) => (output.isErrTerminal ? `${shortLine(line)}\n` : line)

@@ -27,7 +27,6 @@ export type Running = {
 export type Home = {
   readonly folder: string
   readonly dataDir: string
-  /** Runs the program as a child process. */
   start(args: readonly string[], options?: StartOptions): Running
   /**
    * Runs a command in this process, which takes a tenth of the time. Commands run one at a time; `serve` and `acp`,

@@ -59,7 +59,7 @@ function withDefaultCommand(args: string[]): string[] {
   return first === undefined || (first.startsWith('-') && !isOfProgram) ? ['serve', ...args] : args
 }
 
-/** Replaces `help nosuch` by `nosuch`, which is refused with the commands of similar spelling. */
+/** Replaces `help nosuch` by `nosuch`. That is refused, with a list of commands of similar spelling. */
 function withKnownHelp(program: Command, args: string[]): string[] {
   const [first, word] = args
   if (first !== 'help' || word === undefined || word.startsWith('-')) return args
@@ -128,10 +128,7 @@ PARLEY_LOG_LEVEL, then config.json in the data folder, then defaults (127.0.0.1,
   return program
 }
 
-/**
- * Warns of a token that was given as an argument. For `serve`, the server writes this warning to its log
- * instead.
- */
+/** Warns about a token given as an argument. For `serve`, the server writes this warning to its log instead. */
 function warnOfToken(command: Command, { output }: Context): void {
   if (command.opts().token !== undefined && command.name() !== 'serve')
     output.err(`parley: ${visibleTokenWarning}\n`)

@@ -4,7 +4,7 @@ import type { Connected } from './connect.ts'
 
 export type ReconnectingAccess = AsyncDisposable & {
   readonly access: Access
-  /** Marks a session as this command's own: disconnecting does not wait for it. */
+  /** Marks a session as this command's own. Disconnecting does not wait for such sessions. */
   own(sessionId: string): void
 }
 
@@ -16,8 +16,8 @@ const healthMs = 2_000
 const commandMs = 30_000
 
 /**
- * Access to the sessions of a data folder for as long as an editor is connected. The server may end earlier, for
- * example if it belongs to another editor's process. Access then moves to the next server, or to an embedded one.
+ * Access to the sessions of a data folder while an editor is connected. The server may end earlier, for example if it
+ * belongs to another editor's process. The access then uses the next server, or an embedded one.
  */
 export function createReconnectingAccess(
   first: Connected,

@@ -25,7 +25,7 @@ import { agentsFolder, configFile } from './configuration.ts'
 import { makeDataFolder } from './data-folder.ts'
 import { logSteps } from './log-steps.ts'
 
-/** The built console is inside the package: the same path for the published program and for its sources. */
+/** The built console is inside the package. The path is the same for the published program and for its sources. */
 const builtConsole = fileURLToPath(new URL('../../dist/console', import.meta.url))
 
 export type StartOptions = {
@@ -35,7 +35,6 @@ export type StartOptions = {
   readonly port: number
   readonly token: string
   readonly logger: Logger
-  /** Replaces the built-in adapters. */
   readonly adapters?: readonly AgentAdapter[]
   /** Settings of the built-in adapters from the configuration. */
   readonly agents?: BuiltInAdapterOptions['agents']
@@ -46,7 +45,7 @@ export type StartOptions = {
   readonly telemetry?: Pick<TelemetryOptions, 'content' | 'openTelemetry'>
   readonly allowedOrigins?: readonly string[]
   readonly allowedHosts?: readonly string[]
-  /** Formats a command of this program, in messages to signed-in callers. `parley` if not given. */
+  /** Formats a command of this program, for messages to signed-in callers. The default is `parley <words>`. */
   readonly commandLine?: CommandLine
   /** Like `commandLine`, but without the data folder, for public messages. */
   readonly publicCommandLine?: CommandLine
@@ -55,7 +54,6 @@ export type StartOptions = {
 export type Parley = {
   readonly host: Host
   readonly http: HttpServer
-  /** How many clients have an open WebSocket. */
   followers(): number
   /** Stops taking requests, parks or ends running turns, then releases the data folder. */
   close(): Promise<void>

@@ -14,7 +14,6 @@ export function tokenOf({ token, dataDir }: Pick<Configuration, 'token' | 'dataD
   return token?.value ?? readToken(dataDir) ?? makeToken(dataDir)
 }
 
-/** The token in a file that a person named. */
 export function readTokenFile(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim()

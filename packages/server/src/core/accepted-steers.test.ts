@@ -20,8 +20,8 @@ afterEach(async () => {
 })
 
 /**
- * An agent that accepts steered prompts and does not report when it takes them up. On `ask` it asks for a permission
- * and then ends its turn; it answers every other prompt that starts a turn at once.
+ * An agent that accepts steered prompts and does not report when it takes them up. A prompt `ask` makes it ask for a
+ * permission and then end its turn. It answers every other prompt that starts a turn at once.
  */
 async function asked(): Promise<World & { steered: string }> {
   const agent = faultyAgent((connection) => ({

@@ -25,9 +25,9 @@ import type {
 } from '@parley/protocol'
 
 /**
- * PORT. An adapter translates one agent's protocol; it runs no loop of the session and decides nothing. Rules:
- * - `connect` rejects only with a ParleyError, and only if the agent cannot be started; no process is left running
- *   then.
+ * PORT. An adapter translates one agent's protocol. It does not run the session's loop and makes no decisions. Rules:
+ * - `connect` rejects only with a ParleyError, and only if the agent cannot be started; then no process is left
+ *   running.
  * - after `connect`, nothing throws for an agent's failure: every failure is an output.
  * - no connection can observe the state of another connection.
  * - a message that is not understood is passed on as `agent.unrecognised`, never dropped.
@@ -74,7 +74,7 @@ export type AgentAdapter = {
    * period of silence.
    */
   readonly endsOwnTurns?: boolean
-  /** The conversations that the agent keeps by itself on this machine. */
+  /** The conversations that the agent itself stores on this machine. */
   readonly conversations?: AgentMemory
   /** The command that continues a conversation in the agent's own program, in a terminal, in the session's folder. */
   terminalCommand?(agentSessionId: string): readonly string[]
@@ -84,41 +84,38 @@ export type AgentAdapter = {
    */
   probe(signal: AbortSignal): Promise<AgentProbe>
   /**
-   * The models, for an agent whose probe does not report them. Starts the program in an empty folder of its own:
-   * nothing of any session's folder is read or run. Rejects if the models cannot be read. Every process it started
-   * has ended when it settles.
+   * The models, for an agent whose probe does not report them. Starts the program in an empty folder: nothing from
+   * any session's folder is read or run. Rejects if the models cannot be read. Every process it started has ended
+   * when it settles.
    */
   models?(signal: AbortSignal): Promise<AgentModel[]>
   /**
-   * Why no session of this agent can be created on this machine: its program is missing. It checks anew on every call,
-   * without waiting, and returns undefined if it is unsure. A program that is installed later is found without a
-   * restart.
+   * Why no session of this agent can be created on this machine, e.g. because its program is missing; undefined if it
+   * can, or if that is uncertain. Checks on every call, without waiting, so a program that is installed later is
+   * found without a restart.
    */
   refusal?(): ParleyError | undefined
   connect(input: ConnectInput): Promise<AgentConnection>
   /**
-   * Starts the program before there is a session for it, in no session's folder. Rejects if that fails; no process is
-   * left running then.
+   * Starts the program before there is a session for it, outside every session's folder. Rejects if that fails; then
+   * no process is left running.
    */
   prepare?(input: PrepareInput): Promise<PreparedAgent>
 }
 
-/**
- * What a program without a session is started with. The program may only be given to a session that has the same
- * values.
- */
+/** The input for starting a program without a session. Only a session with the same values may use it. */
 export type PrepareInput = Pick<ConnectInput, 'settings' | 'trusted' | 'env' | 'signal'> & {
   readonly hostTools?: Pick<HostTools, 'tools'>
 }
 
 /** A started program that waits for a session. */
 export type PreparedAgent = {
-  /** False if the program has ended, or if what it read at its start has changed since. */
+  /** False if the program has ended, or if files that it read at its start have changed since. */
   readonly isUsable: boolean
   /**
    * Moves the program to a folder in which a session is expected soon, to save more of the start time. From then on
-   * it serves no other folder. Does nothing if that would have an effect that only a session may have. Rejects if it
-   * cannot serve the folder.
+   * it serves no other folder. Does nothing if entering the folder would have an effect that only a session may have.
+   * Rejects if the program cannot serve the folder.
    */
   enter(place: Pick<ConnectInput, 'cwd' | 'settings' | 'trusted'>): Promise<void>
   /**
@@ -150,7 +147,7 @@ export type Remembered =
       readonly parts: readonly PromptPart[]
       /** The agent's id of the prompt: the same on every read. */
       readonly id?: string
-      /** True if no person gave the prompt: the adapter made the agent continue a turn of the host. */
+      /** True if no person gave the prompt, but the adapter itself, to make the agent continue a turn of the host. */
       readonly own?: true
     }
   | { readonly type: 'output'; readonly at: number; readonly output: AgentOutput }
@@ -161,7 +158,7 @@ export type ConnectInput = {
   readonly cwd: string
   readonly settings: SessionSettings
   readonly mcpServers?: McpServers
-  /** For agents with the capability `hostTools`. Absent: the host has no tools for this session. */
+  /** For agents with the capability `hostTools`. Undefined if the host has no tools for this session. */
   readonly hostTools?: HostTools
   /**
    * The person trusts the folder: its settings, hooks and servers may load. Otherwise only the person's own settings
@@ -169,12 +166,12 @@ export type ConnectInput = {
    */
   readonly trusted: boolean
   /**
-   * Variables for the agent's process, in addition to those of the adapter. For agents with the capability
+   * Variables for the agent's process, in addition to those of the adapter. Only for agents with the capability
    * `environment`.
    */
   readonly env?: EnvironmentVariables
   /**
-   * Continue this conversation of the agent, or a copy of it. `turns` is the number of its completed turns: if it is
+   * Continues this conversation of the agent, or a copy of it. `turns` is the number of its completed turns: if it is
    * 0, an agent that has no record of the conversation has lost nothing.
    */
   readonly resume?: { readonly agentSessionId: string; readonly fork?: boolean; readonly turns: number }
@@ -210,35 +207,35 @@ export type AgentConnection = {
    */
   takeBack?(promptId: string): Promise<boolean>
   /**
-   * Asks the agent to stop its turn without ending the process. The end of the turn comes as an output; if it does
-   * not, the host forces it.
+   * Asks the agent to stop its turn without ending the process. The end of the turn is an output; if that does not
+   * come, the host forces the end.
    */
   interrupt(): Promise<void>
-  /** Stops a background task. Its end comes as a `task.updated` output. */
+  /** Stops a background task. Its end is reported as a `task.updated` output. */
   stopTask?(taskId: string): Promise<void>
-  /** Applies settings; the settings in force come as a `session.configured` output with `effective`. */
+  /** Applies settings. The effective settings are reported as a `session.configured` output with `effective`. */
   configure(settings: SessionSettings): Promise<void>
   /**
-   * With the capability `rewind`: what a rewind to this prompt would change. Changes nothing. Rejects, with the
-   * reason, if the rewind is not possible. Called only while no turn is open.
+   * With the capability `rewind`: the files that a rewind to this prompt would change. Changes nothing. Rejects, with
+   * the reason, if the rewind is not possible. Called only while no turn is open.
    */
   previewRewind?(promptId: string): Promise<RewindPreview>
   /** Ends the agent's process. Idempotent; `events` ends. */
   close(): Promise<void>
   /**
-   * Between turns: whether somebody continued the conversation in another program since the last call. `known`: the
-   * agent's process has the new messages; `unknown`: it lacks them, and must be restarted.
+   * Called between turns. Returns whether somebody continued the conversation in another program since the last call.
+   * `known`: the agent's process has the new messages; `unknown`: it lacks them, and must be restarted.
    */
   saidElsewhere?(): Promise<'nothing' | 'known' | 'unknown'>
   /**
-   * Like `close`, while a request is open: an agent that can keep the open call in its own record does so. The answer
-   * comes with `continue` on another connection, on which the agent asks for the same call again.
+   * Like `close`, while a request is open. An agent that can keep the open call in its own record does so. The answer
+   * is sent with `continue` on another connection, on which the agent asks for the same call again.
    */
   park?(): Promise<void>
 }
 
 export type AgentMessage =
-  /** A new turn, or with delivery steer, a prompt for the running turn. */
+  /** A new turn, or with delivery `steer`, a prompt for the running turn. */
   | { readonly type: 'prompt'; readonly prompt: Prompt }
   /**
    * The turn was parked and its requests are answered. The adapter makes the agent continue the turn: it asks again
@@ -249,9 +246,7 @@ export type AgentMessage =
 
 type Said<Type extends EventType> = Omit<DraftOf<Type>, 'turnId'>
 
-/**
- * What an adapter sends: drafts without their turn, deltas without their offset, and native messages for diagnosis.
- */
+/** The outputs of an adapter: drafts without a turn, deltas without an offset, and native messages for diagnosis. */
 export type AgentOutput =
   | Omit<Said<'agent.connected'>, 'connectionId'>
   | Said<'agent.disconnected'>
@@ -259,7 +254,7 @@ export type AgentOutput =
   | Said<'agent.unrecognised'>
   | Said<'session.configured'>
   | Said<'session.renamed'>
-  /** The agent starts a turn by itself. Only `by: 'agent'`; ignored while another turn is open. */
+  /** The agent starts a turn by itself. Only `by: 'agent'` is valid; ignored while another turn is open. */
   | Omit<Said<'turn.started'>, 'promptId'>
   | Said<'prompt.taken'>
   | Omit<Said<'turn.ended'>, 'durationMs'>
@@ -303,8 +298,8 @@ export type PermissionAsk = {
   readonly reason?: string
   readonly readOnly?: boolean
   /**
-   * The call reaches outside the session's folders. Of the modes, only bypass allows it; a grant allows it only with
-   * `outside`.
+   * The call names a file outside the session's folders. Of the modes, only bypass allows it; a grant allows it only
+   * with `outside`.
    */
   readonly outside?: boolean
   /**
@@ -314,7 +309,6 @@ export type PermissionAsk = {
   readonly protected?: boolean
   /** The agent asks although its own mode accepts edits. Of the modes, only bypass answers. */
   readonly insisted?: boolean
-  /** The changes, file by file. */
   readonly diffs?: readonly Diff[]
   /** The agent's own suggestions of what a lasting answer would cover. */
   readonly suggestions?: readonly PermissionOption[]

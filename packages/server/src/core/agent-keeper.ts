@@ -2,7 +2,10 @@ import { type AgentCheck, type AgentInfo, AgentKey, NewAgent, ParleyError } from
 import type { AgentAdapter } from './agent-adapter.ts'
 import { checked } from './checked.ts'
 
-/** Stores what people configure for agents. Core knows neither where it is stored nor how a program is examined. */
+/**
+ * Stores what people configure for agents. The implementation, outside core, decides where to store it and how to
+ * examine a program.
+ */
 export type AgentKeeper = {
   /** The stored part of an agent's description. */
   stateOf(agent: string): Pick<AgentInfo, 'added' | 'keysSet'>
@@ -76,7 +79,7 @@ export function createAgentKeeping(parts: {
   }
 }
 
-/** The current adapter of an agent, also for a session that was opened before the agent was changed. */
+/** The current adapter of an agent, even for a session that was opened before the agent was changed. */
 export function currentAdapter(
   adapters: ReadonlyMap<string, AgentAdapter>,
   agent: string,

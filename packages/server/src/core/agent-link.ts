@@ -4,7 +4,6 @@ import type { Clock } from './clock.ts'
 
 export type CloseReason = DraftOf<'agent.disconnected'>['reason']
 
-/** How the outputs of a connection ended. */
 export type AgentEnd = {
   /** The agent's own report of its end. */
   readonly last?: Omit<DraftOf<'agent.disconnected'>, 'turnId'> | undefined
@@ -61,7 +60,7 @@ export class AgentLink {
     return end
   }
 
-  /** The end was recorded. */
+  /** Called when the end was recorded. */
   end(): void {
     this.#ended.resolve()
   }

@@ -13,7 +13,7 @@ import type { AgentAdapter } from './agent-adapter.ts'
 import { type AgentKeeper, type AgentKeeping, createAgentKeeping } from './agent-keeper.ts'
 import { type Clock, withTimeLimit } from './clock.ts'
 
-/** Installs and removes agents on this machine. Core knows neither how nor where. */
+/** Installs and removes agents on this machine. The implementation is outside core. */
 export type AgentInstaller = {
   /** The version that this installer has installed, if any. */
   installed(agent: string): string | undefined
@@ -54,7 +54,7 @@ type Running = { state: Installing; readonly stop: AbortController; readonly end
 
 const probeMs = 10_000
 
-/** The agents of a host as clients see them: the probe of each, and its installation. */
+/** The agents of a host as clients see them: the probe result of each, and its installation. */
 export function createAgentList({ adapters, installer, keeper, changed, clock }: AgentListOptions) {
   const running = new Map<string, Running>()
   const failures = new Map<string, ErrorInfo>()
@@ -125,7 +125,6 @@ export function createAgentList({ adapters, installer, keeper, changed, clock }:
   return {
     list,
     adapterFor,
-    /** Stops the running installations. */
     async close() {
       for (const { stop } of running.values()) stop.abort()
       await Promise.all([...running.values()].map(({ ended }) => ended))

@@ -29,8 +29,8 @@ export type OutputParts = {
 const outputsBetweenPauses = 128
 
 /**
- * Reads the outputs of a connection until they end, and records them in order: reading pauses until the last one is
- * stored. Never rejects.
+ * Reads the outputs of a connection until they end, and records them in order. Reading pauses until the previous
+ * output is stored. Never rejects.
  */
 export async function readOutputs(link: AgentLink, parts: OutputParts): Promise<AgentEnd> {
   const { clock } = parts.context.services
@@ -56,7 +56,6 @@ class OutputRecorder {
   readonly #link: AgentLink
   readonly #parts: OutputParts
   readonly #context: SessionContext
-  /** The progress of the open turn. */
   #progress = freshProgress()
   #turnId: string | undefined
   /** The progress of output that belongs to no turn. */
@@ -66,7 +65,7 @@ class OutputRecorder {
     this.#link = link
     this.#parts = parts
     this.#context = parts.context
-    // The open calls of a parked turn belong to an earlier process, and end when the turn is resumed. So they
+    // The open calls of a parked turn belong to an earlier process, and end when the turn is resumed. They therefore
     // count as closed from the start.
     for (const block of this.#context.log.state.openBlocks)
       if (block.type === 'tool-call' && block.called) this.#progress.closed.set(block.id, block.title)

@@ -20,7 +20,7 @@ type World = {
   readonly session: SessionUnderTest
   /** Makes the open connection send these outputs; resolves when they are in the log. */
   says(...outputs: AgentOutput[]): Promise<void>
-  /** For this long, the agent reports again and again that its task still runs. */
+  /** The agent keeps reporting for this long that its task still runs. */
   reportsFor(minutes: number, taskId?: string): Promise<void>
 }
 

@@ -4,18 +4,17 @@ import type { Limits } from './limits.ts'
 import { createTimers } from './timers.ts'
 
 export type BackgroundWatch = {
-  /** Call it after every change, with whether the agent's process is connected. */
+  /** Must be called after every change, with whether the agent's process is connected. */
   update(state: SessionState, connected: boolean): void
-  /** A prompt was submitted: the total is counted from zero. */
+  /** Called when a prompt was submitted: restarts the total from zero. */
   reset(): void
   stop(): void
 }
 
 /**
- * Limits what an agent does without a prompt: tasks whose turn is over, and turns that it started by itself.
- * There are two limits. One is on the silence of the tasks; every event starts it anew. The other is on the
- * total of such work since the last prompt; the agent cannot postpone it. `over` is called when a limit is
- * reached.
+ * Limits the work that an agent does without a prompt: tasks whose turn is over, and turns that it started by itself.
+ * There are two limits. One is on the silence of the tasks; every event restarts it. The other is on the total of
+ * such work since the last prompt; the agent cannot postpone it. `over` is called when a limit is reached.
  */
 export function createBackgroundWatch(options: {
   clock: Clock

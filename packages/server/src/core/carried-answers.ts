@@ -8,7 +8,7 @@ import {
 import type { PermissionAsk, QuestionAsk } from './agent-adapter.ts'
 import { hashOf } from './hash.ts'
 
-/** Applies carried answers. The protocol's carried-answers.ts keeps them in the state. */
+/** Applies carried answers. The file of the same name in the protocol package keeps them in the state. */
 
 /** The carried answer to the same tool and input. */
 export function carriedPermission(state: SessionState, ask: PermissionAsk) {
@@ -28,14 +28,14 @@ export function carriedQuestion(state: SessionState, ask: QuestionAsk) {
   return carried?.type === 'question' ? carried.resolution : undefined
 }
 
-/** True if something was allowed or answered, so that the task is started again. */
+/** True if something was allowed or answered. The task is then started again. */
 export function hasUsableAnswer({ carried = [] }: KnownTask): boolean {
   return carried.some(({ resolution: { outcome } }) => outcome === 'allowed' || outcome === 'answered')
 }
 
 /**
- * Notices for answers that were given while the agent had no process, if the agent has not asked again: calls that were
- * allowed did not run.
+ * Notices for answers that were given while the agent had no process, if the agent has not asked again. Calls that
+ * were allowed have not run.
  */
 export function unusedAnswers(carried: readonly CarriedAnswer[]): EventDraft[] {
   return carried.map(({ type, resolution: { requestId, outcome } }) => ({

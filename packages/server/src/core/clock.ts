@@ -16,7 +16,7 @@ export type Clock = {
 
 export type Ids = (prefix: IdPrefix) => string
 
-/** Does the work with a signal that aborts after `ms`. */
+/** Runs `work` with a signal that aborts after `ms`. */
 export async function withTimeLimit<T>(
   clock: Pick<Clock, 'after'>,
   ms: number,

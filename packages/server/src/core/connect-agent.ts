@@ -55,7 +55,7 @@ export async function connectAgent(parts: ConnectParts): Promise<AgentLink> {
 }
 
 /**
- * The input of `connect`. The agent's requests go directly to the broker or, if the agent is offered host
+ * The input of `connect`. The agent's requests are passed to the broker directly or, if the agent is offered host
  * tools, through the host tool calls.
  */
 function connectInput({ context, adapter, broker, toolCalls, signal }: ConnectParts): ConnectInput {
@@ -124,8 +124,8 @@ function resumption(
 }
 
 /**
- * A warning that the new process does not know the earlier turns. Empty if it can resume the conversation, or
- * if there were no turns.
+ * A warning that the new process does not have the earlier turns. Empty if it can resume the conversation, or if
+ * there were no turns.
  */
 function forgetting(adapter: AgentAdapter, state: SessionState): EventDraft[] {
   if (state.turns === 0 || !state.connection || resumption(adapter, state).resume) return []
@@ -133,7 +133,10 @@ function forgetting(adapter: AgentAdapter, state: SessionState): EventDraft[] {
   return [{ type: 'agent.noticed', level: 'warning', code: 'memory_lost', text }]
 }
 
-/** The promise, or a rejection with the reason as soon as `signal` aborts; a later result is passed to `discard`. */
+/**
+ * Settles like `work`, or rejects with the reason as soon as `signal` aborts. A result that arrives later is passed
+ * to `discard`.
+ */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal, discard: (late: T) => void): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => {

@@ -26,8 +26,8 @@ type Slot = { readonly holder: SlotHolder; leaving: boolean }
 type Waiting = { readonly holder: SlotHolder; give(release: () => void): void }
 
 /**
- * Limits the number of live connections: the connection that has been idle longest is closed for a new one; busy ones
- * are waited for.
+ * Limits the number of live connections. For a new connection, the one that has been idle longest is closed; if all
+ * are busy, the new one waits.
  */
 export function createConnectionSlots(max: number): ConnectionSlots {
   const slots = new Set<Slot>()

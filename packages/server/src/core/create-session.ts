@@ -26,8 +26,8 @@ export type SessionCreation = {
   /** `own` are tools for this session's agent alone, in addition to the host's. They last as long as this host. */
   create(input: NewSessionInput, own?: { readonly tools: readonly HostTool[] }): Promise<SessionState>
   /**
-   * A session like this will be created soon: its agent is started in the folder, if it can be started without a
-   * session and `maxSpares` allows it. Resolves when the agent is ready, or at once if nothing is started.
+   * Announces that a session like this will be created soon. Its agent is started in the folder, if it can be started
+   * without a session and `maxSpares` allows it. Resolves when the agent is ready, or at once if nothing is started.
    */
   prepareSession(input: ExpectedSession): Promise<void>
 }
@@ -101,10 +101,7 @@ function checkCreation(
   if (own) tools.check(own)
 }
 
-/**
- * Throws if the agent's program is missing. A repeated command is not refused: it gets the session that it
- * created before.
- */
+/** Throws if the agent's program is missing. A repeated command gets the session that it created. */
 async function refuseMissing(
   services: SessionServices,
   id: string,

@@ -13,7 +13,7 @@ import { evaluate } from './permission-rules.ts'
 import { pauseQueued } from './turn-transactions.ts'
 
 /**
- * Throws if a rule or the mode now refuses the call, because one of them changed after the request: no answer can
+ * Throws if a rule or the mode refuses the call now because one of them changed after the request. No answer can
  * allow the call until they change again.
  */
 function expectNotRefused(

@@ -22,7 +22,7 @@ import { meantServers } from './shown-secrets.ts'
 import { closeTask, stopped } from './task-transactions.ts'
 import { nextPrompt, pauseQueued } from './turn-transactions.ts'
 
-/** Maps state and command to what is recorded, or throws a refusal (ParleyError). Pure. */
+/** Returns the transaction for a command in this state, or throws a refusal (ParleyError). Pure. */
 export function decide(state: SessionState, command: Command, context: DecideContext): Decision {
   switch (command.type) {
     case 'prompt.submit':
@@ -67,7 +67,10 @@ function expectNoTurn({ turn }: SessionState, instead: string): void {
   refuseIf(turn !== undefined, 'conflict', `A turn is open. ${instead}`)
 }
 
-/** Restores the files of the folder to their state before a prompt; the conversation stays as it is. */
+/**
+ * The prompt part that restores the files of the folder to their state before a prompt. The conversation is left
+ * unchanged.
+ */
 function rewindPart({ promptId, undo }: CommandOf<'session.rewind'>): PromptPart {
   return { type: 'command', name: 'rewind', arguments: undo ? `undo ${promptId}` : promptId }
 }
@@ -133,10 +136,7 @@ function submit(
   }
 }
 
-/**
- * Withdraws a queued or a steered prompt. For a steered prompt, the live session has made the agent give it
- * back before.
- */
+/** Withdraws a queued or a steered prompt. The live session has already made the agent give a steered prompt back. */
 function withdraw(state: SessionState, { promptId }: CommandOf<'prompt.withdraw'>): Decision {
   if (!isPendingSteer(state, promptId)) placeInQueue(state, promptId)
   return { drafts: [{ type: 'prompt.withdrawn', promptId }] }
@@ -165,8 +165,8 @@ function placeInQueue({ queue }: SessionState, promptId: string): number {
 }
 
 /**
- * Ends the open turn, whoever started it; background tasks continue (`task.stop` ends them). A parked turn has no
- * process to interrupt: it ends at once. Otherwise the agent reports the end, or the host forces it.
+ * Ends the open turn, even one that the agent started; background tasks continue (`task.stop` ends them). A parked
+ * turn has no process to interrupt and ends at once. Otherwise the agent reports the end, or the host forces it.
  */
 function cancel(state: SessionState, command: CommandOf<'turn.cancel'>, context: DecideContext): Decision {
   const { turnId, pauseQueue = true } = command

@@ -15,7 +15,7 @@ export type DecideContext = {
   readonly ids: Ids
   readonly agent: Pick<AgentAdapter, 'name' | 'capabilities' | 'modes' | 'options' | 'fixedOptions'>
   readonly maxQueue: number
-  /** Something must run before the next turn, so a new prompt has to wait in the queue. */
+  /** Something must run before the next turn, so a new prompt must wait in the queue. */
   readonly mustWait?: boolean
   readonly rules: readonly PermissionRule[]
 }
@@ -34,7 +34,7 @@ export function refuseIf(
   if (refused) throw new ParleyError(code, message)
 }
 
-/** Refuses settings that the agent does not honour, before anything happens. */
+/** Refuses settings that the agent does not support, before anything is recorded. */
 export function checkSettings(settings: SessionSettings, context: Pick<DecideContext, 'agent'>): void {
   if (settings.model !== undefined) need(context, 'models')
   const honoured: readonly string[] = ['tools', ...(context.agent.options ?? [])]

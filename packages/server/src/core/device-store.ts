@@ -11,7 +11,7 @@ export type StoredDevice = {
 }
 
 /**
- * PORT. Stores devices; it decides nothing. Rules:
+ * PORT. Stores devices and makes no decisions. Rules:
  * - a stored device is durable against the death of this process when the promise resolves.
  * - a failure of the medium is a ParleyError (`busy` if trying again can help, else `internal_error`).
  * - the caller may keep what is returned; the store never changes it afterwards.

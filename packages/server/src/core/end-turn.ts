@@ -13,8 +13,8 @@ import { unusedAnswers } from './carried-answers.ts'
 
 /**
  * The events that must be recorded before a turn may end, and the end itself. Pure. Every open block is written as
- * far as it came, every open call gets its end, every open request its resolution: no event of a turn follows its
- * end. What belongs to a background task stays open.
+ * far as it was streamed, every open call gets its end, and every open request its resolution, because no event of a
+ * turn may follow its end. Blocks, calls and requests of a background task remain open.
  */
 export function endTurn(
   state: SessionState,
@@ -65,7 +65,7 @@ export function turnWaits(state: SessionState): boolean {
   return requestsOfTurn(state).length > 0 || (state.turn?.carried ?? []).length > 0
 }
 
-/** Open text and thinking blocks, written as far as they came. */
+/** Open text and thinking blocks, written as far as they were streamed. */
 export function writeText(blocks: readonly OpenBlock[]): EventDraft[] {
   return blocks.flatMap((block): EventDraft[] => {
     if (block.type === 'tool-call' || block.text === '') return []
@@ -116,10 +116,7 @@ export function resolve(
   return { type: resolved, ...(turnId && { turnId }), requestId, ...how }
 }
 
-/**
- * Stops the running tasks that are not in the background: they end with their turn, even if the agent does
- * not report it.
- */
+/** Stops the running foreground tasks. They end with their turn, even if the agent does not report it. */
 function stopForeground({ tasks }: SessionState): EventDraft[] {
   return tasks
     .filter(({ status, background }) => status === 'running' && background !== true)
@@ -127,9 +124,9 @@ function stopForeground({ tasks }: SessionState): EventDraft[] {
 }
 
 /**
- * Moves steered prompts that the agent has not taken up to the queue. If the turn ended by itself, the next
- * turn takes them. If the turn was cancelled, the fold pauses them. If the agent was lost, they are paused
- * too, because the agent may have taken them up.
+ * Moves steered prompts that the agent has not taken up to the queue. If the turn ended by itself, the next turn
+ * takes them. If the turn was cancelled, the fold pauses them. If the agent was lost, they are also paused, because
+ * the agent may have taken them up.
  */
 function leaveSteers(
   { steers = [] }: OpenTurn,

@@ -14,7 +14,7 @@ import type { SessionStore, StoredEnvironment } from './session-store.ts'
 /** Environment variables for agent processes. Names can be listed; values are passed only to the process. */
 export type Environments = {
   environments(): Promise<EnvironmentInfo[]>
-  /** Takes effect at the next start of an agent; an idle agent is closed, so that its next prompt starts it. */
+  /** Takes effect at the next start of an agent. An idle agent is closed, so that its next prompt starts it again. */
   setEnvironment(given: NewEnvironment): Promise<EnvironmentInfo>
   unsetEnvironment(given: OldEnvironment): Promise<void>
 }
@@ -38,10 +38,10 @@ export type SessionEnvironments = {
 type Place = Pick<StoredEnvironment, 'scope' | 'place'>
 
 /**
- * Variables that no session and no folder may set. Those before `PATH` would make it possible to run calls
- * without a permission: they are Parley's own markers, or load code into the agent, into its shells or into
- * the hooks through which Parley refuses calls. `PATH` and those after it determine where programs and
- * conversations are found; Parley looks for these itself, with its own values of the variables.
+ * Variables that no session and no folder may set. Those before `PATH` would make it possible to run calls without a
+ * permission: they are Parley's own markers, or load code into the agent, into its shells or into the hooks through
+ * which Parley refuses calls. `PATH` and those after it determine where programs and conversations are found; Parley
+ * searches for them with its own values of these variables.
  */
 const reservedEverywhere = [
   'PARLEY_*',

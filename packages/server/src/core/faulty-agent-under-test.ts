@@ -9,7 +9,7 @@ import type {
   ConnectInput,
 } from './agent-adapter.ts'
 
-/** A connection of an odd agent, with the messages it received. */
+/** A connection of a faulty agent, with the messages it received. */
 export type FaultyConnection = {
   /** 0 is the first connection. */
   readonly number: number
@@ -25,12 +25,11 @@ export type FaultyConnection = {
 type Behaviour = Partial<Omit<AgentConnection, 'events'>>
 
 export type FaultyAgent = {
-  /** For `hostUnderTest`: replaces the scripted agent, under its id. */
+  /** For `hostUnderTest`: an adapter that replaces the scripted agent and has its id. */
   readonly adapter: (scripted: AgentAdapter) => AgentAdapter
   readonly connections: FaultyConnection[]
   /** The number of connections that neither ended nor were closed. */
   readonly open: number
-  /** The number of connections that were closed. */
   readonly closed: number
   /** The texts of the prompts received, by all connections, in the order in which they were accepted. */
   readonly texts: string[]
@@ -116,7 +115,7 @@ export async function until(fact: () => boolean): Promise<void> {
   }
 }
 
-/** Lets all work finish that needs no new input. */
+/** Lets all work finish that needs no further input. */
 export async function loopTurns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await systemClock.yieldToIo()
 }

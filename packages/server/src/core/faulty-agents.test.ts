@@ -20,8 +20,8 @@ import {
 } from './host-under-test.ts'
 
 /**
- * Checked when its test ends: no agent is open, every log satisfies the invariants, no unexpected problem was
- * reported.
+ * When a test ends, no agent may be open, every log must satisfy the invariants, and no unexpected problem may have
+ * been reported.
  */
 type World = HostUnderTest & { readonly session: SessionUnderTest; readonly agent: FaultyAgent }
 const worlds: { world: World; expected: RegExp | undefined }[] = []
@@ -62,7 +62,7 @@ const answering = (connection: FaultyConnection) => ({
   },
 })
 
-/** Ends the connection after this many microtasks: each number hits another point of the host's work. */
+/** Ends the connection after this many microtasks. Each number hits another point of the host's work. */
 async function endAfter(moments: number, connection: FaultyConnection): Promise<void> {
   for (let moment = 0; moment < moments; moment++) await Promise.resolve()
   connection.end()
@@ -531,10 +531,7 @@ const ways: [string, () => Promise<never>][] = [
   ['rejects', rejects],
   ['throws', throws],
 ]
-/**
- * The ways in which the controls of a connection may fail: like its other functions, they may reject or
- * throw.
- */
+/** The ways in which the control functions of a connection may fail: they reject or throw. */
 const waysOfControls = ways
 
 describe('an error', () => {

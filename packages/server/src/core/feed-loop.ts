@@ -7,8 +7,8 @@ export type FeedOptions = FollowFrom & { readonly native?: boolean }
 type Loop<Value> = AsyncIterableIterator<Value, undefined>
 
 /**
- * A session as an async iterable. It starts with the first `next()`; `break`, `return()` and the signal end it, and
- * so do the end of the session and of the host. A session that does not exist throws.
+ * A session as an async iterable. It starts with the first `next()`. `break`, `return()` and the signal end it, and
+ * so do the end of the session and of the host. For a session that does not exist, it throws.
  */
 export type FeedLoops = {
   /** Every event after the cursor, each once and in order, then live events. */
@@ -20,8 +20,8 @@ export type FeedLoops = {
 type Follow = (sessionId: string, from: FollowFrom, reader: FeedReader) => Promise<() => void>
 
 /**
- * A live loop with more waiting values stops following; when it has yielded them all it follows again, from its
- * cursor.
+ * A live loop for which more values than this wait stops following. When it has yielded them all, it follows again
+ * from its cursor.
  */
 const maxWaiting = 1_024
 

@@ -5,7 +5,7 @@ import type { SessionStore } from './session-store.ts'
 /** The folders that the person trusts. A decision is stored, covers all folders inside, and can be revoked. */
 export type FolderTrust = {
   trusted(): Promise<TrustedFolder[]>
-  /** Takes effect at the next start of an agent; an idle agent is closed, so that its next prompt starts it. */
+  /** Takes effect at the next start of an agent. An idle agent is closed, so that its next prompt starts it again. */
   trust(folder: string): Promise<TrustedFolder>
   /** Revokes the trust of a folder, which may no longer exist. Takes effect at the same time as `trust`. */
   distrust(folder: string): Promise<void>

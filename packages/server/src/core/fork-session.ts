@@ -16,7 +16,7 @@ const pageSize = 1000
 /** A new session that is not announced yet. */
 export type ForkCopy = {
   readonly sessionId: string
-  /** Announces the session. False if the same command has already announced it. */
+  /** Announces the session. Returns false if the same command has already announced it. */
   announce(): boolean
   discard(): Promise<void>
 }
@@ -44,8 +44,8 @@ export async function forkSession(
 }
 
 /**
- * Copies a log into a new session, with the same numbers. Continues an earlier, interrupted copy. Returns the state
- * of the new session, or undefined if the copy was complete already.
+ * Copies a log into a new session, with the same seqs. Continues an earlier, interrupted copy. Returns the state of
+ * the new session, or undefined if the copy was already complete.
  */
 async function copyForFork(
   { store, now }: { store: SessionStore; now: number },
@@ -77,7 +77,7 @@ async function copyForFork(
   return finish({ store, now }, state, title ?? `${parent.title} (fork)`)
 }
 
-/** Corrects the parts of the state that are true of the original session but not of the copy. */
+/** Corrects the parts of the state that hold for the original session but not for the copy. */
 async function finish(
   { store, now }: { store: SessionStore; now: number },
   state: SessionState,

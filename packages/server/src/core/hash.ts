@@ -13,7 +13,7 @@ export function sessionIdFrom(value: unknown): string {
   return `ses_${Array.from(bytes, (byte) => alphabet[byte % 32]).join('')}`
 }
 
-/** A piece of text that is written as it is; `ends` is the array or object that it closes. */
+/** A piece of text that is written unchanged; `ends` is the array or object that it closes. */
 class Sign {
   readonly text: string
   readonly ends: object | undefined

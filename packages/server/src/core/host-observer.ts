@@ -2,18 +2,19 @@ import type { SessionEvent, SessionState } from '@parley/protocol'
 import { shownRecord, shownState } from './shown-secrets.ts'
 
 /**
- * Called with what a host records, in order, as it happens. The host does not wait for an observer: it must return at
- * once, and must not change its arguments. What it throws is reported and has no other effect.
+ * Called with everything that a host records, in order, as it happens. The host does not wait for an observer: an
+ * observer must return at once, and must not change its arguments. An error that it throws is reported and has no
+ * other effect.
  */
 export type HostObserver = {
-  /** A session was loaded into memory. It is new, or in the state in which it was stored, possibly in mid-turn. */
+  /** A session was loaded into memory. It is new or was stored, possibly in the middle of a turn. */
   opened(state: SessionState): void
   /**
    * Events that were stored and announced; `state` is the state after them. The events of a copied log are not
    * reported.
    */
   recorded(events: readonly SessionEvent[], state: SessionState): void
-  /** A session is no longer in memory; it may be opened again. */
+  /** A session was removed from memory; it may be opened again. */
   left(sessionId: string): void
 }
 

@@ -10,16 +10,15 @@ import type { SessionStore } from './session-store.ts'
 export type HostOptions = {
   readonly adapters: readonly AgentAdapter[]
   readonly store: SessionStore
-  /** The folder as the session will store it, or a ParleyError if no session can work in it. */
+  /** Returns the folder as the session will store it. Rejects with a ParleyError if no session can work in it. */
   readonly checkFolder: (cwd: string) => Promise<string>
   /** The HEAD commit of a folder, stored with a new session. Never rejects. */
   readonly commitOf?: (folder: string) => Promise<string | undefined>
   readonly clock: Clock
   readonly ids: Ids
   readonly limits?: Partial<Limits>
-  /** The free memory of this machine. */
   readonly freeBytes: () => number
-  /** Tools that agents can call beside their own; made with `defineTool`. */
+  /** Tools of the host that agents can call in addition to their own; made with `defineTool`. */
   readonly tools?: readonly HostTool[]
   /** The environment variables that a tool gets; empty by default. */
   readonly toolEnv?: HostToolEnv
@@ -28,14 +27,11 @@ export type HostOptions = {
   /** Installs agents for people. Without it, they install agents themselves. */
   readonly agentInstaller?: AgentInstaller
   /**
-   * Stores agents and keys that people add. Without it, agents stay as they were given: nobody can add one or
-   * set a key while the host runs.
+   * Stores agents and keys that people add. Without it, the list of agents is fixed: nobody can add an agent or set a
+   * key while the host runs.
    */
   readonly agentKeeper?: AgentKeeper
-  /**
-   * When sessions are recovered after a restart. With `on-use`, nothing starts by itself: each session waits
-   * for a command.
-   */
+  /** When sessions are recovered after a restart. With `on-use`, each session waits for a command. */
   readonly recover?: 'at-start' | 'on-use'
   /** Called with everything that this host records; for telemetry. */
   readonly observer?: HostObserver

@@ -35,30 +35,31 @@ export type HostSessions = {
   delete(sessionId: string): Promise<void>
 
   /**
-   * Resolves when the command is in the log. Checks the shape of the command, so that a face may pass on what it
+   * Resolves when the command is in the log. Checks the shape of the command, so that a face may pass on whatever it
    * received.
    */
   command(sessionId: string, command: CommandInput): Promise<Receipt>
   /**
-   * The changes that the command `session.rewind` would make. ParleyError `conflict` if it is not possible, or not now.
+   * The changes that the command `session.rewind` would make. Rejects with ParleyError `conflict` if a rewind is not
+   * possible, or not possible now.
    */
   previewRewind(sessionId: string, promptId: string): Promise<RewindPreview>
   /**
-   * A page of the log. ParleyError `conflict` for a cursor beyond the head or of another epoch. With `prompts`, also
-   * the events before the page that hold the prompts of its turns and, at the head, of the queue.
+   * A page of the log. Rejects with ParleyError `conflict` for a cursor beyond the head or of another epoch. With
+   * `prompts`, also returns the events before the page that contain the prompts of its turns and, at the head, those
+   * of the queue.
    */
   read(
     sessionId: string,
     range: ReadRange & { epoch?: string; prompts?: boolean },
   ): Promise<{ events: StoredEvent[]; head: number; epoch: string; prompts?: StoredEvent[] }>
-  /** Replays what follows `after`, then continues live, without gap or repeat. The returned function ends it. */
+  /** Replays the events after `after`, then continues live, without gap or repeat. Returns a function that ends it. */
   follow(sessionId: string, from: FollowFrom, reader: FeedReader): Promise<() => void>
-  /** The open requests of all sessions. */
   waiting(): Promise<WaitingRequest[]>
 
   /** Replaces the tools that the session was created with (`own`). Takes effect with its next turn. */
   offerTools(sessionId: string, tools: readonly HostTool[]): Promise<void>
-  /** Declares that the session's tools will not be replaced again: they are dropped with its agent. */
+  /** Declares that the session's tools will not be replaced again. They are dropped when its agent ends. */
   releaseTools(sessionId: string): void
 }
 

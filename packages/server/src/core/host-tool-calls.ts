@@ -24,8 +24,8 @@ export type HostToolCalls = {
   /** The end of a call with the result that its tool returned, if the agent reports the same outcome. */
   withResult<Output extends AgentOutput>(output: Output): Output
   /**
-   * Aborts running tools and voids permissions that were given, because nobody waits for results any more.
-   * With `turn` this applies to the calls of the turn; those of background tasks continue.
+   * Aborts running tools and voids permissions that were given, because nobody waits for results any more. `turn`
+   * applies to the calls of the turn; those of background tasks continue.
    */
   stop(what: 'turn' | 'all'): void
 }
@@ -33,12 +33,12 @@ export type HostToolCalls = {
 type Caller = Parameters<HostTools['call']>[2]
 
 /**
- * The time between the withdrawal of a call and that of its request. An agent that dies withdraws its calls
- * too; after this time the host knows whether the agent has ended.
+ * The time between the withdrawal of a call and that of its request. An agent that dies withdraws its calls too;
+ * after this time it is known whether the agent has ended.
  */
 const goneWaitMs = 200
 
-/** Runs host tools for the agent of one session: input, permission, execution, in this order. */
+/** Runs host tools for the agent of one session: checks the input, gets the permission, and executes the tool. */
 export function createHostToolCalls(context: SessionContext, person: Person): HostToolCalls {
   return new ToolCalls(context, person)
 }
@@ -155,8 +155,8 @@ class ToolCalls implements HostToolCalls {
 }
 
 /**
- * Returns a signal that withdraws a request after the agent has withdrawn its call. The signal aborts after a
- * delay: if the agent died, the request is stale by then and stays open.
+ * Returns a signal that withdraws a request after the agent has withdrawn its call. The signal aborts after a delay:
+ * if the agent died, the request is stale by then and remains open.
  */
 function withdrawnWith(signal: AbortSignal, clock: Clock): AbortSignal {
   const withdrawn = new AbortController()

@@ -21,7 +21,6 @@ export type HostToolEnv = (session: {
 /** The context of a tool call, passed with its input. */
 export type HostToolContext = {
   readonly sessionId: string
-  /** The session's folder. */
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
   /** Aborts when nobody waits for the result any more: the agent withdrew the call, or its turn is over. */
@@ -34,14 +33,14 @@ export type HostToolContext = {
   temporaryFolder(): Promise<string>
 }
 
-/** Core does not touch files: the creator of a host says where temporary folders are. */
+/** Core does not access files: the creator of a host determines where temporary folders are. */
 export type TemporaryFolders = {
   of(sessionId: string): Promise<string>
   remove(sessionId: string): Promise<void>
   removeAll(): Promise<void>
 }
 
-/** A tool that a host registers. Rules: neither function rejects; `run` gets what `prepare` accepted. */
+/** A tool that a host registers. Neither function may reject. `run` gets the input that `prepare` returned. */
 export type HostTool = HostToolInfo & {
   /** The input as `run` takes it, or a description of the problem that a model can act on. */
   prepare(

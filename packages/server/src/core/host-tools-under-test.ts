@@ -6,7 +6,7 @@ import { type HostUnderTestOptions, hostUnderTest } from './host-under-test.ts'
 
 type Call = { readonly word: string; readonly context: HostToolContext }
 
-/** A tool that records its calls; a word that starts with "wait" is looked up until the tool is aborted. */
+/** A tool that records its calls. A word that starts with "wait" is looked up until the tool is aborted. */
 export function lookup(annotations: Partial<HostToolAnnotations> = {}) {
   const calls: Call[] = []
   const tool = defineTool({
@@ -23,7 +23,6 @@ export function lookup(annotations: Partial<HostToolAnnotations> = {}) {
   return { tool, calls }
 }
 
-/** A host with that tool. */
 export async function hostWith(
   annotations: Partial<HostToolAnnotations> = {},
   options: Omit<HostUnderTestOptions, 'tools'> = {},

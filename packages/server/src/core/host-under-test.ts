@@ -35,9 +35,9 @@ export type HostUnderTest = AsyncDisposable & {
   readonly gates: Gates
   readonly time: HandClock
   readonly cwd: string
-  /** Every connection made, the first one first, with its input. */
+  /** Every connection made, in order, with its input. */
   readonly connections: { readonly input: ConnectInput; readonly connection: AgentConnection }[]
-  /** The problems that were reported because no pending call could be rejected with them. */
+  /** The problems that the host reported because it could not reject a pending call. */
   readonly problems: string[]
   create(given?: Partial<NewSessionInput>): Promise<SessionUnderTest>
   /** How often the effect of a permission ran. */
@@ -108,7 +108,7 @@ export async function hostUnderTest(options: HostUnderTestOptions = {}): Promise
   }
 }
 
-/** Advances the clock while a host closes: it may wait for an agent. */
+/** Advances the clock while a host closes, because the host may wait for an agent. */
 async function closed(host: Host, time: HandClock): Promise<void> {
   let done = false
   const closing = host.close().finally(() => {
@@ -151,7 +151,6 @@ export class SessionUnderTest {
     return this.when((state) => state.turns === turns + 1 && !state.turn)
   }
 
-  /** Answers the first open permission. */
   async decide(
     decision: 'allow' | 'deny',
     more: {

@@ -18,7 +18,7 @@ import type { SessionServices } from './session-services.ts'
 import { createSessionTools } from './session-tools.ts'
 import { createSpareAgents } from './spare-agents.ts'
 
-/** Holds sessions, adapters and a store. Everything outside core uses this; every refusal is a ParleyError. */
+/** Holds sessions, adapters and a store. All code outside core uses this interface; every refusal is a ParleyError. */
 export type Host = AgentList &
   ModelCatalogue &
   FolderTrust &
@@ -29,7 +29,7 @@ export type Host = AgentList &
   HostSessions &
   FeedLoops &
   Pick<SessionNews, 'onSessionChanged'> & {
-    /** Parks or ends what runs, and closes every connection. The caller closes the store. */
+    /** Parks or ends running turns, and closes every connection. The caller closes the store. */
     close(): Promise<void>
   }
 

@@ -15,7 +15,7 @@ import { sessionIdFrom } from './hash.ts'
 import { LogWriter } from './log-writer.ts'
 import type { SessionStore } from './session-store.ts'
 
-/** Imports conversations that agents keep by themselves as sessions. */
+/** Imports conversations that agents themselves store, as sessions. */
 export type Importing = {
   /** Conversations, the latest first; those of one folder if it is given. */
   conversations(agent: string, query?: { cwd?: string }): Promise<AgentConversation[]>
@@ -27,7 +27,7 @@ export type Importing = {
 }
 
 const listMs = 30_000
-/** How long an agent may take to read a conversation: long ones take time. */
+/** How long an agent may take to read a conversation. Long conversations take time. */
 const readMs = 300_000
 
 export function createImporting(options: {

@@ -16,9 +16,9 @@ type World = AsyncDisposable & {
   readonly agent: FaultyAgent
   /** Starts a turn, in which the agent produces these outputs. */
   begin(...outputs: AgentOutput[]): Promise<void>
-  /** The agent produces these outputs; returns when they are recorded. */
+  /** Makes the agent produce these outputs; resolves when they are recorded. */
   say(...outputs: AgentOutput[]): Promise<void>
-  /** The events about calls, and what the host recorded instead of them. */
+  /** The events about calls, and the events that the host recorded instead of them. */
   recorded(): Promise<SessionEvent[]>
 }
 

@@ -13,23 +13,22 @@ export type Limits = {
   /** An agent that was kept this long without a session is closed. */
   readonly spareMs: number
   /**
-   * A spare that has changed to the folder of a session that a client announced (`prepareSession`) is closed after
-   * this time if the session is not created: what the spare has read of the folder becomes outdated.
+   * A spare that has changed to the folder of an announced session (`prepareSession`) is closed after this time if
+   * the session is not created, because the files that it read in the folder become outdated.
    */
   readonly spareInFolderMs: number
   /** No agent is kept while the machine has less free memory than this. */
   readonly spareFreeBytes: number
   /** How many prompts may wait in the queue of one session. */
   readonly maxQueue: number
-  /** How long an agent may take to start. */
   readonly connectMs: number
   /** An idle agent process is closed after this time. */
   readonly idleCloseMs: number
   /** A process that only background tasks need is closed after this time without an event. */
   readonly backgroundMs: number
   /**
-   * An agent that works in the background, or in turns of its own, is closed after this much of such work since the
-   * last prompt.
+   * An agent that works in the background, or in turns of its own, is closed when the total of such work since the
+   * last prompt reaches this time.
    */
   readonly backgroundTotalMs: number
   /** A turn that the agent started by itself ends after this silence, if the agent does not report its end. */

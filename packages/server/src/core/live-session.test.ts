@@ -18,8 +18,8 @@ import {
 import type { CreateBatch, SessionStore } from './session-store.ts'
 
 /**
- * The hosts that the tests made. Every log that a test leaves behind must satisfy the invariants, and no
- * problem may be reported that the test does not expect.
+ * The hosts that the tests created. Every log that a test leaves behind must satisfy the invariants, and no problem
+ * may be reported that the test does not expect.
  */
 const worlds: HostUnderTest[] = []
 const sessions: SessionUnderTest[] = []

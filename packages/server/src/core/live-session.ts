@@ -19,16 +19,16 @@ import { createSessionLog, type SessionLog } from './session-log.ts'
 import { activityDelta, SessionLoop } from './session-loop.ts'
 import { canResume, type SessionContext, type SessionServices } from './session-services.ts'
 
-/** The holder of all live sessions, with the operations that a session uses. */
+/** The holder of all live sessions, with the operations that a session calls. */
 export type SessionOwner = {
-  /** Drops this session object, which must not be used any more. The session is loaded again on use. */
+  /** Drops this session object, which must not be used afterwards. The session is loaded again on use. */
   forgetOnly(sessionId: string, session: LiveSession): Promise<void>
   startAhead(sessionId: string): void
 }
 
 /**
- * One session while it is in memory: its log and the parts that work on it. A command is recorded here; what follows
- * from it is done by the loop, from the recorded state.
+ * One session while it is in memory: its log and the parts that work on it. Commands are recorded here; the loop
+ * performs their effects, from the recorded state.
  */
 export class LiveSession {
   readonly log: SessionLog
@@ -142,14 +142,14 @@ export class LiveSession {
     }
   }
 
-  /** The folder's trust may have changed: an idle agent that was started with another trust is closed. */
+  /** Called when the folder's trust may have changed. An idle agent that was started with another trust is closed. */
   refresh(): void {
     this.#loop.wake()
   }
 
   /**
-   * For a stop of the host: parks what waits for a person, ends what runs, and keeps prompts that the agent has not
-   * received.
+   * Called when the host stops: parks turns that wait for a person, ends running ones, and keeps prompts that the
+   * agent has not received.
    */
   async stop(): Promise<void> {
     this.#stopping.abort()
@@ -163,7 +163,7 @@ export class LiveSession {
     await this.log.close('closed')
   }
 
-  /** For a deletion: nothing more is recorded. Readers are notified only after `remove` has removed the session. */
+  /** Called for a deletion: nothing more is recorded. Readers are notified after `remove` has resolved. */
   async destroy(remove: () => Promise<unknown>): Promise<void> {
     this.#stopping.abort()
     const aborted = this.#agent.abortStart()
@@ -178,8 +178,8 @@ export class LiveSession {
   }
 
   /**
-   * Closes the agent and stops the timers. Closes the agent a second time after the loop has come to rest,
-   * because a start that was in progress may have connected meanwhile.
+   * Closes the agent and stops the timers. Closes the agent a second time after the loop has finished, because a
+   * start that was in progress may have connected meanwhile.
    */
   async #disconnectForGood(reason: 'closed' | 'server-stopped', aborted: Promise<void>): Promise<void> {
     await this.#loop.disconnect(reason)

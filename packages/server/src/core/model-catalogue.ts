@@ -10,7 +10,7 @@ import { type Clock, withTimeLimit } from './clock.ts'
 import type { SessionStore } from './session-store.ts'
 
 export type ModelCatalogue = {
-  /** The models of every agent, as the programs report them; none is built in. */
+  /** The models of every agent, as the programs report them. There is no built-in list. */
   models(): Promise<AgentModels[]>
 }
 
@@ -21,7 +21,7 @@ const askMs = 15_000
 
 /**
  * The models come from the probe of the agent, or from its last session if that ran the same version. Otherwise the
- * agent is asked for them, once for each version.
+ * agent is asked for them once per version.
  */
 export function createModelCatalogue(parts: {
   readonly store: Pick<SessionStore, 'list' | 'load'>
@@ -31,9 +31,7 @@ export function createModelCatalogue(parts: {
 }): ModelCatalogue {
   const asked = new Map<string, Promise<readonly AgentModel[]>>()
 
-  /**
-   * Asks an agent for its models, once for each version. A request that failed is repeated on the next call.
-   */
+  /** Asks an agent for its models, once per version. A request that failed is repeated on the next call. */
   function ask({ id, found, signedIn, usable, version }: AgentInfo): Promise<readonly AgentModel[]> {
     const adapter = parts.adapters.get(id)
     const list = adapter?.models?.bind(adapter)

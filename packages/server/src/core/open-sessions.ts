@@ -36,7 +36,6 @@ export class OpenSessions {
     return new LiveSession(this.#services, await loadState(this.#services.store, sessionId), this)
   }
 
-  /** Adds a session that was just created. */
   add(state: SessionState): LiveSession {
     const session = new LiveSession(this.#services, state, this)
     void this.#add(state.id, Promise.resolve(session))
@@ -128,8 +127,8 @@ export class OpenSessions {
   }
 
   /**
-   * Removes unused sessions from memory after a while, but none that was opened lately: a caller that just
-   * got a session is about to use it.
+   * Removes unused sessions from memory after a while, except those that were opened lately: a caller that just got a
+   * session is about to use it.
    */
   #sweepLater(): void {
     const { clock, limits } = this.#services

@@ -9,7 +9,6 @@ export type RecordedTurn = {
   readonly outputs: readonly Extract<Remembered, { type: 'output' }>[]
 }
 
-/** How an agent's record differs from the log. */
 export type Difference = {
   /** The turns that took place elsewhere, in order. */
   readonly turns: readonly RecordedTurn[]
@@ -30,9 +29,9 @@ export async function recordedTurns(record: AsyncIterable<Remembered>): Promise<
 }
 
 /**
- * Compares an agent's record with the log, by the ids of prompts. `promptIds` are the ids of the last prompts of the log,
- * the latest last. Prompts of the record that follow the first known id and are not in `promptIds` were given elsewhere. If
- * the record has no known id, the prompts after the time `since` were given elsewhere.
+ * Compares an agent's record with the log, by the ids of prompts. `promptIds` are the ids of the last prompts of the
+ * log, in order. Prompts of the record that follow the first known id and are not in `promptIds` were given in
+ * another program. If the record has no known id, the prompts after the time `since` were given in another program.
  */
 export function differenceOf(
   record: readonly RecordedTurn[],

@@ -26,19 +26,19 @@ export type PermissionBroker = {
   readonly person: Person
   /** Passes a recorded resolution to the call that waits for it. */
   settle(resolution: Resolution): void
-  /** The turn is parked: the calls that wait now get no answer. They stay pending until their agent has ended. */
+  /** Called when the turn is parked. Waiting calls remain pending until their agent has ended. */
   detach(): void
-  /**
-   * Resolves all waiting calls without an answer, because their agent has ended. Their requests stay as they are in
-   * the log.
-   */
+  /** Resolves all waiting calls without an answer, because their agent has ended. Their requests remain in the log. */
   abandon(): void
 }
 
 type Resolution = Extract<SessionEvent, { type: 'permission.resolved' | 'question.resolved' }>
 type Waiter = (resolution: Resolution | undefined) => void
 
-/** Passes an agent's requests to a rule or a person, and the answers back to the agent. Uses no clock and no client. */
+/**
+ * Passes an agent's requests to a rule or a person, and the answers back to the agent. Independent of the clock and
+ * of clients.
+ */
 export function createPermissionBroker(context: SessionContext): PermissionBroker {
   const { log, hostTools, persist } = context
   const { ids, rules } = context.services
@@ -127,7 +127,7 @@ export function createPermissionBroker(context: SessionContext): PermissionBroke
   }
 }
 
-/** The request and, if a carried answer, a rule or the mode decides, its resolution in the same transaction. */
+/** The request. If a carried answer, a rule or the mode decides it, its resolution is in the same transaction. */
 function permissionRequest(
   log: SessionLog,
   rules: readonly PermissionRule[],
@@ -154,7 +154,7 @@ function permissionRequest(
   const resolved = { type: 'permission.resolved' as const, ...place.turn }
   const carried = carriedPermission(state, ask)
   const verdict = evaluate(withInput(subject, carried?.input), state, rules)
-  // A call that was allowed while the agent had no process may be refused by now.
+  // A rule or the mode may refuse the call by now, although it was allowed while the agent had no process.
   if (carried && (carried.outcome !== 'allowed' || verdict.decision !== 'deny')) {
     const answer = { ...carried, requestId, carriedFrom: carried.requestId }
     return { drafts: [...place.begun, requested, { ...resolved, ...answer }] }
@@ -187,9 +187,9 @@ function questionRequest(log: SessionLog, ask: QuestionAsk, requestId: string, i
 }
 
 /**
- * The turn that a request belongs to. A request of a background task, or of a subagent that outlives its
- * turn, belongs to no turn. A request of the main agent belongs to the open turn, or starts a turn of the
- * agent's own. Undefined if the turn is being ended: then nobody is asked.
+ * The turn that a request belongs to. A request of a background task, or of a subagent that outlives its turn,
+ * belongs to no turn. A request of the main agent belongs to the open turn, or starts a turn of the agent's own.
+ * Undefined if the turn is being ended; then nobody is asked.
  */
 function placeFor({ state }: SessionLog, ask: { parentToolCallId?: string }, ids: Ids) {
   const { turn } = state

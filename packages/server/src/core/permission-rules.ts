@@ -20,7 +20,7 @@ export type Subject = {
   readonly protected?: boolean | undefined
   /** The agent asks although its own mode accepts edits. */
   readonly insisted?: boolean
-  /** The call is of a host tool; the host says whether the tool is safe. */
+  /** Set if the call is of a host tool. The host declares whether the tool is safe. */
   readonly host?: { readonly safe: boolean }
 }
 
@@ -34,9 +34,9 @@ export type Verdict =
   | { readonly decision: 'ask' }
 
 /**
- * The decision of the rules and the mode. Pure. The order: the session's tool list, which fails closed; rules that
- * refuse; safe host tools; the refusals of the read-only mode; other rules, the narrower scope before the wider; the
- * mode; a person.
+ * The decision of the rules and the mode. Pure. They are checked in this order: the session's tool list, which fails
+ * closed; rules that refuse; safe host tools; the refusals of the read-only mode; other rules, the narrower scope
+ * before the wider; the mode; a person.
  */
 export function evaluate(subject: Subject, state: SessionState, rules: readonly PermissionRule[]): Verdict {
   const unlisted = notListed(subject, state)
@@ -73,8 +73,8 @@ function notListed({ tool, host }: Subject, state: SessionState): string | undef
 }
 
 /**
- * The decision of the mode. Bypass allows everything. No other mode decides a call that the agent insists on,
- * that reaches outside, or that changes a protected file.
+ * The decision of the mode. Bypass allows everything. No other mode decides a call that the agent insists on, that
+ * names files outside the folders, or that changes a protected file.
  */
 function byMode(mode: PermissionMode, subject: Subject): Verdict {
   const allowed: Verdict = { decision: 'allow', by: 'mode' }
@@ -118,8 +118,8 @@ function applies(rule: PermissionRule, subject: Subject, state: SessionState): b
 }
 
 /**
- * The answers a person can give, in the order in which the console and the terminal number them, each with the rule
- * that a lasting answer would store. An agent's suggestion for a scope replaces ours if it covers this call.
+ * The answers a person can give, each with the rule that a lasting answer would store. The console and the terminal
+ * number them in this order. An agent's suggestion for a scope replaces ours if it covers this call.
  */
 export function optionsFor(
   subject: Subject,

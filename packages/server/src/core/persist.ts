@@ -3,15 +3,14 @@ import type { Clock } from './clock.ts'
 import type { SessionLog } from './session-log.ts'
 
 /**
- * Records what a session does by itself. While the store is busy it retries, because what an agent did must
- * not be lost; it stops retrying when the session stops. Resolves with undefined if the change could not be
- * recorded; nothing has happened then.
+ * Records changes that a session makes by itself. While the store is busy it retries, because the work of an agent
+ * must not be lost; it stops retrying when the session stops. Resolves with undefined if the change could not be
+ * recorded; then nothing has happened.
  */
 export type Persist = (change: Parameters<SessionLog['transact']>[0]) => Promise<SessionEvent[] | undefined>
 
 export type Persisting = {
   readonly persist: Persist
-  /** How many changes wait to be recorded. */
   readonly pending: number
 }
 
@@ -21,7 +20,7 @@ export function createPersisting(options: {
   problem: (error: unknown, doing: string) => void
   /** Once this signal aborts, a failed change is not retried. */
   stopping: AbortSignal
-  /** Called when another log has written to this session: this one must not continue. */
+  /** Called when another log has written to this session. This log must not continue. */
   broken: () => void
 }): Persisting {
   const { log, clock, problem, stopping, broken } = options

@@ -10,7 +10,7 @@ const idle = stateAfter(created)
 const parked = andThen(running, requested, { type: 'turn.parked', turnId: 'trn_1', reason: 'waited-long' })
 const interrupted = andThen(running, { type: 'turn.interrupted', turnId: 'trn_1', by: 'person' })
 
-/** Records the outputs of an agent one by one: returns the recorded drafts, and the state after them. */
+/** Records the outputs of an agent one by one. Returns the recorded drafts and the state after them. */
 function speak(
   state: SessionState,
   outputs: readonly AgentOutput[],

@@ -58,7 +58,6 @@ export function closeCall({ order, closed }: TurnProgress, state: SessionState, 
   closed.set(id, order.ended.has(id) ? undefined : order.called.get(id))
 }
 
-/** The outputs that become events. */
 export type RecordedOutput = Exclude<
   AgentOutput,
   DeltaDraft | { type: 'native' | 'turn.started' | 'prompt.taken' }
@@ -190,7 +189,7 @@ function callStep(
     drafts: step.drafts,
     commit() {
       step.commit()
-      // An agent that makes a closed call again will report a result of its own.
+      // An agent that repeats a closed call will report a new result for it.
       if (draft.type === 'tool-call.called') closed.delete(draft.toolCallId)
     },
   }
@@ -208,8 +207,8 @@ function withRecordedEnd(draft: DraftOf<'task.updated'>, known: KnownTask): Draf
 }
 
 /**
- * What the agent says about a call that has ended with its turn or its task: the first result becomes a notice, and
- * the rest is dropped. Undefined for any other draft.
+ * Handles a draft about a call that has ended with its turn or its task: the first result becomes a notice, and the
+ * rest is dropped. Undefined for any other draft.
  */
 function lateStep(draft: EventDraft, state: SessionState, progress: TurnProgress): Step | undefined {
   if (draft.type !== 'tool-call.updated' && draft.type !== 'tool-call.ended') return undefined
@@ -244,7 +243,7 @@ function isClosed(toolCallId: string, { order, closed }: TurnProgress): boolean 
   return closed.has(toolCallId) || (order.called.has(toolCallId) && !order.ended.has(toolCallId))
 }
 
-/** True for a draft about an unknown call that belongs to no turn and no task: the call itself will not follow. */
+/** True for a draft about an unknown call that belongs to no turn and no task. Such a call will never be reported. */
 function isStray(
   draft: EventDraft & { toolCallId: string },
   state: SessionState,
@@ -320,7 +319,7 @@ function endRetracted(state: SessionState, blockId: string): EventDraft[] {
   ]
 }
 
-/** A delta with its turn and its offset; undefined if it comes too late. */
+/** A delta with its turn and its offset; undefined if it arrives too late. */
 export function deltaOf(draft: DeltaDraft, state: SessionState, progress: TurnProgress): Delta | undefined {
   const { turn } = state
   const turnless = belongsToNoTurn(draft, state)

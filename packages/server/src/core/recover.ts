@@ -4,9 +4,9 @@ import type { Transaction } from './session-log.ts'
 import { loseTasks } from './task-transactions.ts'
 
 /**
- * What a restart must record for a session that was not idle. Pure.
- * - a turn that waits for a person, or has an answer that its agent has not received, stays open, parked;
- * - a turn whose prompt never reached the agent stays open, and will be delivered;
+ * The events that a restart must record for a session that was not idle. Pure.
+ * - a turn that waits for a person, or has an answer that its agent has not received, remains open, parked;
+ * - a turn whose prompt never reached the agent remains open, and the prompt will be sent;
  * - any other turn ends as unknown: the agent may have done things that are not in the log;
  * - a background task that waits for a person is parked if the agent can resume; any other ends.
  */

@@ -14,9 +14,9 @@ import type { SessionContext } from './session-services.ts'
 const readMs = 60_000
 
 /**
- * A conversation may continue in the agent's own program while no process of ours holds it. Before the next turn,
- * when the agent is started again, its record is read, and what was said elsewhere is added to the log as outside
- * turns. If the record cannot be read, a notice says so.
+ * A conversation may continue in the agent's own program while no process of ours holds it. When the agent is started
+ * again, its record is read before the next turn, and the turns that took place elsewhere are added to the log as
+ * outside turns. If the record cannot be read, a notice reports that.
  */
 export class Rejoin {
   readonly #context: SessionContext
@@ -54,7 +54,7 @@ export class Rejoin {
     return (!this.#link || this.#isBehind) && this.isDue
   }
 
-  /** The agent is started before its record is read: the record must then be read before the next turn. */
+  /** Called when the agent is started before its record is read. The record must then be read before the next turn. */
   postpone(): void {
     if (this.isDue) this.#isBehind = true
   }
@@ -75,9 +75,9 @@ export class Rejoin {
   }
 
   /**
-   * Reads the record and adds to the log what was said elsewhere. Never throws: a record that cannot be read must not
-   * block the session. If the agent has begun a turn of its own meanwhile, nothing is recorded, and the record must be
-   * read again. `wasReleased`: a person released the conversation before the agent was started.
+   * Reads the record and adds the turns that took place elsewhere to the log. Never throws: a record that cannot be
+   * read must not block the session. If the agent has begun a turn of its own meanwhile, nothing is recorded, and the
+   * record must be read again. `wasReleased`: a person released the conversation before the agent was started.
    */
   async run(wasReleased: boolean): Promise<void> {
     const { adapter, log } = this.#context

@@ -34,7 +34,8 @@ export async function createRuleBook(options: {
     rules: async () => [...current],
     async addRule(given) {
       const input = checked(NewRule, given, 'The rule')
-      // Sessions store the real path of their folder: a rule with another path to that folder would match no session.
+      // Sessions store the real path of their folder, so a rule with another path to that folder would match no
+      // session.
       const place = input.project !== undefined && { project: await checkFolder(input.project) }
       const wanted = { ...input, ...place }
       const same = current.find(({ ruleId, createdAt, ...rule }) => hashOf(rule) === hashOf(wanted))

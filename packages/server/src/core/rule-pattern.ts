@@ -92,7 +92,7 @@ function own(input: Fields, field: string): unknown {
   return Object.hasOwn(input, field) ? input[field] : undefined
 }
 
-/** The fields of an input; undefined if it is not an object. A missing input counts as one without fields. */
+/** The fields of an input; undefined if it is not an object. A missing input counts as an input without fields. */
 function recordOf(input: unknown): Fields | undefined {
   if (input === undefined || input === null) return {}
   return typeof input === 'object' && !Array.isArray(input) ? (input as Fields) : undefined
@@ -103,8 +103,8 @@ const commandFields = new Set(['command', 'cmd', 'script'])
 const largestPattern = 10_000
 
 /**
- * What a lasting answer to this call covers: the call as it is; for a tool that reads or edits files, every
- * use of it inside the folders. Undefined if no lasting answer is possible, because the call cannot be
+ * The pattern that a lasting answer to this call stores: exactly this call or, for a tool that reads or edits files,
+ * every use of the tool inside the folders. Undefined if no lasting answer is possible, because the call cannot be
  * distinguished from others or changes a protected file.
  */
 export function patternFor(asked: Asked & Reach & { readonly kind: ToolKind }): RulePattern | undefined {
@@ -119,7 +119,7 @@ export function patternFor(asked: Asked & Reach & { readonly kind: ToolKind }): 
   const isCommand = hasCommand && kind !== 'subagent'
   const { command } = input
   const mayVary = (name: string) => {
-    // The prompt of a subagent changes nothing by itself, nor does the question about a fetched page.
+    // These prompts change nothing: the prompt of a subagent, and the question about a fetched page.
     if (kind === 'subagent' || kind === 'fetch') return name === 'prompt'
     return !isCommand && !outside && varies(kind, name)
   }
@@ -138,8 +138,8 @@ export function patternFor(asked: Asked & Reach & { readonly kind: ToolKind }): 
 }
 
 /**
- * True for the fields that may have any value in a grant for a tool that reads or edits files: whether a call
- * reaches outside is checked separately.
+ * True for the fields that may have any value in a grant for a tool that reads or edits files. Whether a call names
+ * files outside the folders is checked separately.
  */
 function varies(kind: ToolKind, name: string): boolean {
   if (kind === 'edit') return isWrittenField(name) || (isFileField(name) && !isWorkingFolder(name))

@@ -31,8 +31,8 @@ export type AgentParts = {
 }
 
 /**
- * The agent of one live session: starts it, sends to it, has its outputs recorded, and records its end. The loop
- * decides what it should do; the broker decides what it may do.
+ * The agent of one live session: starts it, sends messages to it, has its outputs recorded, and records its end. The
+ * loop decides what the agent should do; the broker decides what it may do.
  */
 export class SessionAgent implements SlotHolder {
   readonly #context: SessionContext
@@ -106,7 +106,7 @@ export class SessionAgent implements SlotHolder {
     await this.#connectAhead().catch(() => undefined)
   }
 
-  /** The changes that a rewind to this prompt would make. An agent that is not connected is started for it. */
+  /** The changes that a rewind to this prompt would make. If the agent is not connected, it is started. */
   async previewRewind(promptId: string): Promise<RewindPreview> {
     while (this.#ahead) await this.#ahead.over
     if (!this.#link) this.#parts.rejoin.postpone()
@@ -116,8 +116,8 @@ export class SessionAgent implements SlotHolder {
   }
 
   /**
-   * Adds to the log what was said elsewhere, if that is due. With the agent connected, its record is read without a
-   * second start. If the start fails, the turn that follows fails with its error.
+   * If necessary, adds the turns that took place elsewhere to the log. With the agent connected, its record is read
+   * without a second start. If the start fails, the turn that follows fails with its error.
    */
   async rejoin(): Promise<void> {
     const { rejoin } = this.#parts
@@ -182,7 +182,7 @@ export class SessionAgent implements SlotHolder {
     link.end()
   }
 
-  /** Resolves when a start without a turn has been cancelled; a turn's own start ends with the turn. */
+  /** Resolves when a start without a turn has been cancelled. A start for a turn ends with the turn. */
   async abortStart(): Promise<void> {
     this.#starting?.abort()
     this.#ahead?.abort.abort()
@@ -265,8 +265,8 @@ export class SessionAgent implements SlotHolder {
   }
 
   /**
-   * Asks the agent to stop the turn. False if the agent has not received it and no start is pending: then the turn is
-   * over.
+   * Asks the agent to stop the turn. Returns false if the agent has not received the turn and no start is pending;
+   * then the turn is over.
    */
   interrupt(): boolean {
     const link = this.#turnLink
@@ -275,7 +275,7 @@ export class SessionAgent implements SlotHolder {
     return link !== undefined || this.#starting !== undefined
   }
 
-  /** The turn has ended: its unsent messages are dropped. */
+  /** Called when the turn has ended: drops its unsent messages. */
   turnEnded(): void {
     this.#steers = []
     this.#accepted.forget()
@@ -295,7 +295,7 @@ export class SessionAgent implements SlotHolder {
     else this.#inBackground(this.#sendSteer(link, prompt), 'steer the agent')
   }
 
-  /** Takes back a steered prompt. False if the agent has taken it up, or does not give it back. */
+  /** Takes back a steered prompt. Returns false if the agent has taken it up, or does not give it back. */
   async withdrawSteer(promptId: string): Promise<boolean> {
     const unsent = this.#steers.length
     this.#steers = this.#steers.filter((prompt) => prompt.promptId !== promptId)

@@ -25,9 +25,7 @@ export type SessionCommands = {
 /** `fresh` is true the first time only. */
 export type RecordedCommand = { readonly receipt: Receipt; readonly fresh: boolean }
 
-/**
- * Turns commands into drafts and receipts. It performs no other effects: the effects of a command follow from the log.
- */
+/** Turns commands into drafts and receipts. The effects of a command follow later, from the log. */
 export function createSessionCommands(
   context: SessionContext,
   rejoin: Rejoin,
@@ -118,8 +116,8 @@ function forked(drafts: readonly EventDraft[]): DraftOf<'session.forked'> {
 }
 
 /**
- * The agent that the command is for. Throws if it is unknown, except for commands that only end something, so
- * that nothing hangs when the agent was removed.
+ * The agent that the command is for. Throws if the agent is unknown, except for commands that only end something:
+ * they must work even if the agent was removed.
  */
 function agentFor({ adapter, log }: SessionContext, { type }: Command): DecideContext['agent'] {
   if (adapter) return adapter

@@ -27,7 +27,7 @@ const fail = (): never => {
 }
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-/** A small log. More events may be stored than announced; a page is returned when `page` resolves. */
+/** A small log. More events may be stored than announced. Reading a page waits for `page`. */
 function aLog(stored = 0, page: () => Promise<void> = async () => undefined) {
   const clock = createHandClock()
   const events = Array.from({ length: stored }, (_, index) => eventAt(index + 1))

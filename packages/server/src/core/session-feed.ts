@@ -15,8 +15,8 @@ export type EncodedItem =
 export type FeedBatch = readonly EncodedItem[]
 
 /**
- * A reader of a session. During the replay, the next batch waits for the promise of the last, so that a slow reader
- * slows only itself. A live reader is not waited for and must limit its own buffer.
+ * A reader of a session. During the replay, the next batch waits for the promise of the previous one, so that a slow
+ * reader slows only itself. A live reader is not waited for and must limit its own buffer.
  */
 export type FeedReader = {
   /** Native messages are skipped for readers that did not ask for them. */
@@ -24,11 +24,11 @@ export type FeedReader = {
   following(start: FeedStart): void
   deliver(batch: FeedBatch): void | Promise<void>
   caughtUp(seq: number): void
-  /** Nothing follows: the session was deleted, or the host closes. */
+  /** The last call: the session was deleted, or the host closes. */
   ended(reason: 'deleted' | 'closed'): void
 }
 
-/** The position to start from. `signal` ends the reading at any time, also during the replay. */
+/** The position to start from. `signal` ends the reading at any time, even during the replay. */
 export type FollowFrom = { readonly after?: number; readonly epoch?: string; readonly signal?: AbortSignal }
 
 export type FeedStart = {
@@ -59,7 +59,7 @@ export type FeedSource = {
   readonly sessionId: string
   readonly epoch: string
   head(): number
-  /** The current activity, and each open block, as far as it came, as one delta at offset 0. */
+  /** The current activity, and each open block, as far as it was streamed, as one delta at offset 0. */
   openBlocks(): EncodedItem[]
   soon(call: () => void): void
   problem(error: unknown): void
@@ -69,7 +69,7 @@ export type FeedSource = {
 const pageSize = 512
 const recentSize = 64
 
-/** Joins replay and live events with no gap and no repeat. Owns the readers of one session, and nothing durable. */
+/** Joins replay and live events with no gap and no repeat. Owns the readers of one session and stores nothing. */
 export function createSessionFeed(source: FeedSource): SessionFeed {
   const readers = new Set<FeedReader>()
   const joining = new Set<FeedReader>()
@@ -110,8 +110,7 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
   }
 
   /**
-   * Recorded events after the cursor: from memory when they are recent, so that a reader of a busy session catches
-   * up.
+   * Recorded events after the cursor. Recent ones come from memory, so that a reader of a busy session can catch up.
    */
   async function eventsAfter(cursor: number): Promise<FeedBatch> {
     const first = recent[0]

@@ -39,20 +39,23 @@ export type SessionLog = {
   /** The state after the last announced event. */
   readonly state: SessionState
   /**
-   * Runs `change` exclusively, with the current state, and records its result: stores first, announces second. Rejects
-   * with the error of `change` or of the store; then nothing has happened.
+   * Runs `change` exclusively, with the current state, and records its result: stores first, announces second.
+   * Rejects with the error of `change` or of the store; then nothing has been recorded.
    */
   transact(change: (state: SessionState) => Transaction): Promise<SessionEvent[]>
   /** Calls the listener with each batch after it was announced. There is one listener. */
   onRecorded(listener: RecordedListener): void
-  /** Announces a live delta. While events are being stored it returns a promise: wait for it, then call again. */
+  /**
+   * Announces a live delta. While events are being stored, returns a promise instead; the caller must wait for it and
+   * call again.
+   */
   stream(delta: Delta): Promise<void> | undefined
   native(message: unknown): void
   /** True while something waits to be recorded. */
   readonly busy: boolean
   /** True once nothing can be recorded any more. */
   readonly closed: boolean
-  /** Waits for the current work, then accepts nothing more. */
+  /** Waits for the current work, then refuses all further changes. */
   seal(reason: 'deleted' | 'closed'): Promise<void>
   /** Like `seal`, and ends the feed. */
   close(reason: 'deleted' | 'closed'): Promise<void>

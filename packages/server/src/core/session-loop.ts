@@ -44,10 +44,10 @@ export class SessionLoop {
   #begun: string | undefined
   #acting: Promise<void> | undefined
   #actAgain = false
-  /** Nothing is done before the recovery: the state may be what a dead server left behind. */
+  /** Nothing is done before the recovery, because the state may be that of a server that died. */
   #isRecovered = false
   #isIdle = false
-  /** While the session stops: checks whether the turn is over. */
+  /** Checks whether the turn is over, while the session stops. */
   #checkOver: (() => void) | undefined
   #activity = 'idle'
 
@@ -80,7 +80,7 @@ export class SessionLoop {
     this.#watchRequests()
   }
 
-  /** Takes the next action, after the current one. Call it if something other than the log has changed. */
+  /** Takes the next action, after the current one. Must be called if something other than the log has changed. */
   wake(): void {
     if (this.#acting) {
       this.#actAgain = true
@@ -193,9 +193,9 @@ export class SessionLoop {
   // Actions after a delay
 
   /**
-   * Sets the timers for open requests: a turn whose request waits long is parked, and a request with a
-   * deadline expires. Both times count from the request. A stale request does not park the turn: it has lost
-   * its process already, and the process that runs now serves something else.
+   * Sets the timers for open requests. A turn whose request waits long is parked, and a request with a deadline
+   * expires. Both times count from the request. A stale request does not park the turn: its process has already
+   * ended, and the process that runs now serves something else.
    */
   #watchRequests(): void {
     const { clock, limits } = this.#context.services
@@ -238,7 +238,7 @@ export class SessionLoop {
     await this.disconnect(waits ? 'parked' : 'idle')
   }
 
-  /** No action is due: an idle agent is closed after a while, or at once if it is outdated. */
+  /** Called when no action is due. An idle agent is closed after a while, or at once if it is outdated. */
   #rest(): void {
     const { agent } = this.#parts
     const { clock, limits, slots } = this.#context.services

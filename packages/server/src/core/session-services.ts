@@ -38,12 +38,12 @@ export type SessionServices = {
 /** The context that the parts of one live session share. */
 export type SessionContext = {
   readonly services: SessionServices
-  /** Absent if the agent of a stored session is no longer known here: the session can be read, but not continued. */
+  /** Undefined if the agent of a stored session is unknown here. The session can be read, but not continued. */
   readonly adapter: AgentAdapter | undefined
   readonly hostTools: HostToolSet
   readonly log: SessionLog
   readonly persist: Persist
-  /** Aborts when the session stops: nothing new is started then. */
+  /** Aborts when the session stops. Nothing new is started after that. */
   readonly stopping: AbortSignal
   readonly problem: (error: unknown, doing: string) => void
 }

@@ -10,17 +10,17 @@ import type {
 } from '@parley/protocol'
 
 /**
- * PORT. A store keeps logs; it decides nothing and does not interpret events. Rules:
+ * PORT. A store keeps logs. It makes no decisions and does not interpret events. Rules:
  * - a batch is written whole or not at all, and is durable against the death of this process when the promise
- *   resolves.
+ *  resolves.
  * - `append` has no update: a batch whose first seq is not head + 1 is refused with ParleyError `conflict`, and not
- *   written.
+ *  written.
  * - a failure of the medium is a ParleyError (`busy` if trying again can help, else `internal_error`), never a loss.
  * - the caller may keep what is returned; the store never changes it afterwards.
  * - writing to an unknown session is refused with `not_found`; reading from it returns nothing.
  */
 export type SessionStore = {
-  /** A new session with its first events. ParleyError `conflict` if the id exists. */
+  /** Creates a session with its first events. Rejects with ParleyError `conflict` if the id exists. */
   create(batch: CreateBatch): Promise<void>
   append(batch: AppendBatch): Promise<void>
   /**
@@ -31,7 +31,7 @@ export type SessionStore = {
   load(sessionId: string): Promise<SessionRecord | undefined>
   receipt(sessionId: string, commandId: string): Promise<StoredReceipt | undefined>
 
-  /** Replaces the checkpoints of the given blocks; the others stay. */
+  /** Replaces the checkpoints of the given blocks. Other checkpoints are kept. */
   checkpoint(sessionId: string, blocks: readonly OpenBlock[]): Promise<void>
   /** Returns the checkpoints in the order in which the blocks were first saved. */
   checkpoints(sessionId: string): Promise<OpenBlock[]>
@@ -62,8 +62,8 @@ export type SessionStore = {
 
   environments(): Promise<StoredEnvironment[]>
   /**
-   * Replaces all variables of the place; without variables, the entry is deleted. Those of a session are deleted with
-   * it.
+   * Replaces all variables of the place. If there are none, the entry is deleted. The variables of a session are
+   * deleted with the session.
    */
   setEnvironment(environment: StoredEnvironment): Promise<void>
 
@@ -99,12 +99,12 @@ export type AppendBatch = {
 
 export type CreateBatch = AppendBatch & { readonly epoch: string; readonly state: SessionState }
 
-/** `hash` is the hash of the command: the same id with another content is an error of the client. */
+/** `hash` is the hash of the command. The same id with another content is an error of the client. */
 export type StoredReceipt = { readonly commandId: string; readonly hash: string; readonly receipt: Receipt }
 
 export type ReadRange = { readonly after?: number; readonly before?: number; readonly limit: number }
 
-/** `state` may be older than `head`: fold the events after `state.seq` into it. */
+/** `state` may be older than `head`. The events after `state.seq` must then be folded into it. */
 export type SessionRecord = { readonly head: number; readonly epoch: string; readonly state: SessionState }
 
 export type SessionQuery = {
@@ -117,8 +117,5 @@ export type SessionQuery = {
   readonly cursor?: string
 }
 
-/**
- * A page of the session list: pinned sessions first, then the latest changed. `cursor` is set while more
- * follow.
- */
+/** A page of the session list: pinned sessions first, then the latest changed. `cursor` is set if more pages follow. */
 export type SessionPage = { readonly sessions: SessionSummary[]; readonly cursor?: string }

@@ -13,8 +13,8 @@ import type { SessionStore, StoredEvent } from './session-store.ts'
 const maxEvents = 16_384
 
 /**
- * The last blocks of a session, read backwards from its head: the cost depends on the tail, not on the length of the
- * log. The prompts of turns that start within them come first, wherever they were submitted.
+ * The last blocks of a session, read backwards from its head. The cost depends on the tail, not on the length of the
+ * log. The prompts of turns that start within the tail come first, wherever they were submitted.
  */
 export async function tailOf(
   store: SessionStore,

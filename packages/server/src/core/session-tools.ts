@@ -2,8 +2,8 @@ import { ParleyError } from '@parley/protocol'
 import { type HostTool, type HostToolSet, hostToolSet } from './host-tool.ts'
 
 /**
- * The tools of the host, and the tools that the creator of a session offers to its agent beside them. They are
- * functions, so they are not stored: they last as long as this host.
+ * The tools of the host, and the tools that the creator of a session offers to its agent in addition. They are
+ * functions, so they are not stored and last as long as this host.
  */
 export type SessionTools = {
   /** The current tools; the set of a session with own tools changes when they are replaced. */
@@ -13,8 +13,8 @@ export type SessionTools = {
   /** Offers tools to a session that was just created. */
   offer(sessionId: string, tools: readonly HostTool[]): void
   /**
-   * Replaces the own tools of a session. ParleyError `conflict` if the session was not created with a list of own
-   * tools (which may be empty), or if the list was dropped.
+   * Replaces the own tools of a session. Throws ParleyError `conflict` if the session was not created with a list of
+   * own tools (which may be empty), or if the list was dropped.
    */
   replace(sessionId: string, tools: readonly HostTool[]): void
   forget(sessionId: string): void

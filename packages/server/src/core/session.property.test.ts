@@ -116,11 +116,10 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   },
 )
 
-/** The conditions of a run. */
 type Conditions = {
   /** A request waits only briefly before its turn is parked. */
   parksSoon: boolean
-  /** How each connect goes, in a cycle: at once, later, later although it was cancelled meanwhile, or not at all. */
+  /** How each connection attempt ends, in a cycle: at once, later, later in spite of a cancel, or not at all. */
   connects: ('at-once' | 'slow' | 'deaf' | 'fails')[]
 }
 
@@ -140,7 +139,7 @@ const conditions: fc.Arbitrary<Conditions> = fc.record({
 
 const timesFaster = 20
 
-/** The clock of a host, on which limits pass faster than configured; it counts the pending timers. */
+/** The clock of a host. Its limits pass faster than configured, and it counts the pending timers. */
 class QuickClock implements Clock {
   readonly now = systemClock.now
   readonly soon = systemClock.soon
@@ -416,8 +415,8 @@ class Run {
   }
 
   /**
-   * Nothing ran without an allowed decision, and nothing more often than it was allowed; a carried answer does not
-   * count as a second one.
+   * Nothing ran without an allowed decision, and nothing ran more often than it was allowed. A carried answer does
+   * not count as a second decision.
    */
   #checkEffects(events: readonly SessionEvent[]): void {
     const allowed = new Map<string, number>()
@@ -465,7 +464,7 @@ function isAnswer(event: SessionEvent): boolean {
   return resolved && event.by === 'person' && event.carriedFrom === undefined
 }
 
-/** How often the log contains what this command, and no other, recorded. */
+/** How often the log contains the events that only this command can have recorded. */
 function effectsOf(command: object, { promptId }: Receipt, log: readonly SessionEvent[]): number {
   if (promptId !== undefined)
     return log.filter((event) => event.type === 'prompt.submitted' && event.promptId === promptId).length

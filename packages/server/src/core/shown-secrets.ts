@@ -9,14 +9,13 @@ import {
 import type { StoredEvent } from './session-store.ts'
 
 /**
- * The log and the state hold the whole settings of MCP servers, because the agent is started with them. These functions
- * remove the values from everything that leaves core, because nobody else needs them.
+ * Removes the values of MCP servers from everything that leaves core. The log and the state hold the complete
+ * settings of MCP servers, because the agent is started with them; nobody else needs the values.
  */
 export function shownState<State extends SessionState>(state: State): State {
   return state.mcpServers ? { ...state, mcpServers: hideSecrets(state.mcpServers) } : state
 }
 
-/** The event without the values of MCP servers. */
 export function shownRecord<Event extends SessionEvent>(event: Event): Event {
   const isTheirs = event.type === 'session.created' || event.type === 'session.configured'
   if (!isTheirs || !event.mcpServers) return event
@@ -40,9 +39,9 @@ export function shownText(json: string): string {
 }
 
 /**
- * The real servers for those that a client sends. A server that is sent back as it was shown is the current one. Any
- * other hidden value is refused: it would be used as a real value, or a real value would be sent to an address that the
- * client chooses.
+ * Replaces the servers that a client sends by the real ones. A server that is sent back as it was shown is the
+ * current one. Any other hidden value is refused: it would be used as a real value, or a real value would be sent to
+ * an address that the client chooses.
  */
 export function meantServers(given: McpServers, current: McpServers = {}): McpServers {
   const shown = hideSecrets(current)

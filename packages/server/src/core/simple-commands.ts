@@ -1,9 +1,9 @@
 /**
- * The simple commands that a command line would run, each as its words separated by one space. Includes the commands in
- * lists, pipelines, subshells and substitutions, and those after `sudo`, `env`, `sh -c` and the like. Leading variable
- * assignments are left out; a program with a path is also given by its name. Used by rules that refuse, so a doubtful
- * command is included. It is not a shell: commands that are composed at run time (`$x`, a script in a file) are not
- * found. Undefined: the line is too long or nested too deeply to parse.
+ * The simple commands that a command line would run, each as its words separated by one space. Includes the commands
+ * in lists, pipelines, subshells and substitutions, and those after `sudo`, `env`, `sh -c` and the like. Leading
+ * variable assignments are left out; a program with a path is also given by its name. Used by rules that refuse, so
+ * if it is uncertain whether something is a command, it is included. Commands that are composed at run time (`$x`, a
+ * script in a file) are not found. Undefined if the line is too long or nested too deeply to parse.
  */
 export function simpleCommands(value: unknown): string[] | undefined {
   const length = JSON.stringify(value)?.length ?? 0
@@ -14,7 +14,7 @@ export function simpleCommands(value: unknown): string[] | undefined {
   return search.isTooDeep || search.left < 0 ? undefined : [...search.found]
 }
 
-/** `left` is how many characters may still be read: the time is limited by the length of the line. */
+/** `left` is how many characters may still be read, which limits the time. */
 type Search = { readonly found: Set<string>; left: number; isTooDeep: boolean }
 
 const maxDepth = 8
@@ -96,7 +96,7 @@ function readLine(line: string, search: Search, depth: number): void {
     if (char === ' ' || char === '\t') endWord()
     else if (/[;&|\n\r()]/.test(char)) endCommand()
     else if (char === '<' || char === '>') {
-      // A number before a redirection is the stream, the word after it is a file.
+      // A number before a redirection is the stream; the word after it is a file.
       if (/^\d+$/.test(word ?? '')) word = undefined
       endWord()
       isTarget = true

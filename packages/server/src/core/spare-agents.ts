@@ -20,15 +20,15 @@ export type SpareAgents = {
    */
   connect(adapter: AgentAdapter, input: ConnectInput): Promise<AgentConnection | undefined>
   /**
-   * A session of this kind was started: a spare is kept for the next one. It is started after a delay, so that it
-   * does not slow down the session.
+   * Called when a session of this kind was started: keeps a spare for the next one. The spare is started after a
+   * delay, so that it does not slow down the session.
    */
   expectAnother(adapter: AgentAdapter, like: Expected): void
-  /** A session in this folder is expected soon. */
+  /** Called when a session in this folder is expected soon. */
   expectIn(adapter: AgentAdapter, session: Expected): Promise<void>
   /** Closes the spares whose agent was reconfigured or removed. */
   refresh(): void
-  /** Closes the spares that wait in a folder: which folders are trusted has changed. */
+  /** Closes the spares that wait in a folder. Called when the set of trusted folders has changed. */
   leaveFolders(): void
   close(): Promise<void>
 }
@@ -36,7 +36,7 @@ export type SpareAgents = {
 type Spare = {
   readonly revision: string | undefined
   readonly conditions: string
-  /** The folder that the spare waits in, with the other values that were given for it. */
+  /** The folder in which the spare waits, with the other values that it was prepared for. */
   place: string | undefined
   readonly abort: AbortController
   /** Resolves with undefined if the agent could not be started. */

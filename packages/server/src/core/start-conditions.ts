@@ -4,8 +4,8 @@ import { hashOf } from './hash.ts'
 export type StartedWith = Pick<ConnectInput, 'settings' | 'trusted' | 'mcpServers' | 'env'>
 
 /**
- * The conditions of an agent's process, which stay the same from its start to its end, as a text to compare.
- * If they have changed, the next turn uses a new process.
+ * The conditions that an agent's process was started under, as a text to compare. They hold until its end. If they
+ * have changed, the next turn uses a new process.
  */
 export function startConditions(
   { restartsFor = [], revision }: Pick<AgentAdapter, 'restartsFor' | 'revision'>,

@@ -13,13 +13,16 @@ import { hasUsableAnswer, unusedAnswers } from './carried-answers.ts'
 import { cancelRequests, endCalls, writeText } from './end-turn.ts'
 import type { Transaction } from './session-log.ts'
 
-/** What a live session records by itself for background tasks: pure, and empty if the state has changed meanwhile. */
+/**
+ * The transactions that a live session records by itself for background tasks. They are pure, and empty if the state
+ * has changed meanwhile.
+ */
 
 export function requestsOfTask(state: SessionState, { taskId }: Pick<Task, 'taskId'>): OpenRequest[] {
   return state.requests.filter((request) => backgroundTaskOf(state, request)?.taskId === taskId)
 }
 
-/** True if every background task waits for a person, so that no process is needed until there is an answer. */
+/** True if every background task waits for a person. No process is needed until there is an answer. */
 export function allTasksWait(state: SessionState): boolean {
   return state.tasks
     .filter((task) => isInBackground(task) && !task.parked)
@@ -28,7 +31,7 @@ export function allTasksWait(state: SessionState): boolean {
 
 /**
  * Closes the open blocks, calls and requests of a task before its end is recorded. Blocks are written as far as they
- * came.
+ * were streamed.
  */
 export function closeTask(state: SessionState, task: Pick<Task, 'taskId'>, text: string): EventDraft[] {
   const requests = requestsOfTask(state, task).map(({ turnId, ...request }) => request as OpenRequest)
@@ -48,9 +51,9 @@ function closeBlocks(state: SessionState, { taskId }: Pick<Task, 'taskId'>, text
 }
 
 /**
- * Ends every background task, because its process has ended. A task that waits for a person is parked instead
- * if the agent can resume: its request stays open. Requests outside any turn and any task can no longer be
- * answered, and are closed.
+ * Ends every background task, because its process has ended. A task that waits for a person is parked instead if the
+ * agent can resume, and its request remains open. Requests outside any turn and any task can no longer be answered,
+ * and are closed.
  */
 export function loseTasks(
   state: SessionState,
@@ -69,7 +72,7 @@ export function loseTasks(
   return [...ended, ...closeStray(state)]
 }
 
-/** Closes what an agent started outside every turn and every task. */
+/** Closes the blocks, calls and requests that belong to no turn and no task. */
 function closeStray(state: SessionState): EventDraft[] {
   const isStray = (one: { turnId?: string | undefined; parentToolCallId?: string | undefined }) =>
     one.turnId === undefined && !backgroundTaskOf(state, one)

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts'
 
-/** Background timers by name: setting one again replaces it. */
+/** Background timers by name. Setting a timer again replaces it. */
 export function createTimers<Name extends string>(clock: Clock) {
   const running = new Map<Name, () => void>()
   const stop = (name: Name) => {

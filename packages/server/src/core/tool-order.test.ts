@@ -19,7 +19,7 @@ const ended: DraftOf<'tool-call.ended'> = {
 }
 const other = { ...called, toolCallId: 'call_2' }
 
-/** Records these drafts one after the other and returns what is recorded. */
+/** Records these drafts one after the other and returns the recorded drafts. */
 function record(order: ToolOrder, ...drafts: CallDraft[]): EventDraft[] {
   return drafts.flatMap((draft) => {
     const step = inOrder(order, draft)

@@ -5,7 +5,7 @@ export type CallDraft =
   | DraftOf<'tool-call.updated'>
   | DraftOf<'tool-call.ended'>
 
-/** The tool calls of a turn so far, as they are recorded: `inOrder` changes them only by the `commit` of its step. */
+/** The recorded tool calls of a turn. `inOrder` changes them only through the `commit` of its step. */
 export type ToolOrder = {
   /** The titles of the calls, by id. */
   readonly called: Map<string, string>
@@ -65,8 +65,8 @@ function call(order: ToolOrder, draft: DraftOf<'tool-call.called'>): Step {
 }
 
 /**
- * For the end of a turn: the results whose calls never came. Each follows a call that is inferred from it and marked as
- * inferred.
+ * Called at the end of a turn: returns the results whose calls were never reported. Each follows a call that is
+ * inferred from it and marked as inferred.
  */
 export function flushHeld(order: ToolOrder): EventDraft[] {
   return [...order.held].flatMap(([toolCallId, drafts]): EventDraft[] => [

@@ -14,7 +14,10 @@ import { blocksOfTurn, endCalls, endTurn, requestsOfTurn, resolve, turnWaits, wr
 import type { Transaction } from './session-log.ts'
 import { loseTasks } from './task-transactions.ts'
 
-/** What a live session records by itself for turns: pure, and empty if the state has changed meanwhile. */
+/**
+ * The transactions that a live session records by itself for turns. They are pure, and empty if the state has changed
+ * meanwhile.
+ */
 
 const empty: Transaction = { drafts: [] }
 
@@ -24,8 +27,8 @@ export function nextPrompt({ queue }: SessionState): Prompt | undefined {
 }
 
 /**
- * Pauses the queue when a person ends a turn: the prompts behind it wait until the queue is resumed. Empty if
- * no prompt waits.
+ * Pauses the queue when a person ends a turn. The waiting prompts are held until the queue is resumed. Empty if no
+ * prompt waits.
  */
 export function pauseQueued(state: SessionState): EventDraft[] {
   return nextPrompt(state) ? [{ type: 'queue.paused', by: 'person' }] : []
@@ -78,14 +81,13 @@ export function park(state: SessionState, reason: ParkReason): Transaction {
   return { drafts: [...writeText(blocksOfTurn(state)), { type: 'turn.parked', turnId: turn.turnId, reason }] }
 }
 
-/** Resumes a parked turn: its old calls are over, the agent asks again and gets the carried answers. */
+/** Resumes a parked turn. Its old calls end, and the agent asks again and gets the carried answers. */
 export function resume(state: SessionState, turnId: string): Transaction {
   if (state.turn?.turnId !== turnId || !state.turn.parked) return empty
   const text = 'The agent was restarted; it asks for this call again.'
   return { drafts: [...endCalls(blocksOfTurn(state), 'cancelled', text), { type: 'turn.resumed', turnId }] }
 }
 
-/** Expires the request that has waited longest. */
 export function expireFirst({ requests: [first] }: SessionState): Transaction {
   return first ? { drafts: [resolve(first, { outcome: 'expired', by: 'timeout' })] } : empty
 }

@@ -141,7 +141,8 @@ async function playAndCompare(
     await expect.poll(() => received.events, { message: name }).toEqual(log)
     compareStreamed(name, log, received.deltas)
   }
-  // A stock page streams only turns of its own prompts; own turns of the agent appear when it loads the messages.
+  // A stock page streams only the turns of its own prompts. Own turns of the agent appear when the page loads the
+  // messages.
   const ownTurns = log.filter((event) => event.type === 'turn.started' && event.promptId === undefined)
   if (ownTurns.length === 0) expect(toldByMessages(page.messages), `chat of version ${sdk}`).toEqual(expected)
   expect(toldByMessages(await chat.messages(session.id)), 'messages').toEqual(expected)
@@ -167,10 +168,7 @@ function compareStreamed(name: string, log: readonly SessionEvent[], deltas: rea
   }
 }
 
-/**
- * Matches a report that contains at least these blocks: a page and an editor keep retracted blocks, so they
- * may have more.
- */
+/** Matches a report that contains at least these blocks. A page and an editor also keep retracted blocks. */
 function amongOthers({ said, thought, calls }: Reported): Reported {
   return {
     said: expect.arrayContaining([...said]),

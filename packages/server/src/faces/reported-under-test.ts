@@ -4,7 +4,10 @@ import type { IncomingMessage } from '../transcripts/incoming-messages.ts'
 import type { RunEvent } from '../transcripts/run-events.ts'
 import type { UiMessage } from '../transcripts/ui-message.ts'
 
-/** What a face reported of a session: the agent's texts and thinking on the main line, and the outcome of each call. */
+/**
+ * The content of a session that a face reported: the agent's texts and thinking on the main line, and the outcome of
+ * each call.
+ */
 export type Reported = {
   readonly said: readonly string[]
   readonly thought: readonly string[]

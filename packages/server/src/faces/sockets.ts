@@ -7,7 +7,7 @@ export type Upgrade = {
   readonly socket: Duplex
   readonly head: Buffer
   /**
-   * Registers a callback for when the caller's device is signed out; later frames must be ignored. The socket is
+   * Registers a callback for when the caller's device is signed out. Later frames must be ignored; the socket is
    * destroyed a moment later.
    */
   readonly onSignedOut: (call: () => void) => void

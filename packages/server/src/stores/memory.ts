@@ -28,7 +28,7 @@ type Kept = {
   readonly checkpoints: Map<string, OpenBlock>
 }
 
-/** Keeps sessions in memory while the process lives: for tests, and for hosts that need no file. */
+/** Keeps sessions in memory until the process ends. For tests, and for hosts that need no file. */
 export function createMemoryStore(): SessionStore & DeviceStore {
   const sessions = new Map<string, Kept>()
   const rules = new Map<string, PermissionRule>()
@@ -197,7 +197,7 @@ function deviceMethods(): DeviceStore {
   }
 }
 
-/** A copy, as a database would return it: it shares nothing with the original and contains only JSON values. */
+/** A copy, as a database would return it. It shares nothing with the original and contains only JSON values. */
 function copy<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T
 }

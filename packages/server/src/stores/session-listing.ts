@@ -1,6 +1,6 @@
 import { ParleyError, type SessionState } from '@parley/protocol'
 
-/** How sessions are searched, ordered and paged: the same in every store. */
+/** How sessions are searched, ordered and paged. Every store uses these functions. */
 
 /** A position in the list: pinned first, then the latest changed, then by id. */
 export type ListPlace = { readonly pinned: boolean; readonly updatedAt: number; readonly id: string }

@@ -2,9 +2,8 @@ import type { OpenBlock } from '@parley/protocol'
 import type { SqliteDatabase } from './sqlite-database.ts'
 
 /**
- * A cache of the rows in which a session's open blocks are stored: for each block one row with its `meta` and
- * one row for each new piece of text. The cache must be dropped when a transaction fails; the rows are then
- * read again.
+ * A cache of the rows in which a session's open blocks are stored. Each block has one row with its `meta` and one row
+ * for each new piece of text. The cache must be dropped when a transaction fails; the rows are then read again.
  */
 export type Written = Map<string, WrittenBlock>
 type WrittenBlock = { readonly number: number; meta: string; readonly texts: Map<string, WrittenText> }

@@ -11,14 +11,14 @@ export type SqliteDatabase = {
   prepare(sql: string): StatementSync
   exec(sql: string): void
   read<T>(work: () => T): T
-  /** One transaction: if `work` or the commit fails, nothing is written and the database stays usable. */
+  /** Runs `work` in one transaction. If it fails, nothing is written and the database remains usable. */
   write<T>(work: () => T): T
   /**
-   * Empties the WAL if it has grown beyond its share of the stored bytes. It syncs the disk, so call it at the end of a
-   * turn.
+   * Empties the WAL if it has grown beyond its share of the stored bytes. It syncs the disk, so it should be called
+   * at the end of a turn.
    */
   trim(): void
-  /** Empties the WAL. Throws if the disk cannot take its contents. */
+  /** Empties the WAL. Throws if its contents cannot be written to the disk. */
   emptyWal(): void
   describeOwner(info: OwnerInfo): void
   close(): void
@@ -34,8 +34,8 @@ export type SqliteDatabaseOptions = {
 const pageSize = 16_384
 const walPages = 64
 /**
- * The size in bytes up to which a file of an older version is converted. In a larger one, deleted text is
- * overwritten too, but the file does not shrink.
+ * The size in bytes up to which a file of an older version is converted. In a larger file, deleted text is still
+ * overwritten, but the file does not shrink.
  */
 const maxConverted = 1024 * 1024 * 1024
 const walShare = { bytes: 262_144, ofFile: 1 / 20 }
@@ -76,7 +76,7 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
       try {
         db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
       } catch {
-        // Everything is committed; if the disk cannot take it now, the next write reports that.
+        // Everything is committed. If the disk cannot be written now, the next write reports that.
       }
     },
     emptyWal: () => read(() => db.exec('PRAGMA wal_checkpoint(TRUNCATE)')),
@@ -90,9 +90,9 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
 }
 
 /**
- * Opens the file and locks it for this process. The operating system holds the lock, so it ends with the
- * process in any case. It also ends when this process opens and closes the same file in another way: never
- * read the file of an open database.
+ * Opens the file and locks it for this process. The operating system holds the lock, so it ends with the process in
+ * any case. It also ends when this process opens and closes the same file in another way, so the file of an open
+ * database must never be read.
  */
 function openLocked({ file, migrations: steps = migrations }: SqliteDatabaseOptions): DatabaseSync {
   createPrivateFile(file)
@@ -184,7 +184,7 @@ function convert(db: DatabaseSync, file: string): void {
     db.exec('VACUUM')
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   } catch {
-    // The file is unchanged. If it is damaged, a later read reports that.
+    // The file is unchanged. If it is damaged, a later read reports the damage.
   }
 }
 

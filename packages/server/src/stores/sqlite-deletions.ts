@@ -41,11 +41,14 @@ export function createSqliteDeletions(
   }
 
   return {
-    /** Runs in the transaction that deletes the session: marks its events for deletion, even if this process ends first. */
+    /**
+     * Marks the events of a session for deletion, in the transaction that deletes the session. They are deleted even
+     * if this process ends first.
+     */
     mark: (key: number) => void insert.run(key),
     /**
      * Deletes every marked event, returns the space to the disk, and empties the WAL. Does not reject: if the disk
-     * refuses, or the store is closed meanwhile, the next start resumes it.
+     * refuses, or the store is closed meanwhile, the next start resumes the deletion.
      */
     async finish(): Promise<void> {
       try {

@@ -1,7 +1,7 @@
 /**
  * The row of an event already has its seq and its session, and the log always writes
  * `{"seq":1,"at":2,"sessionId":"s",...`. Such a text is stored as `2,...`; any other text is stored whole after a
- * marker. Exactly reversible for every text.
+ * marker. Every text is restored exactly.
  */
 export type EventText = { pack(seq: number, json: string): string; unpack(seq: number, body: string): string }
 

@@ -27,7 +27,6 @@ export function eventIds(key: number): [above: number, below: number] {
   return [key * seqs, (key + 1) * seqs]
 }
 
-/** The rows of `events`. */
 export function createSqliteEvents(database: SqliteDatabase) {
   const between = 'FROM events WHERE id > ? AND id < ?'
   const insert = database.prepare('INSERT INTO events VALUES (?, ?)')

@@ -12,7 +12,7 @@ const primary = {
   notADatabase: 26,
 }
 
-/** The only place that interprets SQLite's result codes. Errors that are not from SQLite are returned as they are. */
+/** The only place that interprets SQLite's result codes. Other errors are returned unchanged. */
 export function sqliteFailure(thrown: unknown, file: string): unknown {
   const code = primaryCode(thrown)
   if (code === undefined) return thrown

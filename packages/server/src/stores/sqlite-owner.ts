@@ -1,8 +1,8 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 
 /**
- * Describes the process that holds a database, for the error that a second process gets. It is information
- * only: SQLite holds the lock.
+ * Describes the process that holds a database, for the error that a second process gets. It is only information;
+ * SQLite holds the lock.
  */
 export type OwnerInfo = Readonly<Record<string, string | number>>
 
@@ -28,8 +28,8 @@ export function readOwner(file: string): { info: OwnerInfo; words: string } | un
 }
 
 /**
- * The identity of a file, independent of its path: a copy is another file, a renamed folder is the same. It is in the
- * owner file, because that is copied along with the folder.
+ * The identity of a file, independent of its path. A copy is another file; a file in a renamed folder is the same. It
+ * is stored in the owner file, because that is copied along with the folder.
  */
 export function identityOf(file: string): string | undefined {
   const found = statSync(file, { bigint: true, throwIfNoEntry: false })

@@ -499,7 +499,7 @@ async function failureOf(work: () => Promise<void>): Promise<Error> {
   )
 }
 
-/** A separate process with a store; `say` writes a line that `line()` waits for. It lives until it is killed. */
+/** A separate process with a store; `say` writes a line that `line()` waits for. It runs until it is killed. */
 function startChild(code: string) {
   const store = new URL('./sqlite.ts', import.meta.url).href
   const program = `

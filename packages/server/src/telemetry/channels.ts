@@ -8,16 +8,13 @@ export const channelNames = {
   event: 'parley:event',
   /** A CommandMessage for every command, once it is accepted or refused. */
   command: 'parley:command',
-  /**
-   * A SessionMessage for every session that was created (by a fork or an import too), changed in the list, or deleted.
-   */
+  /** A SessionMessage for every session that was created, forked, imported, changed in the list, or deleted. */
   session: 'parley:session',
 } as const
 
 export type EventMessage = {
-  /** Has `type`, `at`, `sessionId`, `turnId` and the fields of its type, e.g. `usage` and `costUsd` of `turn.ended`. */
+  /** Has `type`, `at`, `sessionId`, `turnId` and the fields of its type, e.g. `costUsd` for `turn.ended`. */
   readonly event: SessionEvent
-  /** The id of the session's agent. */
   readonly agent: string
 }
 
@@ -37,17 +34,14 @@ export type CommandMessage = {
 
 export type SessionMessage = SessionChange
 
-/** Held here, because Node garbage-collects a channel without references. */
+/** Referenced here, because Node garbage-collects a channel without references. */
 const held = {
   event: channel(channelNames.event),
   command: channel(channelNames.command),
   session: channel(channelNames.session),
 }
 
-/**
- * Publishes messages on the channels. Subscribers get a copy, so that nothing they do to it affects the
- * server.
- */
+/** Publishes messages on the channels. Subscribers get a copy, so that their changes to it do not affect the server. */
 export function createChannels(problem: (error: unknown) => void) {
   const publish = (to: Channel, message: object) => {
     if (to.hasSubscribers) deliver(to, JSON.parse(JSON.stringify(message)), problem)
@@ -66,8 +60,9 @@ export function createChannels(problem: (error: unknown) => void) {
 type Subscriber = (message: unknown, name: string | symbol) => unknown
 
 /**
- * Like `publish`, except for a subscriber that fails: Node rethrows its error as uncaught, which would end the server.
- * The field in which Node keeps the subscribers is not documented; if it is missing, `publish` is used.
+ * Like `publish`, but reports the error of a subscriber that fails. Node rethrows such an error as uncaught, which
+ * would end the server. The field in which Node keeps the subscribers is not documented; if it is missing, `publish`
+ * is used.
  */
 function deliver(to: Channel, message: unknown, problem: (error: unknown) => void): void {
   const { _subscribers: subscribers } = to as Channel & { _subscribers?: readonly Subscriber[] }

@@ -13,22 +13,22 @@ export {
 } from './channels.ts'
 
 export type TelemetryOptions = {
-  /** Include prompts, answers, and the inputs and results of tools in spans. By default they are left out. */
+  /** Includes prompts, answers, and the inputs and results of tools in spans. By default they are left out. */
   readonly content?: boolean
-  /** Use the OpenTelemetry SDK of the process, if it has one. True by default. */
+  /** Uses the OpenTelemetry SDK of the process, if there is one. True by default. */
   readonly openTelemetry?: boolean
   /** Called with the errors of subscribers. */
   readonly problem?: (error: unknown) => void
 }
 
-/** Telemetry of a host. Pass it to `createHost`; the faces read its metrics. It sends nothing anywhere by itself. */
+/** Telemetry of a host, to be passed to `createHost`; the faces read its metrics. It sends nothing by itself. */
 export type Telemetry = {
   readonly observer: HostObserver
   /** How many turns are being watched. */
   readonly openTurns: number
   /** The metrics in the text format of Prometheus. */
   metrics(now: MetricsNow): string
-  /** Prepares for a host with these agents. */
+  /** Called when a host with these agents starts. */
   begin(about: { agents: readonly { id: string; name: string }[]; version: string }): Promise<void>
   /** Wraps the host so that its commands are reported too. */
   watch(host: Host): Host

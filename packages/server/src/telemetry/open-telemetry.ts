@@ -3,7 +3,6 @@ import type { SpanOptions } from './spans.ts'
 import type { TurnListener } from './watch-turns.ts'
 
 export type OpenTelemetryOptions = SpanOptions & {
-  /** Adds a listener for turns. */
   readonly listen: (listener: TurnListener) => void
   readonly problem: (error: unknown) => void
 }
@@ -12,8 +11,8 @@ export type OpenTelemetryOptions = SpanOptions & {
 const registered = Symbol.for('opentelemetry.js.api.1')
 
 /**
- * Spans and metrics for the OpenTelemetry SDK of the embedding program. Without an SDK nothing is loaded, created or
- * sent: the API takes some 30 ms to load, so it is loaded only once an SDK is registered.
+ * Spans and metrics for the OpenTelemetry SDK of the embedding program. Loading the API takes some 30 ms, so it is
+ * loaded only once an SDK is registered. Without an SDK nothing is loaded, created or sent.
  */
 export function createOpenTelemetry(options: OpenTelemetryOptions) {
   let looking: Promise<void> | undefined
@@ -27,7 +26,7 @@ export function createOpenTelemetry(options: OpenTelemetryOptions) {
   }
 
   return {
-    /** Checks whether an SDK was registered since, and starts to use it if so. */
+    /** Checks whether an SDK has been registered since, and if so, starts to use it. */
     look(): Promise<void> {
       if (!hasSdk()) return Promise.resolve()
       looking ??= load().catch(options.problem)

@@ -13,7 +13,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
 
-/** The real OpenTelemetry SDK, registered for this process; it keeps what is reported to it. */
+/** The real OpenTelemetry SDK, registered for this process. It stores everything that is reported to it. */
 export function sdkUnderTest() {
   const exporter = new InMemorySpanExporter()
   const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
@@ -45,7 +45,7 @@ export function sdkUnderTest() {
   }
 }
 
-/** Spans as lines: each below its parent, in the order of their starts. */
+/** Spans as lines, each below its parent, in the order of their starts. */
 export function treeOf(
   spans: readonly ReadableSpan[],
   more: (span: ReadableSpan) => string = () => '',

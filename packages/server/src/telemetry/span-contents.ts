@@ -1,6 +1,6 @@
 import type { PromptPart, ToolContent } from '@parley/protocol'
 
-/** Contents in the form of span attributes: JSON text in the shape that the conventions require, shortened. */
+/** Contents as span attributes: JSON text in the shape that the conventions require, shortened. */
 
 const maxCharacters = 16_384
 
@@ -17,7 +17,7 @@ export function outputMessages(texts: readonly string[], finishReason: string): 
   return JSON.stringify([{ role: 'assistant', parts, finish_reason: finishReason }])
 }
 
-/** Images and files by name only, because a trace should not carry their bytes. */
+/** Images and files by name only, because a trace should not contain their bytes. */
 function partOf(part: PromptPart): object {
   if (part.type === 'text') return { type: 'text', content: shortened(part.text) }
   if (part.type === 'command')

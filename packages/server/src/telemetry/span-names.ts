@@ -1,10 +1,10 @@
 /**
  * The names in spans and metrics. `gen_ai.*` and `error.type` come from OpenTelemetry's conventions for generative AI
- * (https://github.com/open-telemetry/semantic-conventions-genai); `parley.*` is for what they have no name for.
+ * (https://github.com/open-telemetry/semantic-conventions-genai); `parley.*` names have no equivalent there.
  */
 export const attribute = {
   operation: 'gen_ai.operation.name',
-  /** The agent's id: only the agent knows which service its model comes from. */
+  /** The agent's id, because only the agent knows which service its model comes from. */
   provider: 'gen_ai.provider.name',
   agentId: 'gen_ai.agent.id',
   agentName: 'gen_ai.agent.name',

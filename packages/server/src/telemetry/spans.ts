@@ -14,19 +14,19 @@ import type {
 } from './watch-turns.ts'
 
 export type SpanOptions = {
-  /** Include prompts, answers, and the inputs and results of tools. Otherwise spans have none of them. */
+  /** Includes prompts, answers, and the inputs and results of tools in spans. Otherwise spans have none of them. */
   readonly content: boolean
   readonly version: () => string
-  /** The display name of an agent. */
   readonly nameOf: (agent: string) => string
 }
 
 type Watched = WatchedTurn | WatchedCall | WatchedRequest
 
 /**
- * Spans: a session, from its first turn until it leaves memory; in it its turns; in a turn its calls and its waits for
- * a person, each inside the call it belongs to. A span is reported once, when it has ended. A turn that outlives the
- * process is reported by the process that sees its end, with its true start.
+ * Creates the spans. A session has a span from its first turn until it leaves memory. Inside it are the spans of its
+ * turns; inside a turn, those of its calls and of the waits for a person, each wait inside its call. A span is
+ * reported once, when it has ended. A turn that outlives the process is reported by the process that sees its end,
+ * with its true start.
  */
 export class Spans implements TurnListener {
   readonly #api: typeof Api
@@ -181,8 +181,8 @@ const maxTexts = 200
 export const toolFailed = 'tool_failed'
 
 /**
- * The error type of an ended turn; undefined if it is no error. A cancelled turn is no error, but an unknown
- * outcome is one.
+ * The error type of an ended turn; undefined if it is no error. A cancelled turn is no error, but a turn with an
+ * unknown outcome is.
  */
 export function turnErrorType(end: {
   outcome: string

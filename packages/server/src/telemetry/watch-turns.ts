@@ -49,11 +49,11 @@ export type TurnListener = {
   textWritten?(turn: WatchedTurn, event: EventOf<'text.written'>): void
   turnEnded?(turn: WatchedTurn, end: EventOf<'turn.ended'>, state: SessionState): void
   callStarted?(call: WatchedCall): void
-  /** `call` is undefined if its start was not seen. */
+  /** `call` is undefined if its start was not recorded here. */
   callEnded?(agent: string, end: CallEnd, call: WatchedCall | undefined): void
   requestStarted?(request: WatchedRequest): void
   requestEnded?(agent: string, end: RequestEnd, request: WatchedRequest | undefined): void
-  /** The session left memory; its last event was at `at`. */
+  /** Called when the session has left memory; its last event was at `at`. */
   sessionLeft?(sessionId: string, at: number): void
 }
 
@@ -68,15 +68,14 @@ const maxTurns = 10_000
 const maxInTurn = 10_000
 
 /**
- * Turns events into starts and ends for the current listeners. Keeps only open turns, calls and requests: the end of a
- * turn or of its session drops all that was in it. It is synchronous and calls nothing else, so it cannot delay an
- * event.
+ * Turns events into starts and ends for the current listeners. Keeps only open turns, calls and requests; the end of
+ * a turn or of its session drops everything in it. It is synchronous and calls nothing but the listeners, so it
+ * cannot delay an event.
  */
 export class TurnWatch implements HostObserver {
   readonly #listeners: readonly TurnListener[]
   readonly #problem: (error: unknown) => void
   readonly #turns = new Map<string, Open>()
-  /** The time of each session's last event. */
   readonly #lastEventAt = new Map<string, number>()
 
   constructor(listeners: readonly TurnListener[], problem: (error: unknown) => void) {
@@ -201,7 +200,7 @@ function promptOf({ turn }: SessionState): readonly PromptPart[] {
   return turn?.prompt?.parts ?? []
 }
 
-/** A turn whose start was not seen. Its start time follows from the duration in its end. */
+/** A turn whose start was not seen. Its start time is computed from the duration in its end. */
 function unseen(end: EventOf<'turn.ended'>, state: SessionState): WatchedTurn {
   const at = end.at - end.durationMs
   return { ...turnFacts(state), turnId: end.turnId ?? '', at, prompt: [], isFound: true }

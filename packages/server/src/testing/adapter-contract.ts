@@ -35,8 +35,8 @@ import { afterAll, beforeAll, describe, expect, it } from './peers.ts'
 
 /**
  * Tests every rule of the port `AgentAdapter` on a real host, for any agent. Each capability has a case. A declared
- * capability must be demonstrated; one that is not declared is reported as not supported, and commands that need it
- * must be refused. A general case that is not possible with an agent (its scenario gives the reason) is not run here:
+ * capability must be demonstrated. One that is not declared is reported as not supported, and commands that need it
+ * must be refused. A general case that is not possible with an agent (its scenario gives the reason) is not run here;
  * the adapter tests it in another way.
  */
 export function adapterContract(name: string, setup: ContractSetup): void {
@@ -75,7 +75,6 @@ type Run = {
   work(bench: Bench): Promise<void>
 }
 
-/** The cases for this agent. */
 function runsOf(setup: ContractSetup): Run[] {
   const general = generalCases
     .filter(({ notPossible }) => notPossible?.(setup) === undefined)

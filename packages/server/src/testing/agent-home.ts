@@ -29,8 +29,8 @@ type AgentHomeOptions = {
 const endMs = 30_000
 
 /**
- * A temporary home for real agents and a scripted model for them, on loopback. Disposing it stops the model, waits
- * until every process with this home has ended, and removes the home; it throws if a process is left.
+ * A temporary home for real agents, with a scripted model on loopback. Disposing it stops the model, waits until
+ * every process with this home has ended, and removes the home; it throws if a process is left.
  */
 export class AgentHome implements AsyncDisposable {
   readonly model: ModelServer
@@ -48,7 +48,10 @@ export class AgentHome implements AsyncDisposable {
     return new AgentHome(model)
   }
 
-  /** A home for all tests of the file that calls this at its top level. The scripts of the model end with each test. */
+  /**
+   * A home for all tests of the file that calls this at its top level. The scripts of the model are removed after
+   * each test.
+   */
   static async forFile(options: AgentHomeOptions = {}): Promise<AgentHome> {
     const home = await AgentHome.open(options)
     if (options.answers === 'script')

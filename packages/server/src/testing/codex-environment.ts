@@ -5,11 +5,9 @@ import type { WireEvent } from './model-server.ts'
 export type CodexSetup = {
   readonly url: string
   readonly home: string
-  /** How often a call of the model is retried. */
   readonly retries?: number
   /** Turns on the second of Codex's two kinds of subagents, which its newer models use. */
   readonly secondSubagents?: boolean
-  /** Whether Codex runs hooks at all. */
   readonly hooks?: boolean
   /** More of Codex's own settings, as TOML. */
   readonly settings?: string
@@ -17,8 +15,8 @@ export type CodexSetup = {
 
 /**
  * The environment for the real Codex against a model server on loopback: a home of its own, whose settings name the
- * server, and nothing of this machine. Its temporary folder is not above its home, which Codex would report as a
- * problem.
+ * server, and nothing of this machine. Its temporary folder is not a parent of its home, because Codex would report
+ * that as a problem.
  */
 export function codexEnvironment(setup: CodexSetup): Record<string, string> {
   const { url, home, retries = 0, secondSubagents = true, hooks = true, settings = '' } = setup

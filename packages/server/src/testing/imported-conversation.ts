@@ -5,7 +5,7 @@ import { createMemoryStore } from '../stores/memory.ts'
 import { logProblems } from './invariants.ts'
 import { expect } from './peers.ts'
 
-/** For tests of an agent's conversations: a host with the agent, and what was imported into it. */
+/** For tests of an agent's conversations: a host with the agent, and the sessions imported into it. */
 
 export async function hostWith(adapter: AgentAdapter): Promise<Host & AsyncDisposable> {
   const host = await createHost({ adapters: [adapter], store: createMemoryStore() })

@@ -2,7 +2,7 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { z } from 'zod'
 
-/** An MCP server over stdio for agents under test: returns its input, or what a person answers. */
+/** An MCP server over stdio for agents under test. It returns its input, or the answer of a person. */
 const server = new McpServer({ name: 'echo', version: '1.0.0' })
 server.registerTool(
   'say',

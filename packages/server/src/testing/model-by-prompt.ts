@@ -17,7 +17,8 @@ const maxCalls = 10_000
 const filler = /^No response requested\.$|^\[The previous response was interrupted/
 
 /**
- * A prompt that contains the answers of the model, call by call. It works across restarts: nothing else is stored.
+ * A prompt that contains the answers of the model, call by call. It works across restarts, since nothing else is
+ * stored.
  */
 export function modelPrompt(words: string, ...answers: readonly PromptedAnswer[]): string {
   return `${words} <<model ${JSON.stringify(answers)}>>`
@@ -25,7 +26,7 @@ export function modelPrompt(words: string, ...answers: readonly PromptedAnswer[]
 
 /**
  * Makes the model give the answers in the latest prompt. `again` matches a prompt that asks for the last answer once
- * more; by default, the one that is sent after a restart.
+ * more. The default matches the prompt that is sent after a restart.
  */
 export function answerByPrompt(server: ModelServer, again = /Parley was restarted/): void {
   const response = async (request: ModelRequest) => {
@@ -54,7 +55,6 @@ function answersIn(text: string): readonly PromptedAnswer[] {
   return []
 }
 
-/** Resolves when the file exists. */
 async function appeared(path: string): Promise<void> {
   while (!existsSync(path)) await new Promise((resolve) => setTimeout(resolve, 20))
 }
@@ -75,8 +75,8 @@ function nextAnswer(messages: readonly Message[], again: RegExp): ModelAnswer & 
 }
 
 /**
- * The number of given answers that count. When asked again, the model returns to its last call: later answers, which
- * nobody may have received, do not count.
+ * The number of given answers that count. When asked again, the model returns to its last call. Later answers do not
+ * count, because nobody may have received them.
  */
 function countAnswers(
   messages: readonly Message[],
@@ -192,8 +192,8 @@ function responsesMessages(input: readonly ResponsesItem[]): Message[] {
 }
 
 /**
- * True if the body ends with the same tool result as the request. A conversation and its subagents may call
- * the model at once, and the last result tells them apart.
+ * True if the body ends with the same tool result as the request. A conversation and its subagents may call the model
+ * at once, and the last result distinguishes them.
  */
 function isResponsesCall({ input }: Readonly<Record<string, unknown>>, { messages }: ModelRequest): boolean {
   if (!Array.isArray(input)) return true

@@ -5,7 +5,7 @@ import { call, done, onePixel } from './model-answers.ts'
 import { modelPrompt, type PromptedAnswer } from './model-by-prompt.ts'
 import type { ModelAnswer } from './model-server.ts'
 
-/** What these scenarios need to know about an agent's model, because agents name their tools differently. */
+/** The parts of these scenarios that depend on the agent, because agents name their tools differently. */
 export type ModelWords = {
   /** An answer in which the model calls a command. */
   command(line: string): ModelAnswer
@@ -64,8 +64,8 @@ export function modelScenarios({ command, echo, echoed }: ModelWords) {
 }
 
 /**
- * Further scenarios, for an agent with steering, forks and compaction. `home` is the folder of the file that they
- * wait for.
+ * Further scenarios, for an agent that supports steering, forks and compaction. `home` is the folder of the file that
+ * they wait for.
  */
 export function steeredScenarios(home: string, { command }: Pick<ModelWords, 'command'>) {
   const waiting = command(`until [ -e ${home}/go ]; do sleep 0.05; done; sleep 0.5`)
@@ -109,7 +109,7 @@ export function usageScenarios(usage: Readonly<Record<string, number>>) {
   return { usage: scenario, cost: scenario } satisfies Partial<Scenarios>
 }
 
-/** Scenarios for the own tools of Claude Code, whatever protocol connects it. */
+/** Scenarios for Claude Code's own tools, whatever protocol connects it. */
 export function claudeScenarios(home: string) {
   const command = (line: string) => call('Bash', { command: line, description: 'a command' })
   const words = { command, echo: 'mcp__echo__say', echoed: 'It said parsley.' }

@@ -3,7 +3,7 @@ import type { ChatCompletionRequest, FixtureOpts, FixtureResponse } from '@copil
 import { installed, missing } from './peers.ts'
 
 /**
- * A model on loopback that answers by script. It speaks every protocol that our agents speak, records every request
+ * A model on loopback that answers by script. It supports every protocol that our agents use, records every request
  * with its body, and can pause in the middle of an answer.
  */
 export type ModelServer = {
@@ -14,13 +14,13 @@ export type ModelServer = {
    * is used.
    */
   script(isMine: (request: ModelRequest) => boolean, steps: readonly ModelStep[]): void
-  /** The next request gets `after` events and then a pause, until it is released. */
+  /** The next request gets `after` events and then a pause until the hold is released. */
   hold(after: number): Hold
-  /** Changes every event before it is sent. A string is written as it is; an empty one drops the event. */
+  /** Changes every event before it is sent. A string is written unchanged; an empty one drops the event. */
   wire(change: (event: WireEvent, call: ModelCall) => WireEvent | string): void
   /** Removes all scripts and calls, and ends open answers. */
   forget(): void
-  /** Ends at once, open answers included. */
+  /** Ends the server at once, including open answers. */
   stop(): Promise<void>
 }
 
@@ -31,7 +31,6 @@ export type ModelCall = {
   /** The request as the agent sent it, once it has been read. */
   body?: Readonly<Record<string, unknown>>
   status?: number
-  /** The whole answer was sent. */
   complete?: boolean
 }
 

@@ -33,8 +33,8 @@ export function opencodeConfig(url: string): Record<string, unknown> {
 
 /**
  * The environment for the real OpenCode against a model server on loopback, isolated from this machine. Its own
- * downloads (packages, programs, lists of models) fail: they go through a proxy that does not exist. It does not read
- * its built-in list of all models either, which takes a second for each folder.
+ * downloads (packages, programs, lists of models) fail, because they use a proxy that does not exist. It does not
+ * read its built-in list of all models either, which would take a second for each folder.
  */
 export function opencodeEnvironment({ url, home }: { url: string; home: string }): Record<string, string> {
   const quiet = quietEnvironment(home)
@@ -60,7 +60,7 @@ export function quietEnvironment(home: string): Record<string, string> {
     OPENCODE_DISABLE_MODELS_FETCH: '1',
     OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
     OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
-    // OpenCode runs on Bun: optimising its code takes more time than a test gains from it.
+    // OpenCode runs on Bun. Optimising its code takes longer than a test saves by it.
     BUN_JSC_useDFGJIT: '0',
   }
 }

@@ -45,7 +45,7 @@ export function promptMessage(
   return { type, prompt: { promptId: 'prm', parts, delivery: 'queue', at: 0 } }
 }
 
-/** Reads until `stop` returns true, or to the end. The connection stays open. */
+/** Reads until `stop` returns true, or to the end. The connection remains open. */
 export async function readUntil(
   connection: AgentConnection,
   stop: (output: AgentOutput) => boolean,

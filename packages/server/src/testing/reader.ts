@@ -10,15 +10,15 @@ import {
 import type { Host } from '../core/index.ts'
 
 /**
- * A client in a test: follows a session, folds what it receives, and records violations of the feed's rules. It can
- * disconnect and reconnect, also to another host on the same store.
+ * A client in a test. It follows a session, folds the received events, and records violations of the feed's rules. It
+ * can disconnect and reconnect, also to another host on the same store.
  */
 export class TestReader {
   readonly problems: string[] = []
   readonly sessionId: string
   view: SessionView
   epoch: string | undefined
-  /** The blocks that were open when a server was killed: they may have lost their end. */
+  /** The blocks that were open when a server was killed. They may have lost their end. */
   killed = new Set<string>()
   #stop: (() => void) | undefined
   #ended = new Set<string>()

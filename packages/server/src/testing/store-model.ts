@@ -4,7 +4,7 @@ import type { SessionStore, StoredEvent, StoredReceipt } from '../core/session-s
 import { expect, fc } from './peers.ts'
 import { callBlock, openTurn, receiptOf, stateOf, textBlock } from './store-samples.ts'
 
-/** Random operations on a few sessions, and the simplest model of what a store must contain afterwards. */
+/** Random operations on a few sessions, and a simple model of what a store must contain afterwards. */
 export type StoreOperation =
   | { type: 'create' | 'delete' | 'reopen'; session: string }
   | {

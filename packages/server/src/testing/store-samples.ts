@@ -8,8 +8,6 @@ import {
 } from '@parley/protocol'
 import type { StoredEvent, StoredReceipt } from '../core/session-store.ts'
 
-/** Small values to put into a store. */
-
 export const openTurn = {
   turnId: 't1',
   startedAt: 1,

@@ -12,8 +12,8 @@ export type ToolDefinition<Input extends ToolInput> = {
   /** A `z.object()` of any zod 4, or another Standard Schema that provides its JSON Schema. */
   readonly input: Input
   /**
-   * How the tool is shown and when it asks. By default it is not read-only, and a person is asked. A
-   * read-only tool has the kind `read`.
+   * How the tool is shown, and whether it asks. By default it is not read-only, and a person is asked. A read-only
+   * tool has the kind `read`.
    */
   readonly annotations?: Partial<HostToolAnnotations>
   /** Called only with valid input. Errors it throws are returned to the model. */
@@ -22,7 +22,7 @@ export type ToolDefinition<Input extends ToolInput> = {
 
 const readOnlyKinds = new Set(['read', 'search', 'fetch', 'think'])
 
-/** A tool for `createHost({ tools })`. Throws a ParleyError for a definition that no agent could be offered. */
+/** A tool for `createHost({ tools })`. Throws a ParleyError for a definition that cannot be offered to any agent. */
 export function defineTool<Input extends ToolInput>(definition: ToolDefinition<Input>): HostTool {
   const { name, description, input: schema } = definition
   const problem = nameProblem(name) ?? (description.trim() === '' ? 'It needs a description.' : undefined)

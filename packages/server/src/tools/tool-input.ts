@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
 /**
- * The input of a host tool: any Standard Schema (https://standardschema.dev) of an object. It is written out as a
- * structure and not imported from zod, because a program may have another version of zod, or none: comparing the types
- * of two copies of zod takes the compiler minutes and gigabytes.
+ * The input of a host tool: any Standard Schema (https://standardschema.dev) of an object. The type is written out
+ * here and not imported from zod, because a program may have another version of zod, or none. Comparing the types of
+ * two copies of zod takes the compiler minutes and gigabytes.
  */
 export type ToolInput = {
   readonly '~standard': {
@@ -23,7 +23,7 @@ export type InputIssue = {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** What `run` gets: the input after defaults and transformations. */
+/** The input that `run` gets, after defaults and transformations. */
 export type ToolOutputOf<Input extends ToolInput> = NonNullable<Input['~standard']['types']>['output']
 
 /**

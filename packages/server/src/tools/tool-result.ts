@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { HostToolContent, HostToolResult } from '../core/agent-adapter.ts'
 import { issuesOf } from './tool-input.ts'
 
-/** What a handler may return: a text, a whole result, or any other value, which is passed on as JSON. */
+/** The return value of a handler: a text, a whole result, or any other value, which is passed on as JSON. */
 export type ToolReturn = string | HostToolResult | JsonLike | undefined
 type JsonLike = number | boolean | null | readonly unknown[] | Readonly<Record<string, unknown>>
 

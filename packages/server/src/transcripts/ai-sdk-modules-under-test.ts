@@ -2,7 +2,8 @@ import { registerHooks } from 'node:module'
 
 /**
  * The real AI SDK in both major versions. One of its packages has its TypeScript under the condition `source`, which
- * the tests use for Parley's own packages and which Node cannot run from there. It is resolved without that condition.
+ * the tests use for Parley's own packages. Node cannot run TypeScript from node_modules, so that package is resolved
+ * without the condition.
  */
 registerHooks({
   resolve: (specifier, context, next) =>

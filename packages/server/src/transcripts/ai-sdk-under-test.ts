@@ -4,13 +4,14 @@ import { ai6, ai7 } from './ai-sdk-modules-under-test.ts'
 import type { UiChunk } from './ui-chunk.ts'
 import type { UiMessage } from './ui-message.ts'
 
-/** The real readers of both major versions of the AI SDK, for tests: what they accept, and what they fold it into. */
+/**
+ * The real readers of both major versions of the AI SDK, for tests: the chunks that they accept, and the messages
+ * that they fold.
+ */
 export const sdks = [6, 7] as const
 export type Sdk = (typeof sdks)[number]
 
-/**
- * The fields that version 6.0.0 knows. Its readers refuse every other one, and so did the first readers of version 7.
- */
+/** The fields of version 6.0.0. Its readers refuse every other field, and so did the first readers of version 7. */
 const oldest: Record<string, readonly string[]> = {
   start: ['messageId', 'messageMetadata'],
   'message-metadata': ['messageMetadata'],

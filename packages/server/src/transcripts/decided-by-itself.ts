@@ -1,8 +1,8 @@
 import type { EventOf, SessionEvent } from '@parley/protocol'
 
 /**
- * Whether a rule, the mode or a carried answer decided the request: its resolution then directly follows it, and no
- * person was asked.
+ * Whether a rule, the mode or a carried answer decided the request. Its resolution then directly follows the request,
+ * and no person was asked.
  */
 export function isDecidedByItself(
   request: EventOf<'permission.requested'>,

@@ -18,7 +18,7 @@ import {
 } from '@parley/protocol'
 import { isDecidedByItself } from './decided-by-itself.ts'
 
-/** The common message shape of programs that show every agent alike. Pieces of a text share its `msg_id`. */
+/** A message shape for programs that show all agents in the same way. Pieces of a text share its `msg_id`. */
 export type IncomingMessage = { readonly at: number; readonly parentToolCallId?: string } & (
   | { readonly type: 'agent_text' | 'agent_thought'; readonly msg_id: string; readonly text: string }
   | ({ readonly type: 'agent_info' } & AgentInfo)
@@ -61,7 +61,6 @@ type RequestInfo = {
   readonly readOnly?: boolean
   /** For a permission: the changes it would make, by file. */
   readonly diffs?: readonly Diff[]
-  /** For a question: its questions. */
   readonly questions?: readonly Question[]
 }
 type Draft = { text: string; sent: number }
@@ -73,7 +72,7 @@ type News = IncomingMessage extends infer Message
 
 /**
  * Turns events, and deltas if there are any, into incoming messages. Prompts are left out, because the program that
- * sent them has them. A permission becomes a message only if a person is asked.
+ * sent them already has them. A permission becomes a message only if a person is asked.
  */
 export class IncomingMessages {
   readonly #sent = new Map<string, number>()
@@ -99,7 +98,7 @@ export class IncomingMessages {
     return this.#pieces(delta).map((one) => stamped(one, this.#at, delta))
   }
 
-  /** Called when no event follows directly: a held request that no rule or mode has decided is sent to the person. */
+  /** Called when no event follows directly. A held request that is still undecided is then sent to the person. */
   settle(): IncomingMessage[] {
     const held = this.#held
     this.#held = undefined
@@ -210,8 +209,8 @@ export class IncomingMessages {
   }
 
   /**
-   * Adds a piece to the input of a drafted call. Each update carries the whole input, so one is sent only
-   * when the input has grown by a share of its length. Otherwise the total would grow quadratically.
+   * Adds a piece to the input of a drafted call. Each update contains the whole input, so one is sent only when the
+   * input has grown by a share of its length. Otherwise the total would grow quadratically.
    */
   #inputPiece({ toolCallId, offset, text }: Extract<Delta, { type: 'tool-call.input-streamed' }>): News[] {
     const draft = this.#drafts.get(toolCallId)

@@ -20,7 +20,7 @@ export type RunEventType =
   | 'run_failed'
   | 'run_cancelled'
 
-/** An event of a run in terms that are the same for every provider. Here a run is a turn and a provider is an agent. */
+/** An event of a run, in terms that are the same for every provider. A run is a turn, and a provider is an agent. */
 export type RunEvent = {
   readonly type: RunEventType
   readonly timestamp: string
@@ -30,7 +30,7 @@ export type RunEvent = {
   readonly data: Record<string, unknown>
 }
 
-/** Collects the run events of a session. What belongs to no turn is left out. */
+/** Collects the run events of a session. Events that belong to no turn are left out. */
 export class RunEvents {
   readonly all: RunEvent[] = []
   readonly #facts: SessionFacts
@@ -64,7 +64,7 @@ export class RunEvents {
       }
       case 'agent.connected':
       case 'session.configured':
-        // The agent is started for its turn, so it introduces itself after the turn has started.
+        // The agent is started for its turn, so it reports its details after the turn has started.
         if (this.#starting) Object.assign(this.#starting, this.#introduction())
         return
       case 'text.written':
@@ -98,7 +98,7 @@ export class RunEvents {
     }
   }
 
-  /** A retracted text is removed, because a list that is read afterwards has no event for a retraction. */
+  /** A retracted text is removed, because the list of run events has no event for a retraction. */
   #retracted({ blockId }: EventOf<'block.retracted'>): void {
     const index = this.all.findLastIndex(({ data }) => data.message_id === blockId)
     if (index >= 0) this.all.splice(index, 1)

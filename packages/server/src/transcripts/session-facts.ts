@@ -1,8 +1,8 @@
 import type { SessionEvent, SessionState } from '@parley/protocol'
 
 /**
- * The facts about a session that every message contains. The model is the effective model; if unknown, the model that
- * the agent reported when it connected; otherwise the requested model.
+ * The data about a session that every message contains. The model is the effective model if known, else the model
+ * that the agent reported when it connected, else the requested model.
  */
 export class SessionFacts {
   readonly session: string

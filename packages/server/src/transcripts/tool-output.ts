@@ -1,7 +1,7 @@
 import type { EventOf, ToolContent } from '@parley/protocol'
 import type { UiChunk } from './ui-chunk.ts'
 
-/** The result of a call as the output of a tool part: plain text if there is nothing else. */
+/** The result of a call as the output of a tool part. It is plain text if the result contains only text. */
 export function outputOf(content: readonly ToolContent[]): unknown {
   if (content.every((one) => one.type === 'text')) return textOf(content)
   return { content: content.map(withoutImage) }
@@ -25,7 +25,6 @@ export function textOf(content: readonly ToolContent[]): string {
 
 const reasons = { completed: '', failed: 'The call failed.', denied: 'Denied.', cancelled: 'Cancelled.' }
 
-/** Why a call has no result. */
 export function errorOf({ content, outcome }: EventOf<'tool-call.ended'>): string {
   return textOf(content) || reasons[outcome]
 }

@@ -5,7 +5,7 @@ import type { ToolNames, UiChunk } from './ui-chunk.ts'
 
 /** A tool part and the call behind it. */
 export type Call = {
-  /** The id of the part: that of the call itself, except for a placeholder. */
+  /** The id of the part. It is that of the call itself, except for a placeholder. */
   readonly id: string
   readonly parent: string | undefined
   /** The part shows a request in the last step when the call's own part cannot. */
@@ -22,7 +22,7 @@ export type Call = {
   /** The part has an approval, answered or not. */
   asked: boolean
   allowed: boolean
-  /** The call asks the person a question: the page provides its output. */
+  /** The call asks the person a question, and the page provides its output. */
   question: boolean
   inputSent: number
   output: string
@@ -33,7 +33,6 @@ type DeltaOf<Type extends Delta['type']> = Extract<Delta, { type: Type }>
 export type CallsParts = {
   readonly emit: (chunk: UiChunk) => void
   readonly steps: TurnSteps
-  /** Whether a request is open. */
   readonly waiting: () => boolean
   readonly writing: () => boolean
   /** Called when the call has ended while its part still waits. */
@@ -41,10 +40,10 @@ export type CallsParts = {
 }
 
 /**
- * The tool calls of a turn as parts of its message. Only one call at a time is shown while it runs: it holds the stage.
- * Another main-line call gets its part when the stage is free, when it asks or when it ends. So a request can be in the
- * last step with no running call beside it, and only then do stock pages send an answer. Calls of subagents get a part
- * only when they ask.
+ * The tool calls of a turn as parts of its message. Only one call at a time is shown while it runs; it holds the
+ * stage. Another main-line call gets its part when the stage is free, when it asks or when it ends. A request can
+ * therefore be in the last step with no running call beside it, and only then do stock pages send an answer. Calls of
+ * subagents get a part only when they ask.
  */
 export class TurnCalls {
   readonly #parts: CallsParts
@@ -88,7 +87,8 @@ export class TurnCalls {
   }
 
   drafted({ toolCallId, name, title, parentToolCallId }: DeltaOf<'tool-call.drafted'>): void {
-    // A reader that joins may get output of a call that it has not seen, as a draft without a name: it is ignored.
+    // A reader that joins may get output of a call that it has not seen, as a draft without a name. Such output is
+    // ignored.
     if (name === '' || parentToolCallId || this.#calls.has(toolCallId) || !this.#stageIsFree()) return
     const call = this.add({ id: toolCallId, name, title, input: undefined })
     this.#parts.steps.begin(this.#parts.writing())
@@ -134,8 +134,8 @@ export class TurnCalls {
     const call = this.#calls.get(toolCallId)
     if (!call || offset > call.output.length) return
     call.output += text.slice(call.output.length - offset)
-    // Each update carries the whole output, so one is sent only when the output has grown by a share of its
-    // length. Otherwise the total would grow quadratically.
+    // Each update contains the whole output, so one is sent only when the output has grown by a share of its length.
+    // Otherwise the total would grow quadratically.
     const isWorth = call.outputSent === 0 || call.output.length > 1.25 * call.outputSent + 200
     if (call.output !== '' && isWorth && this.#mayPreview(call)) {
       this.#preview(call, call.output, call.output.length)
@@ -172,7 +172,10 @@ export class TurnCalls {
     for (const call of [...this.#shown]) this.dropped(call.id)
   }
 
-  /** At the end of the turn nothing waits or runs any more, including requests for calls that were never made. */
+  /**
+   * Called at the end of the turn, when nothing waits or runs any more. Also settles requests for calls that were
+   * never made.
+   */
   end(): void {
     this.dropDrafts()
     for (const call of [...this.#shown]) {
@@ -200,7 +203,7 @@ export class TurnCalls {
     this.refresh(call)
   }
 
-  /** Sends the part again with what is known of it now. A reader refuses a call without any input. */
+  /** Sends the part again with its current data. A reader refuses a call without any input. */
   refresh(call: Call): void {
     call.called = true
     this.#parts.emit({ type: 'tool-input-available', ...namesOf(call), input: call.input ?? null })

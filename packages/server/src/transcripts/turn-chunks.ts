@@ -19,14 +19,14 @@ import type { UiChunk, UiMetadata } from './ui-chunk.ts'
 export type TurnChunksOptions = {
   /** The major version of the reader; 6 unless it is known to be 7. */
   readonly sdk?: 6 | 7
-  /** What the reader already has: the cursor and the unfinished blocks of its message. */
+  /** The data that the reader already has: the cursor and the unfinished blocks of its message. */
   readonly has?: { readonly cursor: number; readonly unfinished?: Readonly<Record<string, number>> }
 }
 
 /**
- * One turn as the chunks of one message. The chunks follow from the events alone; deltas only deliver pieces of them
- * sooner. So a response may end between any two events and continue later, and the messages built from the log equal
- * those that a page has. (If two agents write at once, a page has their parts in the order of their starts.)
+ * One turn as the chunks of one message. The events alone determine the chunks; deltas only deliver pieces of them
+ * sooner. A response may therefore end between any two events and continue later, and the messages built from the log
+ * equal those that a page has. (If two agents write at once, a page has their parts in the order of their starts.)
  */
 export class TurnChunks {
   readonly turnId: string
@@ -76,7 +76,7 @@ export class TurnChunks {
     return this.#ended
   }
 
-  /** True if a request is open: the response must end here, or a page cannot answer. */
+  /** True if a request is open. The response must then end, or a page cannot answer. */
   get asking(): boolean {
     return !this.#ended && this.#requests.waiting
   }
@@ -132,7 +132,7 @@ export class TurnChunks {
     return this.#given()
   }
 
-  /** Called when no event follows directly: a held request that no rule or mode has decided is sent to the person. */
+  /** Called when no event follows directly. A held request that is still undecided is then sent to the person. */
   settle(): UiChunk[] {
     const held = this.#held
     this.#held = undefined
@@ -153,7 +153,7 @@ export class TurnChunks {
     return { type: 'start', messageId: this.turnId, messageMetadata: { cursor: null } }
   }
 
-  /** How far in the log the message reaches. */
+  /** The position in the log up to which the message contains the events. */
   place(): UiMetadata {
     const unfinished = this.#texts.unfinished()
     return { cursor: this.#cursor, ...(unfinished && { unfinished }) }

@@ -85,7 +85,7 @@ export class TurnRequests {
     }
   }
 
-  /** Sends the answer to a request, once: a later response would reopen a part that is settled by then. */
+  /** Sends the answer to a request, once. A second answer would reopen a part that is already settled. */
   #respond(request: TurnRequest, approved: boolean, reason: string | undefined): void {
     if (request.responded || !this.#parts.knowsResponses) return
     request.responded = true
@@ -115,8 +115,8 @@ export class TurnRequests {
   }
 
   /**
-   * Settles the earlier parts of a question that is asked again, because a question is answered in one part,
-   * which must be the last. An approval applies to all parts that ask for it, so its parts stay.
+   * Settles the earlier parts of a question that is asked again, because a question is answered in one part, which
+   * must be the last. An approval applies to all parts that ask for it, so its parts are left unchanged.
    */
   #takeBack(request: TurnRequest): void {
     if (request.asked.type !== 'question.asked') return
@@ -139,7 +139,7 @@ export class TurnRequests {
     this.#parts.emit({ type: 'tool-approval-request', approvalId, toolCallId: call.id })
   }
 
-  /** A part in the last step, with no running calls beside it: the part of the call if possible, else a placeholder. */
+  /** A part in the last step, with no running calls beside it: that of the call if possible, else a placeholder. */
   #partFor(request: TurnRequest): Call {
     const { asked } = request
     const calls = this.#parts.calls()
@@ -198,7 +198,7 @@ export function decisionData(resolved: EventOf<'permission.resolved'>): UiChunk 
 
 type Shape = Pick<Call, 'name' | 'title' | 'input' | 'question'>
 
-/** How a request changes the part of its call. A permission leaves a call that was made as it is. */
+/** How a request changes the part of its call. A permission does not change a call that was already made. */
 function shapeOf(asked: Asked, known: Call | undefined): Partial<Shape> {
   if (asked.type === 'permission.requested' && known?.called) return {}
   return { ...asPart(asked), ...(known?.title !== undefined && { title: known.title }) }

@@ -16,14 +16,14 @@ export class TurnSteps {
   }
 
   /**
-   * True if another step must follow: if the last step contained an answered question, a page would send the
-   * answer again and again.
+   * True if another step must follow. If the last step contained an answered question, a page would send the answer
+   * again and again.
    */
   get mustLeave(): boolean {
     return this.#mustLeave
   }
 
-  /** Called before new output of the model. `stay` keeps the current step. */
+  /** Called before new output of the model. If `stay` is true, no new step begins. */
   begin(stay: boolean): void {
     if (this.current === 0 || (this.#over && !stay)) this.next()
   }

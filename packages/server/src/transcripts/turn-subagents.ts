@@ -2,7 +2,10 @@ import { defined, type EventOf } from '@parley/protocol'
 import { outputOf } from './tool-output.ts'
 import type { UiChunk } from './ui-chunk.ts'
 
-/** Output of a subagent except its requests: Parley's own data parts, each with the call that started the subagent. */
+/**
+ * Output of a subagent except its requests. These are Parley's own data parts, each with the call that started the
+ * subagent.
+ */
 type Nested =
   | EventOf<'text.written'>
   | EventOf<'thinking.written'>

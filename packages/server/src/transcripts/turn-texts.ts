@@ -24,14 +24,13 @@ export class TurnTexts {
     this.#before = before
   }
 
-  /** Whether a part is open. */
   get writing(): boolean {
     return this.#writing > 0
   }
 
   streamed({ type, blockId, offset, text }: Streamed): void {
     const block = this.#block(blockId, type === 'text.streamed' ? 'text' : 'reasoning')
-    // A piece beyond the end is ignored: the missing text comes with the whole block.
+    // A piece beyond the end is ignored. The whole block contains the missing text.
     if (offset <= block.sent) this.#say(blockId, block, text.slice(block.sent - offset))
   }
 

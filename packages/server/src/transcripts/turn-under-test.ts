@@ -76,7 +76,7 @@ export function messageFromLog(items: readonly Item[]): UiMessage {
 
 /**
  * The message of the turn. The readers of both major versions fold it live and from the log, and Parley's own fold
- * must give the same. Version 6 has no chunk for an answer, so answers are left out of its comparison.
+ * must give the same message. Version 6 has no chunk for an answer, so answers are left out of its comparison.
  */
 export async function messageOf(...said: TurnItem[]): Promise<UiMessage> {
   const items = itemsOf(said)
@@ -95,8 +95,8 @@ export async function messageOf(...said: TurnItem[]): Promise<UiMessage> {
 }
 
 /**
- * Removes the answers from approvals: a reader of version 6 gets none, and a reader of version 7 gets only one if a
- * request is shown twice.
+ * Removes the answers from approvals. A reader of version 6 gets no answers, and a reader of version 7 gets only one
+ * if a request is shown twice.
  */
 export function comparable(message: UiMessage, sdk: Sdk): UiMessage {
   const approvals = message.parts.flatMap(

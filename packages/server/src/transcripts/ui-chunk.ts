@@ -1,7 +1,7 @@
 /**
- * The chunks of an AI SDK UI message stream that Parley sends: those that version 6.0.0, whose readers refuse unknown
- * fields, shares with all later versions. The one exception is `tool-approval-response`: only readers of version 7
- * support it, so it is sent only to those.
+ * The chunks of an AI SDK UI message stream that Parley sends. Readers of version 6.0.0 refuse unknown fields, so
+ * only chunks are used that this version shares with all later ones. The one exception is `tool-approval-response`,
+ * which is sent only to readers of version 7, because others do not support it.
  */
 export type UiChunk =
   // message
@@ -33,8 +33,8 @@ export type UiChunk =
   | DataChunk
 
 /**
- * Every tool is dynamic, because an agent's tools are known only when it runs. All except questions are executed by the
- * other side (`providerExecuted`): a page must neither run them nor wait for its own result.
+ * Every tool is dynamic, because an agent's tools are known only when it runs. All except questions are executed by
+ * the server (`providerExecuted`): a page must neither run them nor wait for its own result.
  */
 export type ToolNames = {
   toolCallId: string
@@ -49,8 +49,9 @@ export type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' |
 export type BlockMetadata = { parley: { blockId: string } }
 
 /**
- * The metadata of a message. `cursor` is how far its parts reach in the log, once they reach a place where the response
- * can continue later; `unfinished` is how much it has of blocks that are still being written there.
+ * The metadata of a message. `cursor` is the position in the log up to which its parts contain the events; it is set
+ * once the response can continue there later. `unfinished` is how much the message has of the blocks that are still
+ * being written at that position.
  */
 export type UiMetadata = {
   session?: string

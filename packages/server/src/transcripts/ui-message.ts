@@ -8,8 +8,9 @@ type ToolPart = Part & { toolCallId: string; state: string; approval?: Record<st
 type TextPart = Part & { text: string; state: string }
 
 /**
- * Folds the chunks of one response into its message, part by part as the readers of the AI SDK do. The only difference:
- * the input of a call that is still being written stays text here, while those readers parse it as partial JSON.
+ * Folds the chunks of one response into its message, part by part, as the readers of the AI SDK do. The only
+ * difference is the input of a call that is still being written: it remains text here, while those readers parse it
+ * as partial JSON.
  */
 export class UiMessageFold {
   readonly message: UiMessage = { id: '', role: 'assistant', parts: [] }
@@ -107,8 +108,8 @@ export class UiMessageFold {
   }
 
   /**
-   * Updates the part of a call if it is in the last step. A part in an earlier step stays as it is, and a new
-   * part is added.
+   * Updates the part of a call if it is in the last step. A part in an earlier step is left unchanged, and a new part
+   * is added.
    */
   #names(names: ToolNames, fields: Record<string, unknown>): void {
     const { toolCallId, toolName, title, providerExecuted } = names
@@ -162,7 +163,7 @@ function reset(part: ToolPart, fields: Record<string, unknown>): void {
   Object.assign(part, fields)
 }
 
-/** Nested objects are merged; any other value replaces the previous one. */
+/** Merges nested objects; any other value replaces the previous one. */
 function merged(base: unknown, over: Record<string, unknown>): Record<string, unknown> {
   const result: Record<string, unknown> = { ...(isRecord(base) && base) }
   for (const [name, value] of Object.entries(over)) {

@@ -8,8 +8,8 @@ export type { UiMessage } from './ui-message.ts'
 
 /**
  * A session's log as UI messages: for each turn its prompt and one message of the assistant. A prompt without a turn,
- * queued or withdrawn, is not a message yet: the message that waits for an answer must be the last one, or no page
- * would send the answer.
+ * queued or withdrawn, is not a message yet, because the message that waits for an answer must be the last one, or no
+ * page would send the answer.
  */
 export class UiMessages {
   readonly #facts: SessionFacts
@@ -31,7 +31,6 @@ export class UiMessages {
     if (this.#turn.chunks.ended) this.#turn = undefined
   }
 
-  /** A delta of an open block. */
   stream(delta: Delta): void {
     if (this.#turn) this.#fold(this.#turn.chunks.stream(delta))
   }

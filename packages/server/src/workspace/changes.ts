@@ -86,8 +86,8 @@ export async function patchOf(
 }
 
 /**
- * Whether git lists the file as untracked. Only such files are read, so none outside the folder and none that
- * git ignores.
+ * Whether git lists the file as untracked. Only such files are read, so no file outside the folder and none that git
+ * ignores is read.
  */
 async function isUntracked(git: Git, folder: string, path: string): Promise<boolean> {
   const listed = await git(['ls-files', '-z', '--others', '--exclude-standard', '--', path])
@@ -97,7 +97,7 @@ async function isUntracked(git: Git, folder: string, path: string): Promise<bool
   )
 }
 
-/** The commit that is checked out in the folder. Undefined without git, without a repository, or without a commit. */
+/** The commit that is checked out in the folder. Undefined if there is no git, no repository, or no commit. */
 export async function headOf(git: Git): Promise<string | undefined> {
   const found = await git(['rev-parse', '--verify', '-q', 'HEAD^{commit}']).catch(() => undefined)
   return found?.code === 0 ? found.stdout.trim() : undefined

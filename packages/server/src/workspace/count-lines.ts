@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 export type LineCount = { readonly lines: number; readonly binary: boolean }
 
-/** How many bytes are searched for a null byte, which makes a file binary, as in git. */
+/** How many bytes are searched for a null byte. As in git, a file with a null byte is binary. */
 const binaryCheckBytes = 8_000
 const chunkBytes = 64 * 1024
 const atOnce = 8
@@ -36,7 +36,7 @@ export async function countLines(
   return counts
 }
 
-/** Reads at most the size the file had, so that a growing file does not keep this busy. */
+/** Reads at most the size that the file had before, so that the count ends even if the file grows. */
 async function countIn(file: string, size: number): Promise<LineCount> {
   // The file may have been replaced by a link or a pipe since lstat.
   await using handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)

@@ -4,7 +4,7 @@ import type { GitIn } from './git.ts'
 
 const freshMs = 5_000
 const maxFiles = 200_000
-/** Limit for a folder that is not a repository, such as a home folder: folders near the top are read first. */
+/** The limit for a folder that is not a repository, such as a home folder. Folders near the top are read first. */
 const maxFolders = 10_000
 const skipped = new Set(['.git', 'node_modules', '.venv', 'target', 'dist'])
 
@@ -34,7 +34,7 @@ export function createFolderFiles(gitIn: GitIn, now: () => number = Date.now) {
   }
 
   return {
-    /** Paths inside the folder that match the query, the best first. */
+    /** Paths inside the folder that match the query, the best match first. */
     async find(folder: string, query: string, limit: number): Promise<string[]> {
       return bestOf(await listingOf(folder), query, limit)
     },

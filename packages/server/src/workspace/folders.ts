@@ -10,9 +10,8 @@ import { ParleyError } from '@parley/protocol'
 const maxEntries = 20_000
 
 /**
- * Folders whose path starts with the typed text, written as a person would write them: `~` stays `~`. Only
- * names are returned, never contents. Hidden folders are included only if the last name in the typed text
- * starts with a dot.
+ * Folders whose path starts with the typed text, in the form that a person typed: `~` is not expanded. Only names are
+ * returned, never contents. Hidden folders are included only if the last name in the typed text starts with a dot.
  */
 export async function foldersLike(typed: string, limit: number): Promise<string[]> {
   const query = typed === '' || typed === '~' ? '~/' : typed

@@ -119,7 +119,7 @@ function baseEnvironment({ PATH, HOME, XDG_CONFIG_HOME }: Environment, workTree:
   }
 }
 
-/** Drops relative entries and those inside the work tree: a program named git may be there. */
+/** Drops relative entries of the PATH and those inside the work tree, because they may contain a program named git. */
 function pathOutside(path: string | undefined, workTree: string): string {
   const outside = (entry: string) => {
     const inside = relative(workTree, entry)
@@ -208,7 +208,7 @@ type Run = {
 }
 
 function runGit({ env, cwd, args, limit }: Run): Promise<GitResult> {
-  // check-ignore refuses literal pathspecs, and takes paths literally anyway.
+  // check-ignore refuses the option for literal pathspecs, and always takes paths literally.
   const literal = args[0] === 'check-ignore' ? [] : ['--literal-pathspecs']
   const child = spawn('git', [...literal, ...args], {
     cwd,

@@ -39,7 +39,7 @@ function layFilter(name: string): HostileCase['lay'] {
   }
 }
 
-/** The server's own environment, as it may be if a hook or an editor started the server. */
+/** Variables in the server's own environment, which may exist if a hook or an editor started the server. */
 const environments: readonly HostileCase[] = [
   ...hostileVariables.map((name): HostileCase => {
     const proofs: Partial<Record<string, string>> = {
@@ -108,7 +108,7 @@ const keyCases = hostileKeys.map((one): HostileCase => {
   return { name: `the setting ${one.key}`, lay: layKey(one), ...shown }
 })
 
-/** Each case is set up alone; those that plain git never runs are set up together. */
+/** Each case is set up alone; the cases that plain git never runs are set up together. */
 export const hostileCases: readonly HostileCase[] = [
   ...keyCases.filter(({ proof }) => proof !== undefined),
   {
@@ -145,7 +145,7 @@ export const hookCases = Object.entries(hostileHooks).flatMap(([name, proof]) =>
     : [{ name, proof, lay: (place: Place) => layHooks(join(place.folder, '.git/hooks'), place, [name]) }],
 )
 
-/** All cases at once, as far as they fit into one repository. */
+/** Sets up all cases that fit into one repository. */
 export function layEverything(place: Place): void {
   const names = ['x=y', 'a.b', 'UPPER', 'evil']
   const files = (text: string) =>

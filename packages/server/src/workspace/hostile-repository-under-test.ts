@@ -26,11 +26,11 @@ export type Place = {
 export type HostileCase = {
   readonly name: string
   lay(place: Place): void
-  /** A shell command in the folder with which plain git runs the program. */
+  /** A shell command that makes plain git run the program in the folder. */
   readonly proof?: string
-  /** Why plain git does not run it, if it does not. */
+  /** Why plain git does not run the program, if it does not. */
   readonly never?: string
-  /** The environment of the server, if that is the attack. */
+  /** The environment of the server, if that is part of the attack. */
   env?(place: Place): Record<string, string>
   /** Git refuses to read the repository, so there are no changes to see. */
   readonly unreadable?: boolean
@@ -66,7 +66,7 @@ function modelRepository(): string {
   git(folder, 'checkout', '-q', 'main')
   write(folder, { 'a.txt': 'main\n' })
   git(folder, 'commit', '-qam', 'second')
-  // The same length as before, so that git has to read the file to see that it differs.
+  // The text has the same length as before, so that git must read the file to see that it differs.
   write(folder, { 'a.txt': 'edit\n', 'new.txt': 'new\n' })
   model = folder
   return folder
@@ -88,7 +88,6 @@ export function layOut(lay: HostileCase['lay']): Place & Disposable {
 
 export const ran = ({ mark }: Place) => existsSync(mark)
 
-/** Whether plain git runs the program. */
 export function plainGitRuns(place: Place, proof: string, env: Record<string, string> = {}): boolean {
   rmSync(place.mark, { force: true })
   spawnSync('sh', ['-c', proof], {

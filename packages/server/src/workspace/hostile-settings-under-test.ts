@@ -201,7 +201,7 @@ export const hostileHooks: Readonly<Record<string, string | undefined>> = {
   'post-index-change': 'git status',
 }
 
-/** Names of filters. A separate case, because names were once passed on in ways that split some of them. */
+/** Names of filters. They are a separate case, because names were once passed on in ways that split some of them. */
 export const filterNames = [
   'x=y',
   '=',

@@ -15,7 +15,7 @@ export type Workspace = {
   /** Folders anywhere on the machine whose path starts with the typed text. */
   findFolders(typed: string, limit: number): Promise<string[]>
   findFiles(folder: string, query: string, limit: number): Promise<string[]>
-  /** Like `findFiles`, for a folder path as it was typed. Rejects if there is no such folder. */
+  /** Like `findFiles`, for a typed folder path. Rejects if there is no such folder. */
   findFilesIn(typed: string, query: string, limit: number): Promise<string[]>
   /** The commit that is checked out in the folder; undefined if it cannot be determined. */
   commit(folder: string): Promise<string | undefined>

@@ -53,15 +53,15 @@ async function readPointer(path: string): Promise<string | undefined> {
   }
 }
 
-/** The file formats that git must know to read a repository. */
+/** The file formats that git needs to read a repository. */
 export type RepositoryFormat = { readonly objects: 'sha1' | 'sha256'; readonly refs: 'files' | 'reftable' }
 
 const standIns = new Map<string, Promise<string>>()
 let root: Promise<string> | undefined
 
 /**
- * A stand-in for the common directory of a repository: refs and excludes are the repository's own; it has none of the
- * repository's configuration, attributes and hooks.
+ * A stand-in for the common directory of a repository. Refs and excludes are the repository's own, but it has none of
+ * the repository's configuration, attributes and hooks.
  */
 export async function standInFor(commonDir: string, format: RepositoryFormat): Promise<string> {
   const key = JSON.stringify([commonDir, format])

@@ -5,7 +5,7 @@ export type TerminalReader = {
   show(frame: TerminalServerFrame): void
   /** Bytes that were sent to the reader and not yet read. */
   readonly waiting: number
-  /** Called when the reader is too slow: it gets no more output. It may watch again and then gets the screen. */
+  /** Called when the reader is too slow. It gets no more output, but may watch again from the current screen. */
   drop(): void
 }
 
@@ -28,8 +28,8 @@ const defaultLimits: ReaderLimits = {
 }
 
 /**
- * The readers of one terminal. Its program runs at the speed of the fastest reader: a reader that stops reading blocks
- * neither the program nor the other readers, and its buffer is bounded.
+ * The readers of one terminal. Its program runs at the speed of the fastest reader. A reader that stops reading
+ * blocks neither the program nor the other readers, and its buffer is bounded.
  */
 export class TerminalReaders {
   readonly #limits: ReaderLimits
@@ -65,7 +65,7 @@ export class TerminalReaders {
     this.#adjust()
   }
 
-  /** The reader has read all its unread bytes. */
+  /** Called when the reader has read all its unread bytes. */
   drained(reader: TerminalReader): void {
     if (this.#full.delete(reader)) this.#adjust()
   }

@@ -65,7 +65,8 @@ it('opens no terminal if the session is deleted or the server is closed meanwhil
 it("pauses a program that is faster than the server's screen", async () => {
   const kept = 64 * 1024
   const { terminals, folder, start } = terminalsIn({}, { screenBytes: kept })
-  // The title shows how far the screen has come: each step sets it, after redraws that take the screen long to process.
+  // The title shows the progress of the screen. Each step sets it, after redraws that take the screen long to
+  // process.
   const redraws = '\u001b[1M\u001b[2J\u001b[1L'.repeat(400)
   const steps = Array.from({ length: 300 }, (_, step) => `${redraws}\u001b]0;${step}\u0007`)
   writeFileSync(join(folder, 'steps'), steps.join(''))

@@ -20,7 +20,7 @@ export type TerminalStart = {
 export type TerminalView = {
   input(data: string): void
   resize(cols: number, rows: number): void
-  /** The reader has read all its unread bytes. */
+  /** Must be called when the reader has read all its unread bytes. */
   drained(): void
   leave(): void
 }
@@ -31,7 +31,7 @@ export type Terminals = {
   list(sessionId: string): Terminal[]
   /** Sends the current screen, then the output. Throws ParleyError `not_found` if there is no such terminal. */
   watch(terminalId: string, reader: TerminalReader): TerminalView
-  /** Ends the terminal, if it has not ended, and forgets it. */
+  /** Ends the terminal, if it has not ended, and removes it. */
   remove(terminalId: string): void
   /** Like `remove`, for all terminals of a deleted session. */
   removeOf(sessionId: string): void
@@ -44,7 +44,7 @@ const graceMs = 1_000
 /** The exit code that a shell reports for a program ended by SIGHUP. */
 const killedExitCode = 129
 
-/** Shells that live in the server, so that a reloaded page finds them as it left them. */
+/** Shells that run in the server, so that a reloaded page finds them unchanged. */
 export function createTerminals(options: {
   env: Readonly<Record<string, string | undefined>>
   newId: () => string
@@ -124,7 +124,7 @@ class LiveTerminal {
   readonly #screen: Screen
   readonly #serializer: SerializeAddon
   readonly #readers: TerminalReaders
-  /** Readers that have not got the screen yet, with the output since they joined. */
+  /** Readers that have not received the screen yet, with the output since they joined. */
   readonly #joining = new Map<TerminalReader, TerminalServerFrame[]>()
   readonly #isShell: boolean
   readonly #program: string
@@ -251,7 +251,7 @@ class LiveTerminal {
 }
 
 /**
- * Whether the shell itself is in the foreground of its terminal, and no program that it started. Undefined if the
+ * Whether the shell itself, and no program that it started, is in the foreground of its terminal. Undefined if the
  * system does not report it.
  */
 function hasItself(pid: number): boolean | undefined {

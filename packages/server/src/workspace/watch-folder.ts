@@ -3,24 +3,23 @@ import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Git } from './git.ts'
 
-/** Receives the changes of a folder. */
 export type FolderReader = {
-  /** The watch has started. If `whole` is false, the folder has more than can be watched, so changes may be missed. */
+  /** The watch has started. If `whole` is false, the folder is too large, and changes may be missed. */
   watching(facts: { whole: boolean }): void
   /** Paths of changed files, or of folders with all their contents; without paths, anything may have changed. */
   changed(news: { paths?: readonly string[] }): void
 }
 
 export type WatchLimits = {
-  /** Folders per watch; each costs the system some memory. */
+  /** The limit of folders per watch, because each costs the system some memory. */
   readonly folders: number
 }
 
 /** Changes within this time are reported together. */
 const gatherMs = 200
-/** How many changed paths are reported by name; more are reported as "anything". */
+/** How many changed paths are reported by name. If there are more, the report is that anything may have changed. */
 const maxPaths = 200
-/** How many ignored paths are cached; git is asked about the others. */
+/** How many ignored paths are cached. For others, git is asked again. */
 const maxIgnored = 20_000
 /** Git's files that change with the checked-out commit and with the staged files. */
 const gitFiles = new Set(['HEAD', 'index', 'ORIG_HEAD'])
@@ -71,7 +70,7 @@ export class FolderWatch {
     this.#watchers.clear()
   }
 
-  /** Scans the folder from its top: new folders are watched, missing or ignored ones no longer. */
+  /** Scans the folder from its top. Watches new folders, and stops watching those that are missing or ignored. */
   async #lookAtAll(): Promise<void> {
     const before = [...this.#watchers.keys()]
     this.#isRepository = await this.#watchGit()
@@ -183,7 +182,7 @@ export class FolderWatch {
     }
   }
 
-  /** The paths that git does not ignore. New folders among them are watched from now on, removed ones no longer. */
+  /** The paths that git does not ignore. Starts watching new folders among them, and stops watching removed ones. */
   async #follow(paths: readonly string[]): Promise<string[]> {
     const ignored = new Set(await this.#ignoredOf(paths))
     const reported = paths.filter((path) => !ignored.has(path))
@@ -206,8 +205,8 @@ export class FolderWatch {
   }
 
   /**
-   * The tracked files that match the ignore rules. Git reports neither them nor the folders above them as ignored, so a
-   * change of this list changes which paths are ignored.
+   * The tracked files that match the ignore rules. Git does not report them, or the folders above them, as ignored,
+   * so a change of this list changes which paths are ignored.
    */
   async #keptFiles(): Promise<string> {
     if (!this.#isRepository) return ''

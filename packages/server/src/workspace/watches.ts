@@ -3,7 +3,7 @@ import { type FolderReader, FolderWatch, type WatchLimits } from './watch-folder
 
 const usualLimits = { folders: 2_000, watches: 16 }
 
-/** Watches folders for as long as they have readers. */
+/** Watches folders as long as they have readers. */
 export function createFolderWatches(
   gitIn: GitIn,
   limits: WatchLimits & { readonly watches: number } = usualLimits,
@@ -32,8 +32,8 @@ export function createFolderWatches(
         made: gitIn(path, trusted).then((git) => new FolderWatch(path, git, limits)),
         readers: 0,
       }
-      // The reader is counted at once: one that joins while another leaves must not get a watch that is about
-      // to end.
+      // The reader is counted at once, because a reader that joins while another leaves must not get a watch that is
+      // about to end.
       shared.readers++
       watches.set(key, shared)
       let left = false

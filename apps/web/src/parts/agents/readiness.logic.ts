@@ -10,7 +10,7 @@ export function readinessOf(agent: AgentInfo): AgentReadiness {
   return agent.signedIn === false ? 'signed-out' : 'ready'
 }
 
-/** `install`: the install button. Otherwise a text, with the command to type if a single command is enough. */
+/** `install`: show the install button. Otherwise a text, with the command to type if a single command is enough. */
 type NextStep = 'install' | { readonly text: string; readonly command?: string }
 
 const defaultHints = {

@@ -8,7 +8,10 @@ import { languageNamed } from './languages.ts'
 
 type Props = { code: string; language: string; done: boolean }
 
-/** Code, plain until it is complete, then highlighted in place without a layout change. Hidden characters are shown. */
+/**
+ * Code that is shown plain until it is complete, and then highlighted without a layout change. Hidden characters are
+ * made visible.
+ */
 export const CodeBlock = memo(function CodeBlock({ code, language, done }: Props) {
   return (
     <figure className="code group relative">

@@ -6,7 +6,7 @@ type TerminalPiece = { readonly text: string; readonly look: string }
 const escapeCharacter = '\u001b'
 const sequence = new RegExp(
   [
-    // colours and cursor moves, also if cut off at the end of the output
+    // colours and cursor moves, including a sequence cut off at the end of the output
     String.raw`\u001b\[([0-?]*)[ -/]*(?:([@-~])|$)`,
     // titles, links and other string sequences
     String.raw`\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)?`,
@@ -35,7 +35,7 @@ export function terminalPieces(output: string): readonly TerminalPiece[] {
   return pieces
 }
 
-/** Removes what a carriage return overwrites: everything in a line before its last carriage return. */
+/** Removes the text that carriage returns overwrite: everything in a line before its last carriage return. */
 function overwritten(output: string): string {
   const text = output.replace(/\r+\n/g, '\n')
   if (!text.includes('\r')) return text

@@ -9,7 +9,7 @@ import { fromPlaceOf, tailOf, terminalPieces } from './terminal-text.logic.ts'
 const first = { lines: 40, characters: 20_000 }
 const more = { lines: 2000, characters: 300_000 }
 
-/** The output of a command. Only its end is rendered at first, so ten megabytes cost no more than a screenful. */
+/** The output of a command. At first only its end is rendered, so that ten megabytes cost no more than a screenful. */
 export const TerminalText = memo(function TerminalText({ output, label }: { output: string; label: string }) {
   const [all, setAll] = useState(false)
   const wanted = useStore(findText)

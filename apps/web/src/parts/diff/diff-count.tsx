@@ -1,4 +1,3 @@
-/** The number of added and removed lines. */
 export function DiffCount({ added, removed }: { added: number; removed: number }) {
   return (
     <span className="shrink-0 font-mono text-xs tabular-nums">

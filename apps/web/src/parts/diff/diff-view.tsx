@@ -8,7 +8,7 @@ const reader = lazyPart(() => import('./file-figures.tsx'))
 /** Fetches the diff renderer ahead of time, so that the first diff does not shift the layout. */
 export const fetchDiffs = () => reader.fetch()
 
-/** A diff in one column, file by file. Only its path is shown until the renderer is loaded. */
+/** A diff in one column, file by file. Until the renderer is loaded, only the path is shown. */
 export function DiffView({ diff, folder }: { diff: Diff; folder: string }) {
   const waiting = (
     <figure className="rounded-md border border-line bg-card">

@@ -29,7 +29,7 @@ const FileFigures = memo(function FileFigures({ diff, folder }: { diff: Diff; fo
   return files.length === 1 ? figures : <div className="flex flex-col gap-2">{figures}</div>
 })
 
-/** One file of a diff. A long one is expanded in two steps, and is cut at the limit of the second. */
+/** One file of a diff. A long file is expanded in two steps and cut at the limit of the second step. */
 function FileFigure({ file, note, folder }: { file: FileDiff; note: string | undefined; folder: string }) {
   const { path, from, binary, hunks, added, removed } = file
   const [limit, setLimit] = useState(shownAtFirst)

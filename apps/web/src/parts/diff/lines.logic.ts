@@ -7,10 +7,8 @@ export type { DiffLine, FileDiff }
 export type Hunk = { readonly lines: readonly DiffLine[] }
 export type DiffLines = Pick<FileDiff, 'hunks' | 'added' | 'removed'>
 
-/** The files of a diff, parsed once. */
 export const diffFiles = cached<Diff, readonly FileDiff[]>(readDiff, new WeakMap())
 
-/** The lines of all files of a diff. */
 export function diffLines(diff: Diff): DiffLines {
   const files = diffFiles(diff)
   if (files.length === 1) return files[0]!

@@ -4,7 +4,7 @@ import { lazyPart } from '../lazy-part.tsx'
 
 const renderer = lazyPart(() => import('./markdown.tsx'))
 
-/** Fetches the renderer once. If that fails, e.g. offline, the plain text stays. */
+/** Fetches the renderer once. If that fails, e.g. offline, the text is shown unformatted. */
 export const fetchMarkdown = () => renderer.fetch()
 
 type Props = { text: string; done?: boolean }

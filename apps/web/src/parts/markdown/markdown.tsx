@@ -80,7 +80,10 @@ function BlockToken({ token, done, depth }: { token: Token; done: boolean; depth
   }
 }
 
-/** A long text in chunks, so that growing it renders only the last one. Chunks of a paragraph flow as inline text. */
+/**
+ * A long text in chunks, so that only the last one is rendered when the text grows. The chunks of a paragraph flow as
+ * inline text.
+ */
 function LongText({ text }: { text: string }) {
   const prose = isProse(text)
   const Piece = prose ? Words : Chunk

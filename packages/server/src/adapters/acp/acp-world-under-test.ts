@@ -67,7 +67,7 @@ export class AcpWorld {
     return this.#home.env(name)
   }
 
-  /** The environment of `env`, but without a sign-in. */
+  /** The variables of `env` without those for a sign-in. */
   signedOutEnv(name: AgentName): Record<string, string> {
     const { [agents[name].key]: _, ...env } = this.#home.env(name, { home: this.#home.folder('nobody') })
     return env

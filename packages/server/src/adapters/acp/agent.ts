@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { capabilityNames, PermissionMode, SessionOptions, ToolKind } from '@parley/protocol'
 import { z } from 'zod'
 
-/** A regular expression in source form. */
 const Pattern = z.string().refine(isPattern, 'not a regular expression')
 /** A path into `_meta`, from the outermost key inward. */
 const MetaPath = z.array(z.string()).min(1)

@@ -25,13 +25,13 @@ export type AcpConnectionOptions = {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** How long an agent may take to stop its turn, and then to exit by itself and to flush its last lines. */
+/** How long an agent may take to stop its turn, and then how long to exit by itself and to flush its last lines. */
 const stopWaitMs = 700
 const exitWaitMs = 1_500
 const lastLinesMs = 300
 /** How long an agent that reports its sign-in state may take to do so. */
 const signInWaitMs = 6_000
-/** How many lines on stdout that are not messages are recorded; the rest is counted. */
+/** How many lines on stdout that are not messages are recorded. Further lines are only counted. */
 const maxRecordedLines = 20
 /** How long the agent must be silent before a text outside a turn counts as complete. */
 const quietMs = 1_000
@@ -212,7 +212,7 @@ class AcpConnection implements AgentConnection {
 
   /**
    * A running turn is cancelled first, so that the agent ends the commands that it started. A turn that waits for a
-   * person is not cancelled: its request is to be asked again.
+   * person is not cancelled, because its request will be asked again.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close()
@@ -237,8 +237,8 @@ class AcpConnection implements AgentConnection {
   }
 
   /**
-   * Passes an output to the reader and waits until it is processed. Before the agent is connected nobody
-   * reads the queue, so then it does not wait.
+   * Passes an output to the reader and waits until it is processed. Does not wait before the agent is connected,
+   * because nobody reads the queue then.
    */
   async #put(output: AgentOutput): Promise<void> {
     const processed = this.#queue.put(output)

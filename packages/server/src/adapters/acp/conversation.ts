@@ -31,7 +31,7 @@ const methodNotFound = -32_601
  */
 const ping = '_parley/ping'
 
-/** Takes a new process to a session that accepts prompts. Rejects if the agent refuses. */
+/** Starts a session that accepts prompts, in a new process. Rejects if the agent refuses. */
 export async function startSession(context: StartContext): Promise<NativeInitialized> {
   const { wire, agent, input } = context
   const about = await initialize(wire, agent)
@@ -146,7 +146,7 @@ export async function load(
   await wire.request('session/load', params)
   if (kept) deleteEmptyFiles(kept)
   if (!replayAfterLoad) return
-  // During a replay some message is always under way, and arrives before the response to the fence request.
+  // During a replay some message is always in transit, and arrives before the response to the fence request.
   do {
     replayed()
     await wire.request(ping, {}).catch((error: unknown) => {
@@ -190,7 +190,6 @@ function refusedSetting({ name }: KnownAgent, { message, data }: RequestError): 
   return new ParleyError('validation_error', `${name} rejected a setting of this session: ${details}`)
 }
 
-/** A conversation as an agent lists it. */
 export type ListedSession = {
   readonly sessionId: string
   readonly cwd: string

@@ -54,7 +54,7 @@ function kindOf(
   return data ?? 'other'
 }
 
-/** The input, or what the agent shows in its place. A permission decision applies to exactly this value. */
+/** The input, or the text that the agent shows in place of it. A permission decision applies to exactly this value. */
 export function inputOf({ dialect }: TranslateState, call: Call): unknown {
   const { rawInput, kind, title, content, locations } = call
   if (isGiven(rawInput)) return rawInput

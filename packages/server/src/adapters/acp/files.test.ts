@@ -44,7 +44,6 @@ const write = (path: string, content = 'new\n') => files.write({ sessionId: 's',
 const read = (path: string, more = {}) => files.read({ sessionId: 's', path, ...more }, signal)
 const inputOf = ({ input }: PermissionAsk) => input as { path?: string }
 
-/** Adds a running call. */
 function call(fields: Partial<PermissionAsk> = {}, ...paths: string[]): PermissionAsk {
   const toolCallId = `call${running.length}`
   const ask: PermissionAsk = { toolCallId, tool: 'Edit', kind: 'edit', title: 'Edit', input: {}, ...fields }

@@ -9,8 +9,8 @@ import { isInsideFolders, reachOf, realPlace } from '../inside-folder.ts'
 const largestFile = 32 * 1024 * 1024
 
 /**
- * The file methods that the host offers to an agent. They touch no file outside the session's folders, and no change
- * is written without permission.
+ * The file methods that the host offers to an agent. They access only files in the session's folders, and write no
+ * change without permission.
  */
 export type FileMethods = {
   read(params: unknown, signal: AbortSignal): Promise<{ content: string }>
@@ -21,7 +21,6 @@ export type FileMethods = {
   forget(): void
 }
 
-/** A running call and the files that it names. */
 export type OpenCall = { readonly ask: PermissionAsk; readonly paths: readonly string[] }
 
 type Approval = { readonly ask: PermissionAsk; readonly place: string; readonly change: Change }
@@ -50,8 +49,8 @@ export function createFileMethods(options: {
   }
 
   /**
-   * Checks that no rule refuses to read the file: neither a rule on this method, nor one on the call that
-   * reads. Otherwise reading needs no permission.
+   * Checks that no rule refuses to read the file, neither a rule on this method nor one on the call that reads.
+   * Reading needs no permission otherwise.
    */
   async function permitReading(path: string, place: string, signal: AbortSignal): Promise<void> {
     const about = { tool: 'read_text_file', kind: 'read', title: `Read ${shown(place)}` } as const

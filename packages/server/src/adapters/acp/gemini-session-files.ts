@@ -55,7 +55,7 @@ function filesOf({ folder, home = homedir(), sessionId }: FileSearch) {
 }
 
 /**
- * The conversations in Gemini's files, since Gemini has no method to list them. Conversations without a message of the
+ * The conversations in Gemini's files. Gemini has no method to list them. Conversations without a message of the
  * person are left out.
  */
 export async function listGeminiSessions(options: {

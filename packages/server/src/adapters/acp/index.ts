@@ -38,7 +38,6 @@ export {
 } from './presets.ts'
 
 export type AcpAdapterOptions = ProgramAdapterOptions & {
-  /** Replaces the default arguments. */
   readonly args?: readonly string[]
 }
 
@@ -118,7 +117,7 @@ function environment(
   return env
 }
 
-/** The sign-in variables that hold a key; the others select a cloud service. */
+/** The sign-in variables that hold a key. The other sign-in variables select a cloud service. */
 function keysOf({ signIn }: KnownAgent): Pick<AgentAdapter, 'keys'> {
   const keys = (signIn?.variables ?? []).filter((name) => /_(KEY|TOKEN)$/.test(name))
   return keys.length > 0 ? { keys } : {}
@@ -212,20 +211,19 @@ function versionOf(
 type ProbeOptions = AcpConnectionOptions & {
   /** The version from the package.json of the program. */
   readonly version: string | undefined
-  /** The working directory of the process. */
   readonly folder: string
 }
 
 type Connected = Extract<AgentOutput, { type: 'agent.connected' }>
 
-/** Denies everything: a probe must not run anything. */
+/** Denies every request: a probe must not run anything. */
 const denyingPerson: Person = {
   forbids: () => true,
   permit: async () => ({ outcome: 'denied', requestId: 'probe' }),
   answer: async () => ({ outcome: 'cancelled', requestId: 'probe' }),
 }
 
-/** Starts the program, creates a session, and ends it; reports what the program says about itself. Never rejects. */
+/** Starts the program, creates a session and ends it. Returns what the program reports about itself. Never rejects. */
 async function probeProgram(options: ProbeOptions, signal: AbortSignal): Promise<AgentProbe> {
   const { agent, program, version } = options
   const found: AgentProbe = { found: true, path: program, ...(version !== undefined && { version }) }

@@ -15,7 +15,10 @@ import { Wire } from './wire.ts'
 
 const titleLength = 80
 
-/** An agent's memory, listed by its own program (or from its files) and read by a replay. No turn runs for it. */
+/**
+ * An agent's memory. The agent's own program (or its files) lists the conversations, and a replay reads one. No turn
+ * runs for that.
+ */
 export function acpMemory(options: MemoryOptions): AgentMemory {
   const { agent, env } = options
   const { conversations } = agent
@@ -72,7 +75,6 @@ async function replayOf(program: MemoryProgram, one: AgentConversation): Promise
 }
 
 export type MemoryOptions = AcpConnectionOptions & {
-  /** The working directory of the program. */
   readonly folder: string
 }
 

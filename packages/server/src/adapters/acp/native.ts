@@ -124,7 +124,7 @@ type ClientMethod =
   | (typeof CLIENT_METHODS)[keyof typeof CLIENT_METHODS]
   | (typeof PROTOCOL_METHODS)[keyof typeof PROTOCOL_METHODS]
 
-/** Updates that deliberately give no output. */
+/** Updates that intentionally produce no output. */
 export const ignoredUpdates = {
   user_message_chunk:
     'an echo of a prompt that the host has recorded; in a replay, handled by the connection',
@@ -139,7 +139,7 @@ export const notOffered = {
   session_message_chunk: 'needs the client capability subagents',
 } as const satisfies Partial<Record<UpdateKey, string>>
 
-/** The methods that an agent may call on the client, and what becomes of each. */
+/** The methods that an agent may call on the client, and how each is handled. */
 export const clientMethods = {
   'session/update': 'translated',
   'session/request_permission': 'answered by a rule, the mode or a person',

@@ -55,8 +55,8 @@ function changesOf({ content }: NativeCall, { input }: PermissionAsk): Change[] 
 }
 
 /**
- * Asks a person to choose among the agent's own options. Permanent options and those of an unknown kind are
- * never chosen by a rule or a mode.
+ * Asks a person to choose among the agent's own options. A rule or a mode never chooses a permanent option or one of
+ * an unknown kind.
  */
 async function choose(
   { person }: PermissionContext,

@@ -2,11 +2,12 @@ import { commonCapabilities } from '../program-adapter.ts'
 import type { AcpAgent } from './agent.ts'
 
 /**
- * The agents that are known to speak ACP. An entry is all that an agent needs. It declares only capabilities that the
- * contract suite has shown; without such a list, an agent has those that the protocol requires of every agent.
+ * The agents that are known to speak ACP. An agent needs nothing but its entry. The entry declares only capabilities
+ * that the contract suite has shown; an agent without such a list has those that the protocol requires of every
+ * agent.
  *
- * Where possible, the host enforces our modes: the agent asks for everything, and a rule, the mode or a person answers.
- * So refusals apply in every mode, and the log shows who allowed each call.
+ * Where possible, the host enforces our modes: the agent asks for everything, and a rule, the mode or a person
+ * answers. Refusals therefore apply in every mode, and the log shows who allowed each call.
  */
 
 /** The agent itself has the mode `plan`. In the other modes it asks for everything, and the host answers. */

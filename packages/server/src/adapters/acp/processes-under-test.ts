@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process'
 
-/** A process and all its descendants. */
 export function treeOf(pid: number): number[] {
   const lines = execFileSync('ps', ['-eo', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n')
   const parents = lines.map((line) => line.trim().split(/\s+/).map(Number))

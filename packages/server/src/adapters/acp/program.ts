@@ -9,8 +9,8 @@ const stepMs = 20
 const goneMs = 1_500
 
 /**
- * Ends what is left of an agent and its descendants, first with SIGTERM, so that they can end their own children.
- * Commands may run in groups of their own, which an agent that was killed or hangs does not end.
+ * Ends the remaining processes of an agent, first with SIGTERM, so that they can end their own children. Commands may
+ * run in their own process groups, which an agent that was killed or hangs does not end.
  */
 export async function endGroup(agent: AgentProcess, pid: number | undefined): Promise<void> {
   if (pid === undefined) return
@@ -58,7 +58,7 @@ export function cannotStart(
   )
 }
 
-/** The agent's own words for an error of a request. */
+/** The agent's own message for an error of a request. */
 export function errorMessage(error: unknown): string {
   return error instanceof RequestError ? errorOf(error).message : messageOf(error)
 }

@@ -5,13 +5,13 @@ import { ParleyError, type PromptPart, promptText } from '@parley/protocol'
 import { askAgain } from '../../core/agent-adapter.ts'
 import type { TranslateState } from './translate-state.ts'
 
-/** Sent to an agent that remembers only what came before the open call: the call is lost with the process. */
+/** Sent to an agent whose memory ends before the open call: the call is lost with the process. */
 const continueWithoutCall =
   'There was a restart while you waited for an answer: the last call you asked for has not run. Go on from what is done; do not do it again.'
 
 /**
- * The prompt that makes the model continue after a restart. The replay shows what the agent remembers: if the prompt
- * is not in it, the prompt is repeated. If nothing was replayed, it is repeated with an explanation.
+ * The prompt that makes the model continue after a restart. The replay shows what the agent remembers. If it lacks
+ * the prompt, the prompt is repeated; if nothing was replayed, it is repeated with an explanation.
  */
 export function continuation(
   state: Pick<TranslateState, 'replaying' | 'lastPrompt' | 'openCall' | 'dialect'>,
@@ -28,7 +28,7 @@ export function continuation(
 
 export type PromptAbilities = { readonly image?: boolean; readonly embeddedContext?: boolean }
 
-/** Converts a prompt to what the agent accepts. Throws a ParleyError for parts that it does not accept. */
+/** Converts a prompt to the content that the agent accepts. Throws a ParleyError for parts that it does not accept. */
 export function contentBlocks(
   parts: readonly PromptPart[],
   { cwd, abilities }: { cwd: string; abilities: PromptAbilities },

@@ -23,7 +23,6 @@ export type RequestContext = {
 /** JSON-RPC error code of a request that its sender has cancelled. */
 const requestCancelled = -32_800
 
-/** Answers the requests of the agent. */
 export class AcpRequests {
   readonly #context: RequestContext
   #open = 0
@@ -74,7 +73,10 @@ export class AcpRequests {
     }
   }
 
-  /** Adds the reach of the call, since an agent may change files by itself. */
+  /**
+   * Adds whether the call names files outside the session's folders or protected files, since an agent may change
+   * files by itself.
+   */
   async #askFor(nativeId: string): Promise<PermissionAsk | undefined> {
     const { input, state } = this.#context
     const ask = askFor(state(), nativeId)
@@ -105,8 +107,8 @@ export class AcpRequests {
   }
 
   /**
-   * Called for a call that the agent started without asking. If the host refuses such a call, it is too late
-   * to prevent it: the refusal is recorded and the turn is stopped before more happens.
+   * Called for a call that the agent started without asking. If the host refuses it, it is too late to prevent the
+   * call: the refusal is recorded, and the turn is stopped before the agent does more.
    */
   async checkUnasked(ask: PermissionAsk): Promise<void> {
     const { agent, input, put, interrupt } = this.#context

@@ -30,7 +30,6 @@ export function commandLine({ args, directories }: KnownAgent, { settings }: Con
   return [...args, ...(directories === undefined ? [] : folders.flatMap((folder) => [directories, folder]))]
 }
 
-/** The parameters to create or resume a session. */
 export function sessionParams(agent: KnownAgent, input: ConnectInput, about: NativeInitialized) {
   const abilities = about.agentCapabilities?.sessionCapabilities ?? {}
   const directories = input.settings.options?.directories ?? []

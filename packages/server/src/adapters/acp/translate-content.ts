@@ -21,14 +21,13 @@ export function textIn(content: readonly NativeToolContent[]): string {
   return content.flatMap((item) => (item.type === 'content' ? (item.content?.text ?? []) : [])).join('\n')
 }
 
-/** The diffs in the content of a call. */
 export function diffsIn(content: readonly NativeToolContent[]): Diff[] {
   return content.filter(({ type }) => type === 'diff').map(diffOf)
 }
 
 /**
- * Returns a new file as its whole text, and a change as a patch. The previous content may be large and stays
- * out of the log.
+ * Returns a new file as its whole text, and a change as a patch. The previous content may be large and is not put
+ * into the log.
  */
 function diffOf({ path = '', oldText, newText = '' }: NativeToolContent): Diff {
   return typeof oldText === 'string'

@@ -5,7 +5,10 @@ import type { KnownAgent } from './agent.ts'
 import type { Frame, NativeContent, NativeMessage } from './native.ts'
 import { initialState, type TranslateState, translate } from './translate.ts'
 
-/** The outputs that belong to a turn. The others, such as the current mode, describe the process that replays. */
+/**
+ * The outputs that belong to a turn. The others, such as the current mode, describe the process that replays the
+ * conversation.
+ */
 const kept: ReadonlySet<AgentOutput['type']> = new Set([
   'text.written',
   'thinking.written',

@@ -11,40 +11,37 @@ export type TranslateContext = {
   readonly modes: KnownAgent['modes']
   /** Distinguishes the ids of this connection from those of other connections of the session. */
   readonly connectionId: string
-  /** The mode that the person requested. */
   readonly requestedMode: PermissionMode
 }
 
 /** The whole state of the translator. Immutable. */
 export type TranslateState = TranslateContext & {
-  /** Our requests without a response so far. */
+  /** Our requests that have no response yet. */
   readonly sent: ReadonlyMap<NativeId, Sent>
-  /** The agent's permission requests without a response so far. */
+  /** The agent's permission requests that have no response yet. */
   readonly asked: ReadonlyMap<NativeId, Asked>
   readonly sessionId: string | undefined
   readonly agentVersion: string | undefined
   /** The sign-in state that the agent reports; undefined if it reports none. */
   readonly signedIn: boolean | undefined
-  /** True from the load of a conversation to the next prompt: messages repeat what was recorded before. */
+  /** True from the load of a conversation to the next prompt. Meanwhile messages repeat what was already recorded. */
   readonly replaying: boolean
   /** The last message of the person in the replay. */
   readonly lastPrompt: string
   readonly isInPrompt: boolean
   /** The last call in the replay, unless it was completed: a killed process may have recorded it as refused. */
   readonly openCall: string | undefined
-  /** The running turn of the host. */
   readonly turn: Turn | undefined
   /** Texts that are being written, by the call of their subagent; '' for the main agent. */
   readonly open: Readonly<Record<string, OpenText>>
   readonly blocks: number
-  /** The calls, by the agent's own id. */
   readonly calls: ReadonlyMap<string, Call>
   /** How often each id of the agent was used: some agents count from the start in every turn. */
   readonly uses: ReadonlyMap<string, number>
   readonly usage: UsageSoFar
   readonly compactions: ReadonlyMap<string, { readonly summary: string; readonly reported: boolean }>
   readonly config: Config
-  /** The last values of outputs that are given only on a change. */
+  /** The last values of outputs that are reported only when they change. */
   readonly reported: Readonly<Record<string, string>>
 }
 
@@ -65,14 +62,12 @@ export type OpenText = {
   readonly background: boolean
 }
 export type Call = {
-  /** Our id of the call. */
   readonly id: string
   readonly stage: 'draft' | 'called' | 'ended'
   readonly name: string
   readonly kind: ToolKind
   readonly title: string
   readonly rawInput: unknown
-  /** The input as recorded. */
   readonly input: unknown
   readonly content: readonly NativeToolContent[]
   readonly locations: readonly { readonly path: string; readonly line?: number }[]
@@ -133,7 +128,6 @@ export function withRequestedMode(state: TranslateState, requestedMode: Permissi
   return { ...state, requestedMode }
 }
 
-/** Applies the steps in order. */
 export function sequence(
   state: TranslateState,
   ...steps: ((state: TranslateState) => Translation)[]

@@ -61,7 +61,6 @@ function append(
   }
 }
 
-/** Ends the block and writes it. */
 export function closeText(state: TranslateState, line: string): Translation {
   const open = state.open[line]
   if (!open) return noOutput(state)

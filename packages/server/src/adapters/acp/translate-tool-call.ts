@@ -132,8 +132,8 @@ function changed(
 }
 
 /**
- * The output of a running call is the text that was added to its content. It is only streamed: the end of the
- * call contains it whole.
+ * The output of a running call is the text that was added to its content. It is only streamed, because the end of the
+ * call contains the whole output.
  */
 function streamed(before: Call, call: Call): AgentOutput[] {
   if (!before.started) return []
@@ -289,7 +289,6 @@ export async function diffsFor(
   return diffs.length > 0 ? { diffs: await Promise.all(diffs) } : {}
 }
 
-/** The files that a call names. */
 export function pathsFor(state: TranslateState, nativeId: string): string[] {
   const call = state.calls.get(nativeId)
   return call ? pathsOfCall(call) : []

@@ -104,7 +104,6 @@ const codes: Readonly<Record<string, ErrorInfo['code']>> = {
   503: 'busy',
   529: 'busy',
 }
-/** The error kinds of claude-agent-acp. */
 const kinds: Readonly<Record<string, ErrorInfo['code']>> = {
   rate_limit: 'rate_limited',
   authentication_failed: 'agent_not_signed_in',

@@ -173,7 +173,7 @@ export const handlers = {
   compaction_summary_chunk: session.takeSummaryChunk,
 } satisfies Record<HandledUpdate, Handler>
 
-/** Updates that are not part of the conversation: a draft call stays a draft. */
+/** Updates that are not part of the conversation. After one of them, a draft call remains a draft. */
 const beside = new Set([
   'usage_update',
   'available_commands_update',

@@ -27,7 +27,7 @@ const drainMs = 1_000
 
 /**
  * The connection to an agent. The SDK only matches requests and responses, and would drop unknown messages. So every
- * message is passed to `received` first, unchanged, and only requests and responses go on to the SDK.
+ * message is passed to `received` first, unchanged, and only requests and responses are then passed to the SDK.
  */
 export class Wire {
   readonly agent: ClientContext

@@ -126,7 +126,7 @@ class ClaudeConnection implements AgentConnection {
 
   /**
    * Sets the mode of the session. The process starts in a mode that asks for everything, for two reasons: a deferred
-   * call must be asked about whatever the mode is by now, and the SDK warns when a process starts with bypass.
+   * call must be asked about even if the mode has changed since, and the SDK warns when a process starts with bypass.
    */
   async #widen(): Promise<void> {
     if (this.#isWide) return
@@ -170,7 +170,7 @@ class ClaudeConnection implements AgentConnection {
   }
 
   /**
-   * Decides what becomes of the deferred call, which the resumed process asks about by itself. Returns false if no
+   * Decides what happens with the deferred call, which the resumed process asks about by itself. Returns false if no
    * prompt needs to be sent.
    */
   #decideDeferred(deferred: DeferredCall, message: AgentMessage): boolean {
@@ -212,7 +212,7 @@ class ClaudeConnection implements AgentConnection {
     return this.#state.pending.has(uuid) && this.#cancelQueued(uuid)
   }
 
-  /** Removes a steered prompt from the queue of the program. False: the program has started it. */
+  /** Removes a steered prompt from the queue of the program. Returns false if the program has already started it. */
   async #cancelQueued(uuid: string): Promise<boolean> {
     const query = this.#query as (Query & QueuedMessages) | undefined
     const isCancelled = (await query?.cancelAsyncMessage?.(uuid).catch(() => false)) === true
@@ -334,8 +334,8 @@ class ClaudeConnection implements AgentConnection {
   }
 
   /**
-   * Returns a signal that aborts when the agent withdraws its request. The SDK's own signal also aborts when
-   * the process dies, so the process must still live a moment later.
+   * Returns a signal that aborts when the agent withdraws its request. The SDK's own signal also aborts when the
+   * process dies, so this one aborts only if the process is still alive a moment later.
    */
   #withdrawn(signal: AbortSignal): AbortSignal {
     const withdrawn = new AbortController()
@@ -372,7 +372,7 @@ class ClaudeConnection implements AgentConnection {
     this.#calls.open.clear()
   }
 
-  /** Reports models and commands as the program itself describes them. */
+  /** Reports the models and commands that the program lists. */
   async #introduce(query: Query): Promise<void> {
     try {
       const introduction = await introductionOf(query, this.#program.loaded)
@@ -387,7 +387,7 @@ class ClaudeConnection implements AgentConnection {
     }
   }
 
-  /** Reports a failed call, unless the process is ending: then the call itself is not at fault. */
+  /** Reports a failed call, unless the process is ending, which may be the cause of the failure. */
   #notice(doing: string, error: unknown): void {
     if (this.#closing || this.#program.process.ended) return
     const text = `Claude Code did not ${doing}: ${messageOf(error)}`

@@ -18,7 +18,7 @@ import { promptUuid } from './prompt.ts'
 import { configFolder, honouredOptions, settingSourcesFor } from './settings.ts'
 
 export type ClaudeAdapterOptions = Pick<ProgramAdapterOptions, 'env' | 'add' | 'executable'> & {
-  /** Whether sessions load the person's own settings if the session does not say; true by default. */
+  /** Whether sessions load the person's own settings if the session does not specify it. The default is true. */
   readonly userSettings?: boolean
 }
 
@@ -142,7 +142,7 @@ function findClaude(executable: string | undefined): string | undefined {
   return path !== undefined && existsSync(path) ? path : undefined
 }
 
-/** The sign-in state as far as it is visible, with advice unless somebody is signed in. */
+/** The sign-in state, as far as it is visible, and advice unless somebody is signed in. */
 function signIn(
   path: string,
   env: Record<string, string>,
@@ -176,7 +176,7 @@ function sdkVersion(): string {
 
 type Values = Readonly<Record<string, unknown>>
 
-/** If one of these is set, there is a key, or a cloud service with its own credentials. */
+/** If one of these is set, Claude Code has a key or uses a cloud service with its own credentials. */
 const signInVariables = [
   'ANTHROPIC_API_KEY',
   'ANTHROPIC_AUTH_TOKEN',

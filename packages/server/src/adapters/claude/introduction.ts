@@ -66,9 +66,7 @@ export function credentialOf(account: AccountInfo | undefined): string | undefin
   return tokenSource === 'claude.ai' ? 'Claude sign-in' : tokenSource
 }
 
-/**
- * How the model is paid for, if that follows from what the program reports. A gateway may bill in any way.
- */
+/** How the model is paid for, if the program's report shows it. A gateway may bill in any way. */
 export function billingOf(account: AccountInfo | undefined): Billing | undefined {
   const { apiProvider, apiKeySource, tokenSource, subscriptionType } = account ?? {}
   if (apiProvider === 'gateway') return undefined

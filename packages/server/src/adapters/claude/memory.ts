@@ -78,8 +78,8 @@ async function headOf(file: string): Promise<string> {
 }
 
 /**
- * Reads the conversation from a transcript, which is a tree: a person who goes back and asks again leaves a
- * branch behind. The last branch is the conversation.
+ * Reads the conversation from a transcript, which is a tree: each time the person returns to an earlier prompt, a new
+ * branch starts. The last branch is the conversation.
  */
 async function conversationLine(file: string, signal: AbortSignal): Promise<Entry[]> {
   const entries: Entry[] = []
@@ -103,8 +103,8 @@ async function conversationLine(file: string, signal: AbortSignal): Promise<Entr
 type Blocks = readonly { readonly type?: string; readonly id?: string; readonly tool_use_id?: string }[]
 
 /**
- * True if an entry beside the branch belongs to one of its answers: parallel calls and their results are
- * siblings in the tree.
+ * True if an entry outside the branch belongs to one of its answers: parallel calls and their results are siblings in
+ * the tree.
  */
 function belongsTo(line: ReadonlySet<Entry>, { message }: Entry): boolean {
   const results = blocksOf(message?.content).flatMap(({ tool_use_id }) => tool_use_id ?? [])

@@ -36,7 +36,7 @@ export type NativeAssistant = Omit<NativeMessage<'assistant'>, 'message'> & {
 export type NativeUser = Omit<SDKUserMessage, 'message'> &
   Partial<Pick<SDKUserMessageReplay, 'isReplay'>> & {
     readonly message: { readonly content: string | readonly NativeBlock[] }
-    /** Undeclared in the SDK: why a result is not the tool's own. */
+    /** Not declared in the SDK: why a result does not come from the tool itself. */
     readonly tool_result_meta?: readonly NativeResultMeta[]
   }
 export type NativeResultMeta = {
@@ -47,7 +47,10 @@ export type NativeResultMeta = {
 }
 export type NativeStreamEvent = Omit<SDKPartialAssistantMessage, 'event'> & { readonly event: StreamEvent }
 export type NativeResult = SDKResultMessage & {
-  /** Undeclared in the SDK: the growth of `modelUsage`, subagents included, also right after a resume. */
+  /**
+   * Not declared in the SDK: the growth of `modelUsage` since the last result, including subagents. It is also
+   * correct right after a resume.
+   */
   readonly model_usage_since_last_result?: SDKResultSuccess['modelUsage']
 }
 /** Not in the SDK's union at 0.3.325, but sent for every prompt with a `uuid`. */
@@ -101,7 +104,7 @@ export type StreamDelta = {
 
 export type NativeStreamEventType = SDKPartialAssistantMessage['event']['type']
 
-/** Messages that deliberately give no output. */
+/** Messages that intentionally produce no output. */
 export const ignored = {
   'system/hook_started': 'system/hook_response reports how the hook ended; the start adds nothing',
   'system/hook_progress': 'system/hook_response repeats the whole output of the hook',
@@ -123,13 +126,13 @@ export const ignoredFrames = {
     'asks a terminal to redraw; comes from a process that was started ahead of its prompt',
 } as const
 
-/** Stream events that deliberately give no output. */
+/** Stream events that intentionally produce no output. */
 export const ignoredStreamEvents = {
   content_block_stop: 'the whole block has already arrived as an assistant message',
   message_stop: 'message_delta reports the usage; the turn ends with the result',
 } as const satisfies Partial<Record<NativeStreamEventType, string>>
 
-/** Blocks of an assistant message that deliberately give no output. */
+/** Blocks of an assistant message that intentionally produce no output. */
 export const ignoredBlocks: Readonly<Record<string, string>> = {
   container_upload: 'a file in a container of the API, which Claude Code does not use',
   compaction: 'compaction on the API side; compact_boundary reports what happened to the context',

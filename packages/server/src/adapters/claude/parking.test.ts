@@ -10,7 +10,7 @@ import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import type { ModelAnswer } from '../../testing/model-server.ts'
 import { createClaudeAdapter } from './index.ts'
 
-/** Tests turns that wait for a person while their process is closed, with the real program. */
+/** Tests turns that wait for a person after their process was closed, with the real program. */
 
 const rounds = Number(process.env.PARLEY_CLAUDE_ROUNDS ?? 2)
 const home = await AgentHome.forFile()

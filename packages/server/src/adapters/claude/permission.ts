@@ -92,8 +92,8 @@ const shellSyntax = /[;&|`$<>\n\r()'"\\]/
 const where = { session: 'for this session', project: 'in this folder', always: 'always' } as const
 
 /**
- * The wider grants to offer with a permission: those that the agent itself suggests, as far as our rules can express
- * them; otherwise, for a command, the same program with other arguments.
+ * The wider grants to offer with a permission: those that the agent itself suggests, if our rules can express them;
+ * otherwise, for a command, a grant for the same program with other arguments.
  */
 export function suggestedGrants(
   tool: string,

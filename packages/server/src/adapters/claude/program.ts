@@ -35,14 +35,14 @@ export type ProgramUser = {
 export type Place = Pick<ConnectInput, 'cwd' | 'settings' | 'trusted'>
 
 /**
- * In effect no timeout, since a person may take any time to answer. The program expects seconds and stores milliseconds
- * in 31 bits, which limits the value.
+ * Effectively no timeout, since a person may take any time to answer. The program takes seconds and stores
+ * milliseconds in 31 bits, which limits the value.
  */
 const hookTimeoutS = 2_000_000
 
 /**
  * The process of Claude Code. It is started for a session, or started without one (`park`) and assigned to a session
- * later (`enter`). Its requests go to the session that `serve` named last.
+ * later (`enter`). Its requests are passed to the session that `serve` was last called with.
  */
 export class ClaudeProgram {
   readonly prompts = createInput<SDKUserMessage>()
@@ -76,7 +76,7 @@ export class ClaudeProgram {
     })
   }
 
-  /** Starts the program without a session. It reads nothing of any folder until it enters one. */
+  /** Starts the program without a session. It reads no folder until it is assigned to one. */
   async park(input: PrepareInput): Promise<void> {
     await this.#startUnlessAborted(input.signal, async () => {
       const options = { ...this.#fixed(input), abortController: this.#abort }
@@ -104,13 +104,12 @@ export class ClaudeProgram {
     return this.#spare !== undefined && !this.process.ended
   }
 
-  /** Kills the process and all its descendants. */
   kill(): void {
     void this.#spare?.close()
     this.process.killAll()
   }
 
-  /** Kills the process at once when `signal` aborts, whether or not the SDK notices. */
+  /** Kills the process as soon as `signal` aborts, even if the SDK does not react. */
   async #startUnlessAborted<T>(signal: AbortSignal | undefined, start: () => Promise<T>): Promise<T> {
     const giveUp = () => {
       this.#abort.abort()

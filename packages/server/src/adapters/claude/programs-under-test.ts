@@ -2,9 +2,7 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClaudeAdapter } from './index.ts'
 
-/**
- * The faults in the middle of the chosen answer, as code that the program runs before it passes the line on.
- */
+/** The faults in the middle of the chosen answer, as code that the wrapper runs before it passes the line on. */
 export const faults = {
   dies: "process.stderr.write('words '.repeat(10_000) + 'The disk is on fire.\\n'); return leave(3)",
   leaves: 'return leave(0)',
@@ -20,7 +18,7 @@ export const faults = {
 } as const
 export type Fault = keyof typeof faults
 
-/** Wraps the real program. The wrapper fails once, when `words` are streamed, and works before and after that. */
+/** Wraps the real program. The wrapper fails once, when `words` are streamed, and otherwise works normally. */
 export function faultyProgram(folder: string, fault: Fault, words: string): string {
   const been = JSON.stringify(join(folder, `${fault} was here`))
   const code = `

@@ -47,7 +47,7 @@ async function play(mode: PermissionMode, calls: (cwd: string) => readonly Call[
   return events.map(({ json }) => JSON.parse(json) as SessionEvent)
 }
 
-/** The outcome of each call, and who answered if anybody was asked. */
+/** The outcome of each call, and who answered its request, if there was one. */
 function fates(events: readonly SessionEvent[]): string[] {
   const ended = events.flatMap((event) => (event.type === 'tool-call.ended' ? [event] : []))
   return ended.map(({ toolCallId, outcome }) => {

@@ -11,9 +11,8 @@ import { answerQuestion } from './question.ts'
 export type RequestContext = PermissionContext & {
   /** Resolves to our id of a call, once the host has recorded the call: a request must not precede its call. */
   callId(nativeId: string): Promise<string>
-  /** True if the call changes a protected file: a person must be asked, even where Claude Code would not ask. */
+  /** True if the call changes a protected file. A person must then be asked, even where Claude Code would not ask. */
   mustAsk(call: HookedCall): boolean
-  /** Stops the turn. */
   interrupt(): void
   readonly waits: HookWaits
   /** Whether Claude Code will certainly ask about this call. */
@@ -64,7 +63,7 @@ export function createToolHook(context: RequestContext): HookCallback {
   }
 }
 
-/** The output of the hook for a call about which Claude must not ask again. */
+/** The output of the hook for a call that Claude must not ask about again. */
 function inHook(context: RequestContext, answer: PermissionResult): HookJSONOutput {
   if (answer.behavior === 'allow') return decided('allow', answer.updatedInput)
   if (answer.interrupt) context.interrupt()
@@ -173,8 +172,8 @@ export class HookWaits {
 export type DeferredFate = 'again' | 'dismissed'
 
 /**
- * A call that an earlier process of the conversation deferred. The resumed process asks about it as soon as it runs;
- * the host's first message decides what becomes of it.
+ * A call that an earlier process of the conversation deferred. The resumed process asks about it at once; the host's
+ * first message decides what happens with it.
  */
 export class DeferredCall {
   readonly nativeId: string
@@ -200,7 +199,7 @@ export class DeferredCall {
     this.#fate.resolve(fate)
   }
 
-  /** True for messages about the dismissed call: they end when the program starts the new prompt. */
+  /** True for messages about the dismissed call: all messages until the program starts the new prompt. */
   drops(message: object, promptUuid: string | undefined): boolean {
     const { type, state, command_uuid } = message as { type?: string; state?: string; command_uuid?: string }
     const isStart = type === 'command_lifecycle' && state === 'started' && command_uuid === promptUuid

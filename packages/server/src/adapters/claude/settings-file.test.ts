@@ -27,7 +27,7 @@ it('settings are read from a file, also through a link', () => {
 it('settings are not read from a pipe, which could block the whole server', () => {
   const { folder, file } = folderWith((path) => {
     execFileSync('mkfifo', [path])
-    // A reader of the pipe gets data, so that the test fails instead of blocking.
+    // Writes to the pipe, so that code that reads it makes the test fail instead of blocking.
     const writer = spawn('sh', [
       '-c',
       'while :; do printf %s "$1" > "$0"; done',

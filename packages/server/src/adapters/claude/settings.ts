@@ -14,9 +14,7 @@ import {
 import type { ConnectInput } from '../../core/agent-adapter.ts'
 import { readRegularFile } from '../regular-file.ts'
 
-/**
- * Our modes and Claude's. Read-only is enforced by the host, by the kind of tool: the agent runs in its default mode.
- */
+/** Maps our modes to Claude's. The host enforces read-only, so the agent runs in its default mode. */
 export const nativeModes: Readonly<Record<PermissionMode, NativeMode>> = {
   ask: 'default',
   'accept-edits': 'acceptEdits',
@@ -98,7 +96,6 @@ export function claimOptions({
   }
 }
 
-/** Applies settings to a running process. */
 export async function applySettings(query: Query, { model, mode, options }: SessionSettings): Promise<void> {
   if (mode !== undefined) await query.setPermissionMode(nativeModes[mode])
   if (model !== undefined) await query.setModel(model)
@@ -151,9 +148,9 @@ export function settingSourcesFor(trusted: boolean, userSettings: boolean): Sett
 }
 
 /**
- * The grants in the settings of a trusted folder, to be passed as settings. Claude Code ignores a folder's
- * grants unless the folder was trusted in its own terminal. A person who trusts the folder here has accepted
- * the grants too.
+ * The grants in the settings of a trusted folder, to be passed as settings. Claude Code ignores a folder's grants
+ * unless the folder was trusted in its own terminal. A person who trusts the folder in Parley has accepted the grants
+ * too.
  */
 export function grantsOfFolder(trusted: boolean, cwd: string): { settings?: FolderGrants } {
   if (!trusted) return {}

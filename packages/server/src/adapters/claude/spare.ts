@@ -5,7 +5,6 @@ import { type ClaudeOptions, connectClaude } from './connection.ts'
 import { ClaudeProgram } from './program.ts'
 import { configFolder, settingsFiles, settingsIn } from './settings.ts'
 
-/** Starts Claude Code without a session. */
 export async function prepareClaude(options: ClaudeOptions, input: PrepareInput): Promise<PreparedAgent> {
   const program = new ClaudeProgram(options)
   const read = startFiles(options)

@@ -20,7 +20,7 @@ const prompt = 'Go on.'
 it('a turn of the real Claude stores at most 1.3 times the bytes that it writes, prints and receives', async () => {
   await using home = await AgentHome.open({ answers: 'script' })
   scriptTurns(home.model, turns + 2)
-  // The difference excludes what is stored once: the tables and the description of the program.
+  // The difference excludes data that is stored only once: the tables and the description of the program.
   const one = await storedAfter(1, home)
   const many = await storedAfter(1 + turns, home)
   const content = many.content - one.content

@@ -45,7 +45,7 @@ export function uuidsIn(transcript: string | undefined): string[] {
   return [...(transcript ?? '').matchAll(/"uuid":"([^"]+)"/g)].flatMap(([, uuid]) => uuid ?? [])
 }
 
-/** The agent's id of a deferred call that has had no result since then. */
+/** The agent's id of a deferred call that has no result yet. */
 export function deferredCall(transcript: string | undefined): string | undefined {
   if (transcript === undefined) return undefined
   const marker = [...transcript.matchAll(/"type":"hook_deferred_tool","toolUseID":"([^"]+)"/g)].at(-1)
@@ -55,9 +55,8 @@ export function deferredCall(transcript: string | undefined): string | undefined
 }
 
 /**
- * Detects whether another program writes in a conversation that our process holds. The shared transcript then
- * contains a prompt that was not sent to our process, and that our process does not know. Each check reads
- * only the new part of the transcript.
+ * Detects whether another program writes to a conversation that our process holds. The shared transcript then
+ * contains a prompt that was never sent to our process. Each check reads only the new part of the transcript.
  */
 export class TranscriptWatch {
   readonly #env: Readonly<Record<string, string>>

@@ -25,7 +25,7 @@ function withSessionId({ state, outputs }: Translation, { session_id }: NativeRe
   return { state: named.state, outputs: [...named.outputs, ...outputs] }
 }
 
-/** Called when the agent worked by itself and wrote nothing: only a failure gives an own turn. */
+/** Called when the agent worked by itself and wrote nothing: only a failure starts an own turn. */
 function endOfSilentWork(state: TranslateState, measured: Translation, result: NativeResult): Translation {
   const failed = outcomeOf(result) === 'failed' && result.terminal_reason !== 'tool_deferred'
   const own: AgentOutput[] = failed ? [beginningOf(state), endOf(state, result)] : []
@@ -45,8 +45,8 @@ function isForeign({ turn }: TranslateState, { origin, user_message_uuids }: Nat
 }
 
 /**
- * A warning if the model was called but returned nothing. A result without model calls, as of a slash command, gives
- * none.
+ * A warning if the model was called but returned nothing. A result without model calls, e.g. that of a slash command,
+ * gives no warning.
  */
 function emptyAnswerNotice(result: NativeResult): AgentOutput[] {
   const empty =
@@ -126,7 +126,10 @@ function errorOf(result: NativeResult): ErrorInfo {
   }
 }
 
-/** Advice where the agent's own message has none, by the status of the model's response or by the terminal reason. */
+/**
+ * Advice for errors whose message from the agent has none, by the status of the model's response or by the terminal
+ * reason.
+ */
 const advice: Readonly<Record<string, string>> = {
   401: 'Check ANTHROPIC_API_KEY, or sign in again with the program itself: claude auth login ("parley agents" shows its path)',
   403: 'Check ANTHROPIC_API_KEY, or sign in again with the program itself: claude auth login ("parley agents" shows its path)',

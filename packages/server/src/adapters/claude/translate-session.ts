@@ -7,7 +7,7 @@ import { withBegunTurn } from './translate-usage.ts'
 
 type NativeInit = NativeMessage<'system/init'>
 
-/** Reports the connection and its settings if they have changed: `init` comes with every turn. */
+/** Reports the connection and its settings if they have changed: `init` is sent with every turn. */
 export function takeInit(state: TranslateState, init: NativeInit): Translation {
   const known = new Map(state.commands.map((command) => [command.name, command]))
   const connected = {
@@ -43,8 +43,8 @@ export function takeSessionId(state: TranslateState, sessionId: string | undefin
 }
 
 /**
- * The names of the tools, without `StructuredOutput`, which is not a real tool but the way in which Claude
- * returns structured output.
+ * The names of the tools, without `StructuredOutput`. That is not a real tool, but the way in which Claude returns
+ * structured output.
  */
 function toolsIn({ hostTools }: TranslateState, { tools }: NativeInit): string[] {
   return tools.filter((name) => name !== 'StructuredOutput').map((name) => hostTools.get(name)?.name ?? name)
@@ -93,7 +93,7 @@ export function beginConversationAnew(
   }
 }
 
-/** Reports when the agent starts a prompt, and when it drops one that it never started: no result comes then. */
+/** Reports when the agent starts a prompt, and when it drops one that it never started: then no result follows. */
 export function followCommand(state: TranslateState, message: NativeCommandLifecycle): Translation {
   const { command_uuid, state: now } = message
   if (now === 'started') return takeUp(state, command_uuid)
@@ -133,7 +133,7 @@ function withoutPending(state: TranslateState, uuid: string): TranslateState {
 }
 
 /**
- * Handlers for a compaction. The boundary comes first and its summary, if any, in the next message: they are
+ * Handlers for a compaction. The boundary comes first; its summary, if any, follows in the next message. They are
  * reported together.
  */
 export const compact = {

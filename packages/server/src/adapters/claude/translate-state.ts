@@ -9,7 +9,7 @@ export type TranslateContext = {
   /** True for a resumed conversation: its totals are unknown before the first result. */
   readonly resumed?: boolean
   readonly hostTools?: HostToolNames
-  /** Uuids of the messages that the resumed conversation already contains: a program may send them again. */
+  /** Uuids of the messages that the resumed conversation already contains. A program may send them again. */
   readonly taken?: readonly string[]
 }
 
@@ -18,7 +18,6 @@ export type TranslateState = {
   readonly requestedMode: PermissionMode | undefined
   readonly cwd: string | undefined
   readonly hostTools: HostToolNames
-  /** The descriptions of the agent's commands. */
   readonly commands: readonly AgentCommand[]
   /** The running turn of the host, and the number of turns so far. */
   readonly turn: Turn | undefined
@@ -30,8 +29,8 @@ export type TranslateState = {
   /** The answer being streamed, by the tool call of its subagent; '' for the main agent. */
   readonly streams: Readonly<Record<string, Stream>>
   /**
-   * Translated messages by uuid, with the ids of their blocks and calls. In pages, the newest first; the oldest page
-   * is dropped.
+   * Translated messages by uuid, with the ids of their blocks and calls. They are kept in pages, the newest first;
+   * the oldest page is dropped.
    */
   readonly taken: readonly ReadonlyMap<string, readonly string[]>[]
   readonly calls: ReadonlyMap<string, Call>
@@ -68,7 +67,6 @@ export type Stream = {
 export type StreamBlock = {
   readonly index: number
   readonly type: string
-  /** The id of the block or of the call. */
   readonly id: string
   /** Whether a part of the block was given as output. */
   readonly begun: boolean
@@ -159,7 +157,6 @@ export function withSteering(state: TranslateState, messageUuid: string, promptI
   return { ...state, pending: new Map(state.pending).set(messageUuid, promptId) }
 }
 
-/** Begins an own turn of the agent. */
 export function withOwnTurn(state: TranslateState): TranslateState {
   const number = state.turns + 1
   return { ...state, turn: { number, prompts: [], begun: true }, turns: number, reported: undefined }
@@ -174,7 +171,6 @@ export function withCommands(state: TranslateState, commands: readonly AgentComm
   return { ...state, commands }
 }
 
-/** Our id of a tool call. */
 export function callIdOf(state: TranslateState, nativeId: string): string {
   return state.aliases.get(nativeId) ?? nativeId
 }

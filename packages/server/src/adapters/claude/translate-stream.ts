@@ -21,9 +21,7 @@ import { measureCall, withBegunTurn } from './translate-usage.ts'
 
 type EventOf<Type extends StreamEvent['type']> = Extract<StreamEvent, { type: Type }>
 
-/**
- * Translates one event of a streamed answer into deltas, and keeps what is needed to write the blocks later.
- */
+/** Translates one event of a streamed answer into deltas, and keeps the data needed to write the blocks. */
 export function translateStreamEvent(before: TranslateState, message: NativeStreamEvent): Translation {
   const { event, parent_tool_use_id: parent } = message
   const state = withBegunTurn(before, message.user_message_uuids)

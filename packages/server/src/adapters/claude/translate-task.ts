@@ -59,7 +59,7 @@ export function endTask(
 }
 
 /**
- * Takes the list of all running background tasks. The messages of each task carry the same information; this list
+ * Takes the list of all running background tasks. The messages of each task contain the same information; this list
  * finds tasks whose end was not reported.
  */
 export function settleTasks(

@@ -66,7 +66,7 @@ export function costOfTurn(state: TranslateState, result: NativeResult): number 
   return now < before ? now : now - before
 }
 
-/** The steps of this turn, and the time of its calls to the model, which the process counts from its start. */
+/** The steps of this turn, and the time of its calls to the model. The process counts that time from its start. */
 export function effortOfTurn(
   { usage }: TranslateState,
   { num_turns, duration_api_ms }: NativeResult,
@@ -90,8 +90,8 @@ export function usageOf(result: NativeResult): { usage?: TokenUsage } {
 type ModelUsage = NativeResult['modelUsage']
 
 /**
- * The limits of the main model, since side tasks use other models. If the main model is not listed, the
- * limits of the model with the largest context.
+ * The limits of the main model: side tasks use other models. If the main model is not listed, those of the model with
+ * the largest context.
  */
 function limitsIn(models: ModelUsage | undefined, main: string | undefined) {
   const all = Object.values(models ?? {}).toSorted((a, b) => (b.contextWindow ?? 0) - (a.contextWindow ?? 0))

@@ -7,8 +7,8 @@ import { type Call, callIdOf, parentOf, type TranslateState, type Translation } 
 import { planAfter } from './translate-task.ts'
 
 /**
- * A user message from the agent is never a person's. It holds tool results, the summary of a compaction, or the output
- * of a command of the agent. Prompts (replayed, synthetic, of a subagent) are known already and give no output.
+ * A user message from the agent never comes from a person. It holds tool results, the summary of a compaction, or the
+ * output of a command of the agent. Prompts (replayed, synthetic, of a subagent) are already known and give no output.
  */
 export function translateUser(state: TranslateState, message: NativeUser): Translation {
   const blocks = blocksOf(message)
@@ -41,7 +41,7 @@ function textOf(blocks: readonly NativeBlock[]): string {
 
 const commandPattern = /^<local-command-(stdout|stderr)>([\s\S]*)<\/local-command-\1>$/
 
-/** The output of a slash command as a notice. It is wrapped in a tag of its own. */
+/** The output of a slash command as a notice. The agent wraps it in a tag. */
 function commandOutput(message: NativeUser, blocks: readonly NativeBlock[]): AgentOutput[] {
   if (message.parent_tool_use_id) return []
   return blocks.flatMap(({ text }): AgentOutput[] => {
@@ -146,8 +146,8 @@ function terminalOf({ content, is_error }: NativeBlock, output: NativeToolOutput
 }
 
 /**
- * Returns a change as a patch, and a new file as its whole text. The previous content may be large and stays
- * out of the log.
+ * Returns a change as a patch, and a new file as its whole text. The previous content may be large and is not put
+ * into the log.
  */
 function fileDiff(path: string, hunks: readonly PatchHunk[], output: NativeToolOutput): ToolContent {
   if (output.originalFile === null && typeof output.content === 'string') {

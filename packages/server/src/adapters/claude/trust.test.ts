@@ -12,7 +12,7 @@ import { TestReader } from '../../testing/reader.ts'
 import { createClaudeAdapter } from './index.ts'
 import { billingOf, credentialOf } from './introduction.ts'
 
-/** A home with a hook of the person, and folders with everything that a folder can contain for Claude Code. */
+/** A home with a hook of the person, and folders with everything that Claude Code can load from a folder. */
 const home = await AgentHome.forFile()
 const ownHook = join(home.path, 'own-hook')
 const config = join(home.path, '.claude')

@@ -45,7 +45,7 @@ function partWillAsk(part: string, mode: PermissionMode): boolean {
   return writesFile.test(part) || !reading.test(part)
 }
 
-/** The tools that settings allow in part or completely: whether Claude will ask about those is unknown. */
+/** The tools that settings allow in part or completely. Whether Claude will ask about those is unknown. */
 export function grantedBySettings(
   env: Readonly<Record<string, string>>,
   cwd: string,
@@ -69,9 +69,9 @@ function grantsIn(file: string): string[] {
 const shells = new Set(['Bash', 'PowerShell', 'Monitor'])
 
 /**
- * Whether a person must be asked about this call although Claude Code may run it without asking: it changes a
- * protected file. Claude's own list is shorter, and settings can allow what is on it. Commands are checked in mode
- * accept-edits, in which Claude runs some that change files.
+ * Whether a person must be asked about this call because it changes a protected file, although Claude Code may run it
+ * without asking. Claude's own list of such files is shorter, and settings can allow what is on it. Commands are
+ * checked only in mode accept-edits, in which Claude runs some that change files.
  */
 export function changesProtected(
   { tool, input }: { readonly tool: string; readonly input: unknown },
@@ -88,9 +88,9 @@ export function changesProtected(
 }
 
 /**
- * Whether a call writes a plan in the plans folder of Claude Code: in plan mode, Claude names a file there and writes
- * it without asking. A plan is plain text, and a person reviews it when it is done. A link that leads elsewhere is not
- * a plan.
+ * Whether a call writes a plan in the plans folder of Claude Code. In plan mode, Claude chooses a file there and
+ * writes it without asking. A plan is plain text, and a person reviews it when it is done. A link to a file outside
+ * the folder is not a plan.
  */
 export function writesPlan(
   { tool, input }: { readonly tool: string; readonly input: unknown },

@@ -83,7 +83,7 @@ it('does not unsubscribe from it after the next session has resumed it', async (
   await next.close()
 })
 
-/** A program that sends only what the test asks for. */
+/** A program that sends only what the test requests. */
 const speaker = `#!${process.execPath}
 const say = (message) => console.log(JSON.stringify(message))
 const counts = { refused: 0, away: 0 }

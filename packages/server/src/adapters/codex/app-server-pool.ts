@@ -3,7 +3,6 @@ import { AppServer, type AppServerOptions } from './app-server.ts'
 
 export type Lease = {
   readonly server: AppServer
-  /** Whether other sessions use the program too. */
   readonly isShared: boolean
   /** Releases the program. If nobody else uses it, resolves when the process has ended. Idempotent. */
   release(): Promise<void>
@@ -12,8 +11,8 @@ export type Lease = {
 type Shared = { readonly starting: Promise<AppServer>; readonly giveUp: AbortController; holders: number }
 
 /**
- * One program for all sessions of an adapter: started for the first, ended with the last. If it dies, the next session
- * that needs it starts another.
+ * One program for all sessions of an adapter. It is started for the first session and ended with the last. If it
+ * dies, the next session that needs it starts another.
  */
 export function createAppServerPool(options: () => AppServerOptions) {
   let current: Shared | undefined
@@ -65,8 +64,8 @@ export function createAppServerPool(options: () => AppServerOptions) {
 
   return {
     /**
-     * Starts the program, or shares the running one. Rejects with a ParleyError; then the caller has nothing
-     * to release.
+     * Starts the program, or shares the running one. If it rejects, with a ParleyError, the caller must not release
+     * anything.
      */
     async acquire(signal: AbortSignal): Promise<Lease> {
       for (;;) {

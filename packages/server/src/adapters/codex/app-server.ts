@@ -28,7 +28,7 @@ export type ExitDetails = ReturnType<AgentProcess['exitDetails']>
 const exitMs = 1_500
 const unloadMs = 5_000
 const maxKept = 1_000
-/** The limit of unclaimed conversations whose messages are kept, and of abandoned conversations. */
+/** The limit of unclaimed threads whose messages are kept, and of abandoned conversations. */
 const maxUnclaimed = 100
 const maxLeft = 1_000
 /** A program that sends nothing for this long after a liveness check is considered hung. */
@@ -50,13 +50,12 @@ export class AppServer {
   readonly #closing = new Map<string, PromiseWithResolvers<void>>()
   /** Messages for all listeners, including later ones. */
   readonly #standing: NativeMessage[] = []
-  /** Output from before the first listener, kept for it. */
+  /** Output that arrived before the first listener, kept for that listener. */
   #unread: NativeMessage[] = []
   readonly #holding = new Set<Listener>()
   #over = false
   #stalled = false
   #pendingCheck: Promise<void> | undefined
-  /** The number of messages received. */
   #received = 0
   #models: Promise<AgentModel[]> | undefined
   #hooks: Promise<NativeConfig | undefined> | undefined
@@ -89,14 +88,13 @@ export class AppServer {
     return this.#stalled
   }
 
-  /** The pending liveness check, if any. */
   get pendingCheck(): Promise<void> | undefined {
     return this.#pendingCheck
   }
 
   /**
-   * Checks whether the program still responds, after a request timed out. A program that sends nothing even then is
-   * killed, and every listener is notified.
+   * Checks whether the program still responds after a request timed out. If it still sends nothing, it is killed, and
+   * every listener is notified.
    */
   checkAlive(): Promise<void> {
     this.#pendingCheck ??= this.#awaitMessage().finally(() => {
@@ -109,7 +107,7 @@ export class AppServer {
     const received = this.#received
     const answer = this.call('thread/loaded/list').catch(() => undefined)
     const answered = await resolvesWithin(silenceMs, answer)
-    // Silence means nothing while a listener holds the program, because its output is not read then.
+    // While a listener holds the program, its output is not read, so silence does not show that it hangs.
     if (answered || this.#received !== received || this.#holding.size > 0 || this.#over) return
     this.#stalled = true
     this.#program.process.kill()
@@ -141,8 +139,8 @@ export class AppServer {
   }
 
   /**
-   * Gives up a conversation that is being opened: it is unloaded as soon as it is open, unless another listener
-   * expects it by then. `threadId` is given if it is known beforehand. Never rejects.
+   * Gives up a conversation that is being opened. It is unloaded as soon as it is open, unless another listener
+   * expects it by then. `threadId` is passed if it is known beforehand. Never rejects.
    */
   async abandon(opening: Promise<{ thread: { id: string } }>, threadId = ''): Promise<void> {
     const closing = Promise.withResolvers<void>()
@@ -215,8 +213,8 @@ export class AppServer {
   }
 
   /**
-   * The configuration of the hook that asks Parley about each call, including what makes Codex trust it; undefined if
-   * Codex did not accept it.
+   * The configuration of the hook that asks Parley about each call, including the entry that makes Codex trust the
+   * hook; undefined if Codex did not accept it.
    */
   hooks(): Promise<NativeConfig | undefined> {
     this.#hooks ??= this.#findHook().catch((error) => {
@@ -308,7 +306,7 @@ export class Inbox implements Listener {
   /** The last output of the program, once it has ended. */
   exitDetails: ExitDetails | undefined
 
-  /** `preview` gets each message at once, before those that wait are read. */
+  /** `preview` gets each message at once, before the waiting messages are read. */
   constructor(server: AppServer, preview: (message: NativeMessage) => void) {
     this.#server = server
     this.#preview = preview

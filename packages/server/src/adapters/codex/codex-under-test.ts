@@ -10,7 +10,6 @@ import { type CodexAdapterOptions, createCodexAdapter } from './index.ts'
 import { programs, until } from './programs-under-test.ts'
 
 export const agentsFolder = testAgentsFolder()
-/** The path of the real program. */
 export const codexProgram = join(agentsFolder, 'codex', 'node_modules', '.bin', 'codex')
 
 export const run = (cmd: string) => call('exec_command', { cmd })

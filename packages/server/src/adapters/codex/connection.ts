@@ -68,8 +68,8 @@ export async function connectCodex(pool: AppServerPool, input: ConnectInput): Pr
 }
 
 /**
- * Gives up a conversation that is being opened. If Codex still opens it, it is unloaded; the wait for that
- * has a time limit.
+ * Gives up a conversation that is being opened. If Codex still opens it, it is unloaded. The wait for this has a time
+ * limit.
  */
 async function giveUp(lease: Lease, { resume }: ConnectInput, opening: ReturnType<typeof openThread>) {
   const { server, isShared } = lease
@@ -145,7 +145,7 @@ class CodexConnection implements AgentConnection {
     void this.#pump()
   }
 
-  /** Subscribes to a conversation, its own or a subagent's, and checks its calls. */
+  /** Subscribes to a conversation, the session's own or that of a subagent, and checks its calls. */
   #follow(threadId: string): void {
     const { server } = this.#lease
     const { id, sessionId = id } = this.#opened.thread
@@ -194,7 +194,7 @@ class CodexConnection implements AgentConnection {
   }
 
   /**
-   * True if the conversation contains this prompt. A conversation that could not be resumed was started anew
+   * True if the conversation contains this prompt. A conversation that could not be resumed was replaced by a new one
    * and contains nothing.
    */
   async #remembers(promptId: string): Promise<boolean> {
@@ -311,7 +311,7 @@ class CodexConnection implements AgentConnection {
 
   // Messages from Codex
 
-  /** Translates one message after another, as fast as the reader takes the outputs. */
+  /** Translates messages one after another, as fast as the reader takes the outputs. */
   async #pump(): Promise<void> {
     for await (const message of this.#inbox.messages()) await this.#take(message)
     if (!this.#closed && this.#inbox.exitDetails) this.#reportLost(this.#inbox.exitDetails)
@@ -375,7 +375,7 @@ class CodexConnection implements AgentConnection {
     await this.#call('turn/steer', { threadId, expectedTurnId, input }).catch(() => undefined)
   }
 
-  /** Reports a failed call, unless the program is ending: then the call itself is not at fault. */
+  /** Reports a failed call, unless the program is ending, which may be the cause of the failure. */
   #notice(what: string, error: unknown): void {
     if (this.#over) return
     const text = `${what}: ${messageOf(error)}`

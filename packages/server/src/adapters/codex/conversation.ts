@@ -109,7 +109,7 @@ function cannotOpen(error: unknown): ParleyError {
   })
 }
 
-/** Whether the conversation contains this prompt: if the process was killed at once, it may not. */
+/** Whether the conversation contains this prompt, which may be missing after a kill. */
 export async function remembers(server: AppServer, threadId: string, promptId: string): Promise<boolean> {
   const params = { threadId, limit: 3, itemsView: 'full' }
   const { data } = await server.call<{ data: { items: NativeItem[] }[] }>('thread/turns/list', params)
@@ -133,7 +133,7 @@ async function readSkills(server: AppServer, cwd: string): Promise<(Skill & Agen
 /** The running turn of a conversation or of a subagent. */
 export type RunningTurn = { readonly threadId: string; readonly turnId: string | undefined }
 
-/** Stops the given turns and commands: Codex leaves commands running when it stops a turn. */
+/** Stops the given turns and commands. Codex itself leaves commands running when it stops a turn. */
 export async function interruptTurns(
   server: AppServer,
   turns: readonly RunningTurn[],
@@ -170,8 +170,8 @@ async function terminateCommands(
 const compact = { name: 'compact', description: 'Shortens the conversation' }
 
 /**
- * Reports the connection: first what is known, and the rest once Codex has sent it. Returns the skills, for use in
- * prompts.
+ * Reports the connection. Known data is reported at once, the rest when Codex has sent it. Returns the skills, for
+ * use in prompts.
  */
 export async function introduce(
   server: AppServer,

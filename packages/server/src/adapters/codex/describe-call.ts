@@ -14,7 +14,7 @@ export type CallDescription = {
   readonly locations?: ToolLocation[]
 }
 
-/** The context that a description depends on. */
+/** Data that a description depends on. */
 export type CallContext = { readonly cwd?: string | undefined; readonly hostTools?: HostToolNames }
 
 /** The tool names that people know from Codex's hooks. */

@@ -19,7 +19,7 @@ type Step = {
   readonly resumed?: true
 }
 
-/** Runs each step in a turn of its own. A step with a scope is allowed for that scope, one without is denied. */
+/** Runs each step in a turn of its own. A step is allowed for its scope, or denied if it has none. */
 async function play(mode: PermissionMode, steps: readonly Step[]): Promise<SessionEvent[][]> {
   const cwd = home.folder('work')
   mkdirSync(join(cwd, 'other'))

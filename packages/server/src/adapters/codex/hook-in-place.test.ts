@@ -29,7 +29,7 @@ const adapter = (setup: Partial<CodexSetup> = {}): AgentAdapter =>
     agentsFolder: testAgentsFolder(),
   })
 
-/** The shell of a hook that one of our programs waits for, and the process that it runs. */
+/** The shell that runs our hook, and the process that it started. */
 function ownHook(): [number, number] | undefined {
   const all = processes()
   const parentOf = (pid: number) => all.find((one) => one.pid === pid)?.parent ?? 0

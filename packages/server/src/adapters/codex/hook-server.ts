@@ -9,7 +9,7 @@ import type { NativeHookCall } from './native-hook.ts'
 /** Resolves to the reason of a refusal, or undefined to allow the call. */
 export type CallCheck = (call: NativeHookCall) => Promise<string | undefined>
 
-/** `sessionId` is Codex's own: the id of the root conversation, to which all its subagents belong. */
+/** `sessionId` is Codex's own id of the root conversation, to which all its subagents belong. */
 export type CheckedThread = {
   readonly threadId: string
   readonly sessionId: string
@@ -57,7 +57,6 @@ export class HookServer {
       : join(this.#folder, 'hook')
   }
 
-  /** The command that Codex runs before each call. */
   get command(): string {
     const program = fileURLToPath(new URL(hookFile, import.meta.url))
     return hookCommand([process.execPath, program, this.#socket, String(hookGiveUpMs)])
@@ -77,12 +76,12 @@ export class HookServer {
     this.#threads.add(thread)
   }
 
-  /** Removes a check: from now on all calls of its conversations are refused. */
+  /** Removes a check. From then on, all calls of its conversations are refused. */
   leave(check: CallCheck): void {
     for (const thread of this.#threads) if (thread.check === check) this.#threads.delete(thread)
   }
 
-  /** Closes the server. Hooks that still wait get no answer, and refuse. */
+  /** Closes the server. Waiting hooks get no answer and refuse their calls. */
   async close(): Promise<void> {
     this.#server.close()
     for (const socket of this.#sockets) socket.destroy()

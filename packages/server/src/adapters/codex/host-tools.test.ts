@@ -190,7 +190,6 @@ it('no tool server outlives an agent that dies or fails to start', async () => {
   expect(listening()).toBe(before)
 })
 
-/** Kills every Codex that this test has started. */
 function killCodex(): void {
   const children = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)], {
     encoding: 'utf8',

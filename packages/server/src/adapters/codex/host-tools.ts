@@ -12,7 +12,8 @@ export type HostToolCalls = {
 }
 
 /**
- * The host tools of one conversation: an MCP server on loopback that exists from before its start until after its end.
+ * The host tools of one conversation, as an MCP server on loopback. It is started before the conversation and closed
+ * after it.
  */
 export class HostToolOffer {
   #recorded: ReadonlyMap<string, unknown> = new Map()
@@ -51,7 +52,6 @@ export class HostToolOffer {
     this.#calls = calls
   }
 
-  /** Takes the calls that the host has recorded. */
   callsRecorded(calls: ReadonlyMap<string, unknown>): void {
     this.#recorded = calls
     for (const [callId, { resolve }] of this.#waiting) {

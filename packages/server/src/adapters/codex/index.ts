@@ -15,7 +15,6 @@ import type { AppServerPool } from './app-server-pool.ts'
 import { honouredOptions, offeredModes } from './settings.ts'
 
 export type CodexAdapterOptions = ProgramAdapterOptions & {
-  /** How long Codex may take to start. */
   readonly startMs?: number
 }
 
@@ -123,8 +122,8 @@ function signInAdvice(program: string): string {
 }
 
 /**
- * Asks the program for its sign-in state, which only the program itself knows: an account, or a provider that
- * needs none.
+ * Asks the program for its sign-in state: an account, or a provider that needs none. Only the program itself has this
+ * information.
  */
 async function askProgram(
   pool: AppServerPool,

@@ -39,8 +39,8 @@ export function codexMemory(acquire: (signal: AbortSignal) => Promise<Lease>): A
 }
 
 /**
- * The error for something that Codex could not return. It responds with an error if there is nothing to read,
- * and not at all if its process has ended.
+ * The error for data that Codex could not return. Codex responds with an error if there is nothing to read, and not
+ * at all if its process has ended.
  */
 function cannotRead(what: string, error: unknown): ParleyError {
   if (error instanceof ParleyError) return error
@@ -50,14 +50,14 @@ function cannotRead(what: string, error: unknown): ParleyError {
 }
 
 /**
- * The sources of conversations that people start. The other sources are those of subagents; archived conversations are
- * listed only on request.
+ * The sources of conversations that people start. The remaining sources are those of subagents. Archived
+ * conversations are listed only on request.
  */
 const sourceKinds = ['cli', 'vscode', 'exec', 'appServer', 'unknown']
 
 const titleLength = 80
 
-/** Leaves out a thread without any message. */
+/** Empty for a thread without a message, an ephemeral thread, and the thread of a subagent. */
 function conversationOf(thread: StoredThread): AgentConversation[] {
   const { id, parentThreadId, ephemeral, name, preview, cwd, updatedAt } = thread
   const title = (name || preview).replace(/\s+/g, ' ').trim().slice(0, titleLength)

@@ -2,7 +2,6 @@ import type { NativeMessage } from './native.ts'
 
 /** Hooks are programs that Codex runs on certain events. One of them is ours: it asks Parley about each call. */
 
-/** A hook as Codex lists it. */
 export type NativeHook = {
   readonly key: string
   readonly source: string

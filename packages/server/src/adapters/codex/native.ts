@@ -223,7 +223,7 @@ export type NativeElicitation = {
   } | null
 }
 
-/** Notifications that deliberately give no output. */
+/** Notifications that intentionally produce no output. */
 export const ignored: Readonly<Record<string, string>> = {
   'thread/started': 'the response to thread/start, resume or fork contains it',
   'thread/status/changed': 'the host tracks whether a turn runs and what it waits for',
@@ -275,13 +275,13 @@ export const ignored: Readonly<Record<string, string>> = {
   'windowsSandbox/setupCompleted': 'a setup that is done with the program itself',
 }
 
-/** Items that deliberately give no output. */
+/** Items that intentionally produce no output. */
 export const ignoredItems: Readonly<Record<string, string>> = {
   userMessage: 'the prompt is in our log already',
   hookPrompt: 'hook/completed contains the output of the hook',
 }
 
-/** Requests that are deliberately answered with an error. */
+/** Requests that are intentionally answered with an error. */
 export const refusedRequests: Readonly<Record<string, string>> = {
   'item/tool/call': 'tools of the client, which we never register',
   'account/chatgptAuthTokens/refresh': 'tokens are kept by the program itself',

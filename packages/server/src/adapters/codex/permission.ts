@@ -72,9 +72,9 @@ function commandAsk(state: TranslateState, params: NativeCommandApproval): Permi
 }
 
 /**
- * Whether the command leaves its sandbox, which additional permissions it has, and on which other machine it
- * runs. A grant is compared with these facts too, so a grant for a sandboxed command does not cover the
- * command outside its sandbox.
+ * Whether the command leaves its sandbox, which additional permissions it has, and on which other machine it runs. A
+ * grant is compared with these values too, so a grant for a sandboxed command does not cover the command outside its
+ * sandbox.
  */
 function beyondSandbox(
   { additionalPermissions, environmentId, reason }: NativeCommandApproval,
@@ -241,7 +241,7 @@ export function createCallCheck(context: {
   cwd: string
   state(): TranslateState
   put(output: AgentOutput): Promise<void>
-  /** Called with what a command requests of its sandbox. */
+  /** Called with the sandbox permissions that a command requests. */
   sandboxed(toolCallId: string, permissions: SandboxPermissions): void
 }): CallCheck {
   const { person, cwd, state, put, sandboxed } = context

@@ -18,7 +18,6 @@ export type ProgramOptions = {
   readonly signal?: AbortSignal | undefined
 }
 
-/** A program that has completed the handshake. */
 export type RunningProgram = {
   readonly process: AgentProcess
   readonly rpc: JsonRpcPeer
@@ -32,7 +31,6 @@ export type RunningProgram = {
   handOver(receive: (message: NativeMessage) => void): void
 }
 
-/** The oldest version that is known to work. */
 const oldestVersion = '0.166.0'
 const defaultStartMs = 30_000
 /** How long the program may take to report the sign-in state. */
@@ -70,15 +68,15 @@ async function isSignedIn({ rpc }: RunningProgram): Promise<boolean> {
   return read?.requiresOpenaiAuth !== true || (read.account ?? null) !== null
 }
 
-/** The result; undefined if the call fails or takes too long. */
+/** Returns undefined if the call fails or takes too long. */
 async function answered(call: Promise<unknown>): Promise<unknown> {
   const result = call.catch(() => undefined)
   return (await resolvesWithin(answerMs, result)) ? result : undefined
 }
 
 /**
- * Starts `codex app-server` and performs the handshake. Rejects with a ParleyError that names the fault; no process is
- * left then.
+ * Starts `codex app-server` and performs the handshake. Rejects with a ParleyError that names the fault; the process
+ * has then been ended.
  */
 async function startProgram(options: ProgramOptions): Promise<RunningProgram> {
   const { program, args, env } = options
@@ -159,7 +157,7 @@ function cannotStart(
   )
 }
 
-/** Resolves at any end of the process, also if it could not be started. */
+/** Resolves when the process ends, or if it could not be started. */
 function endOf(child: ChildProcessWithoutNullStreams): Promise<void> {
   return new Promise((resolve) => {
     child.once('exit', () => resolve())

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Helpers for tests that look at processes: those of Codex, of its replacements, and of their children. */
+/** Helpers for tests that inspect processes: those of Codex, of its replacements, and of their children. */
 
 export type Process = { readonly pid: number; readonly parent: number; readonly line: string }
 
@@ -17,7 +17,6 @@ export function processes(words = ''): Process[] {
     })
 }
 
-/** Every Codex that this test has started. */
 export function programs(): Process[] {
   return processes('codex app-server').filter(({ parent }) => parent === process.pid)
 }

@@ -45,7 +45,7 @@ const kinds = {
   ),
 }
 
-/** Has a subagent run these steps, and waits until it has ended. */
+/** Makes a subagent run these steps, and waits until it has ended. */
 async function delegate(connection: AgentConnection, kind: keyof typeof kinds, ...does: ModelAnswer[]) {
   home.model.script(isOf('Delegate.'), steps(kinds[kind], done, done))
   home.model.script(

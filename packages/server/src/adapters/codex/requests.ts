@@ -107,7 +107,7 @@ export class Requests {
     else this.#context.server.respond(id, prepared.answer)
   }
 
-  /** Takes the list of open calls and forgets all others, about which no more requests come. */
+  /** Takes the list of open calls and drops all others, because no more requests about those can arrive. */
   callsOpen(calls: ReadonlyMap<string, unknown>): void {
     for (const id of this.#asked) if (!calls.has(id)) this.#asked.delete(id)
   }
@@ -122,7 +122,7 @@ export class Requests {
     open?.withdrawal.abort()
   }
 
-  /** Stops answering. Open requests stay open in the log. */
+  /** Stops answering. Open requests remain open in the log. */
   close(): void {
     this.#open.clear()
   }

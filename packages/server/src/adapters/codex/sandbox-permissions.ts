@@ -2,10 +2,9 @@ import { open } from 'node:fs/promises'
 import { isRecord } from '@parley/protocol'
 import type { NativeHookCall } from './native-hook.ts'
 
-/** What a call requests of its sandbox, in Codex's terms; `unknown` if the transcript does not show it. */
+/** The sandbox permissions that a call requests, in Codex's terms; `unknown` if the transcript does not show them. */
 export type SandboxPermissions = string
 
-/** The call runs in the sandbox. */
 export const inSandbox: SandboxPermissions = 'use_default'
 export const unknownSandbox: SandboxPermissions = 'unknown'
 
@@ -16,8 +15,8 @@ export const unknownSandbox: SandboxPermissions = 'unknown'
 const tailBytes = 4 * 1024 * 1024
 
 /**
- * Whether a command requests to leave its sandbox. Neither the hook nor the approval request says so. The model's own
- * call does, and Codex writes it to the transcript before it runs the hook.
+ * Whether a command requests to leave its sandbox. Neither the hook nor the approval request contains this. It is in
+ * the model's own call, which Codex writes to the transcript before it runs the hook.
  */
 export async function sandboxPermissionsOf({
   transcript_path: path,

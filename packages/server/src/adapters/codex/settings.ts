@@ -28,8 +28,8 @@ export const honouredOptions = [
 export const offeredModes: readonly PermissionMode[] = ['ask', 'accept-edits', 'read-only', 'plan', 'bypass']
 
 /**
- * Makes Codex ask about every command and every change of files in every mode; the host's mode answers. So
- * for Codex a mode only selects a sandbox. An approved command may leave the sandbox.
+ * Makes Codex ask about every command and every change of files in every mode; the host's mode answers. For Codex, a
+ * mode therefore only selects a sandbox. An approved command may leave the sandbox.
  */
 export const approvalPolicy = 'untrusted' satisfies NativeApprovalPolicy
 const sandboxes: Readonly<Record<PermissionMode, NativeSandboxMode>> = {
@@ -59,7 +59,7 @@ export function threadParams(input: ConnectInput, config: NativeConfig): Record<
   }
 }
 
-/** The parameters of each turn: the conversation may have been open before, with other settings. */
+/** The parameters of each turn, because the conversation may have been opened with other settings. */
 export function turnParams(
   { mode = 'ask', model, options = {} }: SessionSettings,
   context: { cwd: string; model: string; sandbox: NativeSandboxPolicy; wasPlan: boolean },

@@ -6,8 +6,8 @@ export type ShellToken = { readonly word: string } | { readonly operator: string
 
 const operators = ['&&', '||', '|', ';'] as const
 /**
- * Characters that have a special meaning outside quotes in some shell; a line with one of them is not parsed here.
- * Patterns are included wherever they occur: they expand to file names, and a file name can look like an option.
+ * Characters that have a special meaning outside quotes in some shell. A line that contains one of them is not parsed
+ * here. Pattern characters are included: they expand to file names, and a file name can look like an option.
  */
 const special = /[$`<>(){}#&\n\r!*?[~^]/
 /** The shells of the system. A program of that name elsewhere is kept as a part of the command. */
@@ -162,7 +162,7 @@ function callsOf(command: string): string[][] | undefined {
 
 /** Programs whose arguments are texts, not files. */
 const takesNoFiles = new Set(['basename', 'dirname', 'echo', 'pwd', 'tr', 'which'])
-/** Arguments that make a program follow links, wherever these lead. */
+/** Arguments that make a program follow links, which may point outside the folder. */
 const followsLinks = /^(-[^-]*[RLH]|--(dereference|follow|files-from|file).*)/
 
 /**

@@ -41,8 +41,8 @@ export const itemKinds = {
 } as const
 
 /**
- * Items that end an open text: a message of the person, or the next text of the model. A call may start while the
- * model still writes.
+ * Items that end an open text: a message of the person, or the next text of the model. A call does not end it,
+ * because a call may start while the model still writes.
  */
 const closing: ReadonlySet<string> = new Set(['userMessage', 'agentMessage', 'reasoning', 'plan'])
 

@@ -33,7 +33,7 @@ export class Replay {
   readonly #threadId: string
   readonly #known = new Set<string>()
   #state: TranslateState
-  /** The time of the last output. It never decreases: turns have times in seconds, items have finer ones. */
+  /** The time of the last output. It never decreases: turns have times in seconds, items finer ones. */
   #at: number
 
   constructor({ id, cwd, createdAt }: StoredThread) {
@@ -115,9 +115,9 @@ function seconds(time: number | null | undefined): number {
 }
 
 /**
- * The id of a prompt: our own id if Parley sent it. A message without an id gets that of the first message of its turn:
- * Parley sends the reason for a refusal without one. The last resort is the turn id, since item ids differ from read to
- * read.
+ * The id of a prompt: our own id if Parley sent it. A message without an id, such as the reason for a refusal that
+ * Parley sends, gets that of the first message of its turn. The last resort is the turn id, since item ids differ
+ * from read to read.
  */
 export function promptIdIn({ id, items }: StoredTurn, index: number): string {
   const clientId = (item: StoredItem | undefined) =>

@@ -101,8 +101,8 @@ export const notices = {
   },
 
   /**
-   * Reports input that a running command gets. Our commands have no terminal and take no input, so such input
-   * was not approved.
+   * Reports input that a running command gets. Our commands have no terminal and take no input, so nobody approved
+   * such input.
    */
   'item/commandExecution/terminalInteraction': (
     state: TranslateState,
@@ -151,7 +151,7 @@ function notify(state: TranslateState, ...parts: NoticeArguments): Translation {
 
 const maxWarnings = 100
 
-/** Gives a notice only the first time: Codex repeats its warnings with every turn and for every subagent. */
+/** Gives a notice only the first time. Codex repeats its warnings with every turn and for every subagent. */
 function once(state: TranslateState, ...parts: NoticeArguments): Translation {
   const { warnings } = state.reported
   const [, , text] = parts

@@ -17,7 +17,7 @@ export type TranslateState = {
   readonly threadId: string
   readonly cwd: string | undefined
   readonly hostTools: HostToolNames
-  /** The requested options of the session; the effective settings are reported with them. */
+  /** The requested options of the session. The effective settings are reported together with them. */
   readonly options: SessionOptions
   /** The running turn of the host, and the number of turns so far. */
   readonly turn: Turn | undefined
@@ -25,12 +25,11 @@ export type TranslateState = {
   readonly subagents: ReadonlyMap<string, Subagent>
   /** Texts and thinking that are being streamed, by our id. */
   readonly blocks: ReadonlyMap<string, Block>
-  /** Open calls by their id. */
   readonly calls: ReadonlyMap<string, Call>
   /** Commands that outlived their turn, by the id of their call. */
   readonly background: ReadonlyMap<string, Task>
   readonly denied: ReadonlySet<string>
-  /** What open commands request of their sandbox, by the id of their call. */
+  /** The sandbox permissions that open commands request, by the id of their call. */
   readonly sandboxes: ReadonlyMap<string, SandboxPermissions>
   readonly interrupting: boolean
   readonly usage: UsageSoFar
@@ -45,7 +44,6 @@ export type Turn = {
   /** True if the person requested a compaction; otherwise Codex compacts by itself. */
   readonly compacting: boolean
   readonly usage: TokenUsage | undefined
-  /** The last text of the turn. */
   readonly answer: string | undefined
 }
 
@@ -74,7 +72,6 @@ export type Call = {
   readonly title: string
   readonly input: unknown
   readonly turn: number | undefined
-  /** The streamed output so far. */
   readonly output: string
   readonly isCommand: boolean
   /** Set for a tool of an MCP server. */
@@ -134,7 +131,8 @@ export function withNativeTurn(state: TranslateState, nativeId: string): Transla
 }
 
 /**
- * Records what a command requests of its sandbox. The hook runs before the approval request, so this is known by then.
+ * Records the sandbox permissions that a command requests. The hook runs before the approval request, so they are
+ * known by then.
  */
 export function withSandbox(
   state: TranslateState,
@@ -144,7 +142,7 @@ export function withSandbox(
   return { ...state, sandboxes: new Map(state.sandboxes).set(toolCallId, permissions) }
 }
 
-/** Takes the requested settings and those that Codex reports as effective: later only changes are reported. */
+/** Takes the requested settings and those that Codex reports as effective. Later, only changes are reported. */
 export function withSettings(
   state: TranslateState,
   { options, model, effort }: { options: SessionOptions; model: string; effort: string | undefined },

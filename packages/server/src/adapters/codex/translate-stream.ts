@@ -46,8 +46,8 @@ export function writeReasoning(
 }
 
 /**
- * Called when the model continues with another item, or a person wrote: writes an open text as far as it got,
- * before what follows. `itemId` is the item that starts now.
+ * Called when the model continues with another item, or when a person wrote. Writes the open text, as far as it was
+ * streamed, before the new item. `itemId` is the item that starts now.
  */
 export function closeOpen(state: TranslateState, threadId: string, itemId: string): Translation {
   const broken = [...state.blocks].filter(
@@ -116,7 +116,8 @@ function stream(state: TranslateState, type: Written, { threadId, blockId, text 
 
 /**
  * Writes the whole block under the id of its deltas. A block that differs from its deltas is retracted and written
- * anew. A block that started in another turn was written there as far as it got. A closed block is written already.
+ * anew. A block that started in another turn was already written there, as far as it was streamed. A closed block is
+ * already written.
  */
 function write(state: TranslateState, type: Written, { threadId, blockId, text }: Words): Translation {
   const open = state.blocks.get(blockId)

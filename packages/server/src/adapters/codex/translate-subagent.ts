@@ -6,8 +6,8 @@ import type { NativeCollabItem, NativeSubagentItem, NativeTurn } from './native.
 import { parentOf, type TranslateState, type Translation } from './translate-state.ts'
 
 /**
- * Begins the subagents that a call started. A subagent is a thread of its own, and a task in our terms: it
- * may outlive the call that started it, and its turn.
+ * Begins the subagents that a call started. A subagent is a separate thread in Codex and a task in Parley: it may
+ * outlive the call that started it, and the turn.
  */
 export function beginSubagents(
   state: TranslateState,
@@ -20,10 +20,7 @@ export function beginSubagents(
   return sequence(state, ...steps)
 }
 
-/**
- * Begins a subagent of the second kind. For these, Codex reports what happens to them, not which tool was
- * called.
- */
+/** Begins a subagent of the second kind. For these, Codex reports their state changes, not the tool that was called. */
 export function followSubagent(
   state: TranslateState,
   item: NativeSubagentItem,

@@ -63,7 +63,6 @@ export function endCall(state: TranslateState, item: NativeCallItem, threadId: s
   }
 }
 
-/** Streams the output of a command. */
 export function streamOutput(
   state: TranslateState,
   { itemId, delta }: { itemId: string; delta: string },
@@ -90,8 +89,8 @@ export function updatePatch(
 }
 
 /**
- * Ends the calls of commands that the model left running, with the output so far: these commands do not end
- * with the turn. Their later end is the end of a task.
+ * Ends the calls of commands that the model left running, with the output so far. The commands continue after the
+ * turn, and their end is recorded as the end of a task.
  */
 export function leaveRunning(state: TranslateState): Translation {
   const calls = new Map(state.calls)

@@ -138,7 +138,7 @@ function codeOf(name: string | undefined, status: number | undefined): ErrorInfo
   return codes[name ?? ''] ?? 'agent_failed'
 }
 
-/** The message in an error that Codex passes on as the model service wrote it, in JSON. */
+/** The message inside an error that Codex passes on as JSON from the model service. */
 function plainMessage(message: string): string {
   try {
     const { error } = JSON.parse(message) as { error?: { message?: unknown } }

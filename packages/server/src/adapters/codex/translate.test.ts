@@ -9,7 +9,7 @@ import { initialState, type TranslateState, withSettings, withTurn } from './tra
 const root = 'root'
 const inTurn = () => withTurn(initialState({ threadId: root, cwd: '/somewhere' }))
 
-/** Translates messages given as [method, params]. Without a thread, they belong to the conversation itself. */
+/** Translates messages given as [method, params]. Messages without a thread belong to the conversation itself. */
 function translateAll(state: TranslateState, ...messages: [method: string, params: object][]) {
   const outputs: AgentOutput[] = []
   for (const [method, params] of messages) {

@@ -32,12 +32,10 @@ import { TurnWatch } from './turn-watch.ts'
 
 /** How long a running turn may take to stop when the connection is closed. */
 const stopMs = 1_000
-/**
- * How long OpenCode may take to confirm a stop. It usually does so at once: a server that does not respond may hang.
- */
+/** How long OpenCode may take to confirm a stop. It usually confirms at once. */
 const answerMs = 3_000
 
-/** What the connections of an adapter share. */
+/** Objects that all connections of an adapter share. */
 type Shared = { readonly advice: Advice; readonly keeper: RewindKeeper }
 type Opened = Conversation & { readonly client: OpencodeClient; readonly keeper: RewindKeeper }
 
@@ -225,8 +223,8 @@ class OpenCodeConnection implements AgentConnection {
   }
 
   /**
-   * Runs a command and does not wait for the response, which comes at the end of the command, perhaps long
-   * after its HTTP connection timed out. Events report the progress.
+   * Runs a command without waiting for the response, which arrives only at the end of the command, perhaps long after
+   * its HTTP connection timed out. Events report the progress.
    */
   async #run(command: NativeCommand, messageId: string): Promise<void> {
     const { round } = this.#watch
@@ -339,7 +337,7 @@ class OpenCodeConnection implements AgentConnection {
     }
   }
 
-  /** Handles what an event requires of the connection. */
+  /** Performs the actions that an event requires of the connection. */
   #attend(type: string, properties: Readonly<Record<string, unknown>>): void {
     this.#requests.take(type, properties)
     switch (type) {
@@ -352,8 +350,8 @@ class OpenCodeConnection implements AgentConnection {
   }
 
   /**
-   * Stops the turn if that was requested before OpenCode had started it, and sends a steered prompt again
-   * that OpenCode's turn missed.
+   * Stops the turn if a stop was requested before OpenCode had started it, and sends a steered prompt again if
+   * OpenCode's turn missed it.
    */
   #followUp(): void {
     const { turn, interrupting } = this.#state
@@ -375,7 +373,7 @@ class OpenCodeConnection implements AgentConnection {
     return { type: 'agent.disconnected', reason: 'crashed', error, ...words }
   }
 
-  /** Reports a failed call, unless the server is ending: then the call itself is not at fault. */
+  /** Reports a failed call, unless the server is ending, which may be the cause of the failure. */
   #problem(what: string, error: unknown): void {
     if (this.#closing || !this.#server.alive) return
     const text = `OpenCode did not ${what}: ${errorText(error)}`

@@ -8,7 +8,7 @@ import { type Advice, oldestVersion, readServerInfo, type ServerInfo } from './s
 import { agentFor } from './settings.ts'
 import { tokensOf } from './translate-usage.ts'
 
-/** An open OpenCode session, and what the server reported. */
+/** An open OpenCode session, and the data that the server reported about it. */
 export type Conversation = {
   readonly info: ServerInfo
   readonly session: Session
@@ -17,8 +17,8 @@ export type Conversation = {
 }
 
 /**
- * Opens the OpenCode session of a connection: a new one, a resumed one, or a fork. In any case it has our rules before
- * the first prompt.
+ * Opens the OpenCode session of a connection: a new one, a resumed one, or a fork. Our rules are set before the first
+ * prompt in all three cases.
  */
 export async function openConversation(
   client: OpencodeClient,
@@ -41,7 +41,7 @@ async function findOrCreate(
   const known = resume && (await find(client, resume.agentSessionId))
   if (!known) {
     if (resume && resume.turns > 0) throw forgotten(resume.agentSessionId)
-    // The title keeps OpenCode from requesting one from a model: the host has its own titles.
+    // Sets a title, so that OpenCode does not request one from a model: the host has its own titles.
     const { data } = await client.session.create({ title: `Parley ${sessionId}`, permission: rules }, thrown)
     return data
   }

@@ -4,8 +4,8 @@ const firstPauseMs = 50
 const maxPauseMs = 1_000
 
 /**
- * The events of a folder, for as long as the server lives. The stream has no cursor: each time it starts (again) it
- * sends `server.connected`, and the reader must then find out what it missed. Nothing is read ahead of the reader.
+ * The events of a folder, as long as the server runs. The stream has no cursor: each time it starts, it sends
+ * `server.connected`, and the reader must then find out which events it missed. Nothing is read ahead of the reader.
  */
 export async function* readEvents(
   client: OpencodeClient,

@@ -55,7 +55,7 @@ function keptAfter(lines: readonly FixtureLine[]): Kept {
   return kept
 }
 
-/** Does the same as `catchUp`, with stored data in place of a server. */
+/** Does the same as `catchUp`, but with stored data instead of a server. */
 function caughtUp(
   before: TranslateState,
   [first, { statuses }, second]: readonly [Kept, Kept, Kept],

@@ -101,8 +101,8 @@ type ProbeContext = {
 }
 
 /**
- * Probes the program without starting a server, so the sign-in state is not certain: only a running server
- * knows it.
+ * Probes the program without starting a server. The sign-in state is then uncertain, because only a running server
+ * can report it.
  */
 async function probeProgram(path: string, context: ProbeContext): Promise<AgentProbe> {
   const { advice } = context
@@ -129,9 +129,9 @@ async function versionOf(
 }
 
 /**
- * OpenCode has no vendor of its own: it uses every provider for which its environment has a key. These are the keys of
- * the most common providers, and the settings of the two clouds that have no single key. Any other key is added with
- * `agents.opencode.env`, or stored by OpenCode itself (opencode auth login).
+ * OpenCode has no vendor of its own: it uses every provider for which its environment has a key. Listed are the keys
+ * of the most common providers, and the settings of the two clouds that have no single key. Any other key can be
+ * added with `agents.opencode.env`, or stored by OpenCode itself (opencode auth login).
  */
 const providerVariables = [
   'ANTHROPIC_API_KEY',
@@ -168,7 +168,8 @@ const ofAnotherServer = [
 ] as const
 
 /**
- * Whether a credential is visible from outside. If not, there may still be one: a server is asked for it at its start.
+ * Whether a credential is visible from outside. If it is not, there may still be one: a server is asked for it at its
+ * start.
  */
 function hasEvidentCredential(env: Readonly<Record<string, string>>): boolean {
   const keys = ['OPENCODE_API_KEY', ...providerVariables.filter((name) => name.endsWith('_API_KEY'))]

@@ -78,8 +78,8 @@ function conversationOf({ id, directory, title, time }: GlobalSession): AgentCon
 }
 
 /**
- * True if the session is not empty. Its messages are requested only if it has no usage: it may have been
- * started ahead of its first prompt.
+ * True if the session is not empty. A session may have been created before its first prompt. Its messages are
+ * requested only if it has no usage.
  */
 async function isBegun(
   client: OpencodeClient,
@@ -88,7 +88,7 @@ async function isBegun(
 ): Promise<boolean> {
   if (session.tokens && session.tokens.input + session.tokens.output > 0) return true
   const { data } = await client.session.messages({ sessionID: session.id, limit: 1 }, { signal })
-  // If the messages cannot be returned, the session is not empty.
+  // If the messages cannot be read, the session counts as not empty.
   return data === undefined || data.length > 0
 }
 

@@ -17,7 +17,7 @@ const screen = 'for the screen of the terminal program, which is not shown here'
 const machinery = 'internals of the server, not part of a conversation'
 const catalogue = 'lists of models and integrations, which are read when they are needed'
 
-/** Events that deliberately give no output. */
+/** Events that intentionally produce no output. */
 export const ignored = {
   // catalogues
   'models-dev.refreshed': catalogue,
@@ -99,7 +99,7 @@ export const ignoredFrames = {
   'server.heartbeat': 'a heartbeat without content',
 } as const
 
-/** Parts that deliberately give no output. */
+/** Parts that intentionally produce no output. */
 export const ignoredParts = {
   snapshot: 'a state of the folder that OpenCode keeps for itself',
   patch: 'which files a step changed: each tool call reports its own',

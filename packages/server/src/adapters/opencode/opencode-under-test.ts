@@ -53,7 +53,7 @@ export class OpenCodeUnderTest implements AsyncDisposable {
 
   /**
    * Starts the shared server, so that not every test starts its own. A server ends with its last session, so one
-   * session stays open until `leave`. The sessions of the adapter use this server one after another.
+   * session is kept open until `leave`. The sessions of the adapter use this server one after another.
    */
   async stay(adapter: AgentAdapter = this.adapter()): Promise<AgentAdapter> {
     const connect = () => adapter.connect(connectInput({ cwd: this.home }))

@@ -94,7 +94,7 @@ adapterContract('opencode', {
   async start() {
     breakOnce()
     const adapter = await world.stay()
-    // A git repository: elsewhere OpenCode keeps no snapshots of files to rewind to.
+    // A git repository, because OpenCode keeps snapshots of files only there, and a rewind needs them.
     const folder = async () => {
       const path = world.sharedFolder()
       gitInit(path)

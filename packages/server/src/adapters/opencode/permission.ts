@@ -13,7 +13,7 @@ export type PermissionContext = {
   readonly client: OpencodeClient
   /** Resolves when the host has recorded the call with this key, or to undefined if the host will not record it. */
   recordedCall(key: string): Promise<RecordedCall | undefined>
-  /** The session. Only changes inside its folders are possible without asking a person. */
+  /** The session. Its folders determine which changes are outside. */
   readonly session: Pick<ConnectInput, 'cwd' | 'settings'>
   /** The current agent of a session, and any agent by name. */
   agentIn(sessionID: string): NativeAgent | undefined
@@ -47,7 +47,7 @@ const notAsked = 'Nobody can be asked: the turn has ended.'
  * Passes OpenCode's permission requests to the host and the answers back. Answers hold once: the host keeps wider
  * decisions.
  * - harmless calls that OpenCode would allow are allowed here, unless the host forbids them;
- * - a call for which OpenCode asks several permissions is one request to the person;
+ * - several permissions that OpenCode asks for one call become one request to the person;
  * - OpenCode applies a refusal to all waiting requests of the session, so a refusal waits until no other does.
  */
 export class PermissionRequests {
@@ -114,8 +114,8 @@ export class PermissionRequests {
   }
 
   /**
-   * Called when another turn begins: refuses the requests that came while the last turn was being stopped,
-   * since they would block refusals in this one.
+   * Called when another turn begins. Refuses the requests that arrived while the last turn was being stopped, since
+   * they would block refusals in the new turn.
    */
   async clear(): Promise<void> {
     this.#permitted.clear()
@@ -153,8 +153,8 @@ export class PermissionRequests {
       title,
       input,
       ...(reason !== undefined && { reason }),
-      // OpenCode's own check only asks whether a file is outside the repository, and follows no links. That is not
-      // enough for a change.
+      // OpenCode only checks whether a file is outside the repository, and follows no links. That is not enough for a
+      // change.
       ...reachOf(kind, paths, this.#context.session),
       ...(permission === 'external_directory' && { outside: true }),
       ...diffsIn(metadata),

@@ -116,8 +116,8 @@ export class PromptSender {
   }
 
   /**
-   * Whether another program sent the last message: `known` if so, since OpenCode reads the conversation anew
-   * for each prompt and so knows that message.
+   * Whether another program sent the last message. If so, returns `known`, because OpenCode reads the conversation
+   * anew for each prompt and therefore has that message.
    */
   async saidElsewhere(): Promise<'nothing' | 'known'> {
     const { data } = await this.#client.session.messages({ sessionID: this.#sessionID, limit: 1 })

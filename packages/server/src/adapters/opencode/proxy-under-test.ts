@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 /**
  * A replacement for OpenCode that starts the real one behind a TCP proxy. SIGUSR2 cuts the proxy and all its
- * connections; a second one restores it. A file contains the current state.
+ * connections; a second SIGUSR2 restores it. A file contains the current state.
  */
 const [file = '', program = '', ...args] = process.argv.slice(2)
 const real = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] })

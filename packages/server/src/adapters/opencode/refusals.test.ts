@@ -8,7 +8,7 @@ import { bash, done, OpenCodeUnderTest } from './opencode-under-test.ts'
 import { OpenCodeServer } from './server.ts'
 import { oldestVersion, tooOld } from './server-info.ts'
 
-/** Tests that a program that may act without asking is refused. */
+/** Tests that the adapter refuses a program that may act without asking. */
 
 const world = await OpenCodeUnderTest.forFile()
 

@@ -4,15 +4,13 @@ import { QuestionRequests } from './question.ts'
 import type { NativeAgent } from './rules.ts'
 
 export type RequestContext = Omit<PermissionContext, 'recordedCall' | 'agent' | 'agentIn'> & {
-  /** All agents of OpenCode. */
   readonly agents: readonly NativeAgent[]
 }
 
-/** All requests of OpenCode to a person. */
 export class Requests {
   readonly #permissions: PermissionRequests
   readonly #questions: QuestionRequests
-  /** The calls that the host has recorded, by OpenCode's own keys: a request must not precede its call. */
+  /** The calls that the host has recorded, by OpenCode's own keys. A request must not precede its call. */
   readonly #calls = new Map<string, PromiseWithResolvers<RecordedCall | undefined>>()
 
   /** The name of the current agent of each session. */

@@ -8,10 +8,10 @@ const everything: NativeRule = { permission: '*', pattern: '*', action: 'ask' }
 
 /**
  * OpenCode's own rules allow everything. Ours make it ask for everything, so that nothing runs without the host; the
- * adapter then allows harmless calls by itself. They are set twice:
+ * adapter then allows harmless calls by itself. Our rules are set twice:
  * - in the configuration, since the session of a subagent inherits only the refusals of its parent;
  * - on the session, where they come last and therefore apply, whatever the person's own settings allow. The person's
- *   own refusals stay in effect, and so do those of OpenCode for the current agent.
+ *  own refusals stay in effect, and so do those of OpenCode for the current agent.
  */
 export const baseline = { '*': 'ask' } as const
 
@@ -82,8 +82,9 @@ export function ownDecision(
 }
 
 /**
- * What a subagent may do without asking, apart from harmless calls. The last matching rule applies, so the subagent's
- * own settings override ours. The host does not see such calls, so it must ask before the subagent is started.
+ * The actions that a subagent may perform without asking, apart from harmless calls. The last matching rule applies,
+ * so the subagent's own settings override ours. The host does not see such actions, so it must ask before the
+ * subagent is started.
  */
 export function unaskedBy(agent: NativeAgent | undefined): string[] {
   const rules = agent?.permission ?? []
@@ -111,8 +112,8 @@ function evaluate(rules: readonly NativeRule[], permission: string, pattern: str
 }
 
 /**
- * Whether a value matches a pattern: `*` matches any text, `?` any character; ` *` at the end also matches
- * nothing.
+ * Whether a value matches a pattern: `*` matches any text, `?` matches any character, and ` *` at the end also
+ * matches an empty text.
  */
 function fits(pattern: string, value: string): boolean {
   if (fitsGlob(pattern, value, { question: true })) return true

@@ -12,7 +12,6 @@ export type ServerInfo = {
   readonly efforts: Readonly<Record<string, readonly string[]>>
   readonly windows: Readonly<Record<string, number>>
   readonly defaultModel: string | undefined
-  /** The billing of each provider's models. */
   readonly billings: Readonly<Record<string, Billing | undefined>>
   readonly commands: readonly AgentCommand[]
   readonly agents: readonly NativeAgent[]
@@ -22,7 +21,7 @@ export type ServerInfo = {
   readonly mcpServers: readonly { readonly name: string; readonly status: string }[]
 }
 
-/** The agent for plan mode: OpenCode has one unless the person's settings disable it. */
+/** The agent for plan mode. OpenCode has it unless the person's settings disable it. */
 export const planAgent = 'plan'
 const maxModels = 200
 const descriptionLength = 200
@@ -186,7 +185,7 @@ const clouds = /^(amazon-bedrock|google-vertex|azure|sap-ai-core)/
 /** Providers that OpenCode signs in to with an account. Their source is then `custom`. */
 const subscriptions = /^(openai|github-copilot)/
 
-/** The billing of a provider's models, as far as it follows from where OpenCode found the credential. */
+/** The billing of a provider's models, if the place where OpenCode found the credential determines it. */
 export function billingOf({
   id,
   source,
@@ -205,12 +204,11 @@ export const oldestVersion = '1.18.33'
 
 /** Advice for people. `signIn` is a command. */
 export type Advice = {
-  /** How to get a version that works. */
   readonly installAdvice: string
   readonly signIn: string
 }
 
-/** Why this version is refused; undefined if it is not. A version that cannot be parsed is refused. */
+/** Why this version is refused; undefined if it is accepted. A version that cannot be parsed is refused. */
 export function tooOld(version: string, installAdvice: string): string | undefined {
   const given = numbersOf(version)
   const needed = numbersOf(oldestVersion) ?? []

@@ -10,7 +10,7 @@ import { unlessAborted } from '../time-limit.ts'
 import { errorText } from './native.ts'
 import { oldestVersion } from './server-info.ts'
 
-/** How long a server may take to exit when asked to: most exit at once, some never. */
+/** How long a server may take to exit when asked to. Most exit at once, some never do. */
 const termGraceMs = 1_500
 /** How long a server may take to respond to a liveness check. */
 const healthMs = 10_000
@@ -40,7 +40,7 @@ export class OpenCodeServer {
     const child = this.#process.spawn({
       command: program,
       args: ['serve', '--hostname', '127.0.0.1', '--port', String(port)],
-      // Not the session's folder: the program reads a file .env from its working directory.
+      // Not the session's folder, because the program reads a file .env from its working directory.
       cwd: env.HOME !== undefined && existsSync(env.HOME) ? env.HOME : '/',
       env: { ...env, OPENCODE_SERVER_PASSWORD: this.#password },
     })
@@ -67,7 +67,7 @@ export class OpenCodeServer {
     return this.#url !== '' && this.#ended === undefined && !this.#process.ended
   }
 
-  /** Resolves when the process has ended, in whatever way. */
+  /** Resolves when the process has ended for any reason. */
   get gone(): Promise<void> {
     return this.#gone.promise
   }
@@ -76,7 +76,7 @@ export class OpenCodeServer {
     return this.#process.exitDetails()
   }
 
-  /** A client for one folder, since OpenCode keeps data per folder, or for data that belongs to none. */
+  /** A client for one folder, or for data that belongs to no folder. OpenCode keeps data per folder. */
   client(directory?: string): OpencodeClient {
     const credential = Buffer.from(`opencode:${this.#password}`).toString('base64')
     return createOpencodeClient({
@@ -101,7 +101,7 @@ export class OpenCodeServer {
     })
   }
 
-  /** Asks the server whether it is alive: its process may have died unnoticed. */
+  /** Asks the server whether it is alive. Its process may have died unnoticed. */
   async responds(): Promise<boolean> {
     try {
       await this.client().global.health({ throwOnError: true, signal: AbortSignal.timeout(healthMs) })
@@ -145,8 +145,8 @@ export class OpenCodeServer {
 }
 
 /**
- * A free port, chosen here because OpenCode would choose the same port each time. Connections that remain from an
- * earlier server would then be mistaken for connections to this one.
+ * Returns a free port. If OpenCode chose the port, it would be the same each time, and connections that remain from
+ * an earlier server would be mistaken for connections to this one.
  */
 function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -170,7 +170,7 @@ function readLines(stream: NodeJS.ReadableStream, take: (line: string) => void):
   })
 }
 
-/** A server as one session uses it. */
+/** A server, as one session holds it. */
 export type SharedServer = { readonly server: OpenCodeServer; readonly release: () => Promise<void> }
 
 type Shared = { readonly server: OpenCodeServer; readonly ready: Promise<void>; users: number }

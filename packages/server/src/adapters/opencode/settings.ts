@@ -35,8 +35,8 @@ export function serverKey({ trusted, mcpServers = {}, env }: ServerNeeds): strin
 }
 
 /**
- * The settings of a server in addition to the person's own. A refusal must not end the turn: the model receives it and
- * continues. Without trust, nothing in a folder is loaded.
+ * The settings of a server in addition to the person's own. A refusal does not end the turn: the model receives it
+ * and continues. Nothing is loaded from a folder that is not trusted.
  */
 export function serverEnvironment(
   from: Readonly<Record<string, string>>,
@@ -123,7 +123,6 @@ export class EffectiveSettings {
   #requested: SessionSettings
   /** A mode that takes effect with the next turn. */
   #nextMode: PermissionMode | undefined
-  /** The billing as last reported. */
   #billing: Billing | undefined
 
   constructor(info: ServerInfo, requested: SessionSettings, put: (output: AgentOutput) => void) {
@@ -136,12 +135,11 @@ export class EffectiveSettings {
     return this.#requested.mode ?? 'ask'
   }
 
-  /** The agent for the requested mode. */
   get agent(): NativeAgent | undefined {
     return agentFor(this.#info, this.#mode)
   }
 
-  /** The effective options: without an effort that the model does not have. */
+  /** The effective options. An effort that the model does not have is left out. */
   get options(): SessionOptions {
     const { options = {} } = this.#requested
     if (this.#missingEffort === undefined) return options

@@ -45,10 +45,7 @@ export async function* replayConversation(
   yield* replay.end()
 }
 
-/**
- * The messages without those that were reverted. OpenCode no longer shows these, and deletes them with the
- * next prompt.
- */
+/** The messages without those that were reverted, which OpenCode no longer shows and deletes with the next prompt. */
 function shown({ revert }: KeptSession, messages: readonly KeptMessage[]): readonly KeptMessage[] {
   const index = messages.findIndex(({ info }) => info.id === revert?.messageID)
   const first = messages[index]
@@ -62,7 +59,7 @@ type Work = {
   readonly sessionID: string
   /** The call that started the work, in the running state. */
   readonly begun: Part
-  /** The time range of this work: one session may get work more than once. */
+  /** The time range of this work. One session may get work more than once. */
   readonly from: number
   readonly to: number
 }

@@ -16,7 +16,7 @@ import { measureStep } from './translate-usage.ts'
 
 type Assistant = Extract<NativeMessage, { role: 'assistant' }>
 
-/** Translates a message; its parts come separately. The model has one message for each of its steps. */
+/** Translates a message. Its parts arrive separately. Each step of the model has its own message. */
 export function translateMessage(
   state: TranslateState,
   { info }: { readonly info: NativeMessage },

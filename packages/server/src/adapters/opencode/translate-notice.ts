@@ -62,7 +62,7 @@ export function updatePlan(
   }
 }
 
-/** Reports a compaction once: if no start is recorded, it was reported already. */
+/** Reports a compaction once. If no start is recorded, it was already reported. */
 export function endCompaction(
   state: TranslateState,
   { sessionID }: { readonly sessionID: string },
@@ -95,7 +95,7 @@ export function rememberRequest(
   return noOutput({ ...withCall(state, callId, { ...call, patch }), requests })
 }
 
-/** Takes a refusal, also one that OpenCode made by itself because another call of the step was refused. */
+/** Takes a refusal, including one that OpenCode made by itself because another call of the step was refused. */
 export function takeReply(
   state: TranslateState,
   { requestID, reply }: NativeProperties<'permission.replied'>,

@@ -13,8 +13,8 @@ export type SessionSnapshot = {
 }
 
 /**
- * Reports what was missed, from what OpenCode has stored: the messages since the start of the turn, as if they came
- * now. Nothing is reported twice, and later repetitions in the stream have no effect.
+ * Reports the events that were missed, from the data that OpenCode has stored: the messages since the start of the
+ * turn, as if they arrived now. Nothing is reported twice, and later repetitions in the stream have no effect.
  */
 export function reconcile(state: TranslateState, snapshot: SessionSnapshot): Translation {
   const { sessionID, messages, todos } = snapshot
@@ -40,7 +40,7 @@ export function reconcileStatus(state: TranslateState, status: SessionStatus): T
   return sequence(state, onEvent(busy), onEvent(now))
 }
 
-/** Reports a part as it is now. For an unfinished text, only its end contains the whole text. */
+/** Reports the current state of a part. For an unfinished text, only its end contains the whole text. */
 export function translateStoredPart(state: TranslateState, sessionID: string, part: Part): Translation {
   const message = state.messages.get(part.messageID)
   if ((part.type === 'text' || part.type === 'reasoning') && message?.role === 'assistant') {

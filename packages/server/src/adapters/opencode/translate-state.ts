@@ -3,15 +3,13 @@ import { noTokens, type Translation as SharedTranslation, withCall } from '../tr
 import type { NativeError } from './native.ts'
 
 export type TranslateContext = {
-  /** The OpenCode session of this conversation. */
   readonly root: string
   readonly cwd?: string | undefined
   readonly title?: string | undefined
   /** The context size of each model, by `provider/model`. */
   readonly windows?: Readonly<Record<string, number>>
-  /** The MCP servers: the names of their tools start with the name of the server. */
+  /** The MCP servers. The names of their tools start with the name of the server. */
   readonly servers?: readonly string[]
-  /** The usage of the conversation so far. */
   readonly total?: TokenUsage
   readonly costUsd?: number
 }
@@ -35,7 +33,6 @@ export type TranslateState = {
   readonly done: ReadonlySet<string>
   /** Parts in `done` whose text was ended here before OpenCode ended it, with the text as reported. */
   readonly early: ReadonlyMap<string, string>
-  /** The call of each permission request. */
   readonly requests: ReadonlyMap<string, string>
   readonly plans: Readonly<Record<string, string>>
   readonly usage: UsageSoFar
@@ -43,7 +40,7 @@ export type TranslateState = {
   readonly reportedModel: string | undefined
   /** When the last reported retry starts. */
   readonly reportedRetry: number | undefined
-  /** Whether the last turn has reported its error: later reports of it are repetitions. */
+  /** Whether the last turn has reported its error. Later reports of the same error are repetitions. */
   readonly reportedError: boolean
 }
 
@@ -58,7 +55,7 @@ export type Turn = {
    */
   readonly sent: readonly string[]
   readonly unseen: readonly string[]
-  /** A steered prompt that came too late for OpenCode's turn: it must be sent again. */
+  /** A steered prompt that arrived too late for OpenCode's turn and must be sent again. */
   readonly orphan: string | undefined
   readonly answer: Answer | undefined
   readonly error: NativeError | undefined
@@ -67,7 +64,6 @@ export type Turn = {
   readonly costUsd: number
 }
 
-/** The latest message of the main agent. */
 export type Answer = {
   readonly id: string
   readonly completed: boolean
@@ -86,12 +82,11 @@ export type OpenBlock = {
   readonly sessionID: string
   readonly messageID: string
   readonly text: string
-  /** Whether deltas were missed: further ones are ignored until the whole text comes. */
+  /** Whether deltas were missed. Further deltas are then ignored until the whole text arrives. */
   readonly gapped: boolean
 }
 
 export type Call = {
-  /** The agent's own key of the call. */
   readonly key: string
   readonly tool: string
   readonly sessionID: string

@@ -12,9 +12,8 @@ import {
 } from './translate-state.ts'
 
 /**
- * Translates a text or thinking block, which starts empty, grows by deltas, and is complete at its end.
- * `gap`: events were missed before this, and OpenCode stores no unfinished text, so only the end contains the
- * whole text.
+ * Translates a text or thinking block, which starts empty, grows by deltas, and is complete at its end. `gap`: events
+ * before this one were missed. OpenCode stores no unfinished text, so then only the end contains the whole text.
  */
 export function translateBlock(
   state: TranslateState,
@@ -97,8 +96,8 @@ export function retractOpen(
 }
 
 /**
- * Completes the texts before a call in the same message, though OpenCode may end them later. In the log they
- * precede the call, as they were written.
+ * Completes the texts before a call in the same message, though OpenCode may end them later. In the log they precede
+ * the call, in the order in which they were written.
  */
 export function finishBefore(
   state: TranslateState,
@@ -118,7 +117,7 @@ export function finishBefore(
   )
 }
 
-/** Writes the rest of a text that continued after all as a block of its own, so that no text is lost. */
+/** Writes the rest of a text that continued after it was completed as a separate block, so that no text is lost. */
 function rest(state: TranslateState, part: TextPart | ReasoningPart): Translation {
   const reported = state.early.get(part.id)
   if (reported === undefined || part.time?.end === undefined || !part.text.startsWith(reported))

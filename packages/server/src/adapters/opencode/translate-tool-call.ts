@@ -15,8 +15,8 @@ import { finishBefore } from './translate-stream.ts'
 import { resultOf } from './translate-tool-result.ts'
 
 /**
- * Translates a tool call: pending while its input is written, running, then completed or error. A state may
- * be missing, and none is reported twice.
+ * Translates a tool call. Its states are pending while its input is written, running, then completed or error. A
+ * state may be missing, and none is reported twice.
  */
 export function translateTool(state: TranslateState, part: ToolPart): Translation {
   const { id, state: now } = part

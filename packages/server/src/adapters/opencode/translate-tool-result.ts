@@ -5,7 +5,6 @@ import type { Call } from './translate-state.ts'
 
 type About = Pick<Call, 'denied' | 'patch'> & { readonly interrupting: boolean }
 
-/** The outcome and the content of a call. */
 export function resultOf(part: ToolPart, about: About): { outcome: ToolOutcome; content: ToolContent[] } {
   const { state } = part
   if (state.status === 'error') {

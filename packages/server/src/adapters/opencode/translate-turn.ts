@@ -41,9 +41,8 @@ function tryAgain(
 }
 
 /**
- * Ends the turn if OpenCode is done. It reports idle when it is done, but after an error or an abort also
- * earlier, while its last message is still open. It is ready for another prompt only when that message is
- * complete.
+ * Ends the turn if OpenCode has finished. It reports idle when it has finished, but after an error or an abort also
+ * earlier, while its last message is still open. It accepts another prompt only when that message is complete.
  */
 export function becomeIdle(
   state: TranslateState,
@@ -107,7 +106,7 @@ function isAbort({ name }: NativeError): boolean {
   return name === 'MessageAbortedError'
 }
 
-/** Advice where the agent's own message has none. */
+/** Advice for errors whose message from the agent has none. */
 const advice: Readonly<Record<string, string>> = {
   401: 'Check the key of the provider, or sign in with the program itself: opencode auth login',
   403: 'Check the key of the provider, or sign in with the program itself: opencode auth login',

@@ -20,10 +20,10 @@ import { becomeIdle, followStatus, takeError } from './translate-turn.ts'
 /**
  * Translates the events of OpenCode into outputs. Pure: the same events from the same state give the same outputs.
  * - every block and every call has the id of its part, which OpenCode uses once.
- * - no text twice, none lost: deltas are passed on, and the whole text is written once when it comes; if deltas were
- * missed, the missing text is given as one delta before that.
+ * - no text is repeated or lost: deltas are passed on, and the whole text is written once when it arrives. If deltas
+ *   were missed, the missing text is given as one delta before that.
  * - a part that was reported completely gives no more output: an event may be repeated after a gap.
- * - outputs of a subagent's session carry the tool call that started it.
+ * - outputs of a subagent's session name the tool call that started it.
  * - a turn ends when OpenCode is idle and its last message is complete.
  * - nothing throws: an event that is not understood becomes `agent.unrecognised`, with the reason.
  */

@@ -16,15 +16,14 @@ export type WatchContext = {
   give(translation: Translation): Promise<void>
   /** Takes the requests that wait for an answer now. */
   reconcileRequests(permissions: readonly PermissionRequest[], questions: readonly QuestionRequest[]): void
-  /** Whether the connection is over. */
   isOver(): boolean
   /** Reports that OpenCode did not do `what`. */
   problem(what: string, error: unknown): void
 }
 
 /**
- * Watches a turn in addition to the event stream, for a prompt that is never started and for missed events. Each wait
- * belongs to one turn, and has no effect once another turn has begun or the connection is over.
+ * Watches a turn in addition to the event stream, to detect a prompt that is never started and missed events. Each
+ * wait belongs to one turn, and has no effect once another turn has begun or the connection is over.
  */
 export class TurnWatch {
   readonly #context: WatchContext
@@ -37,7 +36,6 @@ export class TurnWatch {
     this.#context = context
   }
 
-  /** The number of the watched turn. */
   get round(): number {
     return this.#round
   }
@@ -54,8 +52,8 @@ export class TurnWatch {
   }
 
   /**
-   * Checks after a moment that the prompt was started: OpenCode may have dropped it without a message. A
-   * prompt that is not started soon is never started.
+   * Checks after a moment that the prompt was started. OpenCode may have dropped it without a message: a prompt that
+   * is not started soon is never started.
    */
   expectStart(): void {
     const { turn } = this.#context.state()
@@ -99,9 +97,9 @@ export class TurnWatch {
 }
 
 /**
- * Recovers what was missed while the event stream was broken, from what OpenCode has stored. Call it once the stream
- * runs again: later events come with the stream, and nothing is reported twice.
- * If OpenCode is idle, a turn that had started before is over. The messages are then read once more, so that none is
+ * Recovers the events that were missed while the event stream was broken, from the data that OpenCode has stored. It
+ * must be called when the stream runs again: the stream delivers later events, and nothing is reported twice. If
+ * OpenCode is idle, a turn that had started before is over. The messages are then read once more, so that none is
  * missing. `certain`: a turn that has not started will not start. If the turn has started meanwhile, or another one
  * has, the stream reports the rest.
  */

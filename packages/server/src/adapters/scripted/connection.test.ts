@@ -182,7 +182,7 @@ describe('a parked turn', () => {
     },
     { type: 'text', text: 'after' },
   )
-  /** Allows the named tools and never answers for others. */
+  /** Allows the named tools and never answers requests of other tools. */
   const only = (...names: string[]): Person => ({
     ...silentPerson,
     permit: async ({ tool }) => (names.includes(tool) ? { outcome: 'allowed', requestId: 'req' } : never),

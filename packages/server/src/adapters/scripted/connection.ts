@@ -248,7 +248,6 @@ const compaction: Script = [
   },
 ]
 
-/** The text of a prompt without its attachments. */
 function textOf(prompt: Prompt): string {
   return promptText(prompt.parts.filter((part) => part.type === 'text' || part.type === 'command'))
 }

@@ -8,9 +8,7 @@ export type Scene = {
   readonly words: readonly string[]
   readonly shows: string
   readonly script: Script
-  /**
-   * How the scene stops if it does not end by itself: only when it is interrupted, or by a crash of the connection.
-   */
+  /** How a scene ends that does not end by itself: when it is interrupted, or by a crash of the connection. */
   readonly stops?: 'when-stopped' | 'by-crashing'
 }
 

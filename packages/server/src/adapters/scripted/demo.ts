@@ -8,7 +8,7 @@ import type { Transcript } from './transcript.ts'
 
 export type DemoOptions = { readonly sleep?: Sleep; readonly transcript?: Transcript }
 
-/** The agent for a first look: it shows what a session can look like, without an account, a model or any effect. */
+/** The agent for a first look. It shows the parts of a session without an account, a model or any effect. */
 export function createDemoAdapter(options: DemoOptions = {}): AgentAdapter {
   return createScriptedAdapter({
     ...options,
@@ -25,7 +25,6 @@ export function createDemoAdapter(options: DemoOptions = {}): AgentAdapter {
   })
 }
 
-/** The script that the text of a prompt selects. */
 export function demoScript(text: string): Script {
   const words = text.toLowerCase()
   if (mentions(words, 'everything')) return everything()

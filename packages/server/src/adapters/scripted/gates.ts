@@ -1,4 +1,4 @@
-/** Named gates at which scripts wait, so that tests wait for conditions and not for time. An open gate stays open. */
+/** Named gates at which scripts wait, so that tests wait for conditions, not for time. An open gate remains open. */
 export type Gates = {
   open(name: string): void
   /** Resolves when a script has reached the gate. */

@@ -38,13 +38,13 @@ export type ScriptedAdapterOptions = {
   readonly sleep?: Sleep
   /** The delay between the pieces of a stream; 0 by default. */
   readonly pieceDelayMs?: number
-  /** Where the agent keeps its conversations; by default in memory, for the life of the adapter. */
+  /** Where the agent keeps its conversations. By default they are in memory, as long as the adapter exists. */
   readonly transcript?: Transcript
   /** Makes `connect` fail, like an agent that is not installed or not signed in. */
   readonly refuse?: (input: ConnectInput) => ParleyError | undefined
 }
 
-/** Capabilities that need a real agent, or files of its own. */
+/** Capabilities that need a real agent or the agent's own files. */
 const missing: readonly CapabilityName[] = ['background', 'mcp', 'rewind', 'environment', 'rejoin']
 export const scriptedCapabilities: readonly CapabilityName[] = capabilityNames.filter(
   (name) => !missing.includes(name),

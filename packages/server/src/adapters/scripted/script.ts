@@ -14,7 +14,7 @@ import type {
 } from '@parley/protocol'
 
 /**
- * What a scripted agent does in one turn, as data that can be generated, stored and sent. Steps play in order; a
+ * The actions of a scripted agent in one turn, as data that can be generated, stored and sent. Steps play in order; a
  * script without `end` ends as completed. The player assigns ids, sets the pace and produces the outputs of each step.
  */
 export type Script = readonly Step[]
@@ -50,7 +50,7 @@ export type Step =
   | { readonly type: 'rename'; readonly title: string }
   /** The agent continues under a new agent session id; the last id reported is the one to resume. */
   | { readonly type: 'new-agent-session'; readonly agentSessionId: string }
-  /** The agent reports its list of tools, whether or not it is correct. */
+  /** The agent reports this list of tools, which need not be correct. */
   | { readonly type: 'tools'; readonly tools: readonly string[] }
   // waiting
   /** Waits until a test opens the gate. */
@@ -81,7 +81,7 @@ export type RetractionStep = Streamed & {
   readonly unwritten?: true
 }
 
-/** `deltas` pieces of `size` characters in `blocks` consecutive blocks, as fast as the reader takes them. */
+/** Streams `deltas` pieces of `size` characters in `blocks` consecutive blocks, as fast as the reader takes them. */
 export type FloodStep = {
   readonly type: 'flood'
   readonly deltas: number
@@ -153,7 +153,7 @@ export type ParallelStep = {
   readonly calls: readonly (ToolStep | PermissionStep)[]
 }
 
-/** A subagent. All outputs of `steps` carry its tool call as their parent. */
+/** A subagent. All outputs of `steps` have its tool call as their parent. */
 export type SubagentStep = {
   readonly type: 'subagent'
   readonly title: string

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { asksPerson, innerSteps, type Script, type Step, stepPath } from './script.ts'
 
 /**
- * What the scripted agent remembers of a conversation, like the files of a real agent: the prompts it received, and
- * which of its requests were asked and answered. Written synchronously, so that a kill loses nothing.
+ * The scripted agent's memory of a conversation, like the files of a real agent: the prompts it received, and which
+ * of its requests were asked and answered. It is written synchronously, so that a kill loses nothing.
  */
 export type Transcript = {
   load(agentSessionId: string): readonly TranscriptEntry[]
@@ -62,7 +62,6 @@ export function answeredPaths(entries: readonly TranscriptEntry[], promptId: str
   return paths
 }
 
-/** The texts of the prompts before this one. */
 export function promptsBefore(entries: readonly TranscriptEntry[], promptId: string): string[] {
   const words: string[] = []
   for (const entry of entries) {

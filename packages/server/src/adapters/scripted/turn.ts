@@ -13,11 +13,10 @@ export type TurnInput = {
   readonly hostTools: HostTools | undefined
   readonly gates: Gates
   readonly sleep: Sleep
-  /** The delay between the pieces of a stream. */
   readonly pieceDelayMs: number
   /** Aborts when the host wants the turn to end. Waiting requests are withdrawn. */
   readonly interrupted: AbortSignal
-  /** Aborts when the agent is closed. Waiting requests stay open. */
+  /** Aborts when the agent is closed. Waiting requests remain open. */
   readonly closed: AbortSignal
   /** Whether to resume at the first request that was not answered before. */
   readonly resuming: boolean

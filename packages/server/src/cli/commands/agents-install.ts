@@ -15,7 +15,7 @@ import { onInterrupt } from '../interrupts.ts'
 import { startProgress } from '../terminal/progress.ts'
 
 export type InstallOptions = Flags & {
-  /** Install into another folder than the one in the data folder. */
+  /** The folder to install into, instead of the agents folder of the data folder. */
   readonly into?: string
   readonly latest?: boolean
   readonly version?: string
@@ -30,7 +30,6 @@ export type ListAgents = typeof builtInAdapters
 const probeMs = 5_000
 const retryMs = 250
 
-/** An agent that Parley can install. */
 type Installable = Required<Pick<AgentAdapter, 'id' | 'name' | 'install'>>
 
 export async function installAgents(

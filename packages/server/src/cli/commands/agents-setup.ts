@@ -18,10 +18,7 @@ export type AgentKeyOptions = Flags & {
   readonly json?: boolean
 }
 
-/**
- * These commands go through a server: the running server of the data folder, which applies them at once, or a temporary
- * server.
- */
+/** These commands use the running server of the data folder, which applies them at once, or a temporary one. */
 
 export async function addAgent(
   id: string,

@@ -119,8 +119,8 @@ function listenProblem(host: string, port: number): Promise<string | undefined> 
 }
 
 /**
- * Checks that the database can be opened and has a known version. If a running server has locked the file,
- * the database is not opened: the server shows that it can be.
+ * Checks that the database can be opened and has a known version. If a running server has locked the file, the
+ * database is not opened, because the server already has it open.
  */
 async function databaseCheck({ dataDir }: Configuration, isHeld: boolean): Promise<Check> {
   const name = 'database'

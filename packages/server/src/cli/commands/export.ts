@@ -21,7 +21,8 @@ export async function exportSession(
   const id = await findSession(server.client, reference, context)
   const text = await server.client.call('exportSession', { params: { id }, query: { as } })
   if (options.output === undefined || options.output === '-') {
-    // Output of an agent must not reach the terminal as control sequences. A file or a pipe gets it unchanged.
+    // On a terminal, control sequences in an agent's text must not take effect. A file or a pipe gets the text
+    // unchanged.
     context.output.out(context.output.isOutTerminal ? visible(text) : text)
     return 0
   }

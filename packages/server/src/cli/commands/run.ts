@@ -46,14 +46,13 @@ type Run = {
   readonly context: Context
   readonly options: RunOptions
   readonly screen: Screen
-  /** The requests that --on-permission decided. */
   readonly decided: Set<string>
 }
 
 /** How long the server may take to accept the prompt. */
 const submitMs = 30_000
 
-/** Sends one prompt and waits for the end of its turn. The outcome gives the exit code. */
+/** Sends one prompt and waits for the end of its turn. The outcome determines the exit code. */
 export async function run(
   agent: string,
   given: string | undefined,
@@ -103,8 +102,8 @@ export async function run(
 }
 
 /**
- * Connects to a server and opens the session. The server that was found may belong to another command and end
- * with it; the next server is then used, or an embedded one.
+ * Connects to a server and opens the session. The server may belong to another command and end with it; then the next
+ * server, or an embedded one, is used.
  */
 async function begin(
   configuration: Configuration,
@@ -140,7 +139,7 @@ async function promptAndWatch(
   const failed = new AbortController()
   const stop = async (why: string | undefined) => {
     if (why !== undefined) say(`parley: ${why}`)
-    // Ctrl-C of a person pauses the queue; a timeout does not.
+    // If a person presses Ctrl-C, the queue is paused; a timeout does not pause it.
     await stopTurn(client, session.id, { promptId, turnId, pauseQueue: why === undefined })
   }
   stopping.promise.then(stop).catch((thrown: unknown) => failed.abort(thrown))
@@ -173,12 +172,12 @@ function pausedText({ context, session }: Run): string {
   return `parley: this prompt is paused, because the turn before it was stopped. To run it: ${context.commandLine(`resume ${session.id}`)}`
 }
 
-/** If the prompt is refused, the session that was created for it is deleted again. */
+/** Submits the prompt. If it is refused, the session that was created for it is deleted again. */
 async function submit({ client, session, options }: Run, prompt: string) {
   try {
     return await client.prompt(session.id, prompt, { signal: AbortSignal.timeout(submitMs) })
   } catch (thrown) {
-    // A refusal is an answer of the server, so the prompt is not pending any more.
+    // A refusal is an answer of the server, so the prompt is no longer pending.
     const isRefusal = thrown instanceof ParleyError && !hasCode(thrown, 'busy', 'cancelled')
     if (options.session === undefined && isRefusal) await removeEmpty(client, session.id)
     throw thrown
@@ -191,7 +190,7 @@ async function removeEmpty(client: Client, id: string): Promise<void> {
     const { turns, turn, queue } = await client.call('getSession', { params, query: { tail: 0 } })
     if (turns === 0 && !turn && queue.length === 0) await client.call('deleteSession', { params })
   } catch {
-    // Ignored: the reported error is why the prompt was refused.
+    // Ignored, so that the reported error is the reason why the prompt was refused.
   }
 }
 
@@ -368,8 +367,8 @@ function sayWhatNext(session: SessionState, { output, commandLine }: Context): v
 }
 
 /**
- * Prints what can be done with the session if the agent did not start. The session's log has the prompt and
- * the reason, often in more detail than the error.
+ * Prints what can be done with the session if the agent did not start. The session's log contains the prompt and the
+ * reason, often in more detail than the error.
  */
 function printKeptSession({ id, agent }: SessionState, { output, commandLine }: Context): void {
   const lines = [

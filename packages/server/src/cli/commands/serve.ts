@@ -79,8 +79,8 @@ function remoteLines(bound: { hostname: string; port: number }, { output }: Cont
 const startedMs = 500
 
 /**
- * Runs one full collection after the start, to return memory: loading grows the young generation of the heap,
- * and V8 would keep it.
+ * Runs one full collection after the start, to return memory: loading code enlarges the young generation of the heap,
+ * and V8 would not shrink it.
  */
 function collectGarbageSoon(): void {
   setTimeout(() => {

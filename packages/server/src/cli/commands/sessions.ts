@@ -66,7 +66,7 @@ export async function sessions(options: SessionsOptions, context: Context): Prom
   return 0
 }
 
-/** All open requests, the one that has waited longest first. */
+/** All open requests, the longest waiting first. */
 async function listWaiting(client: Client, options: SessionsOptions, context: Context): Promise<number> {
   const { json, agent } = options
   const { output, commandLine } = context
@@ -106,8 +106,8 @@ function waitingRow({ session, request }: WaitingRequest, name: (id: string) => 
 }
 
 /**
- * Returns a function that names a session: on a terminal by the shortest unique prefix of its id, for
- * programs by the whole id.
+ * Returns a function that names a session. On a terminal the name is the shortest unique prefix of the id, for
+ * programs the whole id.
  */
 async function namesOf(client: Client, { json }: SessionsOptions, { output }: Context) {
   if (json || !output.isOutTerminal) return (id: string) => id

@@ -44,7 +44,7 @@ function detailLines(detail: SessionDetail, { output }: Context): string[] {
   ]
 }
 
-/** The state of the session that its blocks do not show. */
+/** The parts of the session's state that its blocks do not show. */
 export function stateLines(state: SessionDetail): string[] {
   const { requests, queue, plan, usage, openBlocks, connection } = state
   const window = usage?.context.window ? ` of ${usage.context.window}` : ''

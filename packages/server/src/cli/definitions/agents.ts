@@ -1,7 +1,5 @@
 import type { Registry } from './registry.ts'
 
-/** The commands about agents, and their options. */
-
 export const agentVerbs = ['install', 'update', 'remove', 'add', 'forget', 'key', 'doctor']
 const into = ['--into <folder>', 'the folder to use instead of "agents" in the data folder'] as const
 

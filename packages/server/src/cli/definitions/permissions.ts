@@ -7,7 +7,6 @@ export function addPermissionCommands(registry: Registry): void {
   addEnv(registry)
 }
 
-/** Standing permission rules. */
 function addRules({ add: addToProgram, under, run }: Registry): void {
   const load = () => import('../commands/rules.ts')
   const rules = addToProgram(

@@ -3,14 +3,15 @@ import { Option } from 'commander'
 import { createCommandLine } from '../command-line.ts'
 import type { Context } from '../context.ts'
 
-/** The functions that define commands. */
 export type Registry = {
   readonly context: Context
   /** Adds a command with the common options to the program; the lines are examples. */
   readonly add: Add
-  /** Adds commands to a command. */
   readonly under: (parent: Command) => Add
-  /** The action of a command: loads its function, calls it with the given arguments and options, takes the exit code. */
+  /**
+   * Returns the action of a command. It loads the function, calls it with the given arguments and options, and sets
+   * the exit code.
+   */
   readonly run: (load: () => Promise<CommandFunction>) => (...given: unknown[]) => Promise<void>
 }
 
@@ -43,7 +44,6 @@ export function createRegistry(
   }
 }
 
-/** The warning for a token given as an argument. */
 export const visibleTokenWarning =
   '--token shows the token to everybody who lists processes: set PARLEY_TOKEN or use --token-file'
 

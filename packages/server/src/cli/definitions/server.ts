@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { list, type Registry } from './registry.ts'
 
-/** The commands about clients of a server and its data folder. */
+/** The commands about a server's clients and its data folder. */
 export function addServerCommands(registry: Registry): void {
   addAcp(registry)
   addDevices(registry)
@@ -49,7 +49,6 @@ and turns continue when the editor leaves. Otherwise it runs them itself, and th
     .action(run(async () => (await import('../commands/acp.ts')).acp))
 }
 
-/** The commands about signed-in browsers. */
 function addDevices({ add, under, run }: Registry): void {
   const load = () => import('../commands/devices.ts')
   const devices = add(

@@ -3,14 +3,13 @@ import { type AskedFacts, noticeRow, planRows, promptRow, resolutionRow, turnEnd
 import type { Style } from './style.ts'
 import { oneLine, visible } from './visible.ts'
 
-/** The facts, besides the event itself, from which its rows are made. */
+/** The data, besides the event itself, from which its rows are made. */
 export type RowFacts = {
   readonly style: Style
   /** Show prompts too, those of this client and of others. */
   readonly prompts: boolean
-  /** The facts about a request. */
   readonly asked: (requestId: string) => AskedFacts
-  /** How long people were asked during the ending turn, in milliseconds. */
+  /** How long requests waited for people during the turn that ends, in milliseconds. */
   readonly waited: number
   /** Whether this error message was already shown in this turn. */
   readonly wasSaid: (words: string) => boolean

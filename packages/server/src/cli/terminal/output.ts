@@ -1,6 +1,6 @@
 import { createStyle, isColoured, type Style } from './style.ts'
 
-/** The standard streams of the program. Text of the agent and requested data go to `out`, everything else to `err`. */
+/** The standard streams of the program. `out` gets the agent's text and requested data, `err` the rest. */
 export type Output = {
   out(text: string): void
   err(text: string): void
@@ -16,7 +16,10 @@ export type Output = {
   flush(): Promise<void>
 }
 
-/** Prints what a command has done: with `json` the result on stdout, otherwise a sentence on stderr. Returns exit code 0. */
+/**
+ * Prints the result of a command: with `json` as JSON on stdout, otherwise as a sentence on stderr. Returns exit code
+ * 0.
+ */
 export function printResult(
   output: Output,
   json: boolean | undefined,

@@ -17,7 +17,7 @@ export type Answerer = {
   requested(requestId: string): void
   /** The request was resolved, here or elsewhere. */
   resolved(requestId: string, outcome: string): void
-  /** The server was lost and is back: open requests must be asked again. */
+  /** The server was lost and is connected again. Open requests must be asked again. */
   reconnected(): void
 }
 
@@ -103,7 +103,7 @@ export class TerminalPerson implements Answerer {
       if (!(thrown instanceof ParleyError)) throw thrown
       if (thrown.code === 'conflict') return screen.say(style.dim('answered elsewhere'))
       if (thrown.code !== 'forbidden') throw thrown
-      // A rule forbids this answer: another one is still possible.
+      // A rule forbids this answer, but another answer is still possible.
       screen.say(style.yellow(thrown.message))
       throw again
     }

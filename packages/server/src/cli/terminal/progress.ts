@@ -4,7 +4,7 @@ import { oneLine } from './visible.ts'
 const tickMs = 500
 const quietTickMs = 10_000
 
-/** Progress of a long task on stderr: one line that changes on a terminal, otherwise a line now and then. */
+/** Progress of a long task on stderr: on a terminal one line that changes, otherwise a new line from time to time. */
 export type Progress = Disposable & { say(line: string): void }
 
 export function startProgress(what: string, output: Output): Progress {

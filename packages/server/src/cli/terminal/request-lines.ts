@@ -10,7 +10,7 @@ import type { Style } from './style.ts'
 import { changeLines } from './tool-output.ts'
 import { oneLine, visible } from './visible.ts'
 
-/** An open request as lines that show all of it: what, where and why, and the whole input. Pure. */
+/** An open request as lines that show it completely: the action, the place, the reason and the whole input. Pure. */
 
 export type OpenPermission = Extract<OpenRequest, { type: 'permission' }>
 
@@ -60,7 +60,7 @@ function pathText({ path, movedFrom, before, after }: Diff): string {
   return before === null ? `${name} (new file)` : after === null ? `${name} (deleted)` : name
 }
 
-/** The field of the input that says what would happen; the others only explain it. */
+/** The field of the input that contains the action itself; the other fields only explain it. */
 function mainField({ kind, input }: OpenPermission): 'plan' | 'command' | undefined {
   const name = kind === 'plan' ? 'plan' : 'command'
   return isRecord(input) && typeof input[name] === 'string' ? name : undefined

@@ -16,7 +16,7 @@ import { durationText } from '../durations.ts'
 import type { Style } from './style.ts'
 import { oneLine, visible } from './visible.ts'
 
-/** One-line rows for everything but the agent's text. Pure: from facts to text, without a newline at the end. */
+/** One-line rows for everything but the agent's text. Pure: converts data to text without a newline at the end. */
 
 export type ToolRow = {
   readonly kind: ToolKind
@@ -24,7 +24,6 @@ export type ToolRow = {
   readonly status: 'running' | 'completed' | 'failed' | 'denied' | 'cancelled'
   readonly content?: readonly ToolContent[]
   readonly durationMs?: number
-  /** The nesting depth of subagents. */
   readonly depth: number
 }
 
@@ -67,7 +66,7 @@ function lineCounts(change: Diff): string {
 
 export type TurnEndFacts = {
   readonly style: Style
-  /** How long people were asked during the turn, in milliseconds. */
+  /** How long requests waited for people during the turn, in milliseconds. */
   readonly waited: number
   readonly saysWhy?: boolean
 }

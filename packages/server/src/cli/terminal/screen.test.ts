@@ -28,7 +28,7 @@ function screenUnderTest() {
       stdin.write(key)
       await pressed
     },
-    /** What was written since the last call, without cursor movements. */
+    /** The text written since the last call, without cursor movements. */
     drawn: () => stripVTControlCharacters(String(stderr.read() ?? '')),
     written: () => String(stderr.read() ?? ''),
   }

@@ -5,8 +5,8 @@ import { takeTypeAhead } from './type-ahead.ts'
 
 export type Keyboard = {
   /**
-   * Draws a request. Everything typed before it was shown is dropped, because a person cannot answer what they have not
-   * seen. Only lines whose first key came later count.
+   * Draws a request. Everything typed before it was shown is dropped, because a person cannot answer a request that
+   * they have not seen. A line counts only if its first key came after the request was shown.
    */
   draw(lines: readonly string[]): Promise<void>
   /** The next line typed; undefined at the end of input. Rejects with the signal's reason. */
@@ -37,7 +37,7 @@ export class Screen {
   #isRowLast = false
   /** Output that is held back because its line is not complete and a person is typing. */
   #unfinished: Piece[] = []
-  /** Lines typed during a request before they were asked for. */
+  /** Lines typed during a request before `line` was called. */
   #typed: string[] = []
   #waiting: ((line: string | undefined) => void) | undefined
 
@@ -189,7 +189,10 @@ export class Screen {
     return this.#options.typing !== undefined && !this.#held && (this.#lines?.line ?? '') !== ''
   }
 
-  /** The part that can be written above the input line. The rest waits for the end of its line, or of the typing. */
+  /**
+   * The part that can be written above the input line. The rest is held back until its line is complete or the person
+   * stops typing.
+   */
   #wholeLines(pieces: readonly Piece[]): Piece[] {
     const all = [...this.#unfinished, ...pieces]
     const last = all.findLastIndex(({ text }) => text.includes('\n'))
@@ -204,7 +207,7 @@ export class Screen {
     return [...all.slice(0, last), { ...piece, text: piece.text.slice(0, end) }]
   }
 
-  /** Shows the prompt and the typed text: of a request if one is shown, otherwise of the prompt line. */
+  /** Shows the prompt and the typed text of the open request, or of the prompt line if no request is open. */
   #showPrompt(): void {
     const isOpen = this.#held ? this.#waiting : this.#options.typing
     if (!this.#lines || !isOpen || this.#isMidLine || this.#isPromptShown) return

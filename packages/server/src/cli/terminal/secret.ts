@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers'
 import { ParleyError } from '@parley/protocol'
 import type { Context } from '../context.ts'
 
-/** Reads a secret value: from a pipe, or typed on a terminal without echo. One trailing line end is not part of it. */
+/** Reads a secret value from a pipe, or typed on a terminal without echo, without one trailing line end. */
 export async function readSecret(
   question: string,
   { stdin, output }: Pick<Context, 'stdin' | 'output'>,

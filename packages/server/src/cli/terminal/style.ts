@@ -9,7 +9,7 @@ export function createStyle(coloured: boolean): Style {
   return Object.fromEntries(formats.map((format) => [format, paint(format)])) as Style
 }
 
-/** True on a terminal unless NO_COLOR is set; FORCE_COLOR wins over both. */
+/** True on a terminal unless NO_COLOR is set; FORCE_COLOR overrides both. */
 export function isColoured(isTerminal: boolean, env: Readonly<Record<string, string | undefined>>): boolean {
   const forced = env.FORCE_COLOR
   if (forced !== undefined && forced !== '') return forced !== '0' && forced !== 'false'

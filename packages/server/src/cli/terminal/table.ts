@@ -13,7 +13,6 @@ const narrowest = 10
 export type List<Item> = {
   readonly columns: readonly Column[]
   readonly row: (item: Item) => string[]
-  /** Printed if there are no items. */
   readonly empty: string
 }
 
@@ -44,7 +43,7 @@ export function tableWidth({ isOutTerminal, columns }: Output): number | undefin
   return isOutTerminal ? columns() : undefined
 }
 
-/** Rows under their headings. With a width, the columns that may be cut share the remaining space. */
+/** Rows under their headings. If a width is given, the columns that may be cut share the remaining space. */
 export function tableLines(columns: readonly Column[], rows: readonly string[][], width?: number): string[] {
   const cells = [columns.map(({ name }) => name), ...rows.map((row) => row.map((cell) => oneLine(cell)))]
   const widths = columns.map((_, index) => Math.max(...cells.map((row) => row[index]?.length ?? 0)))

@@ -28,7 +28,6 @@ export function toolOutputLines(call: EndedCall, style: Style): string[] {
   return lines.map((line) => `${'  '.repeat(depth + 2)}${line}`)
 }
 
-/** Every line of a diff, coloured. */
 export function changeLines(change: Diff, style: Style): string[] {
   const signs = { '+': style.green, '-': style.red, '@': style.cyan, ' ': style.dim }
   return diffLines(change).map(({ sign, text }) =>
@@ -44,8 +43,8 @@ function cutChange(change: Diff, style: Style): string[] {
 }
 
 /**
- * The end of the output, where a program usually reports its result. Text that a tool has read is for the agent and is
- * shown only on a failure.
+ * The end of the output, where a program usually reports its result. Text that a tool has read is meant for the
+ * agent, so it is shown only if the tool failed.
  */
 function cutOutput({ content, kind, status }: EndedCall): string[] {
   const isFailure = status === 'failed'
@@ -60,7 +59,7 @@ function cutOutput({ content, kind, status }: EndedCall): string[] {
   return [`… ${filled.length - max} lines before`, ...filled.slice(-max).map(visible)]
 }
 
-/** A line as it looks at the end: without colours, and with carriage returns applied. */
+/** A line in its final form: without colours, and with carriage returns applied. */
 function lastDrawn(line: string): string {
   return stripVTControlCharacters(line).replace(/\r+$/, '').split('\r').at(-1) ?? ''
 }

@@ -14,7 +14,7 @@ import type { Style } from './style.ts'
 import { toolOutputLines } from './tool-output.ts'
 import { visible } from './visible.ts'
 
-/** Text to write. `overRow` replaces the row before it, which fits on one line of the terminal. */
+/** Text to write. `overRow` replaces the previous row, which fits on one line of the terminal. */
 export type Piece = { readonly to: 'out' | 'err'; readonly text: string; readonly overRow?: true }
 
 export type TranscriptOptions = {
@@ -43,9 +43,9 @@ type Words = {
 }
 
 /**
- * Turns a session's feed into pieces to write. It has no input or output of its own: the same feed gives the same
- * pieces. The agent's text goes to `out`, everything else to `err`. One block streams at a time; another block is
- * written whole at its end.
+ * Turns a session's feed into pieces to write. It performs no input or output: the same feed gives the same pieces.
+ * The agent's text is written to `out`, everything else to `err`. Only one block is streamed at a time; another block
+ * is written whole at its end.
  */
 export class Transcript {
   readonly #options: TranscriptOptions

@@ -26,7 +26,7 @@ export type AskContext = {
   readonly agentName: string
   /** Whether a pending prompt of this editor started the turn. */
   isOwnTurn(turnId: string | undefined): boolean
-  /** Tells the person that the editor cannot show the request, and where to answer it. */
+  /** Shows a message that the editor cannot show the request, and where to answer it. */
   cannotAsk(why: string): Promise<void>
 }
 
@@ -35,7 +35,7 @@ const maxForms = 3
 
 /**
  * Shows an open request to the person at the editor and records the answer. The signal withdraws the request when it
- * was answered elsewhere or its turn ended. The first answer counts; a later one changes nothing.
+ * was answered elsewhere or its turn ended. Only the first answer counts.
  */
 export async function askEditor(
   context: AskContext,
@@ -48,7 +48,7 @@ export async function askEditor(
   } catch (thrown) {
     // The request was answered elsewhere, or is over.
     if (signal.aborted || hasCode(thrown, 'conflict', 'not_found')) return
-    // A rule forbids what the person allowed.
+    // A rule forbids the call that the person allowed.
     if (hasCode(thrown, 'forbidden')) return context.cannotAsk(thrown.message)
     if (!(thrown instanceof RequestError)) throw thrown
     await context.cannotAsk(`This editor rejected the question (${thrown.message}).`)
@@ -99,8 +99,8 @@ function chosenIn({ outcome }: RequestPermissionResponse): string | undefined {
 }
 
 /**
- * Cancels the turn if this editor started it, because the outcome `cancelled` means that in ACP. For other
- * turns, the request stays open for other clients.
+ * Cancels the turn if this editor started it, because that is the meaning of the outcome `cancelled` in ACP. For
+ * other turns, the request remains open for other clients.
  */
 async function cancelTurn(context: AskContext, { turnId }: OpenRequest): Promise<void> {
   const { access, sessionId, isOwnTurn } = context

@@ -26,13 +26,11 @@ import { OpenSession } from './open-session.ts'
 
 export type EditorSessionsOptions = {
   readonly access: Access
-  /** The id of the agent that the editor uses. */
   readonly agent: string
   /** Settings of new sessions; an editor cannot set them when it creates one. */
   readonly defaults?: { readonly mode?: PermissionMode; readonly model?: string }
   /** The command that opens a session in another client. */
   readonly elsewhere?: (sessionId: string) => string
-  /** Called when this editor opens a session. */
   readonly opened?: (sessionId: string) => void
   /** Called with errors that cannot be reported to the editor. */
   readonly problem?: (thrown: unknown, doing: string) => void
@@ -60,7 +58,7 @@ export class EditorSessions {
     this.#options = options
   }
 
-  /** The agent, cached because looking it up takes a while. `again` looks it up anew. */
+  /** The agent. It is cached, because probing takes a while. `again` probes anew. */
   async agent({ again = false } = {}): Promise<AgentInfo> {
     const { access, agent: id } = this.#options
     if (this.#agent && !again) return this.#agent
@@ -69,7 +67,7 @@ export class EditorSessions {
     throw new ParleyError('agent_not_found', `There is no agent "${id}". Give another one with --agent.`)
   }
 
-  /** The agent, if it can be used. Throws otherwise, so that the editor can help before the first prompt. */
+  /** The agent, if it can be used. Throws otherwise, so that the editor can show what to do before the first prompt. */
   async #ready(): Promise<AgentInfo> {
     const isReady = ({ found, usable, signedIn }: AgentInfo) =>
       found && usable !== false && signedIn !== false
@@ -264,9 +262,7 @@ function mayDiffer(named: McpServers | undefined, there: McpServers | undefined)
   return differs(named, there) || (named !== undefined && differs(named, hideSecrets(named)))
 }
 
-/**
- * Whether any value that the editor names differs from the current one. Values that it does not name stay as they are.
- */
+/** Whether any value that the editor names differs from the current one. Others are left unchanged. */
 function differs<Value extends McpServers | SessionOptions>(
   named: Value | undefined,
   there: Value | undefined,

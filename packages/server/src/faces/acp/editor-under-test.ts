@@ -36,7 +36,6 @@ export type EditorUnderTest = {
   leave(): void
 }
 
-/** Every capability that an editor can announce. */
 export const everything: ClientCapabilities = {
   elicitation: { form: {} },
   session: { notices: {}, compaction: {} },

@@ -11,9 +11,9 @@ import type {
 /** The program at the other end of the connection: the updates and requests that can be sent to it. */
 export type Editor = {
   readonly knows: { readonly notices: boolean; readonly compaction: boolean; readonly forms: boolean }
-  /** Resolves when the update is written, so a caller that awaits it is never faster than the editor reads. */
+  /** Resolves when the update is written. A caller that awaits it sends no faster than the editor reads. */
   update(sessionId: string, update: SessionUpdate): Promise<void>
-  /** An abort of the signal withdraws the request: the editor is notified, and the promise rejects. */
+  /** If the signal aborts, the request is withdrawn: the editor is notified, and the promise rejects. */
   permission(question: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse>
   form(question: CreateElicitationRequest, signal: AbortSignal): Promise<CreateElicitationResponse>
 }
@@ -27,7 +27,7 @@ export function createEditor(client: AgentContext, capabilities: ClientCapabilit
       compaction: session?.compaction != null,
       forms: elicitation?.form != null,
     },
-    // Errors are ignored: the holder of the connection notices that the editor is gone.
+    // Errors are ignored, because the holder of the connection notices that the editor is gone.
     update: (sessionId, update) =>
       client.notify('session/update', { sessionId, update }).catch(() => undefined),
     permission: (question, signal) => client.request('session/request_permission', question, options(signal)),

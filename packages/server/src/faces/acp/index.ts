@@ -55,8 +55,8 @@ export function createAcpFace(stream: Stream, options: AcpFaceOptions): AcpFace 
 type Handler = (context: { method: string }) => Promise<unknown>
 
 /**
- * `onRequest` for handlers that may throw anything: whatever they throw becomes an ACP error. An unexpected error is a
- * defect and is reported through `problem` too.
+ * Like `onRequest`, for handlers that may throw anything: a thrown value becomes an ACP error. An unexpected error is
+ * a defect and is also reported through `problem`.
  */
 function guardedOn(app: AgentApp, { problem }: AcpFaceOptions): AgentApp['onRequest'] {
   const register = app.onRequest.bind(app) as (...given: unknown[]) => AgentApp

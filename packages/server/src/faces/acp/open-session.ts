@@ -32,7 +32,7 @@ export type OpenSessionOptions = {
   problem(thrown: unknown, doing: string): void
 }
 
-/** The whole output of a call is sent each time, so updates are batched. */
+/** Each update contains the whole output of a call, so updates are batched. */
 const outputMs = 100
 /** How long a pending prompt waits for a lost server before it fails. */
 const lostMs = 60_000
@@ -49,7 +49,7 @@ export class OpenSession {
   readonly #caughtUp = Promise.withResolvers<void>()
   /**
    * Resolves when the current title, mode, options and so on were sent. A prompt waits for it, so that the editor
-   * misses none of them.
+   * gets them first.
    */
   readonly #ready = Promise.withResolvers<void>()
   /** Prompts that this editor sent and therefore shows already. */
@@ -58,8 +58,8 @@ export class OpenSession {
   #updates: SessionUpdates
   #live = false
   /**
-   * Set by a reset until the feed has caught up: the editor has already seen this log or another one, so nothing is
-   * sent.
+   * Set by a reset until the feed has caught up. The editor has already seen this log or another one, so nothing is
+   * sent meanwhile.
    */
   #silent = false
   #pending: PendingPrompt | undefined
@@ -96,7 +96,7 @@ export class OpenSession {
     return { modes, configOptions }
   }
 
-  /** Sends the whole log, then live updates. Resolves when the whole log was sent. */
+  /** Sends the whole log, then live updates. Resolves when the log was sent. */
   async replay(): Promise<void> {
     const { epoch, id } = this.#options.state
     this.#updates = this.#updatesFrom(emptyState(id, epoch))
@@ -104,7 +104,7 @@ export class OpenSession {
     await this.#caughtUp.promise
   }
 
-  /** Sends updates from now on, after the answer that names the session. */
+  /** Starts sending updates, after the answer that names the session. */
   startUpdates(): void {
     setImmediate(() => {
       void this.#follow(this.#options.state.seq)
@@ -137,7 +137,6 @@ export class OpenSession {
     }
   }
 
-  /** Sends a prompt into the running turn. */
   async steer(parts: PromptPart[]): Promise<void> {
     await this.#submit(parts, newId('cmd'), 'steer')
   }
@@ -162,7 +161,6 @@ export class OpenSession {
     else pending.response.resolve({ stopReason: 'cancelled' })
   }
 
-  /** Whether a prompt of the editor is pending. */
   get busy(): boolean {
     return this.#pending !== undefined
   }

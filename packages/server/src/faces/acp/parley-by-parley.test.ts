@@ -32,7 +32,7 @@ const notCarried: readonly CapabilityName[] = [
   'retraction',
 ]
 
-/** A steering prompt takes longer to arrive here, so the turn waits on a gate that its arrival opens. */
+/** A steering prompt takes longer to arrive here, so the turn waits at a gate that opens when it arrives. */
 function scripted(): AgentAdapter {
   const adapter = createScriptedAdapter({ gates, script: remembering, transcript: memoryTranscript() })
   return {

@@ -29,8 +29,8 @@ type StoppingOptions = {
 /** Stops turns and withdraws prompts of one session. */
 export function createStopping({ access, state, problem }: StoppingOptions) {
   /**
-   * Sends a command and reports its failure. A conflict or not_found is ignored: the prompt or turn is over,
-   * or the turn has just started and its start event follows.
+   * Sends a command and reports its failure. The errors `conflict` and `not_found` are ignored: the prompt or turn is
+   * over, or the turn has just started and its start event follows.
    */
   async function attempt(
     doing: string,
@@ -56,10 +56,7 @@ export function createStopping({ access, state, problem }: StoppingOptions) {
 
 const requestCancelled = -32_800
 
-/**
- * Whether the reason of an abort is that the editor cancelled its request. A lost connection is not such a
- * reason: it does not cancel the turn.
- */
+/** Whether the abort happened because the editor cancelled its request. A lost connection does not cancel the turn. */
 export function isRequestCancelled(reason: unknown): boolean {
   return reason instanceof RequestError && reason.code === requestCancelled
 }

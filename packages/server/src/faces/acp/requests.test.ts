@@ -266,7 +266,7 @@ describe('a question', () => {
   })
 })
 
-/** Another editor in which the session is open too. */
+/** Another editor that has the same session open. */
 async function anOnlooker(world: HostUnderTest, sessionId: string): Promise<EditorUnderTest> {
   const { editor } = join(world)
   await editor.introduce(everything)
@@ -274,7 +274,7 @@ async function anOnlooker(world: HostUnderTest, sessionId: string): Promise<Edit
   return editor
 }
 
-/** Resolves after two more requests of the editor are answered; all that it sent before has been handled by then. */
+/** Resolves after two more requests of the editor are answered; all earlier ones have then been handled. */
 async function heardOut({ agent }: EditorUnderTest): Promise<void> {
   for (let asked = 0; asked < 2; asked++) await agent.request('session/list', {})
 }

@@ -78,7 +78,7 @@ export class SessionUpdates {
     this.#chosen = overlaid(this.#chosen, settings)
   }
 
-  /** For a session resumed in mid-turn: the open calls, as if they were called now. */
+  /** The open calls of a session that is resumed in the middle of a turn, as if they were called now. */
   openCalls(): SessionUpdate[] {
     return this.#state.openBlocks.flatMap((block) =>
       block.type === 'tool-call' ? this.#calls.open(block) : [],
@@ -149,7 +149,7 @@ export class SessionUpdates {
     }))
   }
 
-  /** Marks the mode and the options as sent: the answer carried them. */
+  /** Marks the mode and the options as sent, because the answer contained them. */
   answered(): void {
     for (const update of this.news()) {
       const isAnswer =
@@ -203,7 +203,7 @@ export class SessionUpdates {
     }
   }
 
-  /** A notice. Editors without notices get it as a thought. */
+  /** A notice. Editors that do not support notices get it as a thought. */
   aside(severity: 'info' | 'warning' | 'error', title: string, description?: string): SessionUpdate[] {
     if (this.#options.knows.notices)
       return [{ sessionUpdate: 'notice', severity, title, ...(description && { description }) }]

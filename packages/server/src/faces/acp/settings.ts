@@ -35,7 +35,7 @@ export function modeState({ agent }: SettingsContext, { mode = 'ask' }: Chosen):
   }
 }
 
-/** Mode, model and effort, as far as the agent offers a choice. */
+/** The choices of mode, model and effort that the agent offers. */
 export function configOptions(context: SettingsContext, chosen: Chosen): SessionConfigOption[] {
   const { agent } = context
   const model = currentModel(context, chosen)

@@ -8,7 +8,7 @@ import type {
 import type { Diff, ToolContent, ToolKind, ToolLocation } from '@parley/protocol'
 import { type DiffHunk, type DiffLine, parsePatch } from '@parley/protocol/diff'
 
-/** A subagent is not of kind `think`: an editor may treat that kind as harmless. */
+/** A subagent does not get the kind `think`, because an editor may treat that kind as harmless. */
 const kinds: Record<ToolKind, NativeKind> = {
   read: 'read',
   edit: 'edit',
@@ -101,7 +101,7 @@ function resource(item: Extract<ToolContent, { type: 'resource' }>): ContentBloc
   return { type: 'resource', resource: { uri, text, ...kind } }
 }
 
-/** The output in a code fence that is longer than any fence in it. */
+/** The output in a code fence that is longer than any fence in the output. */
 export function fenced(text: string, language: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length))
   const fence = '`'.repeat(longest + 1)

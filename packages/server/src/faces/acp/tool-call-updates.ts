@@ -27,10 +27,7 @@ type CallEvent = EventOf<
 >
 type Call = { output: string; length: number; unsent: boolean; runs: boolean }
 
-/**
- * How many characters of a running call's output are sent: only its end, because each update carries all of
- * it.
- */
+/** How many characters of a running call's output are sent, from its end: each update repeats them. */
 const longestOutput = 16_000
 
 const ends: Record<ToolOutcome, ToolCallStatus> = {
@@ -41,8 +38,8 @@ const ends: Record<ToolOutcome, ToolCallStatus> = {
 }
 
 /**
- * Converts the tool calls of a turn into updates. A call is pending until it was allowed or has output: the log does
- * not say when a call without a permission starts.
+ * Converts the tool calls of a turn into updates. A call is pending until it was allowed or has output, because the
+ * log does not record when a call without a permission starts.
  */
 export class ToolCallUpdates {
   readonly #cwd: () => string
@@ -189,7 +186,7 @@ export function withParent({ parentToolCallId }: { readonly parentToolCallId?: s
   return parentToolCallId === undefined ? {} : { _meta: { parley: { parentToolCallId } } }
 }
 
-/** The tool call of a permission request, with what a person needs to decide. */
+/** The tool call of a permission request, with the data that a person needs to decide. */
 export function callInQuestion(request: PermissionRequest, cwd: string) {
   const { requestId, toolCallId = requestId, title, tool, kind, input, reason } = request
   const plan = kind === 'plan' ? planIn(input) : undefined

@@ -8,7 +8,7 @@ import {
 } from '@parley/protocol'
 import { z } from 'zod'
 
-/** What a chat request asks for: a new prompt, or answers to the requests of a turn. */
+/** The purpose of a chat request: a new prompt, or answers to the requests of a turn. */
 export type ChatIntent =
   | {
       readonly kind: 'prompt'
@@ -33,7 +33,7 @@ export type GivenAnswer =
       readonly refused?: string
     }
 
-/** Reads only the new message. The log has the others, so a page may send as few of them as it likes. */
+/** Reads only the new message. The log has the others, so a page may send any number of them. */
 export function intentOf({ messages, trigger, messageId }: ChatRequest): ChatIntent {
   const last = messages.at(-1)
   const isRetry = trigger === 'regenerate-message'
@@ -150,7 +150,7 @@ const Metadata = z.looseObject({
 
 export type Place = { readonly cursor: number; readonly unfinished: Record<string, number> }
 
-/** How far the page's copy of a message reaches; undefined if the response was cut off. */
+/** The last event that the page's copy of a message contains; undefined if the response was cut off. */
 export function placeOf({ metadata }: UiMessage): Place | undefined {
   const { data } = Metadata.safeParse(metadata)
   return data && { cursor: data.cursor, unfinished: data.unfinished ?? {} }

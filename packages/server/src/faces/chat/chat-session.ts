@@ -43,8 +43,8 @@ export async function createSession(
 }
 
 /**
- * Throws if the page names another agent or folder than those of the session: they never change, so a page
- * that wants others needs another chat.
+ * Throws if the page names another agent or folder than those of the session. They never change, so a page that wants
+ * others needs another chat.
  */
 export async function checkSame(state: SessionState, { agent, cwd }: ChatRequest): Promise<void> {
   if (agent !== undefined && agent !== state.agent) {

@@ -21,7 +21,6 @@ export type ChatUnderTest = AsyncDisposable & {
   readonly server: ServerUnderTest
   /** A page with a stock `Chat`, a stock transport and the two stock rules for sending automatically. */
   page(sdk: Sdk, options?: PageOptions): Page
-  /** The session of a chat. */
   session(chatId: string): SessionUnderTest
   messages(chatId: string): Promise<UiMessage[]>
   /** The chat face's answer to a request that a stock page would not send. */

@@ -35,10 +35,8 @@ export type ChatFace = {
   send(body: ChatRequest, reader: ChatReader): Promise<void>
   /** Writes the current response from its start. Returns false and writes nothing if there is none. */
   resume(chatId: string, reader: ChatReader): Promise<boolean>
-  /** Cancels the running turn, if there is one. */
   stop(chatId: string): Promise<void>
   messages(chatId: string): Promise<UiMessage[]>
-  /** Cuts off every response. */
   close(): void
 }
 

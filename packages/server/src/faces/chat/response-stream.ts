@@ -146,7 +146,7 @@ export class ResponseStream implements FeedReader {
     return new TurnChunks(turnId, response.facts, { sdk, ...(response.has && { has: response.has }) })
   }
 
-  /** Between batches: ends the response if the turn only waits for answers or cannot start. */
+  /** Called between batches. Ends the response if the turn only waits for answers or cannot start. */
   #rest(): void {
     if (this.#over) return
     if (!this.#turn) {

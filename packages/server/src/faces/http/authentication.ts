@@ -15,7 +15,7 @@ export type Caller = { readonly kind: 'token' } | DeviceCaller
 /** The export behind a one-time download URL, and the caller that asked for it. */
 export type Download = { readonly sessionId: string; readonly as: ExportFormat; readonly caller: Caller }
 
-/** Authenticates callers by the server's token or a device's access token. Owns no routes and no status codes. */
+/** Authenticates callers by the server's token or a device's access token. Defines no routes and no status codes. */
 export type Authentication = {
   readonly source: RequestSource
   /** The codes of one-time links, with the caller that asked for each. */
@@ -23,9 +23,7 @@ export type Authentication = {
   readonly downloads: OneTimeCodes<Download>
   /** The signed-in browsers. Throws ParleyError `not_supported` if there is no device store. */
   devices(): Devices
-  /**
-   * The sender of a request. Throws ParleyError `unauthorized` without a valid token. Cookies are ignored.
-   */
+  /** The sender of a request. Throws ParleyError `unauthorized` without a valid token. Cookies are ignored. */
   checkCaller(request: IncomingMessage): Caller
   /** A Set-Cookie header that clears the cookie of an earlier version, if the browser still sends it. */
   clearCookie(request: IncomingMessage): string | undefined
@@ -89,16 +87,16 @@ export function createAuthentication(settings: AuthenticationSettings): Authenti
 }
 
 /**
- * A sign-in link. Its code is in the fragment, so it reaches no server and no log, and a link preview does
- * not use it up.
+ * A sign-in link. Its code is in the fragment, so it is not sent to any server or log, and a link preview does not
+ * use it up.
  */
 export function linkTo(url: string, code: string): string {
   return `${url}/open#${code}`
 }
 
 /**
- * Whether the caller is a browser that was signed out. Links and downloads that it asked for are then void,
- * like its tokens.
+ * Whether the caller is a browser that was signed out. Links and downloads that it requested are then void, and so
+ * are its tokens.
  */
 export function isSignedOut(caller: Caller): boolean {
   return caller.kind === 'device' && caller.isRevoked

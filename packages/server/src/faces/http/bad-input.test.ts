@@ -26,7 +26,7 @@ afterAll(async () => {
   await host.close()
 })
 
-/** Status and code. Every refusal has the same shape, and none contains a stack. */
+/** The status and code of a refusal. Every refusal has the same shape, and none contains a stack. */
 function refused(answer: Answer): [number, string] {
   const { error } = ErrorBody.parse(answer.body)
   expect(error.message.length).toBeGreaterThan(10)

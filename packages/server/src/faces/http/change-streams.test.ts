@@ -17,7 +17,10 @@ function repository(): string {
   return folder
 }
 
-/** The real workspace, except that a watch starts once the reader's buffer is full; `reported` is what it reported. */
+/**
+ * The real workspace, but a watch starts only when the reader's buffer is full. `reported` is everything that the
+ * watch reported.
+ */
 function workspaceFor(outgoing: () => ServerResponse | undefined) {
   const real = createWorkspace({ env: process.env })
   const reported: string[] = []

@@ -18,7 +18,7 @@ export function createChangeStreams(options: { workspace: Workspace; heartbeatMs
       })
       open.add(outgoing)
       const write = (text: string) => outgoing.writable && outgoing.write(text)
-      // Pending for a slow reader: how the folder is watched, and that anything may have changed.
+      // The messages that wait for a slow reader: how the folder is watched, and that anything may have changed.
       let waiting: { watching?: ChangesNews; changed?: ChangesNews } = {}
       const send = (news: ChangesNews) => {
         const { type, ...fields } = news
@@ -43,7 +43,6 @@ export function createChangeStreams(options: { workspace: Workspace; heartbeatMs
         leave()
       })
     },
-    /** Ends every stream. */
     close(): void {
       for (const outgoing of open) outgoing.end()
     },

@@ -1,4 +1,4 @@
-/** A short name of a browser from its User-Agent, enough to tell one's own devices apart. */
+/** A short name of a browser from its User-Agent, so that a person can distinguish their devices. */
 export function deviceName(userAgent: string | undefined): string {
   const found = (names: readonly (readonly [RegExp, string])[]) =>
     names.find(([pattern]) => pattern.test(userAgent ?? ''))?.[1]
@@ -7,7 +7,7 @@ export function deviceName(userAgent: string | undefined): string {
   return system ? `${browser} on ${system}` : browser
 }
 
-/** Most browsers also name those they descend from, so the more specific ones come first. */
+/** Most browsers also name the browsers they descend from, so the more specific names come first. */
 const browsers = [
   [/\bEdg(e|A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],

@@ -2,7 +2,7 @@ import { generateKeyPairSync, sign } from 'node:crypto'
 import { signedText } from '@parley/protocol'
 import type { Answer, ServerUnderTest } from './server-under-test.ts'
 
-/** A browser's key and the calls it makes with it, for tests. */
+/** A browser's key, and the calls that the browser makes with it, for tests. */
 export function deviceUnderTest(server: Pick<ServerUnderTest, 'ask' | 'link'>, origin = '') {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const spki = publicKey.export({ format: 'der', type: 'spki' }).toString('base64url')
@@ -31,7 +31,6 @@ export function deviceUnderTest(server: Pick<ServerUnderTest, 'ask' | 'link'>, o
       return { deviceId, nonce, signature: sign('sha256', Buffer.from(text), key).toString('base64url') }
     },
     redeem: (body: unknown) => ask('/api/access-tokens', body),
-    /** Requests a new access token. */
     async token(): Promise<string> {
       const answer = await this.redeem(this.signed(await this.nonce()))
       if (answer.status !== 201) throw new Error(`no access token: ${answer.text}`)

@@ -33,15 +33,15 @@ export const nonceLifetimeMs = 60_000
 export const accessTokenLifetimeMs = 15 * 60_000
 const seenEveryMs = 60_000
 /**
- * How many access tokens a device may have: more than a person has tabs. A further token invalidates the
- * oldest one, whose tab then requests a new one.
+ * How many access tokens a device may have. It is more than a person has tabs. A further token invalidates the oldest
+ * one, whose tab then requests a new one.
  */
 const maxTokens = 64
 const maxDevices = 1000
 
 /**
- * Signed-in browsers and their access tokens. Devices are stored; tokens and nonces live in memory, so after a restart
- * each browser signs a new nonce. Times are monotonic, except those that are shown.
+ * Signed-in browsers and their access tokens. Devices are stored; tokens and nonces are only in memory, so after a
+ * restart each browser signs a new nonce. Times are monotonic, except those that are shown.
  */
 export class Devices {
   readonly #store: DeviceStore
@@ -76,7 +76,6 @@ export class Devices {
     return shown(device)
   }
 
-  /** The devices that are signed in. */
   async list(): Promise<Device[]> {
     const devices = [...(await this.#load()).values()].map(({ device }) => device)
     return devices.filter(({ revokedAt }) => revokedAt === undefined).map(shown)
@@ -144,10 +143,7 @@ export class Devices {
     return this.#loading
   }
 
-  /**
-   * Stores the time of last use, at most once in `seenEveryMs`. The write may be lost, because nothing
-   * depends on that time.
-   */
+  /** Stores the time of last use, at most once in `seenEveryMs`. The write may be lost: nothing depends on it. */
   #see(known: Known): void {
     const at = Date.now()
     if (Math.abs(at - known.device.lastSeenAt) < seenEveryMs) return

@@ -110,8 +110,8 @@ describe('an export', () => {
   })
 
   it.each([
-    // The odd text is the title of the session, the title of a call, its input, the path of a change and a
-    // changed line. The HTML shows the title of the session twice: also as the title of the page.
+    // The odd text occurs in five places: the title of the session, the title of a call, the input of that call, the
+    // path of a change, and a changed line. HTML repeats the title of the session as the title of the page.
     ['html', 6],
     ['markdown', 5],
   ])('as %s shows hidden characters of what an agent asked for', async (as, count) => {

@@ -23,7 +23,7 @@ export type FaceSettings = {
   readonly token: string
   /** Stores signed-in browsers; without it, none can sign in. */
   readonly devices?: DeviceStore | undefined
-  /** Monotonic time; a test may control it. */
+  /** Monotonic time, which a test may control. */
   readonly now?: () => number
   readonly logger: Logger
   readonly version: string
@@ -31,11 +31,11 @@ export type FaceSettings = {
   readonly allowedOrigins?: readonly string[]
   readonly allowedHosts?: readonly string[]
   readonly limits?: Partial<FaceLimits>
-  /** Formats a command of this program, for public pages and messages. `parley` if not given. */
+  /** Formats a command of this program, for public pages and messages. By default, the program is called `parley`. */
   readonly commandLine?: CommandLine
   /** The folder of the built console. Without it, or before it is built, a plain page is served. */
   readonly consoleFolder?: string
-  /** Reads the folders of sessions. If not given, uses git from the standard PATH. */
+  /** Reads the folders of sessions. By default, it uses git from the standard PATH. */
   readonly workspace?: Workspace
   /** Shells in the folders of sessions; without it there are none. */
   readonly terminals?: Terminals
@@ -43,7 +43,7 @@ export type FaceSettings = {
   readonly terminal?: (terminalId: string, upgrade: Upgrade) => void
   /** Takes over authorised upgrades for /api/ws. */
   readonly websocket?: WebSocketHandler
-  /** Answers requests under /api/chat. Close it before this face. */
+  /** Answers requests under /api/chat. Must be closed before this face. */
   readonly chat?: ChatHandler
   /** Answers requests for /metrics. */
   readonly metrics?: MetricsWriter
@@ -102,7 +102,7 @@ export function createHttpFace(settings: FaceSettings) {
     /** A new one-time link that signs a browser in, valid for a day. */
     link: () => linkTo(url(), authentication.codes.issue({ kind: 'token' }, startLinkLifetimeMs)),
     answer(incoming: IncomingMessage, outgoing: ServerResponse): void {
-      // A stream to a device has about a dozen listeners for its end.
+      // A stream to a device has about a dozen listeners for its end, more than Node's default limit.
       outgoing.setMaxListeners(20)
       logWhenDone(incoming, outgoing, logger)
       setSecurityHeaders(incoming, outgoing, authentication)
@@ -114,7 +114,6 @@ export function createHttpFace(settings: FaceSettings) {
       websocket: settings.websocket,
       terminal: settings.terminal,
     }),
-    /** Ends all streams. */
     close(): void {
       streams.close()
       changeStreams.close()
@@ -123,8 +122,8 @@ export function createHttpFace(settings: FaceSettings) {
 }
 
 /**
- * The answer to a request that reached no route because its URL cannot be parsed, or because of a defect
- * outside of the routes.
+ * The answer to a request that reached no route because its URL cannot be parsed, or because of a defect outside the
+ * routes.
  */
 function unroutable(thrown: unknown, logger: Logger) {
   if (thrown instanceof Error && thrown.name === 'RequestError') {

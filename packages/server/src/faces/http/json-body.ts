@@ -2,7 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import { ParleyError } from '@parley/protocol'
 import { isTooDeep, maxJsonDepth } from '../../core/index.ts'
 
-/** The body of a request as JSON. Refuses a body that is too large while it arrives, whatever its headers say. */
+/**
+ * The body of a request as JSON. A body that is too large is refused while it arrives, even if its headers declare
+ * another length.
+ */
 export async function readJson(request: IncomingMessage, limit: number): Promise<unknown> {
   const type = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? ''
   if (!/^application\/([\w.-]+\+)?json$/.test(type)) {
@@ -18,8 +21,8 @@ export async function readJson(request: IncomingMessage, limit: number): Promise
 }
 
 /**
- * Returns the body that was read before Parley received the request: a server that embeds Parley may have
- * left it in `request.body`. Throws if it is not there.
+ * Returns the body if it was read before Parley received the request: a server that embeds Parley may have left it in
+ * `request.body`. Throws if it is not there.
  */
 function readBefore(request: IncomingMessage & { body?: unknown }): unknown {
   if (request.body !== undefined) return checkedDepth(request.body)

@@ -20,7 +20,7 @@ type Env = {
   Variables: {
     /** The authenticated caller, on routes that need a token. */
     caller: Caller
-    /** Call it so that a later revocation of the caller's device does not cut this response. */
+    /** Must be called if a later revocation of the caller's device must not cut this response. */
     keepWhenRevoked: () => void
   }
 }
@@ -47,7 +47,6 @@ export type AppParts = {
   readonly chat?: ChatHandler | undefined
   /** The metrics; without them, the route answers that there are none. */
   readonly metrics?: MetricsWriter | undefined
-  /** The folder of the built console. */
   readonly consoleFolder?: string | undefined
 }
 
@@ -61,7 +60,7 @@ export type ChatHandler = {
   messages(chatId: string): Promise<UiMessage[]>
 }
 
-/** The metrics as text; `now` holds the values that the face itself counts. */
+/** The metrics as text. `now` contains the values that the face itself counts. */
 export type MetricsWriter = (now: {
   readonly version: string
   readonly clients: Readonly<Record<string, number>>

@@ -5,8 +5,8 @@ const timeLength = 8
 const codeLength = 16
 
 /**
- * Nonces that devices sign. A nonce carries an authentication code that proves that this process made it and when, so
- * nothing is stored for unused nonces: asking for many costs the server no memory. `now` is monotonic.
+ * Nonces that devices sign. A nonce contains an authentication code that proves that this process made it and when.
+ * So nothing is stored for unused nonces, and requesting many costs the server no memory. `now` is monotonic.
  */
 export function createNonces({ lifetimeMs, now }: { lifetimeMs: number; now: () => number }) {
   const secret = randomBytes(32)
@@ -29,7 +29,7 @@ export function createNonces({ lifetimeMs, now }: { lifetimeMs: number; now: () 
       if (!timingSafeEqual(codeOf(content), bytes.subarray(content.length))) return false
       return now() - content.readDoubleBE(randomLength) < lifetimeMs
     },
-    /** Marks a fresh nonce as used. Call it only after the signature was checked. */
+    /** Marks a fresh nonce as used. Must be called only after the signature was checked. */
     use(nonce: string): void {
       for (const [old, expiresAt] of used) {
         if (expiresAt > now()) break

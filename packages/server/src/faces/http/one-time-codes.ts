@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 
-/** Codes that can be redeemed once. They live in memory only: a restart voids them, and no file ever contains one. */
+/** Codes that can be redeemed once. They are kept in memory only, so a restart voids them. */
 export type OneTimeCodes<Value> = {
   issue(value: Value, lifetimeMs: number): string
   /** The value of the code, once, if it was issued and has not expired. */
   redeem(code: string): Value | undefined
 }
 
-/** `now` is monotonic: changing the system clock neither shortens nor prolongs the life of a code. */
+/** `now` is monotonic, so changing the system clock does not change when a code expires. */
 export function createOneTimeCodes<Value>(
   now: () => number = () => performance.now(),
   max = 1000,

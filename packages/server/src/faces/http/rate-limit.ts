@@ -32,7 +32,7 @@ export function createRateLimit(options: {
         found.count++
         return
       }
-      // The oldest window is removed first: windows are ordered by their end.
+      // The oldest window is removed first. Windows are ordered by their end.
       for (const oldest of windows.keys()) {
         if (windows.size < maxKeys) break
         windows.delete(oldest)

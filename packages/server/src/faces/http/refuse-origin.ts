@@ -11,7 +11,7 @@ const lingerMs = 1000
 
 /**
  * Whether a page with a forbidden origin may learn the reason. A browser does not show a page the status of a refused
- * WebSocket. Only a page with a valid token is told: any other page would learn that Parley runs here.
+ * WebSocket. The reason is sent only to a page with a valid token: any other page would learn that Parley runs here.
  */
 export function mayLearnReason(
   error: unknown,

@@ -4,13 +4,13 @@ import { networkInterfaces } from 'node:os'
 import { ParleyError } from '@parley/protocol'
 
 /**
- * Checks the origin of requests. A foreign Host means that a foreign name points here (DNS rebinding); a
+ * Checks the Host and Origin of requests. A foreign Host means that a foreign name points here (DNS rebinding); a
  * foreign Origin means that a foreign page sent the request.
  */
 export type RequestSource = {
   /** Throws ParleyError `forbidden` unless Host and Origin are accepted. */
   check(request: IncomingMessage): void
-  /** The Origin of this request if it is configured, so that its page may read the answer. */
+  /** The Origin of this request if it is an allowed one, so that its page may read the answer. */
   sharedOrigin(request: IncomingMessage): string | undefined
 }
 

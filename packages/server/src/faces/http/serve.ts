@@ -26,7 +26,8 @@ export type HttpServer = {
   /** A new one-time link that signs a browser in, valid for a day. */
   link(): string
   /**
-   * Ends streams, gives requests a short time to finish, then destroys every socket. Close the WebSocket face first.
+   * Ends streams, gives requests a short time to finish, then destroys every socket. The WebSocket face must be
+   * closed first.
    */
   close(): Promise<void>
 }
@@ -125,8 +126,8 @@ function createTraffic() {
 }
 
 /**
- * Whether the request asks for a WebSocket. Other upgrades, such as a client's offer of HTTP/2, are ignored:
- * such a request is answered without an upgrade.
+ * Whether the request asks for a WebSocket. A request for another upgrade, such as a client's offer of HTTP/2, is
+ * answered without an upgrade.
  */
 function asksForWebSocket(request: IncomingMessage): boolean {
   return request.headers.upgrade?.toLowerCase() === 'websocket'

@@ -40,7 +40,7 @@ export type Followed = {
   readonly frames: Frame[]
   /** The first frame, already received or yet to come, for which the condition holds. */
   until(holds: (frame: Frame) => boolean): Promise<Frame>
-  /** Resolves when the stream ends, whoever ended it. */
+  /** Resolves when the stream ends for any reason. */
   readonly ended: Promise<void>
   leave(): void
 }
@@ -74,7 +74,7 @@ export async function serverUnderTest(
   }
 }
 
-/** Uses Node's own client and not fetch, because it can send any Host, Origin and method. */
+/** Uses Node's own client instead of fetch, because it can send any Host, Origin and method. */
 function ask(port: number, path: string, asked: Asked = {}): Promise<Answer> {
   const { method = asked.body === undefined ? 'GET' : 'POST', token = true } = asked
   const isText = typeof asked.body === 'string' || asked.body instanceof Uint8Array

@@ -19,17 +19,19 @@ export type EventStreamParts = {
   readonly host: Host
   readonly logger: Logger
   readonly heartbeatMs: number
-  /** A live reader with more unsent bytes than this is cut off, with its cursor. */
+  /** A live reader with more unsent bytes than this is cut off. It is sent its cursor. */
   readonly bufferLimit: number
 }
 
-/** Serves sessions as server-sent events. Owns the frames and the buffer of each reader; the feed owns the order. */
+/**
+ * Serves sessions as server-sent events. This code manages the frames and the buffer of each reader; the feed
+ * determines the order.
+ */
 export function createEventStreams(parts: EventStreamParts) {
   const { host } = parts
   const streams = new Set<EventStream>()
 
   return {
-    /** How many streams are open. */
     get count(): number {
       return streams.size
     },
@@ -53,7 +55,6 @@ export function createEventStreams(parts: EventStreamParts) {
         outgoing.destroy()
       }
     },
-    /** Ends every stream. */
     close(): void {
       for (const stream of streams) stream.ended('closed')
     },

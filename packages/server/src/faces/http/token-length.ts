@@ -1,2 +1,2 @@
-/** Minimum length of a token that a person chose: a guessed token lets others run commands here. */
+/** Minimum length of a token that a person chose. Somebody who guesses the token can run commands on this machine. */
 export const shortestToken = 16

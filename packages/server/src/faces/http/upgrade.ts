@@ -17,7 +17,7 @@ export type UpgradeParts = {
   readonly terminal: ((terminalId: string, upgrade: Upgrade) => void) | undefined
 }
 
-/** Applies the same checks as for any request to a WebSocket upgrade. */
+/** Applies to a WebSocket upgrade the same checks as to any request. */
 export function createUpgrade({ authentication, logger, websocket, terminal }: UpgradeParts) {
   return (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     const ignore = () => {}

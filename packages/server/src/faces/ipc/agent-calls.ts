@@ -10,9 +10,9 @@ import type { AgentConfig, ConnectOptions, PageImage, PermissionResponse } from 
 import type { PageMessage } from './page-messages.ts'
 
 /**
- * The calls between a page and the desktop program, by channel. This file has no code except the names, because the
- * page loads it too. A call does not reject when Parley refuses it: it answers `success: false` with a message that
- * says what to do.
+ * The calls between a page and the desktop program, by channel. This file contains no code except the names, because
+ * the page loads it too. A call does not reject when Parley refuses it: it returns `success: false` with a message
+ * that says what to do.
  */
 export type AgentCalls = {
   /** Connects the task to an agent and creates a session, unless `createSession` is false. */
@@ -59,7 +59,7 @@ export const bridgeChannels = {
 
 export const agentChannels: readonly AgentChannel[] = Object.values(bridgeChannels)
 
-/** The one channel for messages to the page. */
+/** The only channel for messages to the page. */
 export const messageChannel = 'agent:message'
 
 /** A message to the page about a task. Only messages of the task's active session are sent. */
@@ -89,7 +89,6 @@ export type TaskStatus = {
   /** All sessions of the task, in the order in which they were opened. */
   sessions: string[]
   activity: Activity
-  /** The number of paused prompts. */
   paused: number
   /** The last error since the task was connected. */
   lastError: string | null

@@ -32,9 +32,7 @@ const Config = z.strictObject({
 const Options = z.strictObject({
   /** Keeps a task that is connected with the same config. */
   reuseIfSame: z.boolean().default(false),
-  /**
-   * If false, no session is created yet: it comes later, from new-session, load-session or resume-session.
-   */
+  /** If false, no session is created yet: new-session, load-session or resume-session provides one later. */
   createSession: z.boolean().default(true),
 })
 
@@ -101,10 +99,7 @@ export function checkCall<Channel extends keyof Channels>(
   return result.data as CheckedCall<Channel>
 }
 
-/**
- * Refuses a config that says how an agent is started or billed: only the program that creates the host may
- * set that, not a page.
- */
+/** Refuses a config that says how an agent is started or billed. Only the creator of the host may set that. */
 function refuseSetup(config: unknown): void {
   const payload = (config as { payload?: object } | undefined)?.payload ?? {}
   const field = ['apiKey', 'command', 'env'].find((name) => Object.hasOwn(payload, name))

@@ -43,7 +43,8 @@ export type IpcFace = {
 }
 
 /**
- * Serves agents to the page of a desktop program, over any transport that carries calls one way and messages the other.
+ * Serves agents to the page of a desktop program, over any transport that passes calls to the program and messages to
+ * the page.
  */
 export function createIpcFace(options: IpcFaceOptions): IpcFace {
   const { handle, accepts = () => true, problem = () => undefined } = options

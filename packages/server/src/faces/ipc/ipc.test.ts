@@ -272,7 +272,7 @@ async function answerAll(page: Page, from: number): Promise<void> {
   }
 }
 
-/** What a page shows after it has received these messages. */
+/** The content that a page shows after it has received these messages. */
 function folded(messages: readonly (PageMessage | IncomingMessage)[]) {
   const texts = new Map<string, string>()
   const calls = new Map<string, object>()

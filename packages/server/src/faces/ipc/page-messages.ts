@@ -32,7 +32,6 @@ export type PageNote = { readonly at: number } & (
 )
 
 export type PageMessagesOptions = {
-  /** Whether the page itself sent the prompt with this id. Called once per prompt. */
   readonly isOwn: (messageId: string) => boolean
   /** Prompts up to this seq are all sent, because the page asked for the whole session. */
   readonly promptsUpTo?: number
@@ -44,7 +43,7 @@ export class PageMessages {
   readonly #options: PageMessagesOptions
   readonly #asked = new Set<string>()
   #connectionId: string | undefined
-  /** The last main-line text of the turn: the turn's result if the log gives no other. */
+  /** The last main-line text of the turn. It is the turn's result if the log has no other. */
   #lastText: string | undefined
   #at = 0
 
@@ -65,7 +64,7 @@ export class PageMessages {
     return [{ type: 'activity', at: this.#at, activity, ...(detail !== undefined && { detail }) }]
   }
 
-  /** Called when no event follows directly: a held request that no rule or mode has decided is sent to the person. */
+  /** Called when no event follows directly. A held request that is still undecided is then sent to the person. */
   settle(): PageMessage[] {
     return this.#noted(this.#incoming.settle())
   }
@@ -75,7 +74,7 @@ export class PageMessages {
     return messages
   }
 
-  /** True if the agent sends `agent.connected` again, with more details: it is sent to the page only once. */
+  /** True if the agent sends `agent.connected` again, with more details. The page gets it only once. */
   #isRepeated(event: SessionEvent): boolean {
     if (event.type !== 'agent.connected') return false
     const repeated = event.connectionId === this.#connectionId
@@ -116,7 +115,7 @@ function lastTextAfter(event: SessionEvent, before: string | undefined): string 
   return event.type === 'text.written' && event.parentToolCallId === undefined ? event.text : before
 }
 
-/** Merges neighbouring pieces of one text into one message. The content stays the same. */
+/** Merges neighbouring pieces of one text into one message. The content does not change. */
 export function joined(messages: readonly PageMessage[]): PageMessage[] {
   const all: PageMessage[] = []
   for (const message of messages) {
@@ -143,6 +142,6 @@ type Update = Extract<IncomingMessage, { type: 'tool_call_update' }>
 const isPiece = (message: PageMessage): message is Piece =>
   message.type === 'agent_text' || message.type === 'agent_thought'
 
-/** A tool input that is still being written: the next update has all of it. */
+/** A tool input that is still being written. The next update contains all of it. */
 const isDraft = (message: PageMessage): message is Update =>
   message.type === 'tool_call_update' && message.status === undefined && typeof message.rawInput === 'string'

@@ -2,7 +2,7 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { IpcFaceOptions } from './index.ts'
 import type { PageWire } from './preload.ts'
 
-/** Both ends of the IPC of a desktop program, on a real message port: values are cloned, as between processes. */
+/** Both ends of the IPC of a desktop program, on a real message port. Values are cloned, as between processes. */
 export type Wire = {
   readonly main: Pick<IpcFaceOptions, 'handle' | 'send' | 'removeHandler'>
   readonly page: PageWire

@@ -16,7 +16,10 @@ type Asked<Channel extends AgentChannel> = (
   ...args: Parameters<AgentCalls[Channel]>
 ) => Promise<ReturnType<AgentCalls[Channel]>>
 
-/** The agents of the program, for its page. Plain functions and values only, so that it can cross a context bridge. */
+/**
+ * The agents of the program, for its page. It consists of plain functions and values, so that it can cross a context
+ * bridge.
+ */
 export type AgentBridge = {
   readonly [Name in keyof typeof bridgeChannels]: Asked<(typeof bridgeChannels)[Name]>
 } & {
@@ -25,8 +28,8 @@ export type AgentBridge = {
 }
 
 /**
- * For a preload script, or wherever the page's end of the IPC is. Imports nothing from Node and nothing from the
- * server.
+ * For a preload script, or another script that has the page's end of the IPC. Imports nothing from Node and nothing
+ * from the server.
  */
 export function createPreload({ invoke, on }: PageWire): AgentBridge {
   const listeners = new Set<(message: TaskMessage) => void>()

@@ -169,7 +169,6 @@ export class Task {
     this.#lastError = message
   }
 
-  /** Stops following the active session. */
   leave(): void {
     this.#leaving.abort()
   }

@@ -22,13 +22,12 @@ export type TasksOptions = {
   readonly send: (channel: string, ...args: unknown[]) => unknown
   /** Aliases that pages use for agents. */
   readonly agents?: Readonly<Record<string, string>>
-  /** If true, a page is also sent its own prompts, for several windows on one task. */
+  /** If true, a page is also sent its own prompts. Needed for several windows on one task. */
   readonly echoPrompts?: boolean
   /** Called with errors that cannot be reported to a caller. */
   readonly problem: (problem: { error: unknown; doing: string }) => void
 }
 
-/** The tasks of all pages, by task id. */
 export class Tasks {
   readonly #options: TasksOptions
   readonly #aliases: Readonly<Record<string, string>>
@@ -60,8 +59,8 @@ export class Tasks {
   }
 
   /**
-   * Connects a task and returns the id of its active session; null if it has none. The previous connection of
-   * the task is left only after the new one exists.
+   * Connects a task and returns the id of its active session; null if it has none. The previous connection of the
+   * task ends only after the new one exists.
    */
   async connect(
     taskId: string,

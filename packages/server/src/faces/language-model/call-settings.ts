@@ -1,13 +1,11 @@
 import type { SessionOptions } from '@parley/protocol'
 import type { CallOptions, FunctionTool, UnsupportedSetting, Warning } from './specification.ts'
 
-/**
- * The settings of a call that go into the session. An agent that does not support one in `wanted` refuses it by name.
- */
+/** The settings of a call that are stored in the session. An agent refuses one in `wanted` by name. */
 export type CallSettings = {
   readonly tools: readonly FunctionTool[]
   readonly wanted: Pick<SessionOptions, 'effort' | 'outputSchema'>
-  /** The reply must be JSON: through `outputSchema`, or through a sentence in the prompt. */
+  /** The reply must be JSON. This is requested through `outputSchema`, or through a sentence in the prompt. */
   readonly json: boolean
   readonly warnings: readonly Warning[]
 }

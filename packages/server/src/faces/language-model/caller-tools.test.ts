@@ -37,7 +37,7 @@ function lookup(sdk: Sdk) {
   return { tools: { lookup: tool }, words }
 }
 
-/** The same tool without `execute`: the caller runs it when it likes. */
+/** The same tool without `execute`, so the caller runs it itself, later. */
 const tools: ToolSet = {
   lookup: { inputSchema: z.object({ word: z.string() }) } as unknown as ToolSet[string],
 }
@@ -262,7 +262,7 @@ describe('a stream that ends with a call', () => {
     for await (const part of stream) {
       if (part.type === 'tool-call') toolCallId = part.toolCallId
       if (part.type !== last) continue
-      // Time enough for the stream to read the next part ahead.
+      // Gives the stream enough time to read the next part ahead.
       if (last !== 'finish') await systemClock.yieldToIo()
       break
     }

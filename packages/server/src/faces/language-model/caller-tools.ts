@@ -2,11 +2,11 @@ import type { HostToolContent, HostToolResult } from '../../core/agent-adapter.t
 import type { HostTool, HostToolContext } from '../../core/index.ts'
 import type { FunctionTool, ToolOutput } from './specification.ts'
 
-/** Passes a call to the caller; resolves with the caller's result. */
+/** Passes a call to the caller, and resolves with the caller's result. */
 export type HandOver = (name: string, input: unknown, context: HostToolContext) => Promise<HostToolResult>
 
 /**
- * The caller's tools as host tools of a session. They are marked safe, because handing a call over does nothing by
+ * The caller's tools as host tools of a session. They are marked safe, because passing a call on has no effect by
  * itself: the caller decides whether the call runs and checks its input. Deny rules of the host still apply.
  */
 export function hostToolsOf(tools: readonly FunctionTool[], handOver: HandOver): HostTool[] {

@@ -23,7 +23,6 @@ import type { CallOptions, Message, Warning } from './specification.ts'
 
 /** How the sessions of a model are created, and who answers their requests. */
 export type SessionDefaults = RequestHandlers & {
-  /** The folder of the sessions. */
   readonly cwd: string
   readonly mode?: PermissionMode
   readonly model?: string
@@ -36,9 +35,9 @@ export type SessionDefaults = RequestHandlers & {
 }
 
 export type ModelLimits = {
-  /** How many sessions are remembered by their history; the least recently used one is forgotten first. */
+  /** How many sessions are remembered by their history. The least recently used one is dropped first. */
   readonly sessions: number
-  /** How many turns may wait for callers to run tools; the one that has waited longest is cancelled first. */
+  /** How many turns may wait for callers to run tools. The one that has waited longest is cancelled first. */
   readonly waiting: number
   /** How long a turn waits for the result of a caller's tool. */
   readonly waitMs: number
@@ -65,7 +64,6 @@ type Wanted = {
 }
 type Waiting = {
   readonly turn: ModelTurn
-  /** The fingerprint of the caller's history. */
   readonly history: string
   readonly person: string | undefined
   readonly known: Known
@@ -111,7 +109,7 @@ export class Histories {
     return (await this.#continue(wanted)) ?? this.#prompt(wanted)
   }
 
-  /** Resumes a waiting turn: the caller has its results and an unchanged history, and may have a new message. */
+  /** Resumes a waiting turn, if the caller sends results and an unchanged history. It may also send a new message. */
   async #continue(wanted: Wanted): Promise<Begun | undefined> {
     const { given, settings, about } = wanted
     const mentioned = new Set(callsIn(wanted.call.prompt))
@@ -210,7 +208,7 @@ export class Histories {
     return undefined
   }
 
-  /** Creates the session. A setting that the agent refuses is left out and goes into the prompt instead. */
+  /** Creates the session. A setting that the agent refuses is left out and added to the prompt instead. */
   async #create(wanted: Wanted): Promise<Known> {
     const { agent, defaults, settings, given } = wanted
     const { cwd, mode, model, options = {}, mcpServers } = defaults
@@ -280,8 +278,8 @@ export class Histories {
   }
 
   /**
-   * Forgets a turn that has ended. If it is not complete, there is no history that could be continued, so the
-   * tools of its session are released.
+   * Removes a turn that has ended. If it is not complete, there is no history that could be continued, so the tools
+   * of its session are released.
    */
   #ended({ sessionId, isComplete }: ModelTurn): void {
     this.#turns.delete(sessionId)
@@ -302,8 +300,8 @@ const replayed: Warning = {
 }
 
 /**
- * The person whom the history belongs to, from the call or else from the defaults. Throws if the value is
- * invalid: ignoring it would let people reach each other's sessions.
+ * The person whom the history belongs to, from the call or else from the defaults. Throws if the value is invalid:
+ * ignoring it would give people access to each other's sessions.
  */
 function personOf(defaults: SessionDefaults, { providerOptions }: CallOptions): string | undefined {
   const ofCall = providerOptions?.parley ?? {}

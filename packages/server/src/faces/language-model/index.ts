@@ -93,7 +93,7 @@ function languageModel(modelId: string, begin: (call: CallOptions) => Promise<Be
         },
         cancel: () => left.abort(),
       }
-      // No read-ahead: whether the reader received the end decides whether the turn can be resumed.
+      // No read-ahead, because the turn can be resumed only if the reader received the end of the response.
       const stream = new ReadableStream(source, { highWaterMark: 0 })
       return { stream }
     },

@@ -1,16 +1,16 @@
 /** A session that a caller may continue. */
 export type KnownSession = {
   readonly sessionId: string
-  /** The turn whose reply the caller has. If another turn followed, the caller's history is incomplete. */
+  /** The turn whose reply the caller has. If another turn has followed, the caller's history is incomplete. */
   readonly turnId: string
-  /** Settings that the agent refused and that go into the prompt instead. */
+  /** Settings that the agent refused and that are added to the prompt instead. */
   readonly refused: readonly string[]
 }
 
 /**
- * The sessions by the fingerprint of their history. Only the latest history of a session is kept, so a caller that goes
- * back in a history gets another session. The map is bounded and lives in memory only: a history that is not in it is
- * replayed.
+ * The sessions by the fingerprint of their history. Only the latest history of a session is kept, so a caller that
+ * returns to an earlier point of a history gets another session. The map is bounded and kept in memory only. A
+ * history that is not in it is sent to a new session.
  */
 export class KnownSessions {
   readonly #max: number

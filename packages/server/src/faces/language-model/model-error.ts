@@ -22,8 +22,8 @@ export class LanguageModelError extends ParleyError {
 }
 
 /**
- * Converts anything thrown into the error that callers of the AI SDK expect. Errors that are not Parley's stay as they
- * are.
+ * Converts anything thrown into the error that callers of the AI SDK expect. Errors that are not Parley's are
+ * returned unchanged.
  */
 export function modelError(thrown: unknown, modelId: string): unknown {
   if (!(thrown instanceof ParleyError) || thrown instanceof LanguageModelError) return thrown
@@ -54,7 +54,7 @@ export function invalidPrompt(message: string, prompt: unknown): LanguageModelEr
   return new LanguageModelError(error, 'AI_InvalidPromptError', { prompt })
 }
 
-/** Like `fetch`: the abort reason if it is an error. */
+/** The abort reason if it is an error, as for `fetch`. */
 export function abortError(signal: AbortSignal): unknown {
   const { reason } = signal
   return reason instanceof Error || reason instanceof DOMException

@@ -24,13 +24,11 @@ export type ModelTurnOptions = {
   readonly promptId: string
   /** The seq in the receipt of the prompt; the turn starts there or later. */
   readonly seq: number
-  /** The names of the caller's tools. */
   readonly tools: ReadonlySet<string>
   readonly handlers: RequestHandlers
   /** The reply is the turn's structured output, as JSON. */
   readonly structured: boolean
   readonly native: boolean
-  /** Further metadata of the response. */
   readonly about: Readonly<Record<string, Json>>
   readonly waitMs: number
   readonly gatherMs: number
@@ -43,7 +41,7 @@ type CallerCall = {
   readonly name: string
   readonly input: unknown
   readonly toolCallId: string | undefined
-  /** The seq at the time of the call: the events up to it are sent before the call. */
+  /** The seq at the time of the call. The events up to it are sent before the call. */
   after: number
   sent: boolean
   readonly answer: (result: HostToolResult) => void
@@ -51,8 +49,8 @@ type CallerCall = {
 
 /**
  * One turn of an agent as one or more responses. A response ends with the turn, or when the agent calls a tool of the
- * caller. Such a call is held open, and the next response continues when the caller has its result. If the caller does
- * not return, the turn is cancelled. Requests are answered whether or not a response is being read.
+ * caller. Such a call is held open, and the next response continues when the caller sends its result. If the caller
+ * does not return, the turn is cancelled. Requests are answered whether or not a response is being read.
  */
 export class ModelTurn {
   readonly sessionId: string
@@ -61,9 +59,7 @@ export class ModelTurn {
   readonly #over = new AbortController()
   readonly #calls = new Map<string, CallerCall>()
   readonly #denied: string[] = []
-  /**
-   * Calls that were sent to the caller. The agent may have cancelled one of them since; the caller does not know that.
-   */
+  /** Calls that were sent to the caller. The agent may have cancelled one of them since. */
   #sentCalls: string[] = []
   #parts: StreamPart[] = []
   #turnId: string | undefined
@@ -152,7 +148,7 @@ export class ModelTurn {
     const leave = () => {
       if (step === this.#steps) this.#leave()
     }
-    // Done here and not in the generator: after an abort nobody reads on, so the generator would not run.
+    // Called here and not in the generator: after an abort nobody reads on, so the generator would not run.
     if (signal.aborted) leave()
     else signal.addEventListener('abort', leave, { once: true })
     return this.#response(signal, leave)
@@ -353,7 +349,7 @@ export class ModelTurn {
     return [...this.#calls.values()].filter(({ sent, after }) => !sent && after <= this.#cursor)
   }
 
-  /** Waits for parallel calls, which agents make almost at the same time. A later one goes into the next response. */
+  /** Waits for parallel calls, which agents make almost at the same time. A later call is sent in the next response. */
   #gathered(): Promise<void> {
     return new Promise((resolve) => void setTimeout(resolve, this.#options.gatherMs))
   }

@@ -7,7 +7,7 @@ import { createParley, type LanguageModel, type Parley, type ParleyOptions } fro
 
 Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false })
 
-/** Both major versions, called in the same way: what the tests use has the same types in both. */
+/** Both major versions, called in the same way. The parts that the tests use have the same types in both. */
 export const sdks = [
   ['AI SDK 6', ai6],
   ['AI SDK 7', ai7 as unknown as typeof ai6],

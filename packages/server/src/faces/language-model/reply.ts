@@ -9,7 +9,6 @@ import type {
 
 type Written = Extract<Content, { type: 'text' | 'reasoning' }>
 
-/** Collects the parts of one response. */
 export class Reply {
   readonly content: Content[] = []
   readonly #open = new Map<string, Written>()

@@ -86,7 +86,7 @@ export type ToolOutput =
   | { type: 'json' | 'error-json'; value: unknown }
   | { type: 'execution-denied'; reason?: string | undefined }
   | { type: 'content'; value: ContentOutput[] }
-/** Files are data or URLs. What is neither text nor data is passed to the agent as JSON. */
+/** Files are data or URLs. Anything that is neither text nor data is passed to the agent as JSON. */
 export type ContentOutput = {
   type: string
   text?: string | undefined
@@ -94,7 +94,7 @@ export type ContentOutput = {
   mediaType?: string | undefined
 }
 
-// Parts that the caller is given.
+// Parts that the caller receives.
 
 export type StreamPart =
   | { type: 'stream-start'; warnings: Warning[] }

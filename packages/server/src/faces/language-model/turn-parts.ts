@@ -8,9 +8,9 @@ type Call = { readonly name: string; input: unknown; title: string | undefined }
 type DeltaOf<Type extends Delta['type']> = Extract<Delta, { type: Type }>
 
 /**
- * Converts what the agent says and does itself in a turn into parts of a response. A tool call is announced when it is
- * made, but becomes a `tool-call` part only with its result: a response may end in between, and the AI SDK accepts no
- * result without its call. Output of subagents stays in the log.
+ * Converts the agent's texts and its own tool calls in a turn into parts of a response. A tool call is announced when
+ * it is made, but becomes a `tool-call` part only with its result: a response may end in between, and the AI SDK
+ * accepts no result without its call. Output of subagents is only in the log.
  */
 export class TurnParts {
   readonly #isCallers: (tool: string) => boolean
@@ -63,7 +63,7 @@ export class TurnParts {
     return this.#given()
   }
 
-  /** Closes the open texts at the end of a response. What follows belongs to the next response. */
+  /** Closes the open texts at the end of a response. Later text belongs to the next response. */
   close(): StreamPart[] {
     this.#texts.close()
     return this.#given()

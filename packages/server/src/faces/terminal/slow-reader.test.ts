@@ -57,7 +57,10 @@ async function connect(url: string) {
   }
 }
 
-/** 7 MB of frames: more than a send buffer (at most 4 MB), the receive buffer of a paused socket and the limits below. */
+/**
+ * 7 MB of frames. That is more than a send buffer (at most 4 MB), the receive buffer of a paused socket and the
+ * limits below can hold.
+ */
 const lines = 500_000
 const flood = `seq -f line%.0f 1 ${lines}; echo the "end"`
 

@@ -31,7 +31,7 @@ function deltasWritten(to: Socket | ServerResponse): () => Buffer[] {
       .filter((chunk): chunk is Buffer => Buffer.isBuffer(chunk) && chunk.includes('"text.streamed"'))
 }
 
-/** Expects that every reader was written the same buffers, batch by batch. */
+/** Expects that the same buffers were written to every reader, batch by batch. */
 function expectShared(written: readonly Buffer[]): void {
   const times = new Map<Buffer, number>()
   for (const bytes of written) times.set(bytes, (times.get(bytes) ?? 0) + 1)

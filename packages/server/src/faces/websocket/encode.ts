@@ -1,6 +1,6 @@
 /**
  * Encodes WebSocket text frames once, to be written to every reader. A server's frames are not masked, so without
- * compression the bytes are the same for all. Framing once makes a thousand readers cheap.
+ * compression the bytes are the same for all readers.
  */
 export function encodeFrames(texts: readonly string[]): Buffer {
   const lengths = texts.map((text) => Buffer.byteLength(text))

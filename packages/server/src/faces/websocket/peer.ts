@@ -37,7 +37,8 @@ const maxCommandsUnderWay = 256
 const evictedLingerMs = 30_000
 
 /**
- * One client at the other end of a socket. Its frames become calls of the host; the sessions it follows become frames.
+ * One client at the other end of a socket. Its frames become calls of the host; the items of the sessions that it
+ * follows become frames.
  */
 export class Peer {
   readonly #options: PeerOptions

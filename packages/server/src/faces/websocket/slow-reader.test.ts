@@ -110,7 +110,6 @@ describe('a reader that stops reading', () => {
 })
 
 describe('a reader that keeps up is not evicted', () => {
-  /** A server with the default limits. */
   let usual: WebSocketUnderTest
   beforeAll(async () => {
     usual = await websocketUnderTest()
@@ -217,7 +216,7 @@ describe('the outbox', () => {
   })
 })
 
-/** An outbox on a network that takes bytes and delivers them on demand. */
+/** An outbox on a network that accepts bytes and delivers them on demand. */
 function onNetwork(limits: OutboxLimits) {
   const sent: string[] = []
   const waiting: (() => void)[] = []
@@ -261,7 +260,7 @@ function lastSeq(client: RawClient, session: string): number {
   return client.events(session).at(-1)?.seq ?? 0
 }
 
-/** Events without gaps or repeats; the deltas of each block from its beginning, and none after the end of its turn. */
+/** Expects events without gaps or repeats, and all deltas of each block before the end of its turn. */
 function expectInOrder(client: RawClient, session: string): void {
   const frames = client.frames.filter((frame) => 'session' in frame && frame.session === session)
   const seqs = frames.flatMap((frame) => (frame.type === 'event' ? [frame.event.seq] : []))

@@ -7,7 +7,7 @@ import { openSqliteStore } from '../../stores/sqlite.ts'
 import { folderForFile } from '../../testing/temporary-folder.ts'
 import { testToken, websocketUnderTest } from './websocket-under-test.ts'
 
-/** With one damaged row in the database, every face reads the rest and says what is missing. */
+/** With one damaged row in the database, every face reads the other rows and reports what is missing. */
 
 const folder = folderForFile()
 const whole = join(folder, 'whole.sqlite')
@@ -47,7 +47,6 @@ async function fill(served: Served): Promise<void> {
   await served.play(session, { type: 'text', text: 'second turn' })
 }
 
-/** Plays one more turn to its end. */
 async function playTurn({ host }: Served): Promise<void> {
   const text = JSON.stringify([{ type: 'text', text: 'it goes on' }])
   const { seq } = await host.command(session, { type: 'prompt.submit', commandId: 'go on', text })

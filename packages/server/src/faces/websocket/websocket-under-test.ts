@@ -33,9 +33,8 @@ export type WebSocketUnderTest = AsyncDisposable & {
   /** Submits a script and waits for the end of its turn. */
   play(session: string, ...script: Script): Promise<void>
   submit(session: string, ...script: Script): Promise<string>
-  /** The log as it is stored. */
   log(session: string): Promise<SessionEvent[]>
-  /** Stops the server as a program does: the face first. */
+  /** Stops the server in the same order as the program: the face first. */
   stop(): Promise<void>
 }
 
@@ -154,9 +153,7 @@ export type Stepper = {
   readonly sleep: Sleep
   /** Resolves when the agent has written a piece and waits. */
   paused(): Promise<void>
-  /** Lets the agent write the next piece. */
   step(): void
-  /** Lets the agent write all remaining pieces. */
   run(): void
 }
 
@@ -263,7 +260,7 @@ export class RawClient {
     this.websocket.on('message', (data, isBinary) => this.#take(String(data), isBinary))
   }
 
-  /** Sends an object as JSON, and text or bytes as they are. */
+  /** Sends an object as JSON, and text or bytes unchanged. */
   send(frame: object | string): void {
     const isRaw = typeof frame === 'string' || Buffer.isBuffer(frame)
     this.websocket.send(isRaw ? frame : JSON.stringify(frame))
@@ -328,7 +325,7 @@ export class RawClient {
     }
   }
 
-  /** Resolves when all that the server has sent so far has arrived. */
+  /** Resolves when everything that the server has sent so far has arrived. */
   async settled(): Promise<void> {
     const id = `settled-${this.frames.length}`
     const from = this.frames.length
@@ -346,7 +343,7 @@ export class RawClient {
       .map((frame) => frame.event as SessionEvent)
   }
 
-  /** Stops reading: bytes stay in the kernel, then at the server. */
+  /** Stops reading. Unread bytes first fill the buffers of the kernel, then those of the server. */
   pause(): void {
     this.websocket.pause()
   }
@@ -380,7 +377,7 @@ export class RawClient {
   }
 }
 
-/** Exact match: every field is known to the schema and has its type. */
+/** Why the frame does not have exactly the shape of the schema; empty if it does. */
 function shapeProblems(frame: ServerFrame): string[] {
   const checked = ServerFrame.safeParse(frame)
   if (!checked.success) return [`${JSON.stringify(frame)}: ${checked.error.message}`]

@@ -837,8 +837,8 @@ function streamed(client: RawClient, blockId: string) {
 }
 
 /**
- * Each delta starts where the last one ended, the first at 0, and all come before the event; together they are the
- * block.
+ * Expects that each delta starts where the last one ended, the first at 0, that all come before the event, and that
+ * together they are the block.
  */
 function expectWhole(client: RawClient, blockId: string, text: string): void {
   const pieces = streamed(client, blockId)

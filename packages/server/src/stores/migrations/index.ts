@@ -8,8 +8,8 @@ import { deletions } from './0006-deletions.ts'
 export type Migration = { readonly version: number; readonly sql: string }
 
 /**
- * Every step from an empty file to the current schema; `PRAGMA user_version` is the last step taken. To add one: 1. add
- * a numbered file beside these, 2. give it the next version, 3. append its name here. Never change a published step.
+ * Every step from an empty file to the current schema. `PRAGMA user_version` is the last step taken. To add one: 1. add
+ * a numbered file beside these; 2. give it the next version; 3. append its name here. Never change a published step.
  */
 export const migrations: readonly Migration[] = [
   initial,

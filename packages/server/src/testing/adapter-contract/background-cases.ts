@@ -101,7 +101,7 @@ async function asksAfterItsTurn(
   expect(session.all('task.updated').at(-1)).toMatchObject({ status: 'completed' })
 }
 
-/** The server stops while a task waits: the request stays open, and its answer starts the task again. */
+/** The server stops while a task waits. The request remains open, and its answer starts the task again. */
 async function asksOverRestart(
   bench: Bench,
   scenario: BackgroundScenario,
@@ -118,7 +118,7 @@ async function asksOverRestart(
   await goesOnWithTheAnswer(bench, session, { ask, effect, scenarios })
 }
 
-/** The resumed agent may report the end of the task: the request stays open nevertheless, until a person answers. */
+/** The resumed agent may report the end of the task. The request nevertheless remains open until a person answers. */
 async function asksOverAPrompt(
   bench: Bench,
   scenario: BackgroundScenario,
@@ -140,10 +140,7 @@ async function asksOverAPrompt(
   expect(await bench.file(effect.path)).toBeUndefined()
 }
 
-/**
- * The process of a task that asks has ended: the request waits, and its answer starts the task again, which acts
- * once.
- */
+/** The process of a task that asks has ended. The answer to its request starts the task again; it acts once. */
 async function goesOnWithTheAnswer(
   bench: Bench,
   session: BenchSession,
@@ -219,7 +216,7 @@ async function reportsOnce(
 }
 
 /**
- * Background work has its own limits, on silence and on its total; when one is reached, its end is in the log with
+ * Background work has its own limits, on silence and on its total. When one is reached, the log contains the end with
  * the reason.
  */
 async function endsAtItsLimit(
@@ -247,7 +244,7 @@ async function endsAtItsLimit(
   }
 }
 
-/** Cancelling a turn ends that turn; the task continues until it is stopped itself. */
+/** Cancelling a turn ends that turn. The task continues until it is stopped itself. */
 async function isStopped(
   bench: Bench,
   scenario: BackgroundScenario,
@@ -272,8 +269,8 @@ async function isStopped(
 }
 
 /**
- * A task without an open request ends once, with the reason; the session is idle, and the agent does not report the
- * task later.
+ * A task without an open request ends once, with the reason. The session is then idle, and the agent does not report
+ * the task later.
  */
 async function isLostWithItsProcess(
   bench: Bench,

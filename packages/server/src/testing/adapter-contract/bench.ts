@@ -20,7 +20,7 @@ import { expect } from '../peers.ts'
 import { expectLawfulLog } from './log-laws.ts'
 import type { ContractWorld, Scenario, Words } from './setup.ts'
 
-/** Runs one case on a bench of its own, and checks afterwards that every log it made satisfies the rules. */
+/** Runs one case on a bench of its own, and then checks that every log it created satisfies the rules. */
 export async function onBench(
   world: ContractWorld,
   adapter: AgentAdapter,
@@ -158,10 +158,7 @@ export class BenchSession {
     for (const check of this.#waiting) check()
   }
 
-  /**
-   * Calls `find` now and after every delivery, and resolves with its first result. There is no time limit
-   * except that of the case.
-   */
+  /** Calls `find` now and after every delivery, and resolves with its first result. */
   until<Found>(find: () => Found | undefined | false): Promise<Found> {
     return new Promise((resolve) => {
       const check = () => {
@@ -207,7 +204,6 @@ export class Turn {
     return this.#session.all('turn.started').find((event) => event.promptId === this.promptId)?.turnId
   }
 
-  /** The events of one type in this turn. */
   all<Type extends EventType>(type: Type): EventOf<Type>[] {
     return this.#session
       .all(type)
@@ -251,7 +247,7 @@ export class Turn {
     return this.#session.until(() => this.all('turn.ended')[0])
   }
 
-  /** Waits for the turn to end as completed; allows every permission it asks for. */
+  /** Waits for the turn to end as completed, and allows every permission it asks for. */
   async completed(): Promise<EventOf<'turn.ended'>> {
     for (;;) {
       const next = await this.#session.until(() => this.all('turn.ended')[0] ?? this.#open()[0])

@@ -14,14 +14,13 @@ export type GeneralCase = {
   readonly title: string
   /** The case can run in a session that earlier cases have used. */
   readonly shared?: true
-  /** Why the case is not possible with this agent. */
   readonly notPossible?: (setup: ContractSetup) => string | undefined
-  /** The adapter to test, if not the agent's own. */
+  /** The adapter to test, if it is not the agent's own. */
   readonly adapter?: (setup: ContractSetup, world: ContractWorld) => AgentAdapter
   shows(bench: Bench, setup: ContractSetup): Promise<void>
 }
 
-/** The cases for every agent, whatever it declares. */
+/** The cases for every agent, whatever capabilities it declares. */
 export const generalCases: readonly GeneralCase[] = [
   {
     title: 'declares the capabilities of the setup, and is found',
@@ -270,7 +269,7 @@ function possible<Shown extends object>(scenario: Shown | NotPossible): Shown {
   return scenario
 }
 
-/** Wraps an adapter, so that the results of a turn's tool calls are reported after the turn, and twice. */
+/** Wraps an adapter so that the results of a turn's tool calls are reported after the turn, and twice. */
 function withLateResults(adapter: AgentAdapter): AgentAdapter {
   async function* late(outputs: AsyncIterable<AgentOutput>): AsyncGenerator<AgentOutput> {
     const results: AgentOutput[] = []

@@ -17,7 +17,6 @@ const picture: HostToolContent[] = [
   { type: 'resource', uri: 'note://one', mimeType: 'text/plain', text: 'drawn by hand' },
 ]
 
-/** Tools that record their calls. */
 function toolKit() {
   const calls: { tool: string; input: unknown; context: HostToolContext }[] = []
   const lingers = Promise.withResolvers<AbortSignal>()

@@ -12,7 +12,7 @@ import {
 import { showHostTools } from './host-tool-case.ts'
 import type { Scenario } from './setup.ts'
 
-/** Capabilities about what an agent is given: attachments, settings, tools and variables. */
+/** Capabilities about the input of an agent: attachments, settings, tools and variables. */
 export const inputCases: Pick<
   CapabilityCases,
   'images' | 'files' | 'models' | 'effort' | 'modes' | 'mcp' | 'hostTools' | 'commands' | 'environment'

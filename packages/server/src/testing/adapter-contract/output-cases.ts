@@ -1,7 +1,7 @@
 import { expect } from '../peers.ts'
 import { type CapabilityCases, play, refusedCommand } from './capability-case.ts'
 
-/** Capabilities about what an agent reports of its work. */
+/** Capabilities about an agent's reports on its work. */
 export const outputCases: Pick<
   CapabilityCases,
   | 'streaming'

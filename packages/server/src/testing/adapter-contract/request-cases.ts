@@ -1,7 +1,7 @@
 import { expect } from '../peers.ts'
 import { type CapabilityCases, nothingToRefuse, refusalOf, start } from './capability-case.ts'
 
-/** Capabilities about what an agent asks a person. */
+/** Capabilities about an agent's requests to a person. */
 export const requestCases: Pick<CapabilityCases, 'permissions' | 'editInput' | 'questions' | 'planApproval'> =
   {
     permissions: {

@@ -13,7 +13,7 @@ import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import type { SessionStore } from '../../core/session-store.ts'
 
 /**
- * The description of an agent for the contract suite: what it declares, how to create it, and the prompt for each
+ * The description of an agent for the contract suite: its capabilities, how to create it, and the prompt for each
  * case. Scenarios are data where possible, so that a scripted model can be set up from them.
  */
 export type ContractSetup = {
@@ -26,7 +26,7 @@ export type ContractSetup = {
 }
 
 export type ContractWorld = {
-  /** A new adapter for every host. All of them drive the same agent: one can resume a session that another started. */
+  /** Creates an adapter for a host. All of them drive the same agent and can resume each other's sessions. */
   adapter(): AgentAdapter
   store(): SessionStore
   /** A new folder for a session; a temporary one by default. */
@@ -52,7 +52,7 @@ export type Rejoining = {
   tell(words: string, answer: string): string
   /** A prompt with this text, which the agent answers with everything it was told. */
   recall(words: string): string
-  /** The agent locks a conversation that is open here: it must be released first. */
+  /** The agent locks a conversation that is open here, so it must be released first. */
   readonly locks?: true
 }
 /** A file of the session's folder that the tool call writes; `text` is its whole content. */
@@ -90,13 +90,13 @@ export type NotPossible = { readonly notPossible: string }
  */
 export type BackgroundScenario = {
   /**
-   * A task asks for the permission to write `effect`; when the task has ended, the agent says `says` by itself, even
+   * A task asks for the permission to write `effect`. When the task has ended, the agent says `says` by itself, even
    * if the prompt `meanwhile` ran before that.
    */
   asks(go: string): Saying & { readonly effect: FileEffect; readonly meanwhile: Saying }
   /**
-   * A task that needs no permission; when it has ended, the agent says `says` by itself, after the file `report`
-   * exists if one is named.
+   * A task that needs no permission. When it has ended, the agent says `says` by itself. If `report` is given, it
+   * waits until that file exists.
    */
   runs(go: string, report?: string): Saying
 }
@@ -125,8 +125,8 @@ export type CapabilityScenarios = {
     readonly words: string
     release?(): void
     /**
-     * The agent says `says` once the file `go` exists and `release` was called; it answers a steered prompt
-     * `words` with `answer`. With this scenario, the suite steers prompts at more moments of a turn.
+     * The agent says `says` once the file `go` exists and `release` was called. It answers a steered prompt `words`
+     * with `answer`. With this scenario, the suite steers prompts at more points of a turn.
      */
     late?(go: string): Saying & { readonly words: string; readonly answer: string; release?(): void }
   }
@@ -134,7 +134,7 @@ export type CapabilityScenarios = {
   readonly effort: { readonly effort: string }
   readonly modes: { readonly mode: PermissionMode }
   readonly mcp: Saying & { readonly servers: McpServers }
-  /** A prompt that makes the agent call this host tool with this input, whatever they are, and then end its turn. */
+  /** A prompt that makes the agent call the given host tool with the given input, and then end its turn. */
   readonly hostTools: {
     prompt(call: { readonly name: string; readonly input: unknown }): Words
     readonly session?: Scenario['session']

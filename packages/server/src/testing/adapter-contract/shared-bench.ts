@@ -4,7 +4,7 @@ import { Bench, BenchSession } from './bench.ts'
 
 /**
  * A bench for several cases, one after the other. A case gets the session of an earlier case with the same settings,
- * and sees only what happens from then on: the agent's process is started once for all of them.
+ * and sees only later events. The agent's process is started once for all of them.
  */
 export class SharedBench extends Bench {
   readonly #idle = new Map<string, string>()
@@ -22,7 +22,7 @@ export class SharedBench extends Bench {
     return session
   }
 
-  /** Runs a case. Its sessions are used again if it succeeds and leaves them idle. */
+  /** Runs a case. Its sessions are reused if it succeeds and leaves them idle. */
   async run(work: (bench: Bench) => Promise<void>): Promise<void> {
     this.#used = new Map()
     const before = await readdir(this.folder)

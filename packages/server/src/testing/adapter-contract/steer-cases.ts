@@ -9,7 +9,7 @@ import type { CapabilityScenarios, Scenarios } from './setup.ts'
 type Steer = CapabilityScenarios['steer']
 type Begun = Awaited<ReturnType<typeof begin>>
 
-/** A steered prompt runs once, whenever it comes: in the running turn, or as the next one. */
+/** A steered prompt runs once, whenever it arrives: in the running turn, or as the next one. */
 const cases: readonly (KillableCase<Steer> & { readonly shared?: true })[] = [
   {
     title: 'a prompt steered right after the first one is answered once',
@@ -170,8 +170,9 @@ async function restarted(bench: Bench, { late }: Steer, scenarios: Scenarios, ki
 }
 
 /**
- * The process was lost. A steered prompt that it had taken up was lost with its turn. Any other steered prompt waits
- * until a person resumes the queue, and is then answered once. The work of the first prompt is not repeated.
+ * Called after the process was lost. A steered prompt that it had taken up was lost with its turn. Any other steered
+ * prompt waits until a person resumes the queue, and is then answered once. The work of the first prompt is not
+ * repeated.
  */
 async function expectNothingTwice(
   bench: Bench,

@@ -11,7 +11,7 @@ import {
 } from '../store-samples.ts'
 import type { TestedStore } from './tested-store.ts'
 
-/** The part of the store contract about values: the store copies what it is given and what it returns. */
+/** The part of the store contract about values. The store must copy the values that it is given and that it returns. */
 export function copyCases(tested: TestedStore): void {
   const { readAll } = tested
 

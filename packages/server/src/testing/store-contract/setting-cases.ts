@@ -2,7 +2,7 @@ import { expect, it } from '../peers.ts'
 import { ruleOf } from '../store-samples.ts'
 import type { TestedStore } from './tested-store.ts'
 
-/** The part of the store contract about what applies to several sessions: rules, trusted folders and variables. */
+/** The part of the store contract about data that applies to several sessions: rules, trusted folders and variables. */
 export function settingCases(tested: TestedStore): void {
   const { create } = tested
 

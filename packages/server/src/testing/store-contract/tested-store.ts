@@ -11,13 +11,12 @@ export type StoreUnderTest = {
   cleanup(): Promise<void>
 }
 
-/** The store of the running test, with what most cases do to it. */
+/** The store of the running test, and the operations that most cases use. */
 export type TestedStore = {
   readonly store: SessionStore
   readonly notDurable: string | undefined
   /** Replaces `store` by the reopened one; false if the store cannot be reopened. */
   reopen(): Promise<boolean>
-  /** Creates a session with its first events. */
   create(id: string, changes?: Partial<SessionState>, count?: number): Promise<void>
   readAll(id: string): ReturnType<SessionStore['read']>
 }

@@ -87,7 +87,7 @@ function changedInput(asked: unknown, allowed: unknown): unknown {
   )
 }
 
-/** What ran instead of the agent's input: a changed command as text, other fields as JSON. */
+/** The input that ran instead of the agent's input: a changed command as text, other fields as JSON. */
 export function changeText(asked: unknown, allowed: unknown, indent?: number): string | undefined {
   const changed = changedInput(asked, allowed)
   if (!isRecord(changed)) return undefined
@@ -97,13 +97,13 @@ export function changeText(asked: unknown, allowed: unknown, indent?: number): s
   return Object.keys(rest).length > 0 ? `${visible(command)}\n${json(rest)}` : visible(command)
 }
 
-/** Facts about blocks that come from other blocks. */
+/** Facts about blocks that other blocks contain. */
 export type BlockFacts = {
-  /** For calls and turn ends: how long people were asked, in milliseconds. */
+  /** For calls and turn ends: how long requests waited for people, in milliseconds. */
   readonly waits: ReadonlyMap<Block, number>
   /** The command that a person changed and that ran instead, by tool call. */
   readonly commands: ReadonlyMap<string, string>
-  /** The tool calls that ask a question: the question shows their input. */
+  /** The tool calls that ask a question. The question shows their input. */
   readonly questions: ReadonlySet<string>
 }
 
@@ -131,7 +131,7 @@ export function answerText({ resolution }: BlockOf<'question'>, questionId: stri
   return `${[answer].flat().join(', ')}${carriedText(resolution.carriedFrom)}`
 }
 
-/** `waited` is how long people were asked during the turn, in milliseconds. */
+/** `waited` is how long requests waited for people during the turn, in milliseconds. */
 export function turnEndText({ end }: BlockOf<'turn-end'>, waited: number): string {
   const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
   const facts = [
@@ -146,7 +146,7 @@ export function turnEndText({ end }: BlockOf<'turn-end'>, waited: number): strin
   return `${outcome}: ${facts.join(', ')}`
 }
 
-/** A notice as text. Its code is left out, because it is for programs and stays in the log. */
+/** A notice as text. Its code is left out, because only programs need it. */
 export function noticeText({ level, text }: BlockOf<'notice'>): string {
   return level === 'info' ? text : `${level === 'error' ? 'Error' : 'Warning'}: ${text}`
 }

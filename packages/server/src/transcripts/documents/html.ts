@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** HTML that is safe to send: its interpolations were escaped. Made only by the `html` tag. */
+/** HTML that is safe to send, because its interpolations were escaped. Only the `html` tag creates it. */
 export class Html {
   readonly text: string
 
@@ -34,7 +34,7 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
 }
 
-/** Allows the one style sheet by its hash and embedded images; no scripts, no requests. */
+/** The policy of a page: its style sheet, by hash, and embedded images are allowed, but no scripts or requests. */
 function policyFor(style: string): string {
   const hash = createHash('sha256').update(style).digest('base64')
   return `default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'`

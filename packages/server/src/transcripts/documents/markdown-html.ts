@@ -4,19 +4,19 @@ import { type Html, html } from './html.ts'
 import { type Fence, fenceAfter } from './markdown-text.ts'
 
 /**
- * An agent's Markdown as HTML. `marked` only reads it: the tags are written here, by `html`, which escapes all content,
- * so no tag in the text takes effect. Text that takes `marked` too long is shown as it is.
+ * Converts an agent's Markdown to HTML. `marked` only parses it; `html` writes the tags and escapes all content, so
+ * no tag in the text takes effect. Text that takes `marked` too long is shown unformatted.
  */
 export function markdownHtml(text: string): Html {
   return html`${sections(text.replace(/\r\n?/g, '\n')).map(sectionHtml)}`
 }
 
-/** Bounds for what is read at once: the time that `marked` takes can grow with the square of the length. */
+/** The length limit of a text that is parsed at once: the time can grow with the square of the length. */
 const sectionLength = 10_000
 const inlineLength = 2_000
 const maxDepth = 24
 /**
- * Matches a line that opens more than `maxDepth` quotations and lists: parsing thousands of them would overflow the
+ * Matches a line that opens more than `maxDepth` quotations and lists. Parsing thousands of them would overflow the
  * stack.
  */
 const tooDeep = new RegExp(`^(?:[ \\t]*(?:>|[-*+]|\\d+[.)])){${maxDepth + 1}}`, 'm')
@@ -110,7 +110,7 @@ function tableHtml({ header, rows }: Tokens.Table, lexer: Lexer): Html {
   return html`<table><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>`
 }
 
-/** A text within a block. A long one is read in parts that end at a space. */
+/** A text within a block. A long text is parsed in parts that end at a space. */
 function textHtml(text: string, lexer: Lexer): Html {
   const parts: Html[] = []
   for (let from = 0; from < text.length; ) {

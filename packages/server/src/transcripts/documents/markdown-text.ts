@@ -1,4 +1,4 @@
-/** Content as self-contained Markdown: it opens nothing that it does not close, and its HTML is text. */
+/** Content as self-contained Markdown: it opens nothing that it does not close, and HTML in it is shown as text. */
 
 /** A code block with a fence longer than any run of backticks inside it. */
 export function fenced(text: string, language = ''): string {
@@ -15,13 +15,13 @@ export function inline(text: string): string {
     .replace(/[\\`*_[\]<>#|~&]/g, '\\$&')
 }
 
-/** A quotation. A fence left open inside ends with it. */
+/** A quotation. A fence that is open in the text ends with the quotation. */
 export function quoted(text: string): string {
   const lines = withoutHtml(text).text.split('\n')
   return lines.map((line) => `> ${line}`.trimEnd()).join('\n')
 }
 
-/** The author's own Markdown; a fence left open is closed. */
+/** The author's own Markdown. A fence that is left open is closed. */
 export function contained(text: string): string {
   const { text: safe, open } = withoutHtml(text)
   return open ? `${safe.replace(/\n$/, '')}\n${' '.repeat(open.indent)}${open.run}` : safe
@@ -30,7 +30,7 @@ export function contained(text: string): string {
 export type Fence = { readonly run: string; readonly indent: number }
 
 /**
- * Shows tags as text but leaves code as it is, since tags in code are text already. Text that is not clearly code is
+ * Shows tags as text. Code is left unchanged, since tags in code are already text. Text that is not clearly code is
  * treated as text.
  */
 function withoutHtml(text: string): { text: string; open: Fence | undefined } {
@@ -60,10 +60,7 @@ function escapeTags(text: string): string {
   return text.replace(/<(?=[A-Za-z/!?])/g, '&lt;')
 }
 
-/**
- * Whether the line ends a fence in a list item: the fence ends with the item, at the first line with less
- * indentation.
- */
+/** Whether the line ends a fence in a list item. It ends at the first line with less indentation. */
 function leaves(line: string, { indent }: Fence): boolean {
   return line.trim() !== '' && line.search(/\S/) < indent
 }

@@ -25,7 +25,7 @@ export function mountEvents(app: App, parts: AppParts): void {
   })
 }
 
-/** The header that a reader of server-sent events sends when it reconnects; it is newer than the cursor in the URL. */
+/** The header with which a reader of server-sent events reconnects. It is newer than the cursor in the URL. */
 function lastEventId(context: RequestContext): number | undefined {
   const text = context.req.header('Last-Event-ID')
   if (!text) return undefined

@@ -1,5 +1,5 @@
 import type { GitIn } from './git.ts'
-import { type FolderReader, FolderWatch, type WatchLimits } from './watch-folder.ts'
+import type { FolderReader, FolderWatch, WatchLimits } from './watch-folder.ts'
 
 const usualLimits = { folders: 2_000, watches: 16 }
 
@@ -9,6 +9,12 @@ export function createFolderWatches(
   limits: WatchLimits & { readonly watches: number } = usualLimits,
 ) {
   const watches = new Map<string, { readonly made: Promise<FolderWatch>; readers: number }>()
+
+  /** Loads the code when a folder is first watched: few servers need it at their start. */
+  async function watchFolder({ path, trusted }: { path: string; trusted: boolean }): Promise<FolderWatch> {
+    const [git, { FolderWatch }] = await Promise.all([gitIn(path, trusted), import('./watch-folder.ts')])
+    return new FolderWatch(path, git, limits)
+  }
 
   function leave(key: string): void {
     const shared = watches.get(key)
@@ -29,7 +35,7 @@ export function createFolderWatches(
         return () => {}
       }
       const shared = watches.get(key) ?? {
-        made: gitIn(path, trusted).then((git) => new FolderWatch(path, git, limits)),
+        made: watchFolder({ path, trusted }),
         readers: 0,
       }
       // The reader is counted at once, because a reader that joins while another leaves must not get a watch that is

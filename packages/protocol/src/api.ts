@@ -15,6 +15,13 @@ const definitions = {
     path: '/api/health',
     summary: 'Health check; needs no token',
     open: true,
+    query: z.object({
+      challenge: z
+        .string()
+        .regex(/^[\w-]{43}$/, '32 random bytes as base64url')
+        .optional()
+        .meta({ description: 'Asks the server to prove that it wrote the owner record of its data folder' }),
+    }),
     reply: z.object({
       ok: z.literal(true),
       version: z.string(),
@@ -22,6 +29,9 @@ const definitions = {
         .string()
         .optional()
         .meta({ description: 'Identifies this run of the server; changes with each start' }),
+      proof: z.string().optional().meta({
+        description: 'HMAC of the challenge with the secret of the owner record; only for a challenge',
+      }),
     }),
   },
   ...agentRoutes,

@@ -1,10 +1,18 @@
-import { readFileSync } from 'node:fs'
 import { type Client, createClient } from '@parley/client'
 import { hasCode, ParleyError, type SessionSummary } from '@parley/protocol'
-import { identityOf } from '../stores/sqlite-owner.ts'
+import { identityOf, ownerFile } from '../stores/sqlite-owner.ts'
 import { createCommandLine } from './command-line.ts'
 import { type Configuration, databaseFile } from './configuration.ts'
 import type { Context } from './context.ts'
+import {
+  isAlive,
+  isProof,
+  isProvable,
+  type Owner,
+  type ProvableOwner,
+  randomValue,
+  readOwner,
+} from './owner.ts'
 import type { Parley } from './start.ts'
 import { tokenOf } from './token-file.ts'
 
@@ -22,17 +30,10 @@ export type Connected = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** The process that holds the data folder, as the store recorded it. It may have ended long ago. */
-export type Owner = {
-  readonly pid: number
-  readonly url?: string
-  /** Identifies the run of the server that wrote the record. The health of that server has the same value. */
-  readonly instance?: string
-  /** The identity of the database file that the process holds. */
-  readonly database?: string
-}
-
 const healthMs = 2_000
+const callMs = 30_000
+/** How long a proof is valid: about as long as a short command runs, which so needs only one. */
+const provenMs = 1_000
 /**
  * How long to look for the server of another process that has locked the folder. On a busy machine that server may
  * still be starting.
@@ -49,13 +50,13 @@ const followMs = 10_000
 export async function connect(configuration: Configuration, context: Context): Promise<Connected> {
   const deadline = performance.now() + lockedMs
   for (;;) {
-    const running = await findServer(configuration)
+    const running = await findServer(configuration, { lock: 'free' })
     if (running) return running
     try {
       return await embed(configuration, context)
     } catch (thrown) {
       if (!isInUse(thrown)) throw thrown
-      const found = await findServer(configuration, { evenIfGone: true })
+      const found = await findServer(configuration, { lock: 'held' })
       if (found) return found
       if (performance.now() > deadline) throw lockedBySilent(configuration, thrown)
     }
@@ -72,17 +73,33 @@ function isInUse(thrown: unknown): thrown is ParleyError {
   return thrown.details?.file !== undefined && thrown.details.sqlite === undefined
 }
 
-/** The server of this data folder, if one answers. Rejects if the folder is a copy of the one that the server uses. */
+/**
+ * What the caller knows of the lock of the folder. held: another process holds it, so the record is used even if its
+ * pid seems to have ended. free: no process holds it, or the caller tries to take it next, so a record that no server
+ * can prove is ignored as out of date.
+ */
+type Lock = 'held' | 'free' | 'unknown'
+
+/**
+ * The server of this data folder, if one answers and proves that it is. Rejects if the folder is a copy of the one
+ * that the server uses, and if the owner record of a running process does not allow a proof.
+ */
 export async function findServer(
   configuration: Configuration,
-  { evenIfGone = false } = {},
+  { lock = 'unknown' }: { readonly lock?: Lock } = {},
 ): Promise<Connected | undefined> {
   const owner = readOwner(configuration.dataDir)
-  if (owner?.url === undefined || !(evenIfGone || isAlive(owner.pid))) return undefined
-  const { url } = owner
-  if (!(await isServerOf(owner, url))) return undefined
+  if (owner?.url === undefined) return undefined
+  const isRunning = isAlive(owner.pid)
+  if (!isProvable(owner)) {
+    if (lock === 'free' || !isRunning) return undefined
+    throw unprovable(configuration, owner)
+  }
+  if (lock !== 'held' && !isRunning) return undefined
+  if (!(await provesRecord(owner, healthMs).catch(() => false))) return undefined
   if (owner.database !== identityOf(databaseFile(configuration.dataDir))) throw copied(configuration, owner)
-  const client = createClient({ url, token: tokenOf(configuration), name: 'parley cli' })
+  const { url } = owner
+  const client = createClient({ url, token: tokenFor(owner, configuration), name: 'parley cli' })
   try {
     await client.call('listSessions', { query: { limit: 1 } })
   } catch (thrown) {
@@ -102,39 +119,37 @@ export async function findServer(
 }
 
 /**
- * Whether the server at this URL is the one of the owner record. Another program may listen on that port by
- * now, so the token is sent only after this check.
+ * Whether the server at the URL of the record proves that it wrote the record. Another program may listen there by
+ * now, so the token is sent only after this check. Rejects if nothing answers.
  */
-async function isServerOf({ instance }: Owner, url: string): Promise<boolean> {
-  using stranger = createClient({ url, name: 'parley cli' })
-  const health = await stranger.call('health', { timeoutMs: healthMs }).catch(() => undefined)
-  return health?.instance !== undefined && health.instance === instance
+async function provesRecord(owner: ProvableOwner, timeoutMs: number): Promise<boolean> {
+  using stranger = createClient({ url: owner.url, name: 'parley cli' })
+  const challenge = randomValue()
+  const { proof } = await stranger.call('health', { query: { challenge }, timeoutMs })
+  return isProof(proof, owner, challenge)
 }
 
-export function readOwner(dataDir: string): Owner | undefined {
-  try {
-    const owner = JSON.parse(readFileSync(`${databaseFile(dataDir)}.owner.json`, 'utf8')) as Partial<Owner>
-    if (typeof owner.pid !== 'number') return undefined
-    const texts = Object.entries(owner).filter(([, value]) => typeof value === 'string')
-    return { ...Object.fromEntries(texts), pid: owner.pid }
-  } catch {
-    return undefined
-  }
-}
-
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (thrown) {
-    return (thrown as NodeJS.ErrnoException).code === 'EPERM'
+/**
+ * The token, for a client of the server that has just proved the record. A client reconnects, and the server may
+ * have crashed meanwhile: after `provenMs`, the server must prove the current record before it gets the token again.
+ */
+function tokenFor(proven: ProvableOwner, configuration: Configuration): () => Promise<string> {
+  const token = tokenOf(configuration)
+  let provenAt = performance.now()
+  return async () => {
+    if (performance.now() - provenAt < provenMs) return token
+    // A folder that was moved has no record at its old path.
+    const owner = readOwner(configuration.dataDir) ?? proven
+    const isSame = isProvable(owner) && owner.url === proven.url
+    if (!isSame || !(await provesRecord(owner, callMs))) throw replaced(proven)
+    provenAt = performance.now()
+    return token
   }
 }
 
 async function embed(configuration: Configuration, context: Context): Promise<Connected> {
   const [{ startParley }, { createLogger }] = await Promise.all([import('./start.ts'), import('./log.ts')])
   const { dataDir, limits, agents } = configuration
-  const startedAt = Date.now()
   const token = tokenOf(configuration)
   const parley = await startParley({
     dataDir,
@@ -150,6 +165,10 @@ async function embed(configuration: Configuration, context: Context): Promise<Co
   })
   const { url } = parley.http
   const ours = new Set<string>()
+  const createdAt = new Map<string, number>()
+  parley.host.onSessionChanged(({ change, session }) => {
+    if (change === 'created') createdAt.set(session, performance.now())
+  })
   const client = createClient({ url, token, name: 'parley cli' })
   return {
     client,
@@ -158,10 +177,17 @@ async function embed(configuration: Configuration, context: Context): Promise<Co
     own: (sessionId) => ours.add(sessionId),
     async [Symbol.asyncDispose]() {
       client.close()
-      await othersDone({ parley, ours, startedAt }, context)
+      await othersDone({ parley, ours, createdAt }, context)
       await parley.close()
     },
   }
+}
+
+type Embedded = {
+  readonly parley: Parley
+  readonly ours: ReadonlySet<string>
+  /** When this process created each of its sessions, by the monotonic clock. */
+  readonly createdAt: ReadonlyMap<string, number>
 }
 
 /**
@@ -169,10 +195,11 @@ async function embed(configuration: Configuration, context: Context): Promise<Co
  * a turn.
  */
 async function othersDone(
-  { parley, ours, startedAt }: { parley: Parley; ours: ReadonlySet<string>; startedAt: number },
+  { parley, ours, createdAt }: Embedded,
   { output, commandLine }: Context,
 ): Promise<void> {
-  const isNew = ({ createdAt }: SessionSummary) => createdAt >= startedAt && Date.now() - createdAt < followMs
+  const isNew = ({ id }: SessionSummary) =>
+    performance.now() - (createdAt.get(id) ?? Number.NEGATIVE_INFINITY) < followMs
   for (let announced = false; ; ) {
     const lists = await Promise.all(
       (['working', 'waiting', 'background', 'idle'] as const).map((status) =>
@@ -198,11 +225,33 @@ async function othersDone(
 }
 
 function copied({ dataDir }: Configuration, { pid, url }: Owner): ParleyError {
-  const record = `${databaseFile(dataDir)}.owner.json`
+  const record = ownerFile(databaseFile(dataDir))
   return new ParleyError(
     'conflict',
     `${dataDir} is a copy of a data folder that a server was using: its record names that server (pid ${pid}, ${url}), which uses the original. Nothing was changed. To use the copy, delete ${record}; to use the server, give its folder with --data-dir.`,
     { details: { dataDir } },
+  )
+}
+
+function unprovable({ dataDir }: Configuration, { pid, url, isExposed }: Owner): ParleyError {
+  const record = ownerFile(databaseFile(dataDir))
+  const server = `the server of this data folder (pid ${pid}, ${url})`
+  const why = isExposed
+    ? `Other users can read ${record}, or it belongs to one of them, so ${server} cannot be verified.`
+    : `${record} was written by an older version of Parley, so ${server} cannot be verified.`
+  return new ParleyError(
+    'conflict',
+    `${why} The token was not sent. Stop that server and start it again. If it does not run, delete that file.`,
+    { details: { dataDir } },
+  )
+}
+
+/** Counts as unreachable, so that the client tries again: the server may be restarting. */
+function replaced({ url }: ProvableOwner): ParleyError {
+  return new ParleyError(
+    'busy',
+    `The server of this data folder no longer runs at ${url}: what answers there cannot prove that it is that server. The token was not sent.`,
+    { details: { reason: 'unreachable', url } },
   )
 }
 

@@ -57,7 +57,7 @@ it('an owner record whose URL belongs to another server by now is ignored', asyn
   const record = join(home.dataDir, 'parley.sqlite.owner.json')
   expect(existsSync(record)).toBe(false)
   const theirs = JSON.parse(readFileSync(join(home.folder, 'other/parley.sqlite.owner.json'), 'utf8'))
-  writeFileSync(record, JSON.stringify({ ...theirs, instance: 'of an earlier run' }))
+  writeFileSync(record, JSON.stringify({ ...theirs, instance: 'of an earlier run' }), { mode: 0o600 })
   const { stdout: listed, exitCode } = await home.run(['sessions'])
   expect(exitCode).toBe(0)
   expect(listed).not.toContain(other.id)

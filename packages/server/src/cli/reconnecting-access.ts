@@ -12,7 +12,7 @@ const pageSize = 100
 /** How long to wait for a server that restarts. */
 const graceMs = 5_000
 const retryMs = 200
-const healthMs = 2_000
+const answerMs = 2_000
 const commandMs = 30_000
 
 /**
@@ -120,9 +120,10 @@ function verbs(use: Use): Omit<Access, 'feed'> {
   }
 }
 
+/** Calls a route that needs the token, because anything can answer the health check at that address by now. */
 async function answers(client: Client): Promise<boolean> {
-  return client.call('health', { timeoutMs: healthMs }).then(
-    ({ ok }) => ok,
+  return client.call('listSessions', { query: { limit: 1 }, timeoutMs: answerMs }).then(
+    () => true,
     () => false,
   )
 }

@@ -24,6 +24,7 @@ import { createAgentKeeper } from './agent-keeper.ts'
 import { agentsFolder, configFile } from './configuration.ts'
 import { makeDataFolder } from './data-folder.ts'
 import { logSteps } from './log-steps.ts'
+import { proofOf, randomValue } from './owner.ts'
 
 /** The built console is inside the package. The path is the same for the published program and for its sources. */
 const builtConsole = fileURLToPath(new URL('../../dist/console', import.meta.url))
@@ -86,6 +87,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
     return createChatFace({ host, logger, ...(options.chat && { defaults: options.chat }) })
   })
   const instance = randomUUID()
+  const secret = randomValue()
   let followers = 0
   const http = await startServer({
     consoleFolder: builtConsole,
@@ -97,6 +99,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
     host,
     version,
     instance,
+    prove: (challenge, url) => proofOf({ secret, instance, url }, challenge),
     chat,
     metrics: (now) => telemetry.metrics({ ...now, clients: { ...now.clients, websocket: websocket.peers } }),
     websocket: (upgrade) => {
@@ -105,7 +108,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
       websocket.accept(upgrade)
     },
   })
-  store.describeOwner({ url: http.url, instance })
+  store.describeOwner({ url: http.url, instance, secret })
   undo.defer(() => http.close())
   undo.defer(() => websocket.close())
   undo.defer(() => chat.close())

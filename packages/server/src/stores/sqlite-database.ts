@@ -206,11 +206,13 @@ function schemaVersion(db: DatabaseSync): number {
 }
 
 function inUse(file: string, cause: unknown): ParleyError {
-  const owner = readOwner(file)
-  const named = owner ? ` (${owner.words})` : ''
+  const { secret: _, ...owner } = readOwner(file)?.info ?? {}
+  const { pid, startedAt, url } = owner
+  const named =
+    pid === undefined ? '' : ` (pid ${pid}${url === undefined ? '' : `, ${url}`}, since ${startedAt})`
   return new ParleyError(
     'busy',
     `Another Parley${named} uses this data folder. Stop it, or choose another folder with --data-dir.`,
-    { cause, details: { file, ...(owner && { owner: owner.info }) } },
+    { cause, details: { file, ...(pid !== undefined && { owner }) } },
   )
 }

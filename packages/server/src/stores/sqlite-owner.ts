@@ -1,29 +1,40 @@
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 
 /**
- * Describes the process that holds a database, for the error that a second process gets. It is only information;
- * SQLite holds the lock.
+ * Describes the process that holds a database: for the error that a second process gets, and for programs that look
+ * for that process. It may be out of date: SQLite holds the lock.
  */
 export type OwnerInfo = Readonly<Record<string, string | number>>
 
+export type OwnerRecord = {
+  readonly info: OwnerInfo
+  /** True if another user of this machine may have read or written the file. */
+  readonly isExposed: boolean
+}
+
+/** Replaces the file, because an existing one may be readable by other users. */
 export function writeOwner(file: string, info: OwnerInfo): void {
   try {
-    writeFileSync(ownerFile(file), `${JSON.stringify(info)}\n`, { mode: 0o600 })
+    removeOwner(file)
+    writeFileSync(ownerFile(file), `${JSON.stringify(info)}\n`, { mode: 0o600, flag: 'wx' })
   } catch {
-    // A full disk must not keep a database from opening. Without this file, only an error message has less detail.
+    // A full disk must not keep a database from opening. Without this file, commands do not find the server.
   }
 }
 
-export function readOwner(file: string): { info: OwnerInfo; words: string } | undefined {
+export function readOwner(file: string): OwnerRecord | undefined {
+  let opened: number | undefined
   try {
-    const info = JSON.parse(readFileSync(ownerFile(file), 'utf8')) as OwnerInfo
-    const { pid, startedAt, url } = info
-    return {
-      info,
-      words: [`pid ${pid}`, ...(url === undefined ? [] : [url]), `since ${startedAt}`].join(', '),
-    }
+    opened = openSync(ownerFile(file), 'r')
+    const { uid, mode } = fstatSync(opened)
+    const user = process.getuid?.()
+    const isExposed = user !== undefined && (uid !== user || (mode & 0o077) !== 0)
+    const info = JSON.parse(readFileSync(opened, 'utf8')) as OwnerInfo | null
+    return info === null ? undefined : { info, isExposed }
   } catch {
     return undefined
+  } finally {
+    if (opened !== undefined) closeSync(opened)
   }
 }
 
@@ -40,6 +51,6 @@ export function removeOwner(file: string): void {
   rmSync(ownerFile(file), { force: true })
 }
 
-function ownerFile(file: string): string {
+export function ownerFile(file: string): string {
   return `${file}.owner.json`
 }

@@ -64,7 +64,7 @@ const create = (id: string) => ({
 describe('two processes', () => {
   it('cannot open the same file: the error of the second one names the first', async () => {
     const child = startChild(`
-      const store = openSqliteStore({ file, owner: { url: 'http://127.0.0.1:4747' } })
+      const store = openSqliteStore({ file, owner: { url: 'http://127.0.0.1:4747', secret: 'hidden' } })
       say('open')`)
     expect(await child.line()).toBe('open')
 
@@ -75,6 +75,7 @@ describe('two processes', () => {
     expect(refusal).toMatchObject({
       details: { owner: { pid: child.process.pid, url: 'http://127.0.0.1:4747' } },
     })
+    expect(refusal).not.toHaveProperty('details.owner.secret')
     expect(refusal.message).toMatch(
       new RegExp(
         `^Another Parley \\(pid ${child.process.pid}, http://127.0.0.1:4747, since \\d{4}-.+\\) uses this data folder. ` +
@@ -146,9 +147,9 @@ describe('the owner file', () => {
     await expect(store.load('a')).rejects.toMatchObject({ code: 'internal_error' })
   })
 
-  it('is not needed for a refusal', async () => {
+  it.each(['{ broken', 'null', '{}'])('is not needed for a refusal: it may contain %s', async (content) => {
     const store = openSqliteStore({ file })
-    writeFileSync(`${file}.owner.json`, '{ broken')
+    writeFileSync(`${file}.owner.json`, content)
     expect(refusalOf(() => openSqliteStore({ file })).message).toMatch(
       /^Another Parley uses this data folder\./,
     )

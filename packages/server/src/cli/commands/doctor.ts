@@ -5,12 +5,14 @@ import { installedVersion } from '../../adapters/find-program.ts'
 import { builtInAdapters } from '../../adapters/index.ts'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import { migrations } from '../../stores/migrations/index.ts'
+import { isLocked } from '../../stores/sqlite-failure.ts'
 import { oldestNode } from '../../version.ts'
 import { type Check, checkLine, fail, ok, warn } from '../checks.ts'
 import { agentsFolder, type Configuration, configFile, databaseFile, type Flags } from '../configuration.ts'
-import { type Connected, findServer, isAlive, readOwner } from '../connect.ts'
+import { type Connected, findServer } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { makingProblem } from '../data-folder.ts'
+import { readOwner } from '../owner.ts'
 import { isTokenExposed, tokenFile } from '../token-file.ts'
 
 export type DoctorOptions = Flags & { readonly json?: boolean }
@@ -38,11 +40,11 @@ export async function doctor(options: DoctorOptions, context: Context): Promise<
   const hasFile = existsSync(configFile(configuration.dataDir))
   add([ok('configuration', hasFile ? configFile(configuration.dataDir) : 'defaults, flags and environment')])
   add([folderCheck(configuration.dataDir), tokenCheck(configuration, context)])
-  const { check, server } = await serverCheck(configuration)
+  const isHeld = await isDatabaseHeld(databaseFile(configuration.dataDir))
+  const { check, server } = await serverCheck(configuration, isHeld)
   add([check])
   await using _ = server
-  const owner = readOwner(configuration.dataDir)
-  add([await databaseCheck(configuration, owner !== undefined && isAlive(owner.pid))])
+  add([await databaseCheck(configuration, isHeld)])
   add(await agentChecks(server, configuration, context))
   return checks.some(({ result }) => result === 'fail') ? 1 : 0
 }
@@ -86,20 +88,35 @@ function tokenCheck({ token, dataDir }: Configuration, { commandLine }: Context)
   return ok(name, tokenFile(dataDir))
 }
 
+/** Whether a process has locked the database. A record of that process may be out of date, and its pid reused. */
+async function isDatabaseHeld(file: string): Promise<boolean> {
+  if (!existsSync(file)) return false
+  const { DatabaseSync } = await import('node:sqlite')
+  try {
+    using database = new DatabaseSync(file)
+    database.prepare('PRAGMA user_version').get()
+    return false
+  } catch (thrown) {
+    return isLocked(thrown)
+  }
+}
+
 async function serverCheck(
   configuration: Configuration,
+  isHeld: boolean,
 ): Promise<{ check: Check; server: Connected | undefined }> {
   const name = 'server'
   const owner = readOwner(configuration.dataDir)
   try {
-    const server = existsSync(configuration.dataDir) ? await findServer(configuration) : undefined
+    const server = await findServer(configuration, { lock: isHeld ? 'held' : 'free' })
     if (server) return { server, check: ok(name, `healthy at ${server.url} (pid ${owner?.pid})`) }
   } catch (thrown) {
     return { server: undefined, check: warn(name, (thrown as ParleyError).message) }
   }
-  if (owner && isAlive(owner.pid)) {
-    const where = owner.url ? ` at ${owner.url}` : ''
-    const text = `pid ${owner.pid} holds the data folder but does not answer${where}: stop it and start again`
+  if (isHeld) {
+    const who = owner ? `pid ${owner.pid}` : 'another process'
+    const where = owner?.url ? ` at ${owner.url}` : ''
+    const text = `${who} holds the data folder but does not answer${where}: stop it and start again`
     return { server: undefined, check: fail(name, text) }
   }
   const { host, port } = configuration

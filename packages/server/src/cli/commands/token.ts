@@ -1,8 +1,9 @@
 import { ParleyError } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
-import { findServer, isAlive, readOwner } from '../connect.ts'
+import { findServer } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { existingConfigurationOf } from '../existing-data.ts'
+import { isAlive, readOwner } from '../owner.ts'
 import { rotateToken, tokenFile, tokenOf } from '../token-file.ts'
 
 export type TokenOptions = Flags & {

@@ -1,4 +1,4 @@
-import { openapiDocument, ParleyError, type Route, routes } from '@parley/protocol'
+import { defined, openapiDocument, ParleyError, type Route, routes } from '@parley/protocol'
 import { Hono } from 'hono'
 import { cutWhenRevoked } from './authentication.ts'
 import { mountConsole, wantsPage } from './console.ts'
@@ -32,10 +32,11 @@ export function createApp(parts: AppParts): App {
     return next()
   })
 
-  mount(app, parts, routes.health, () => ({
+  mount(app, parts, routes.health, ({ query: { challenge } }) => ({
     ok: true as const,
     version,
-    ...(parts.instance !== undefined && { instance: parts.instance }),
+    ...defined({ instance: parts.instance }),
+    ...(challenge !== undefined && defined({ proof: parts.prove?.(challenge, parts.url()) })),
   }))
   mount(app, parts, routes.openapi, () => openapiDocument(version))
   app.get('/api/ws', () => {

@@ -10,7 +10,7 @@ import { createApp } from './app.ts'
 import { type Authentication, createAuthentication, linkTo, startLinkLifetimeMs } from './authentication.ts'
 import { createChangeStreams } from './change-streams.ts'
 import { type CommandLine, plainCommandLine } from './command-line.ts'
-import type { ChatHandler, MetricsWriter } from './mount.ts'
+import type { ChatHandler, MetricsWriter, Prove } from './mount.ts'
 import { problem, problemOf, problemResponse } from './problem.ts'
 import { isWildcard, urlHost } from './request-source.ts'
 import { createEventStreams } from './sse.ts'
@@ -28,6 +28,8 @@ export type FaceSettings = {
   readonly logger: Logger
   readonly version: string
   readonly instance?: string
+  /** Answers a challenge of /api/health. Without it, a challenge is ignored. */
+  readonly prove?: Prove
   readonly allowedOrigins?: readonly string[]
   readonly allowedHosts?: readonly string[]
   readonly limits?: Partial<FaceLimits>

@@ -39,6 +39,7 @@ export type AppParts = {
   readonly version: string
   /** Identifies this run of the server. The owner record in the data folder contains the same value. */
   readonly instance?: string
+  readonly prove?: Prove
   readonly bodyLimit: number
   /** The server's URL, without a slash at the end. */
   readonly url: () => string
@@ -49,6 +50,9 @@ export type AppParts = {
   readonly metrics?: MetricsWriter | undefined
   readonly consoleFolder?: string | undefined
 }
+
+/** Proves to a program that can read the owner record that the server at this URL has written it. */
+export type Prove = (challenge: string, url: string) => string
 
 type ChatReader = { readonly outgoing: ServerResponse; readonly sdk: 6 | 7 }
 

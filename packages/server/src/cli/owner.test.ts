@@ -1,0 +1,211 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage } from 'node:http'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { isUnreachable } from '@parley/client'
+import { describe, expect, it, vi } from 'vitest'
+import { resolveConfiguration } from './configuration.ts'
+import { connect } from './connect.ts'
+import { contextUnderTest } from './context-under-test.ts'
+import { createHome, type Home } from './program-under-test.ts'
+
+type OwnerRecord = Record<'url' | 'instance' | 'secret', string> & { pid: number }
+
+const recordFile = (home: Home) => join(home.dataDir, 'parley.sqlite.owner.json')
+const readRecord = (home: Home) => JSON.parse(readFileSync(recordFile(home), 'utf8')) as OwnerRecord
+const writeRecord = (home: Home, record: object) =>
+  writeFileSync(recordFile(home), JSON.stringify(record), { mode: 0o600 })
+
+/** A server that was killed. The pid of its record is that of a running process, as if it had been reused. */
+async function crashed(home: Home, args: readonly string[] = []) {
+  const { running, token } = await home.serve(args)
+  const record = { ...readRecord(home), pid: process.pid }
+  running.child.kill('SIGKILL')
+  await running.ended
+  return { record, token }
+}
+
+type Proof = (challenge: string) => unknown
+
+/** Another user's program on the port of the record. It knows what the health of the ended server told everyone. */
+async function impostorOf({ url, instance }: OwnerRecord, proof: Proof) {
+  const requests: IncomingMessage[] = []
+  const server = createServer(async (request, response) => {
+    requests.push(request)
+    const challenge = new URL(request.url ?? '', url).searchParams.get('challenge') ?? ''
+    const health = { ok: true, version: '1', instance, proof: await proof(challenge) }
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ ...health, sessions: [], url: 'http://evil.example' }))
+  })
+  server.listen(Number(new URL(url).port), '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    requests,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+const paths = (requests: readonly IncomingMessage[]) =>
+  new Set(requests.map(({ url }) => url?.replace(/\?.*/, '')))
+const sent = (requests: readonly IncomingMessage[]) =>
+  requests.map(({ url, rawHeaders }) => [url, ...rawHeaders].join('\n')).join('\n')
+
+describe('a program on the port of a server that crashed', () => {
+  it.each<[string, (other: string) => Proof]>([
+    ['no proof', () => () => undefined],
+    ['the challenge as its proof', () => (challenge) => challenge],
+    ['a proof of another secret', () => () => randomBytes(32).toString('base64url')],
+    ['a proof that is not text', () => () => [{}]],
+    [
+      'the proof of another server of the same user',
+      (other) => async (challenge) => {
+        const answer = await fetch(`${other}/api/health?challenge=${challenge}`)
+        return ((await answer.json()) as { proof?: string }).proof ?? expect.unreachable()
+      },
+    ],
+  ])('gets no token if it answers with the right instance and %s', async (_, proofOf) => {
+    await using home = createHome()
+    const { record, token } = await crashed(home)
+    const other = await home.serve(['--data-dir', join(home.folder, 'other')])
+    await using impostor = await impostorOf(record, proofOf(other.url))
+
+    writeRecord(home, record)
+    const link = await home.run(['token', '--link'])
+    expect(link).toMatchObject({ exitCode: 1, stdout: '' })
+    expect(link.stderr).toContain('No server uses')
+    const doctor = await home.run(['doctor', '--port', '0'])
+    expect(doctor.stdout).toMatch(/^ok +server +not running/m)
+    expect(await home.run(['sessions'])).toMatchObject({ exitCode: 0 })
+
+    expect(impostor.requests).toHaveLength(3)
+    expect(paths(impostor.requests)).toEqual(new Set(['/api/health']))
+    expect(sent(impostor.requests)).not.toContain(token)
+    expect(sent(impostor.requests)).not.toMatch(/authorization|sec-websocket/i)
+    expect(sent(impostor.requests)).not.toContain(record.secret)
+  })
+
+  it('gets no token from a command that was connected to the server before', async () => {
+    await using home = createHome()
+    const { running, url, token } = await home.serve()
+    const configuration = resolveConfiguration({
+      flags: { dataDir: home.dataDir },
+      env: {},
+      cwd: home.folder,
+      home: homedir(),
+      readConfig: () => ({}),
+      readToken: () => '',
+    })
+    await using connected = await connect(
+      configuration,
+      contextUnderTest({ env: {}, cwd: home.folder }).context,
+    )
+    const { client } = connected
+    expect(connected).toMatchObject({ embedded: false, url })
+    const record = readRecord(home)
+    running.child.kill('SIGKILL')
+    await running.ended
+    using _ = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 60_000)
+    {
+      await using impostor = await impostorOf(record, () => randomBytes(32).toString('base64url'))
+      await expect(client.call('listSessions')).rejects.toSatisfy(isUnreachable)
+      client.socket.open()
+      await vi.waitFor(() => expect(client.socket.status).toMatchObject({ state: 'waiting' }))
+      expect(paths(impostor.requests)).toEqual(new Set(['/api/health']))
+      expect(sent(impostor.requests)).not.toContain(token)
+    }
+    await home.serve(['--port', new URL(url).port])
+    expect(await client.call('listSessions')).toMatchObject({ sessions: [] })
+  })
+})
+
+describe('the owner record', () => {
+  it('is readable only by its user, and no reply of the server contains its secret', async () => {
+    await using home = createHome()
+    const { running, url, token } = await home.serve()
+    const { secret } = readRecord(home)
+    expect(secret).toMatch(/^[\w-]{43}$/)
+    expect(statSync(recordFile(home)).mode & 0o777).toBe(0o600)
+    const challenge = randomBytes(32).toString('base64url')
+    for (const path of [
+      '/api/health',
+      `/api/health?challenge=${challenge}`,
+      '/metrics',
+      '/api/openapi.json',
+    ]) {
+      const answer = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } })
+      expect([path, answer.status, (await answer.text()).includes(secret)]).toEqual([path, 200, false])
+    }
+    running.child.kill('SIGTERM')
+    const { stdout, stderr } = await running.ended
+    expect(stdout + stderr).not.toContain(secret)
+  })
+
+  it('has a new secret after each start, and is made private again', async () => {
+    await using home = createHome()
+    const { record } = await crashed(home)
+    chmodSync(recordFile(home), 0o644)
+    await home.serve()
+    expect(readRecord(home).secret).not.toBe(record.secret)
+    expect(statSync(recordFile(home)).mode & 0o777).toBe(0o600)
+  })
+
+  it('of an older version, which has no secret, is refused while its server runs, with what to do', async () => {
+    await using home = createHome()
+    const { pid } = await home.serve()
+    writeRecord(home, { ...readRecord(home), secret: undefined })
+    for (const args of [['sessions'], ['token', '--link']]) {
+      const { exitCode, stderr } = await home.run(args)
+      expect([args[0], exitCode]).toEqual([args[0], 1])
+      expect(stderr).toContain(`(pid ${pid}, `)
+      expect(stderr).toContain('older version of Parley')
+      expect(stderr).toContain('Stop that server and start it again')
+    }
+    expect((await home.run(['doctor', '--port', '0'])).stdout).toMatch(/^warn server .*older version/m)
+  })
+
+  it('that other users can read is refused while its server runs, with what to do', async () => {
+    await using home = createHome()
+    await home.serve()
+    chmodSync(recordFile(home), 0o640)
+    const { exitCode, stderr } = await home.run(['sessions'])
+    expect(exitCode).toBe(1)
+    expect(stderr).toContain(`Other users can read ${recordFile(home)}`)
+    expect(stderr).toContain('Stop that server and start it again')
+  })
+
+  it.each([
+    ['without a secret', 0o600, { secret: undefined }],
+    ['that other users can read', 0o644, {}],
+  ])('%s is ignored if no process holds the data folder', async (_, mode, changes) => {
+    await using home = createHome()
+    const { record } = await crashed(home)
+    writeRecord(home, { ...record, ...changes })
+    chmodSync(recordFile(home), mode)
+    expect(await home.run(['sessions'])).toMatchObject({ exitCode: 0 })
+  })
+})
+
+describe('the challenge of health', () => {
+  it('is refused unless it is 32 bytes as base64url', async () => {
+    await using home = createHome()
+    const { url } = await home.serve()
+    for (const challenge of [
+      '',
+      'a',
+      'a'.repeat(42),
+      'a'.repeat(44),
+      `${'a'.repeat(42)}%0A`,
+      `${'a'.repeat(42)}=`,
+    ]) {
+      const { status } = await fetch(`${url}/api/health?challenge=${challenge}`)
+      expect([challenge, status]).toEqual([challenge, 400])
+    }
+    const health = (await (await fetch(`${url}/api/health`)).json()) as object
+    expect(health).not.toHaveProperty('proof')
+  })
+})

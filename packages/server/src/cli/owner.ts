@@ -1,0 +1,67 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { readOwner as readRecord } from '../stores/sqlite-owner.ts'
+import { databaseFile } from './configuration.ts'
+
+/** The process that holds the data folder, as the store recorded it. It may have ended long ago. */
+export type Owner = {
+  readonly pid: number
+  readonly url?: string
+  /** Identifies the run of the server that wrote the record. The health of that server has the same value. */
+  readonly instance?: string
+  /** The key with which that run proves that it wrote the record. Older versions wrote none. */
+  readonly secret?: string
+  /** The identity of the database file that the process holds. */
+  readonly database?: string
+  /** True if another user may have read or written the record. */
+  readonly isExposed: boolean
+}
+
+export function readOwner(dataDir: string): Owner | undefined {
+  const record = readRecord(databaseFile(dataDir))
+  const pid = record?.info.pid
+  if (!record || typeof pid !== 'number') return undefined
+  const texts = Object.entries(record.info).filter(([, value]) => typeof value === 'string')
+  return { ...Object.fromEntries(texts), pid, isExposed: record.isExposed }
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** A record that a server can prove to have written. */
+export type ProvableOwner = Owner & Required<Pick<Owner, 'url' | 'instance' | 'secret'>>
+
+export function isProvable(owner: Owner): owner is ProvableOwner {
+  return !owner.isExposed && [owner.url, owner.instance, owner.secret].every(Boolean)
+}
+
+/** A challenge or a secret: 32 random bytes as base64url. */
+export function randomValue(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+/**
+ * Proves that a server wrote the owner record. The record of a server that crashed stays behind, and another user's
+ * program may then listen on the recorded port and answer with the recorded instance, which is public. It does not
+ * know the secret, and cannot pass the challenge on: only the run that wrote the record could answer it, and that run
+ * has ended if its port is free. The proof names the instance and the URL, so that the answer of a run that listens
+ * elsewhere is refused too.
+ */
+export function proofOf(
+  { secret, instance, url }: Pick<ProvableOwner, 'secret' | 'instance' | 'url'>,
+  challenge: string,
+): string {
+  const text = ['parley owner proof 1', instance, url, challenge].join('\n')
+  return createHmac('sha256', secret).update(text).digest('base64url')
+}
+
+export function isProof(given: unknown, owner: ProvableOwner, challenge: string): boolean {
+  if (typeof given !== 'string') return false
+  const [actual, expected] = [Buffer.from(given), Buffer.from(proofOf(owner, challenge))]
+  return actual.length === expected.length && timingSafeEqual(actual, expected)
+}

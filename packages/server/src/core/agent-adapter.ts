@@ -23,6 +23,9 @@ import type {
   ToolContent,
   ToolKind,
 } from '@parley/protocol'
+import type { OpenCall } from './ask-again.ts'
+
+export { askAgain, isAskAgain, namesOf, type OpenCall } from './ask-again.ts'
 
 /**
  * PORT. An adapter translates one agent's protocol. It does not run the session's loop and makes no decisions. Rules:
@@ -240,9 +243,10 @@ export type AgentMessage =
   /**
    * The turn was parked and its requests are answered. The adapter makes the agent continue the turn: it asks again
    * for what it waited for, under new ids. The host answers a request for the same tool and input, or the same
-   * questions, with the stored answer.
+   * questions, with the stored answer. `openCalls` are the calls of the main agent that have no result. All other
+   * calls of the turn have ended, even if the agent's own record lacks their results.
    */
-  | { readonly type: 'continue'; readonly prompt: Prompt }
+  | { readonly type: 'continue'; readonly prompt: Prompt; readonly openCalls: readonly OpenCall[] }
 
 type Said<Type extends EventType> = Omit<DraftOf<Type>, 'turnId'>
 
@@ -333,12 +337,6 @@ export type QuestionAsk = {
 export type QuestionAnswer =
   | { readonly outcome: 'answered'; readonly requestId: string; readonly answers: Answers }
   | { readonly outcome: 'cancelled'; readonly requestId: string }
-
-/**
- * The prompt for an agent that remembers the call it waited for, when it is started again with the answer.
- */
-export const askAgain =
-  'Parley was restarted while you waited for an answer. Go on where you were: call the same tool again with the same input.'
 
 /**
  * The name of the MCP server through which agents call host tools. No other server of a session may have this name.

@@ -58,3 +58,41 @@ it('an answer that allowed is void once the mode refuses the call', async () => 
   await session.when(({ turns }) => turns === 1)
   expect(answers).toMatchObject([{ outcome: 'denied', message: 'This session is read-only.' }])
 })
+
+it('a resumed agent is told which calls of its turn have no result', async () => {
+  const call = (toolCallId: string, parent: { parentToolCallId?: string } = {}) =>
+    ({
+      type: 'tool-call.called',
+      toolCallId,
+      name: 'Write',
+      kind: 'edit',
+      title: `Write ${toolCallId}`,
+      input: {},
+      ...parent,
+    }) as const
+  const agent = faultyAgent((connection) => {
+    connection.say(connectedAs('own'))
+    return {
+      async send() {
+        if (connection.number > 0) return connection.endTurn()
+        connection.say(
+          call('first'),
+          { type: 'tool-call.ended', toolCallId: 'first', outcome: 'completed', content: [] },
+          call('second'),
+          call('inner', { parentToolCallId: 'second' }),
+        )
+        void connection.input.person.permit({ ...write, toolCallId: 'second' })
+      },
+    }
+  })
+  await using world = await hostUnderTest({ adapter: agent.adapter })
+  const session = await world.create()
+  await session.command({ type: 'prompt.submit', text: 'hello' })
+  await session.when(({ requests, openBlocks }) => requests.length === 1 && openBlocks.length === 2)
+  await world.restart()
+  await session.decide('allow')
+  await session.when(({ turns }) => turns === 1)
+  expect(agent.connections[1]?.received).toMatchObject([
+    { type: 'continue', openCalls: [{ toolCallId: 'second', name: 'Write', title: 'Write second' }] },
+  ])
+})

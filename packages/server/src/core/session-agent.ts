@@ -11,7 +11,13 @@ import {
   type TurnEnd,
 } from '@parley/protocol'
 import { type AcceptedSteers, createAcceptedSteers } from './accepted-steers.ts'
-import { type AgentAdapter, type AgentConnection, type AgentMessage, askAgain } from './agent-adapter.ts'
+import {
+  type AgentAdapter,
+  type AgentConnection,
+  type AgentMessage,
+  askAgain,
+  type OpenCall,
+} from './agent-adapter.ts'
 import type { AgentLink, CloseReason } from './agent-link.ts'
 import { readOutputs } from './agent-outputs.ts'
 import { connectAgent } from './connect-agent.ts'
@@ -203,10 +209,11 @@ export class SessionAgent implements SlotHolder {
     const isOpen = () => this.#state.turn?.turnId === turn.turnId && !this.#state.turn.interrupted
     try {
       const link = await this.#linkFor(turn, starting.signal)
+      const openCalls = turns.openCalls(this.#state)
       const ready = isOpen() && !stopping.aborted && (!turn.parked || (await this.#resume(turn)))
       if (!ready) throw new ParleyError('cancelled', 'The turn was cancelled before it began.')
       if (this.#link !== link || link.closing) throw lostAtOnce(this.#adapter())
-      await this.#sendTurn(turn, link)
+      await this.#sendTurn(turn, link, openCalls)
       this.#starting = undefined
       if (!isOpen() && this.#state.turn?.turnId === turn.turnId) this.interrupt()
     } catch (error) {
@@ -239,10 +246,13 @@ export class SessionAgent implements SlotHolder {
   }
 
   /** Sends the prompt first, then the prompts that were steered meanwhile. */
-  async #sendTurn(turn: OpenTurn, link: AgentLink): Promise<void> {
+  async #sendTurn(turn: OpenTurn, link: AgentLink, openCalls: readonly OpenCall[]): Promise<void> {
     this.#sent = { turnId: turn.turnId, link }
-    const prompt: Prompt = { ...(turn.prompt ?? continuation(turn)), delivery: 'queue' }
-    const sent = this.#send(link, { type: turn.parked ? 'continue' : 'prompt', prompt })
+    const prompt: Prompt = { ...(turn.prompt ?? continuation(turn, openCalls)), delivery: 'queue' }
+    const sent = this.#send(
+      link,
+      turn.parked ? { type: 'continue', prompt, openCalls } : { type: 'prompt', prompt },
+    )
     for (const steer of this.#steers.splice(0)) {
       this.#inBackground(this.#sendSteer(link, steer), 'steer the agent')
     }
@@ -349,10 +359,10 @@ export class SessionAgent implements SlotHolder {
  * The prompt for a resumed turn that the agent started by itself, which has no prompt that could be sent
  * again.
  */
-function continuation({ turnId, startedAt }: OpenTurn): Prompt {
+function continuation({ turnId, startedAt }: OpenTurn, openCalls: readonly OpenCall[]): Prompt {
   return {
     promptId: turnId,
-    parts: [{ type: 'text', text: askAgain }],
+    parts: [{ type: 'text', text: askAgain(openCalls) }],
     delivery: 'queue',
     at: startedAt,
   }

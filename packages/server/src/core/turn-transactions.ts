@@ -9,6 +9,7 @@ import type {
   TurnCause,
   TurnEnd,
 } from '@parley/protocol'
+import type { OpenCall } from './agent-adapter.ts'
 import type { CloseReason } from './agent-link.ts'
 import { blocksOfTurn, endCalls, endTurn, requestsOfTurn, resolve, turnWaits, writeText } from './end-turn.ts'
 import type { Transaction } from './session-log.ts'
@@ -86,6 +87,15 @@ export function resume(state: SessionState, turnId: string): Transaction {
   if (state.turn?.turnId !== turnId || !state.turn.parked) return empty
   const text = 'The agent was restarted; it asks for this call again.'
   return { drafts: [...endCalls(blocksOfTurn(state), 'cancelled', text), { type: 'turn.resumed', turnId }] }
+}
+
+/** The calls of the main agent in the open turn that have no result. */
+export function openCalls(state: SessionState): OpenCall[] {
+  return blocksOfTurn(state).flatMap((block) =>
+    block.type === 'tool-call' && block.called && block.parentToolCallId === undefined
+      ? [{ toolCallId: block.id, name: block.name, title: block.title ?? '' }]
+      : [],
+  )
 }
 
 export function expireFirst({ requests: [first] }: SessionState): Transaction {

@@ -75,8 +75,8 @@ function nextAnswer(messages: readonly Message[], again: RegExp): ModelAnswer & 
 }
 
 /**
- * The number of given answers that count. When asked again, the model returns to its last call. Later answers do not
- * count, because nobody may have received them.
+ * The number of given answers that count. When asked again, the model returns to the call that the prompt names, or to
+ * its last call. Later answers do not count, because nobody may have received them.
  */
 function countAnswers(
   messages: readonly Message[],
@@ -89,15 +89,27 @@ function countAnswers(
     if (role === 'assistant' && !filler.test(text)) {
       given++
       standing = true
-    } else if (standing && role === 'user' && again.test(text)) {
-      given = Math.max(
-        0,
-        answers.slice(0, given).findLastIndex((answer) => 'toolCalls' in answer),
-      )
+    } else if (role === 'user' && again.test(text)) {
+      const named = answers.findLastIndex((answer) => isNamed(answer, text))
+      if (named >= 0) given = named
+      else if (standing) given = Math.max(0, answers.slice(0, given).findLastIndex(hasCalls))
       standing = false
     }
   }
   return given
+}
+
+function hasCalls(answer: PromptedAnswer): answer is Extract<PromptedAnswer, { toolCalls: unknown }> {
+  return 'toolCalls' in answer
+}
+
+/** True if the text has the command of a call in this answer. */
+function isNamed(answer: PromptedAnswer, text: string): boolean {
+  if (!hasCalls(answer)) return false
+  return answer.toolCalls.some(({ arguments: input }) => {
+    const { command } = JSON.parse(String(input)) as { command?: unknown }
+    return typeof command === 'string' && text.includes(command)
+  })
 }
 
 /** Gives the calls of an answer new ids, as a real model does when it repeats a call. */

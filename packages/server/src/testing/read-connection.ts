@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os'
-import type { PromptPart } from '@parley/protocol'
+import type { Prompt, PromptPart } from '@parley/protocol'
 import type {
   AgentConnection,
   AgentMessage,
@@ -42,7 +42,8 @@ export function promptMessage(
   type: AgentMessage['type'] = 'prompt',
 ): AgentMessage {
   const parts: PromptPart[] = typeof words === 'string' ? [{ type: 'text', text: words }] : [...words]
-  return { type, prompt: { promptId: 'prm', parts, delivery: 'queue', at: 0 } }
+  const prompt: Prompt = { promptId: 'prm', parts, delivery: 'queue', at: 0 }
+  return type === 'continue' ? { type, prompt, openCalls: [] } : { type, prompt }
 }
 
 /** Reads until `stop` returns true, or to the end. The connection remains open. */

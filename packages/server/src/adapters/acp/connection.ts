@@ -141,14 +141,15 @@ class AcpConnection implements AgentConnection {
     if (this.#over) void this.#end()
   }
 
-  async send({ type, prompt }: AgentMessage): Promise<'pending' | undefined> {
+  async send(message: AgentMessage): Promise<'pending' | undefined> {
     if (this.#closing) return undefined
+    const { type, prompt } = message
     const { parts } = prompt
     if (type === 'prompt' && prompt.delivery === 'steer')
       return this.#state.turn ? this.#steer(parts) : 'pending'
     this.#files.forget()
     this.#turnOver = Promise.withResolvers()
-    const sent = type === 'continue' ? continuation(this.#state, parts) : parts
+    const sent = message.type === 'continue' ? continuation(this.#state, message) : parts
     try {
       const { sessionId = '' } = this.#state
       void this.#wire.agent

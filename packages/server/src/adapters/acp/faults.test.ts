@@ -3,6 +3,7 @@ import type { PermissionMode } from '@parley/protocol'
 import { describe, expect, it, vi } from 'vitest'
 import type { Bench, BenchSession } from '../../testing/adapter-contract/bench.ts'
 import { killChildren } from '../../testing/child-processes.ts'
+import { cutTranscript } from '../../testing/claude-transcript.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { AcpWorld, agentNames, agents, call, done } from './acp-world-under-test.ts'
 import { isAmong } from './processes-under-test.ts'
@@ -70,6 +71,31 @@ describe.each(agentNames)('%s is killed', { timeout: 60_000 }, (name) => {
       expect(await bench.file('note.txt')).toBe('one\ntwo\n')
     }))
 })
+
+it.each([
+  ['the result of the first step', 'result', 1],
+  ['the call of the second step', 'call', 2],
+] as const)(
+  'claude-acp is killed in the second step before it has stored %s: the completed step is not repeated',
+  { timeout: 60_000 },
+  (_, part, nth) =>
+    world.play('claude-acp', async (bench) => {
+      const { program, shell } = agents['claude-acp']
+      const session = await bench.session()
+      const steps = [shell('echo one >> note.txt'), shell('echo two >> note.txt'), done]
+      const turn = await session.prompt(modelPrompt('Add two lines.', ...steps))
+      await turn.decide(await turn.asked(), 'allow')
+      await session.until(() => turn.all('tool-call.ended')[0])
+      const { requestId } = await turn.asked()
+      await killChildren(program)
+      await session.until(() => turn.all('turn.parked')[0])
+      cutTranscript(world.home, bench.folder, part, nth)
+      await turn.decide({ requestId }, 'allow')
+      await turn.completed()
+      expect(await bench.file('note.txt')).toBe('one\ntwo\n')
+      expect(turn.all('permission.resolved').at(-1)).toMatchObject({ carriedFrom: requestId })
+    }),
+)
 
 describe('permissions of Gemini', { timeout: 60_000 }, () => {
   const play = (work: Parameters<AcpWorld['play']>[1]) => world.play('gemini', work)

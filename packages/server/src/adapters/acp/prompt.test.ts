@@ -33,21 +33,38 @@ it('converts files to text for an agent that accepts only text, and refuses imag
 })
 
 const prompt: PromptPart[] = [{ type: 'text', text: ' Touch it. ' }]
-const after = (changes: object) =>
+const waiting = { toolCallId: 'con_1:second', name: 'Bash', title: 'touch it' }
+const after = (changes: object, openCalls = [waiting]) =>
   continuation(
     { replaying: true, lastPrompt: 'Touch it.', openCall: undefined, dialect: {}, ...changes },
-    prompt,
+    {
+      type: 'continue',
+      prompt: { promptId: 'prm_1', parts: prompt, delivery: 'queue', at: 0 },
+      openCalls,
+    },
   )
 
 it('asks the model to repeat the call that the agent remembers', () => {
-  expect(after({ openCall: 'a' })).toMatchObject([
+  expect(after({ openCall: 'second' })).toMatchObject([
+    { text: expect.stringMatching(/call the same tool again.* You waited for: Bash "touch it"/) },
+  ])
+  expect(after({ openCall: 'second' }, [{ ...waiting, toolCallId: 'con_1:second#2' }])).toMatchObject([
     { text: expect.stringContaining('call the same tool again') },
+  ])
+  expect(after({ openCall: 'second' }, [])).toMatchObject([
+    { text: expect.stringMatching(/call the same tool again with the same input\.$/) },
+  ])
+})
+
+it('does not ask for a call again that has a result in the log, though the agent has lost the result', () => {
+  expect(after({ openCall: 'first' })).toMatchObject([
+    { text: expect.stringMatching(/You waited for: Bash "touch it"\..* do not do it again\.$/) },
   ])
 })
 
 it.each([
   ['the call is done', {}],
-  ['the agent forgets such calls', { openCall: 'a', dialect: { forgetsOpenCall: true } }],
+  ['the agent forgets such calls', { openCall: 'second', dialect: { forgetsOpenCall: true } }],
   [
     'the agent was told so before',
     {

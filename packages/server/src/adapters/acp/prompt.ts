@@ -2,12 +2,19 @@ import { isAbsolute, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { ContentBlock } from '@agentclientprotocol/sdk/unstable'
 import { ParleyError, type PromptPart, promptText } from '@parley/protocol'
-import { askAgain } from '../../core/agent-adapter.ts'
-import type { TranslateState } from './translate-state.ts'
+import { type AgentMessage, askAgain, namesOf, type OpenCall } from '../../core/agent-adapter.ts'
+import { isIdOf, type TranslateState } from './translate-state.ts'
 
-/** Sent to an agent whose memory ends before the open call: the call is lost with the process. */
-const continueWithoutCall =
-  'There was a restart while you waited for an answer: the last call you asked for has not run. Go on from what is done; do not do it again.'
+const restarted = 'There was a restart while you waited for an answer'
+
+/**
+ * Sent to an agent whose memory ends before the open call, or lacks the result of the call before it: the end of its
+ * memory is lost with the process.
+ */
+function continueWithoutCall(openCalls: readonly OpenCall[]): string {
+  const lost = openCalls.length > 0 ? namesOf(openCalls) : 'The last call you asked for has not run.'
+  return `${restarted}. ${lost} Go on from what is done; do not do it again.`
+}
 
 /**
  * The prompt that makes the model continue after a restart. The replay shows what the agent remembers. If it lacks
@@ -15,15 +22,21 @@ const continueWithoutCall =
  */
 export function continuation(
   state: Pick<TranslateState, 'replaying' | 'lastPrompt' | 'openCall' | 'dialect'>,
-  parts: readonly PromptPart[],
+  { prompt: { parts }, openCalls }: Extract<AgentMessage, { type: 'continue' }>,
 ): readonly PromptPart[] {
   const { replaying, lastPrompt, openCall, dialect } = state
-  if (!replaying) return [{ type: 'text', text: `${continueWithoutCall} What you were asked:` }, ...parts]
+  const withoutCall = continueWithoutCall(openCalls)
+  if (!replaying) return [{ type: 'text', text: `${withoutCall} What you were asked:` }, ...parts]
   const asked = parts.find((part) => part.type === 'text')?.text.trim() ?? promptText(parts)
-  const remembers = [asked, askAgain, continueWithoutCall].some((words) => lastPrompt.includes(words))
+  const remembers = [asked, askAgain([]), restarted].some((words) => lastPrompt.includes(words))
   if (!remembers) return parts
-  const knowsCall = openCall !== undefined && !dialect.forgetsOpenCall
-  return [{ type: 'text', text: knowsCall ? askAgain : continueWithoutCall }]
+  const knowsCall = openCall !== undefined && !dialect.forgetsOpenCall && isOpen(openCall, openCalls)
+  return [{ type: 'text', text: knowsCall ? askAgain(openCalls) : withoutCall }]
+}
+
+/** False if the log has a result of the call, which the agent has lost: the model must not make that call again. */
+function isOpen(nativeId: string, openCalls: readonly OpenCall[]): boolean {
+  return openCalls.length === 0 || openCalls.some(({ toolCallId }) => isIdOf(toolCallId, nativeId))
 }
 
 export type PromptAbilities = { readonly image?: boolean; readonly embeddedContext?: boolean }

@@ -157,9 +157,15 @@ export function reportOnce(
 }
 
 /** An id that is unique across connections and short enough for the log. */
-export function ourId({ connectionId }: TranslateContext, native: string): string {
+export function ourId({ connectionId }: Pick<TranslateContext, 'connectionId'>, native: string): string {
   const short = native.length > 120 ? createHash('sha256').update(native).digest('hex').slice(0, 32) : native
   return `${connectionId.slice(-40)}:${short}`
+}
+
+/** True if `id` is our id of a call with this id of the agent, in any connection and for any use of that id. */
+export function isIdOf(id: string, native: string): boolean {
+  const end = ourId({ connectionId: '' }, native)
+  return id.endsWith(end) || id.replace(/#\d+$/, '').endsWith(end)
 }
 
 /**

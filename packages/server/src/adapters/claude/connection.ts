@@ -154,7 +154,7 @@ class ClaudeConnection implements AgentConnection {
     if (steer && this.#state.turn === undefined) return 'pending'
     if (steer) this.#handed.add(uuid)
     this.#state = steer ? withSteering(this.#state, uuid, prompt.promptId) : withTurn(this.#state, uuid)
-    const parts = known ? [{ type: 'text' as const, text: askAgain }] : prompt.parts
+    const parts = known ? [{ type: 'text' as const, text: askAgain(message.openCalls) }] : prompt.parts
     this.#program.prompts.push(userMessage(parts, uuid, steer))
     return steer ? 'pending' : undefined
   }

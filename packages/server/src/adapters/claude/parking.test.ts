@@ -6,6 +6,8 @@ import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { BenchSession } from '../../testing/adapter-contract/bench.ts'
 import { AgentHome } from '../../testing/agent-home.ts'
+import { killChildren } from '../../testing/child-processes.ts'
+import { cutTranscript } from '../../testing/claude-transcript.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import type { ModelAnswer } from '../../testing/model-server.ts'
 import { createClaudeAdapter } from './index.ts'
@@ -106,6 +108,29 @@ it('a deferred call that is denied after a restart does not run, and the model r
   expect(turn.all('tool-call.ended').map(({ outcome }) => outcome)).toEqual(['cancelled', 'denied'])
   expect(JSON.stringify(home.model.calls.at(-1)?.body)).toContain('Rather not.')
 })
+
+it.each([
+  ['the result of the first step', 'result', 1],
+  ['the call of the second step', 'call', 2],
+] as const)(
+  'an agent that is killed in the second step before it has stored %s does not repeat the completed step',
+  async (_, part, nth) => {
+    await using place = new Place()
+    const session = await place.session()
+    const steps = [calling(bash('echo one >> note.txt')), calling(bash('echo two >> note.txt')), done]
+    const turn = await session.prompt(modelPrompt('Add two lines.', ...steps))
+    await turn.decide(await turn.asked(), 'allow')
+    await session.until(() => turn.all('tool-call.ended')[0])
+    const { requestId } = await turn.asked()
+    await killChildren('claude-agent-sdk')
+    await session.until(() => turn.all('turn.parked')[0])
+    cutTranscript(home.path, place.cwd, part, nth)
+    await turn.decide({ requestId }, 'allow')
+    await turn.completed()
+    expect(place.file('note.txt')).toBe('one\ntwo\n')
+    expect(turn.all('permission.resolved').at(-1)).toMatchObject({ carriedFrom: requestId })
+  },
+)
 
 it(`a request that waits for long holds no process, and its answer starts one (${rounds} rounds)`, async () => {
   for (let round = 0; round < rounds; round++) {

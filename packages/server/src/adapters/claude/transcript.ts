@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isRecord, type PromptPart } from '@parley/protocol'
-import { askAgain } from '../../core/agent-adapter.ts'
+import { isAskAgain } from '../../core/agent-adapter.ts'
 import { configFolder } from './settings.ts'
 
 /** The folder of Claude Code's transcripts, with a subfolder for each working directory. */
@@ -171,7 +171,7 @@ const ofProgram = /^\s*(<(command|local-command|bash|system|task)-|\[Request int
 
 /** True for the prompt by which Parley resumes an agent after a restart. */
 export function isAskedAgain(parts: readonly PromptPart[]): boolean {
-  return parts.some((part) => part.type === 'text' && part.text === askAgain)
+  return parts.some((part) => part.type === 'text' && isAskAgain(part.text))
 }
 
 /** The prompt in an entry; undefined for any other entry. */

@@ -178,10 +178,13 @@ class CodexConnection implements AgentConnection {
     }
   }
 
-  async #begin({ type, prompt }: AgentMessage): Promise<void> {
+  async #begin(message: AgentMessage): Promise<void> {
+    const { prompt } = message
     if (isCompaction(prompt.parts)) return void (await this.#call('thread/compact/start', {}))
-    const known = type === 'continue' && (await this.#remembers(prompt.promptId))
-    const parts: readonly PromptPart[] = known ? [{ type: 'text', text: askAgain }] : prompt.parts
+    const parts: readonly PromptPart[] =
+      message.type === 'continue' && (await this.#remembers(prompt.promptId))
+        ? [{ type: 'text', text: askAgain(message.openCalls) }]
+        : prompt.parts
     const { outputSchema } = this.#settings.options ?? {}
     const { turn } = await this.#call<{ turn: { id: string } }>('turn/start', {
       clientUserMessageId: prompt.promptId,

@@ -212,9 +212,11 @@ class OpenCodeConnection implements AgentConnection {
     this.#settings.beginTurn()
   }
 
-  async #begin({ type, prompt }: AgentMessage): Promise<void> {
+  async #begin(message: AgentMessage): Promise<void> {
+    const { prompt } = message
     const messageId = this.#prompts.idOf(prompt)
-    if (type === 'continue' && (await this.#prompts.isStored(messageId))) return this.#prompts.askAgain()
+    if (message.type === 'continue' && (await this.#prompts.isStored(messageId)))
+      return this.#prompts.askAgain(message.openCalls)
     const request = rewindRequest(prompt.parts)
     if (request) return this.#rewind(request)
     const command = commandIn(prompt.parts, this.#input.cwd)

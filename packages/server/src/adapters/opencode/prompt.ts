@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { OpencodeClient } from '@opencode-ai/sdk/v2/client'
 import type { Prompt, PromptPart } from '@parley/protocol'
-import { askAgain } from '../../core/agent-adapter.ts'
+import { askAgain, type OpenCall } from '../../core/agent-adapter.ts'
 import { thrown } from './native.ts'
 import { type EffectiveSettings, nativeModel } from './settings.ts'
 
@@ -129,10 +129,10 @@ export class PromptSender {
   }
 
   /** Asks the model to continue with the last prompt. */
-  async askAgain(): Promise<void> {
+  async askAgain(openCalls: readonly OpenCall[]): Promise<void> {
     const messageID = newMessageId()
     this.#known.add(messageID)
-    await this.prompt(messageID, [{ type: 'text', text: askAgain }])
+    await this.prompt(messageID, [{ type: 'text', text: askAgain(openCalls) }])
   }
 
   /** Resolves when OpenCode has accepted the prompt. */

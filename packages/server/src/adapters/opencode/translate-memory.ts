@@ -2,7 +2,7 @@ import { isAbsolute, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Part, Session, Todo, ToolPart } from '@opencode-ai/sdk/v2/client'
 import type { PromptPart } from '@parley/protocol'
-import { askAgain, type Remembered } from '../../core/agent-adapter.ts'
+import { isAskAgain, type Remembered } from '../../core/agent-adapter.ts'
 import { withInterrupt, withoutTurn } from '../translation.ts'
 import type { NativeMessage } from './native.ts'
 import { translate } from './translate.ts'
@@ -92,7 +92,7 @@ class Replay {
     yield* this.end()
     this.#pass(info.time.created)
     this.#state = withTurn(this.#state, this.#at)
-    const own = parts.some((part) => part.type === 'text' && part.text === askAgain)
+    const own = parts.some((part) => part.type === 'text' && isAskAgain(part.text))
     yield { type: 'prompt', at: this.#at, parts, id: info.id, ...(own && { own }) }
   }
 

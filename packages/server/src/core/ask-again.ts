@@ -1,0 +1,26 @@
+/** A call that had no result when its turn was parked. */
+export type OpenCall = { readonly toolCallId: string; readonly name: string; readonly title: string }
+
+const restarted =
+  'Parley was restarted while you waited for an answer. Go on where you were: call the same tool again with the same input.'
+
+const maxTitle = 500
+
+/** The prompt for an agent that remembers the prompt of a parked turn, when it is started again with the answer. */
+export function askAgain(openCalls: readonly OpenCall[]): string {
+  return openCalls.length === 0 ? restarted : `${restarted} ${namesOf(openCalls)}`
+}
+
+/** True for a text that `askAgain` returned. */
+export function isAskAgain(text: string): boolean {
+  return text.startsWith(restarted)
+}
+
+/**
+ * Tells the model which calls have no result. The agent's own record may not show this: agents write their records in
+ * batches, so a killed agent may have lost its last call, and the results of the calls before it.
+ */
+export function namesOf(openCalls: readonly OpenCall[]): string {
+  const names = openCalls.map(({ name, title }) => `${name} "${title.slice(0, maxTitle)}"`)
+  return `You waited for: ${names.join(', ')}. All other calls of this turn have ended, even where your record shows no result: do not repeat them.`
+}

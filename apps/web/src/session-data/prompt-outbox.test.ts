@@ -196,6 +196,56 @@ describe('prompts that an earlier version stored', () => {
   )
 })
 
+describe('a stored value that is not a prompt', () => {
+  const stored = {
+    commandId: 'cmd_1',
+    tab: 'gone',
+    state: 'sending',
+    waited: false,
+    sessionId: 'ses_1',
+    textParts: [text('one')],
+    attachmentCount: 0,
+    delivery: 'queue',
+    followers: [],
+    paused: false,
+  }
+
+  it.each([
+    { textParts: [null] },
+    { textParts: ['one'] },
+    { textParts: [{ type: 'text' }] },
+    { textParts: [image('cat')] },
+    { followers: [null] },
+  ])('is removed: %j', async (fields) => {
+    const { browser, server, open, refused } = setUp()
+    browser.entries.set('parley:prompt:cmd_1', JSON.stringify({ ...stored, ...fields }))
+    const { prompts } = open()
+    await browser.advance(2 * graceMs)
+    expect(prompts.get()).toEqual([])
+    expect(server.arrivals).toEqual([])
+    expect(refused).toEqual([])
+    expect(browser.entries.size).toBe(0)
+  })
+
+  it('is also ignored if an earlier version stored it', async () => {
+    const { browser, server, open } = setUp()
+    const old = { commandId: 'cmd_1', sessionId: 'ses_1', words: [null], along: 0, delivery: 'queue' }
+    browser.entries.set('parley:outbox', JSON.stringify({ prompts: [old] }))
+    expect(open().prompts.get()).toEqual([])
+    await browser.settle()
+    expect(server.arrivals).toEqual([])
+    expect(browser.entries.size).toBe(0)
+  })
+
+  it('does not affect a prompt of a closed tab', async () => {
+    const { browser, open, texts } = setUp()
+    browser.entries.set('parley:prompt:cmd_1', JSON.stringify(stored))
+    open()
+    await browser.advance(2 * graceMs)
+    expect(texts()).toEqual([['one']])
+  })
+})
+
 it('after a sign-out, a pending prompt is neither sent nor put back', async () => {
   const { browser, server, open, refused } = setUp()
   server.isReachable = false

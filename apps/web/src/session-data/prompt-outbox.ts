@@ -1,4 +1,4 @@
-import type { Delivery, PromptPart } from '@parley/protocol'
+import { type Delivery, isRecord, type PromptPart } from '@parley/protocol'
 import { errorText } from '../base/error-text.logic.ts'
 import { Outbox, type OutboxBrowser } from './outbox.ts'
 import type { Envelope } from './outbox-items.ts'
@@ -44,7 +44,7 @@ export class PromptOutbox extends Outbox<PromptContent> {
       ...options,
       name: 'prompt',
       isContent: ({ sessionId, textParts, followers }) =>
-        Boolean(sessionId) && Array.isArray(textParts) && Array.isArray(followers),
+        Boolean(sessionId) && isListOf(textParts, isTextPart) && isListOf(followers, isString),
       send: (prompt, signal) => this.#send(prompt, signal),
       onRefused: () => 'remove',
       sequenceOf: ({ sessionId }) => sessionId,
@@ -107,12 +107,24 @@ export class PromptOutbox extends Outbox<PromptContent> {
       if (text === null) return
       storage.remove(oldKey)
       for (const prompt of JSON.parse(text).prompts) {
-        if (!Array.isArray(prompt?.words)) continue
+        if (!isListOf(prompt?.words, isTextPart)) continue
         const { commandId, words: textParts, along: attachmentCount, ...rest } = prompt
         this.add({ followers: [], paused: false, ...rest, textParts, attachmentCount }, commandId)
       }
     } catch {}
   }
+}
+
+function isListOf(value: unknown, isMember: (member: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.every(isMember)
+}
+
+function isString(value: unknown): boolean {
+  return typeof value === 'string'
+}
+
+function isTextPart(value: unknown): boolean {
+  return isRecord(value) && value.type === 'text' && isString(value.text)
 }
 
 const oldKey = 'parley:outbox'

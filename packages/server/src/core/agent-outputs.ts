@@ -68,7 +68,7 @@ class OutputRecorder {
     // The open calls of a parked turn belong to an earlier process, and end when the turn is resumed. They therefore
     // count as closed from the start.
     for (const block of this.#context.log.state.openBlocks)
-      if (block.type === 'tool-call' && block.called) this.#progress.closed.set(block.id, block.title)
+      if (block.type === 'tool-call' && block.called) this.#progress.closed.close(block.id, block.title)
   }
 
   /**

@@ -247,6 +247,35 @@ describe('after the end of its turn, a call', () => {
       late('call 1'),
     ])
   })
+
+  it('that was forgotten does not become a call of the next turn', async () => {
+    await using odd = await world()
+    const ids = Array.from({ length: 1001 }, (_, index) => `call ${index}`)
+    await odd.begin(...ids.map((id) => called(id)), turnEnded)
+    await odd.begin(updated('call 0'), ended('call 0'), ended('call 1'), turnEnded)
+    const events = (await odd.recorded()).slice(2 * ids.length)
+    expect(events).toMatchObject([
+      late('call 1'),
+      { type: 'agent.unrecognised', native: updated('call 0'), reason: 'the result of an unknown call' },
+      { type: 'agent.unrecognised', native: ended('call 0'), reason: 'the result of an unknown call' },
+    ])
+  })
+
+  it('that is only inferred from a message starts no turn, and its result becomes a notice', async () => {
+    await using odd = await world()
+    const inferred: AgentOutput = {
+      ...(called('a') as AgentOutput & { type: 'tool-call.called' }),
+      inferred: true,
+    }
+    await odd.begin(turnEnded)
+    await odd.say(inferred, updated('a'))
+    expect(await odd.session.when(() => true)).toMatchObject({ status: 'idle', turns: 1, openBlocks: [] })
+    await odd.begin(ended('a'), turnEnded)
+    expect(await odd.recorded()).toMatchObject([
+      { type: 'agent.unrecognised', native: inferred, reason: 'outside a turn' },
+      late('a'),
+    ])
+  })
 })
 
 describe('a call of a background task', () => {

@@ -2,7 +2,14 @@ import { type Delta, type DraftOf, type EventDraft, newId, type SessionState } f
 import { describe, expect, it } from 'vitest'
 import { andThen, called, created, requested, running, stateAfter } from '../testing/state-after.ts'
 import type { AgentOutput } from './agent-adapter.ts'
-import { deltaOf, draftsOf, freshProgress, isDelta, type TurnProgress } from './record-output.ts'
+import {
+  deltaOf,
+  draftsOf,
+  freshProgress,
+  isDelta,
+  progressAfter,
+  type TurnProgress,
+} from './record-output.ts'
 
 type Recorded = Parameters<typeof draftsOf>[0]
 
@@ -210,6 +217,38 @@ describe('a call', () => {
       { type: 'tool-call.output-streamed', toolCallId: 'call_1', text: 'late' },
     ])
     expect(deltas).toEqual([])
+  })
+})
+
+describe('a call id that is used again in a later turn', () => {
+  const other: AgentOutput = { ...ended, content: [{ type: 'text', text: 'another result' }] }
+
+  /** The types of what is recorded in a second turn, after the first turn had these outputs. */
+  function inNextTurn(first: readonly AgentOutput[], second: readonly AgentOutput[]) {
+    const progress = freshProgress()
+    const { state } = speak(running, [...first, turnEnded], progress)
+    const next = andThen(state, { type: 'turn.started', turnId: 'trn_2', cause: { by: 'agent' } })
+    const { drafts } = speak(next, [...second, turnEnded], progressAfter(progress, next, freshProgress()))
+    return drafts.map((draft) => (draft.type === 'tool-call.ended' ? draft.content : draft.type))
+  }
+  const result = [{ type: 'text', text: 'another result' }]
+
+  it('gets its result, also if the result comes before the call', () => {
+    const recorded = ['tool-call.called', result, 'turn.ended']
+    expect(inNextTurn([call, ended], [call, other])).toEqual(recorded)
+    expect(inNextTurn([call, ended], [other, call])).toEqual(recorded)
+    expect(inNextTurn([call, ended], [ended, other, call])).toEqual(recorded)
+  })
+
+  it('gets its result after the late result of the earlier call', () => {
+    const recorded = ['agent.noticed', 'tool-call.called', result, 'turn.ended']
+    expect(inNextTurn([call], [ended, call, other])).toEqual(recorded)
+    expect(inNextTurn([call], [ended, other, call])).toEqual(recorded)
+  })
+
+  it('ends once', () => {
+    const recorded = ['tool-call.called', result, 'agent.unrecognised', 'turn.ended']
+    expect(inNextTurn([call, ended], [other, call, ended])).toEqual(recorded)
   })
 })
 

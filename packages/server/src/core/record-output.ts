@@ -13,6 +13,7 @@ import {
 } from '@parley/protocol'
 import type { AgentOutput } from './agent-adapter.ts'
 import type { Ids } from './clock.ts'
+import { ClosedCalls } from './closed-calls.ts'
 import { endTurn, invalidEnd } from './end-turn.ts'
 import { closeTask } from './task-transactions.ts'
 import { type CallDraft, emptyOrder, flushHeld, inOrder, type Step, type ToolOrder } from './tool-order.ts'
@@ -22,20 +23,19 @@ export type TurnProgress = {
   readonly order: ToolOrder
   readonly written: Set<string>
   readonly closed: ClosedCalls
+  /**
+   * The last results of calls that had a result before. They are repetitions, unless the agent uses the id for another
+   * call, which it may report after the result.
+   */
+  readonly repeated: Map<string, DraftOf<'tool-call.ended'>>
   /** The last text that the main agent wrote. */
   lastText?: string
 }
 
-/**
- * The latest calls that the host has ended with their turn or task, or will end with a parked turn, by id. The value is
- * the title of the call; undefined once the log has the agent's own result.
- */
-export type ClosedCalls = Map<string, string | undefined>
+const maxRepeated = 100
 
-const maxClosed = 1000
-
-export function freshProgress(closed: ClosedCalls = new Map()): TurnProgress {
-  return { order: emptyOrder(), written: new Set(), closed }
+export function freshProgress(closed = new ClosedCalls()): TurnProgress {
+  return { order: emptyOrder(), written: new Set(), closed, repeated: new Map() }
 }
 
 /** The progress after the end of a turn. Calls that a background task continues become calls outside turns. */
@@ -46,8 +46,7 @@ export function progressAfter(
 ): TurnProgress {
   for (const [id, title] of order.called)
     if (openBlock(state, id)) turnless.order.called.set(id, title)
-    else closed.set(id, order.ended.has(id) ? undefined : title)
-  for (const id of [...closed.keys()].slice(0, -maxClosed)) closed.delete(id)
+    else closed.close(id, order.ended.has(id) ? undefined : title)
   return freshProgress(closed)
 }
 
@@ -55,7 +54,7 @@ export function progressAfter(
 export function closeCall({ order, closed }: TurnProgress, state: SessionState, output: AgentOutput): void {
   const id = blockIdOf(output) ?? ''
   if (!order.called.has(id) || closed.has(id) || openBlock(state, id)) return
-  closed.set(id, order.ended.has(id) ? undefined : order.called.get(id))
+  closed.close(id, order.ended.has(id) ? undefined : order.called.get(id))
 }
 
 export type RecordedOutput = Exclude<
@@ -84,8 +83,12 @@ export function belongsToNoTurn(output: AgentOutput, state: SessionState): boole
   )
 }
 
-/** True if the main agent produces output while no turn is open: it has started a turn by itself. */
+/**
+ * True if the main agent produces output while no turn is open: it has started a turn by itself. A call that is only
+ * inferred, from an update or a result, belongs to an earlier turn; its end may never be reported.
+ */
 export function beginsOwnTurn(output: AgentOutput, state: SessionState): boolean {
+  if (output.type === 'tool-call.called' && output.inferred) return false
   return !state.turn && !belongsToNoTurn(output, state) && ownTurnPattern.test(output.type)
 }
 
@@ -121,7 +124,7 @@ export function draftsOf(
   const late = lateStep(draft, state, progress)
   if (late) return { ...late, drafts: drafts(late.drafts) }
   if (needsTurn(output.type) && !turnless && (!turn || turn.parked))
-    return unrecognised(output, 'outside a turn')
+    return outsideTurns(output, draft, progress)
 
   switch (draft.type) {
     case 'tool-call.called':
@@ -147,7 +150,7 @@ export function draftsOf(
         state,
         { ...storedOnce(end, progress), outcome },
         context.now,
-        flushHeld(progress.order),
+        flushHeld(progress.order, progress.closed.hasForgotten),
       )
       const next = turn?.interrupted ? [] : startSteered(ended, context.ids)
       return { drafts: [...ended, ...next], commit: noCommit }
@@ -171,6 +174,13 @@ export function draftsOf(
   }
 }
 
+/** Output that belongs to no turn and no task. If it is a call, its result becomes a notice, also in a later turn. */
+function outsideTurns(output: RecordedOutput, draft: EventDraft, { closed }: TurnProgress): Step {
+  const kept = unrecognised(output, 'outside a turn')
+  if (draft.type !== 'tool-call.called') return kept
+  return { ...kept, commit: () => closed.close(draft.toolCallId, draft.title) }
+}
+
 /** A draft about a tool call, in the order of its turn or task. Undefined for a stray draft outside turns. */
 function callStep(
   draft: CallDraft,
@@ -178,19 +188,23 @@ function callStep(
   progress: TurnProgress,
   turnless: boolean,
 ): Step | undefined {
-  const { order, closed } = progress
-  const open = openBlock(state, draft.toolCallId)
+  const { order, closed, repeated } = progress
+  const { toolCallId } = draft
+  const open = openBlock(state, toolCallId)
   // The call was recorded in the turn, and its task has continued in the background since.
   if (open?.type === 'tool-call' && open.called && !order.called.has(open.id))
     order.called.set(open.id, open.title ?? '')
   if (turnless && isStray(draft, state, progress)) return undefined
   const step = inOrder(order, draft)
+  if (draft.type !== 'tool-call.called') return step
+  const result = order.called.has(toolCallId) ? undefined : repeated.get(toolCallId)
   return {
-    drafts: step.drafts,
+    drafts: result ? [...step.drafts, result] : step.drafts,
     commit() {
       step.commit()
-      // An agent that repeats a closed call will report a new result for it.
-      if (draft.type === 'tool-call.called') closed.delete(draft.toolCallId)
+      closed.reopen(toolCallId)
+      if (result) order.ended.add(toolCallId)
+      repeated.delete(toolCallId)
     },
   }
 }
@@ -208,15 +222,17 @@ function withRecordedEnd(draft: DraftOf<'task.updated'>, known: KnownTask): Draf
 
 /**
  * Handles a draft about a call that has ended with its turn or its task: the first result becomes a notice, and the
- * rest is dropped. Undefined for any other draft.
+ * rest is dropped, unless the agent makes another call under the same id (see `repeated`). Undefined for any other
+ * draft.
  */
 function lateStep(draft: EventDraft, state: SessionState, progress: TurnProgress): Step | undefined {
   if (draft.type !== 'tool-call.updated' && draft.type !== 'tool-call.ended') return undefined
   const { toolCallId, parentToolCallId } = draft
   const { order, closed } = progress
   if (openBlock(state, toolCallId) || !isClosed(toolCallId, progress)) return undefined
-  const title = closed.has(toolCallId) ? closed.get(toolCallId) : order.called.get(toolCallId)
-  if (draft.type === 'tool-call.updated' || title === undefined) return { drafts: [], commit: noCommit }
+  const title = closed.has(toolCallId) ? closed.title(toolCallId) : order.called.get(toolCallId)
+  if (draft.type === 'tool-call.updated') return { drafts: [], commit: noCommit }
+  if (title === undefined) return { drafts: [], commit: () => keepRepeated(progress, draft) }
   const { outcome, content } = draft
   const notice: EventDraft = {
     type: 'agent.noticed',
@@ -229,10 +245,16 @@ function lateStep(draft: EventDraft, state: SessionState, progress: TurnProgress
   return {
     drafts: [notice],
     commit() {
-      order.ended.add(toolCallId)
-      closed.set(toolCallId, undefined)
+      if (order.called.has(toolCallId)) order.ended.add(toolCallId)
+      closed.close(toolCallId, undefined)
     },
   }
+}
+
+function keepRepeated({ repeated }: TurnProgress, draft: DraftOf<'tool-call.ended'>): void {
+  repeated.set(draft.toolCallId, draft)
+  const [oldest = ''] = repeated.keys()
+  if (repeated.size > maxRepeated) repeated.delete(oldest)
 }
 
 /**

@@ -71,6 +71,29 @@ describe('a result before its call', () => {
   })
 })
 
+describe('results that wait for their calls', () => {
+  const waiting = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ ...ended, toolCallId: `waiting_${index}` }))
+
+  it('are limited in number: the oldest is recorded as unrecognised', () => {
+    const order = emptyOrder()
+    const drafts = waiting(1002)
+    expect(record(order, ...drafts)).toMatchObject(
+      drafts.slice(0, 2).map((native) => ({ type: 'agent.unrecognised', native })),
+    )
+    expect(flushHeld(order).filter(({ type }) => type === 'tool-call.ended')).toEqual(drafts.slice(2))
+  })
+
+  it('are limited also for one call', () => {
+    const order = emptyOrder()
+    const count = 1500
+    const recorded = record(order, ...Array.from({ length: count }, () => updated))
+    const flushed = flushHeld(order).filter(({ type }) => type === 'tool-call.updated')
+    expect(flushed.length).toBeLessThanOrEqual(1000)
+    expect(recorded.length + flushed.length).toBe(count)
+  })
+})
+
 describe('a repeated draft', () => {
   it('of a call becomes an update', () => {
     const again = { ...called, title: 'ls -l', locations: [{ path: 'a' }], parentToolCallId: 'call_0' }
@@ -120,6 +143,18 @@ describe('flushHeld', () => {
     const [first, ...rest] = flushHeld(order)
     expect(first).toMatchObject({ type: 'tool-call.called', toolCallId: 'call_1', inferred: true })
     expect(rest).toEqual([updated, ended])
+  })
+
+  it('invents no call if the result may belong to a call of an earlier turn', () => {
+    const order = emptyOrder()
+    record(order, updated, ended)
+    expect(flushHeld(order, true)).toEqual(
+      [updated, ended].map((native) => ({
+        type: 'agent.unrecognised',
+        native,
+        reason: 'the result of an unknown call',
+      })),
+    )
   })
 
   it('ends a call of which only updates were seen', () => {

@@ -10,8 +10,11 @@ export type ToolOrder = {
   /** The titles of the calls, by id. */
   readonly called: Map<string, string>
   readonly ended: Set<string>
+  /** The updates and results that wait for their calls, by id; at most `maxHeld`. */
   readonly held: Map<string, CallDraft[]>
 }
+
+const maxHeld = 1000
 
 export type Step = { readonly drafts: EventDraft[]; commit(): void }
 
@@ -23,7 +26,8 @@ const noCommit = () => undefined
 
 /**
  * Puts the drafts of tool calls in order: a result waits for its call, and a call and its result are recorded once. A
- * second call becomes an update; drafts after the end are kept as unrecognised messages.
+ * second call becomes an update; drafts after the end are kept as unrecognised messages. So are the drafts that have
+ * waited longest, if too many wait.
  */
 export function inOrder(order: ToolOrder, draft: CallDraft): Step {
   const id = draft.toolCallId
@@ -34,7 +38,7 @@ export function inOrder(order: ToolOrder, draft: CallDraft): Step {
     const held = order.held.get(id) ?? []
     if (draft.type === 'tool-call.ended' && held.some((one) => one.type === 'tool-call.ended'))
       return late(draft)
-    return { drafts: [], commit: () => order.held.set(id, [...held, draft]) }
+    return hold(order, draft)
   }
   if (order.ended.has(id)) return late(draft)
   if (draft.type === 'tool-call.updated') {
@@ -44,11 +48,26 @@ export function inOrder(order: ToolOrder, draft: CallDraft): Step {
   return { drafts: [draft], commit: () => order.ended.add(id) }
 }
 
-function late(native: CallDraft): Step {
+function late(draft: CallDraft): Step {
+  return { drafts: [unrecognised(draft, 'comes after the end of its call')], commit: noCommit }
+}
+
+function hold({ held }: ToolOrder, draft: CallDraft): Step {
+  const count = [...held.values()].reduce((sum, { length }) => sum + length, 0)
+  const [oldest] = count < maxHeld ? [] : held
   return {
-    drafts: [{ type: 'agent.unrecognised', native, reason: 'comes after the end of its call' }],
-    commit: noCommit,
+    drafts: (oldest?.[1] ?? []).map((one) => unrecognised(one, unknownCall)),
+    commit() {
+      if (oldest) held.delete(oldest[0])
+      held.set(draft.toolCallId, [...(held.get(draft.toolCallId) ?? []), draft])
+    },
   }
+}
+
+const unknownCall = 'the result of an unknown call'
+
+function unrecognised(native: CallDraft, reason: string): EventDraft {
+  return { type: 'agent.unrecognised', native, reason }
 }
 
 function call(order: ToolOrder, draft: DraftOf<'tool-call.called'>): Step {
@@ -66,9 +85,11 @@ function call(order: ToolOrder, draft: DraftOf<'tool-call.called'>): Step {
 
 /**
  * Called at the end of a turn: returns the results whose calls were never reported. Each follows a call that is
- * inferred from it and marked as inferred.
+ * inferred from it and marked as inferred. If a result may belong to a call of an earlier turn (`mayBeLate`), no call
+ * is invented in this turn: the result is kept as an unrecognised message.
  */
-export function flushHeld(order: ToolOrder): EventDraft[] {
+export function flushHeld(order: ToolOrder, mayBeLate = false): EventDraft[] {
+  if (mayBeLate) return [...order.held.values()].flat().map((draft) => unrecognised(draft, unknownCall))
   return [...order.held].flatMap(([toolCallId, drafts]): EventDraft[] => [
     {
       type: 'tool-call.called',

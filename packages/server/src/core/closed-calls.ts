@@ -1,0 +1,36 @@
+const maxClosed = 1000
+
+/** The latest calls that the host has ended with their turn or task, or will end with a parked turn, by id. */
+export class ClosedCalls {
+  readonly #titles = new Map<string, string | undefined>()
+  #hasForgotten = false
+
+  /** True if earlier calls were forgotten: then the result of an unknown call may belong to one of them. */
+  get hasForgotten(): boolean {
+    return this.#hasForgotten
+  }
+
+  has(toolCallId: string): boolean {
+    return this.#titles.has(toolCallId)
+  }
+
+  /** The title of a closed call; undefined once the log has the agent's own result. */
+  title(toolCallId: string): string | undefined {
+    return this.#titles.get(toolCallId)
+  }
+
+  /** Adds a call, and forgets the oldest one if there are too many. */
+  close(toolCallId: string, title: string | undefined): void {
+    this.#titles.delete(toolCallId)
+    this.#titles.set(toolCallId, title)
+    if (this.#titles.size <= maxClosed) return
+    const [oldest = ''] = this.#titles.keys()
+    this.#titles.delete(oldest)
+    this.#hasForgotten = true
+  }
+
+  /** The agent makes the call again, and will report a result of its own. */
+  reopen(toolCallId: string): void {
+    this.#titles.delete(toolCallId)
+  }
+}

@@ -171,8 +171,8 @@ function prepareFile(db: DatabaseSync, { isNew }: { isNew: boolean }): void {
 }
 
 /**
- * Rewrites a file of an older version so that it can shrink. This temporarily needs as much disk space again,
- * and takes about a second per 100 MB.
+ * Rewrites a file of an older version so that it can shrink, if three times its size is free on the disk. This takes
+ * about a second per 100 MB.
  */
 function convert(db: DatabaseSync, file: string): void {
   const isConverted = Number(db.prepare('PRAGMA auto_vacuum').get()?.auto_vacuum) !== 0

@@ -160,7 +160,7 @@ export function takeNotice(
   return { state, outputs: [notice(level, 'notice', text)] }
 }
 
-/** Takes the agent's report of its billing source, or its report that nobody is signed in. */
+/** Takes the agent's report of the account that it uses, or its report that nobody is signed in. */
 export function takeAuthStatus(state: TranslateState, params: unknown): Translation {
   const { authStatus, accounts } = (params ?? {}) as {
     authStatus?: { kind?: string; label?: string }

@@ -93,7 +93,7 @@ export const conversationCases: Pick<
     refused: (bench) => refusedCommand(bench, { type: 'session.compact' }),
   },
   rewind: {
-    title: 'files are restored to their state before a prompt, as previewed, and that can be undone',
+    title: 'files are restored to their state before a prompt, as previewed, and the restore can be undone',
     async shows(bench, scenario) {
       const { session, turn } = await play(bench, scenario)
       const { path, text } = scenario.effect

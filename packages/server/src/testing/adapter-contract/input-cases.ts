@@ -72,7 +72,7 @@ export const inputCases: Pick<
     refused: (bench) => refusalOf(bench.session({ mcpServers: { any: { command: 'true' } } })),
   },
   hostTools: {
-    title: 'host tools run if they are allowed, and no others if the session is limited to host tools',
+    title: 'allowed host tools run, and a session that is limited to host tools runs no others',
     shows: showHostTools,
     refused: (bench) => refusalOf(bench.session({ options: { hostToolsOnly: true } })),
   },
@@ -86,7 +86,7 @@ export const inputCases: Pick<
     },
   },
   environment: {
-    title: "variables of a session reach the agent's process, and changed ones reach its next turn",
+    title: "variables of a session reach the agent's process, and changes of them reach its next turn",
     async shows(bench, scenario) {
       const env = { CONTRACT_WORD: 'parsley' }
       const { session } = await play(bench, scenario, { env })

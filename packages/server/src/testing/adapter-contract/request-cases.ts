@@ -19,7 +19,7 @@ export const requestCases: Pick<CapabilityCases, 'permissions' | 'editInput' | '
       },
     },
     editInput: {
-      title: 'a call runs with its input as a person edited it',
+      title: 'a call runs with the input that a person has edited',
       shared: true,
       async shows(bench, scenario) {
         const { turn } = await start(bench, scenario)

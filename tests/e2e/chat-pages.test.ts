@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFailed } from 'vitest'
 import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
 import type { ModelAnswer, ModelServer } from '../../packages/server/src/testing/model-server.ts'
-import { ChatPages, type PageAgent } from './chat-pages-fixture.ts'
+import { ChatPages, type ChatTab, type PageAgent } from './chat-pages-fixture.ts'
 import { call, done } from './claude-fixture.ts'
 import { eventually } from './console-page.ts'
 
@@ -78,8 +78,22 @@ describe.each([
 ] as const)('a page of version %i with %s', (sdk, agent) => {
   const { command, ask } = words[agent]
 
+  // One chat for all tests, so that the agent is started once. After a failed test, the next one opens a new chat.
+  let chat: ChatTab | undefined
+  let tab: ChatTab
+  let file: string
+  beforeEach(async ({ task }) => {
+    chat ??= await pages.open(sdk, agent)
+    tab = chat
+    file = join(tab.place.cwd, `file-${task.id}-${task.result?.retryCount ?? 0}`)
+    onTestFailed(async () => {
+      await chat?.page.context().close()
+      chat = undefined
+    })
+  })
+  afterAll(() => chat?.close())
+
   it("streams the agent's thinking and text, and sends a second message", async () => {
-    const tab = await pages.open(sdk, agent)
     const hold = pages.model.hold(agent === 'claude' ? 8 : 4)
     await tab.say(modelPrompt('Speak.', thinking))
     await hold.reached
@@ -96,42 +110,37 @@ describe.each([
     await tab.say(modelPrompt('Remember?', { say: 'history' }))
     await tab.shows(/Speak\./)
     await tab.ended()
-    await tab.close()
   })
 
   it('approves a command, which then runs', async () => {
-    const tab = await pages.open(sdk, agent)
-    await tab.say(modelPrompt('Write.', command('printf x > a; echo written'), done))
+    const { length } = await tab.messages()
+    await tab.say(modelPrompt('Write.', command(`printf x > ${file}; echo written`), done))
     await tab.asked()
-    expect(existsSync(join(tab.place.cwd, 'a'))).toBe(false)
+    expect(existsSync(file)).toBe(false)
     await tab.holdsTheSame()
     await tab.press('Approve')
     await tab.ended()
-    expect(existsSync(join(tab.place.cwd, 'a'))).toBe(true)
+    expect(existsSync(file)).toBe(true)
     const [tool] = await tab.tools()
     expect(tool).toMatchObject({ state: 'output-available', approval: { approved: true } })
     expect(JSON.stringify(tool?.output)).toContain('written')
     await tab.shows('That is done.')
-    expect(await tab.messages()).toHaveLength(2)
-    await tab.close()
+    expect(await tab.messages()).toHaveLength(length + 2)
   })
 
   it('denies a command, and the agent receives the reason', async () => {
-    const tab = await pages.open(sdk, agent)
-    await tab.say(modelPrompt('Write.', command('printf x > a'), done))
+    await tab.say(modelPrompt('Write.', command(`printf x > ${file}`), done))
     await tab.asked()
     await tab.press('Deny')
     await tab.ended()
-    expect(existsSync(join(tab.place.cwd, 'a'))).toBe(false)
+    expect(existsSync(file)).toBe(false)
     expect(await tab.tools()).toMatchObject([
       { state: 'output-denied', approval: { reason: 'Not in this folder.' } },
     ])
     expect(JSON.stringify(pages.model.calls.at(-1)?.body)).toContain('Not in this folder.')
-    await tab.close()
   })
 
   it('answers a question', async () => {
-    const tab = await pages.open(sdk, agent)
     await tab.say(modelPrompt('Ask.', ask, done))
     await tab.page.getByRole('button', { name: 'blue' }).waitFor()
     await eventually(() => tab.status()).toBe('ready')
@@ -140,11 +149,9 @@ describe.each([
     await tab.ended()
     await tab.shows('That is done.')
     expect(JSON.stringify(pages.model.calls.at(-1)?.body)).toContain('blue')
-    await tab.close()
   })
 
   it('stops the agent, and goes on with it', async () => {
-    const tab = await pages.open(sdk, agent)
     const hold = pages.model.hold(agent === 'claude' ? 6 : 3)
     await tab.say(modelPrompt('Speak.', long))
     await hold.reached
@@ -155,11 +162,10 @@ describe.each([
     await tab.say(modelPrompt('Go on.', done))
     await tab.shows('That is done.')
     await tab.ended()
-    await tab.close()
   })
 
   it('shows the whole answer after a reload in mid-answer', async () => {
-    const tab = await pages.open(sdk, agent)
+    const { length } = await tab.messages()
     await tab.say(modelPrompt('Hello.', { content: 'Good morning.' }))
     await tab.ended()
     const hold = pages.model.hold(agent === 'claude' ? 6 : 3)
@@ -172,25 +178,21 @@ describe.each([
     hold.release()
     await tab.shows(long.content)
     await tab.ended()
-    expect(await tab.messages()).toHaveLength(4)
-    await tab.close()
+    expect(await tab.messages()).toHaveLength(length + 4)
   })
 
   it('is reloaded while a request is open, and answers then', async () => {
-    const tab = await pages.open(sdk, agent)
-    await tab.say(modelPrompt('Write.', command('printf x >> a'), done))
+    await tab.say(modelPrompt('Write.', command(`printf x >> ${file}`), done))
     await tab.asked()
     await tab.reload()
     await tab.asked()
     await tab.holdsTheSame()
     await tab.press('Approve')
     await tab.ended()
-    expect(readFileSync(join(tab.place.cwd, 'a'), 'utf8')).toBe('x')
-    await tab.close()
+    expect(readFileSync(file, 'utf8')).toBe('x')
   })
 
   it('is open in two tabs: both show the agent, and the first answer counts', async () => {
-    const tab = await pages.open(sdk, agent)
     const hold = pages.model.hold(agent === 'claude' ? 6 : 3)
     await tab.say(modelPrompt('Speak.', long))
     await hold.reached
@@ -200,7 +202,7 @@ describe.each([
     hold.release()
     await Promise.all([tab.ended(), other.ended()])
 
-    await tab.say(modelPrompt('Write.', command('printf x >> a'), done))
+    await tab.say(modelPrompt('Write.', command(`printf x >> ${file}`), done))
     await tab.asked()
     await other.press('Refresh')
     await other.asked()
@@ -214,23 +216,20 @@ describe.each([
     )
     await eventually(async () => (await Promise.all(late.map((one) => one.count()))).sort()).toEqual([0, 1])
     const tool = (await pages.messages(tab.place.id)).at(-1)?.parts.find(isTool)
-    const file = join(tab.place.cwd, 'a')
     const { approved } = (tool?.approval ?? {}) as { approved?: boolean }
     expect(existsSync(file) && readFileSync(file, 'utf8')).toBe(approved && 'x')
     await Promise.all([tab.reload(), other.reload()])
     await Promise.all([tab.ended(), other.ended()])
-    await tab.close()
+    await other.page.close()
   })
 
   it('shows an error when the model refuses, and continues', async () => {
-    const tab = await pages.open(sdk, agent)
     await tab.say('Be refused.')
     await tab.ended('failed')
     expect(await tab.page.getByRole('alert').textContent()).toContain(refusal)
     await tab.say(modelPrompt('Hello.', done))
     await tab.shows('That is done.')
     await tab.ended()
-    await tab.close()
   })
 })
 

@@ -1,6 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFailed } from 'vitest'
 import { Page } from '../../packages/server/src/faces/chat/page-under-test.ts'
 import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
 import type { ModelAnswer, ModelServer } from '../../packages/server/src/testing/model-server.ts'
@@ -45,8 +45,21 @@ const both = (...calls: ModelAnswer[]): ModelAnswer => ({
 })
 
 describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
+  // One chat for most tests, so that Claude Code is started once. After a failed test, the next one opens a new chat.
+  let chat: ReturnType<typeof newPage> | undefined
+  let page: Page
+  let cwd: string
+  beforeEach(() => {
+    chat ??= newPage(sdk)
+    page = chat.page
+    cwd = chat.cwd
+    for (const name of readdirSync(cwd)) rmSync(join(cwd, name))
+    onTestFailed(() => {
+      chat = undefined
+    })
+  })
+
   it("streams Claude's thinking and text, and sends a second message", async () => {
-    const { page } = newPage(sdk)
     await page.say(
       modelPrompt('Speak.', { reasoning: 'Let me see.', content: 'One, two, three.' } as ModelAnswer),
     )
@@ -66,7 +79,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
   })
 
   it('approves a command, which then runs', async () => {
-    const { page, cwd } = newPage(sdk)
+    const { length } = page.messages
     await page.say(modelPrompt('Write.', bash('printf x > a'), done))
     await page.asked()
     expect(existsSync(join(cwd, 'a'))).toBe(false)
@@ -78,12 +91,11 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     await page.ended()
     expect(existsSync(join(cwd, 'a'))).toBe(true)
     expect(page.text).toBe('That is done.')
-    expect(page.messages).toHaveLength(2)
+    expect(page.messages).toHaveLength(length + 2)
     await holdsTheSame(page)
   })
 
   it('denies a command, and Claude receives the reason', async () => {
-    const { page, cwd } = newPage(sdk)
     await page.say(modelPrompt('Write.', bash('printf x > a'), done))
     await page.asked()
     await page.decide(page.tools()[0], false, { reason: 'Not in this folder.' })
@@ -97,7 +109,6 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
   })
 
   it('answers two parallel commands, each in its own way', async () => {
-    const { page, cwd } = newPage(sdk)
     const commands = both(
       call('Bash', { command: 'printf x > a', description: 'a' }, 'toolu_a'),
       call('Bash', { command: 'printf x > b', description: 'b' }, 'toolu_b'),
@@ -121,7 +132,6 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
   })
 
   it('answers a question with its output', async () => {
-    const { page } = newPage(sdk)
     const question = {
       question: 'Which colour?',
       header: 'Colour',
@@ -147,7 +157,6 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
   })
 
   it('answers a request of a subagent', async () => {
-    const { page, cwd } = newPage(sdk)
     const inside = modelPrompt('Write it down.', bash('printf x > a'), { content: 'I have tried.' })
     const delegate = call('Agent', {
       description: 'look',
@@ -164,12 +173,12 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
   })
 
   it('shows the whole answer after a reload in mid-answer', async () => {
-    const { page } = newPage(sdk)
     await page.say(modelPrompt('Hello.', done))
+    const { length } = page.messages
     const hold = claude.model.hold(6)
     const saying = page.say(modelPrompt('Speak.', { content: 'One, two, three, four, five, six.' }))
     await hold.reached
-    await page.when('half said', (it) => it.messages.length === 4 && it.text !== '')
+    await page.when('half said', (it) => it.messages.length === length + 2 && it.text !== '')
     const { url, token } = claude.server
     const reloaded = new Page({ url, token }, sdk, { id: page.id, messages: await serverHolds(page) })
     const resuming = reloaded.chat.resumeStream()
@@ -181,11 +190,11 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
   })
 
   it('stops Claude, and goes on with it', async () => {
-    const { page } = newPage(sdk)
+    const { length } = page.messages
     const hold = claude.model.hold(6)
     const saying = page.say(modelPrompt('Speak.', { content: 'One, two, three, four, five, six.' }))
     await hold.reached
-    await page.when('half said', (it) => it.messages.length === 2 && it.text !== '')
+    await page.when('half said', (it) => it.messages.length === length + 2 && it.text !== '')
     const { url, token } = claude.server
     const headers = { authorization: `Bearer ${token}` }
     await fetch(`${url}/api/chat/${page.id}/stop`, { method: 'POST', headers })

@@ -97,12 +97,6 @@ async function isUntracked(git: Git, folder: string, path: string): Promise<bool
   )
 }
 
-/** The commit that is checked out in the folder. Undefined if there is no git, no repository, or no commit. */
-export async function headOf(git: Git): Promise<string | undefined> {
-  const found = await git(['rev-parse', '--verify', '-q', 'HEAD^{commit}']).catch(() => undefined)
-  return found?.code === 0 ? found.stdout.trim() : undefined
-}
-
 /** The hash of the commit; empty in a repository without commits. */
 export async function commitOf(git: Git, base: string): Promise<string> {
   if (!/^(HEAD|[0-9a-f]{7,64})$/.test(base)) {

@@ -1,9 +1,8 @@
 import type { Changes } from '@parley/protocol'
-import { changesOf, headOf, patchOf } from './changes.ts'
 import { createFolderFiles } from './files.ts'
 import { checkFolder } from './folder.ts'
 import { foldersLike } from './folders.ts'
-import { createGitIn } from './git.ts'
+import { createGitIn, type Git } from './git.ts'
 import type { FolderReader } from './watch-folder.ts'
 import { createFolderWatches } from './watches.ts'
 
@@ -34,9 +33,21 @@ export function createWorkspace({ env }: { env: Readonly<Record<string, string |
     findFiles: (folder, query, limit) => files.find(folder, query, limit),
     findFilesIn: async (typed, query, limit) => files.find(await checkFolder(typed), query, limit),
     commit: async (folder) => headOf(await gitIn(folder, false)),
-    changes: async (folder, base) => changesOf(await gitIn(folder.path, folder.trusted), folder.path, base),
-    patch: async (folder, path, base) =>
-      patchOf(await gitIn(folder.path, folder.trusted), folder.path, path, base),
+    // The code that compares is loaded on first use: a server does not need it at its start.
+    async changes({ path: folder, trusted }, base) {
+      const { changesOf } = await import('./changes.ts')
+      return changesOf(await gitIn(folder, trusted), folder, base)
+    },
+    async patch({ path: folder, trusted }, path, base) {
+      const { patchOf } = await import('./changes.ts')
+      return patchOf(await gitIn(folder, trusted), folder, path, base)
+    },
     watch: watches.watch,
   }
+}
+
+/** The commit that is checked out in the folder. Undefined if there is no git, no repository, or no commit. */
+async function headOf(git: Git): Promise<string | undefined> {
+  const found = await git(['rev-parse', '--verify', '-q', 'HEAD^{commit}']).catch(() => undefined)
+  return found?.code === 0 ? found.stdout.trim() : undefined
 }

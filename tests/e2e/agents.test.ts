@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SessionEvent } from '@parley/protocol'
-import { afterAll, expect, it } from 'vitest'
+import { afterAll, expect, it, onTestFailed } from 'vitest'
 import { createHost } from '../../packages/server/src/index.ts'
 import { createMemoryStore } from '../../packages/server/src/stores/memory.ts'
 import { BenchSession } from '../../packages/server/src/testing/adapter-contract/bench.ts'
@@ -54,18 +54,25 @@ function shapeOf(events: readonly SessionEvent[]): string[] {
   })
 }
 
+/** The sessions of earlier tests, one for each agent. */
+const begun = new Map<RealAgentName, Awaited<ReturnType<typeof begin>>>()
+
 it.each(['allow', 'deny'] as const)(
   'one prompt and one model give the same shape of log with every agent: %s',
   async (decision) => {
     const shapes: Record<string, string[]> = {}
+    onTestFailed(() => begun.clear())
     for (const name of names) {
-      const session = await begin(name)
+      const session = begun.get(name) ?? (await begin(name))
+      begun.set(name, session)
+      const before = session.events.length
+      rmSync(join(session.folder, 'done.txt'), { force: true })
       const command = agents[name].command('printf x > done.txt')
       const turn = await session.prompt(modelPrompt(`Do it, ${name}.`, command, { content: 'I am through.' }))
       const ask = await turn.asked()
       await turn.decide(ask, decision)
       await turn.ended()
-      shapes[name] = shapeOf(session.events)
+      shapes[name] = shapeOf(session.events.slice(before))
       expect(logProblems(session.events)).toEqual([])
       const written = read(join(session.folder, 'done.txt'))
       expect(written, name).toBe(decision === 'allow' ? 'x' : undefined)

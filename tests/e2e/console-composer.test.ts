@@ -400,7 +400,7 @@ describe('the first prompt of a new session', () => {
     const { page, consoleErrors } = await openTab()
     await page.getByRole('radio', { name: /^Demo/ }).check()
     await page.getByRole('combobox', { name: 'Folder' }).fill(folder)
-    await page.getByRole('combobox', { name: 'Mode', exact: true }).selectOption('Read only')
+    await page.getByRole('combobox', { name: 'Mode', exact: true }).selectOption('Read-only')
     await prompt(page).fill('look at @greet')
     await page
       .getByRole('listbox', { name: 'Files' })

@@ -6,12 +6,13 @@ import { toastError } from '../parts/toasts.tsx'
 import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
 import { chosenModel, effortName, effortsOf } from './model-choice.logic.ts'
 
+/** The names of the modes on the command line, as labels. */
 export const modeNames: Record<PermissionMode, string> = {
-  ask: 'Ask first',
+  ask: 'Ask',
   'accept-edits': 'Accept edits',
-  'read-only': 'Read only',
-  plan: 'Plan first',
-  bypass: 'Never ask',
+  'read-only': 'Read-only',
+  plan: 'Plan',
+  bypass: 'Bypass',
 }
 
 export const modeNotes: Record<PermissionMode, string> = {

@@ -34,7 +34,7 @@ export function ruleOf(form: RuleForm): { body: NewRule } | { problem: string } 
   if (form.text !== '' && field === '') return { problem: 'Enter the input field to match.' }
   if (tool === '*' && form.text === '' && form.decision === 'allow')
     return {
-      problem: 'This rule would allow everything. Name a tool, or choose the mode “Never ask” in a session.',
+      problem: 'This rule would allow everything. Name a tool, or choose the mode Bypass in a session.',
     }
   const wrong = folder === '' ? undefined : relativeProblem(folder)
   if (wrong) return { problem: wrong.text }

@@ -20,9 +20,9 @@ const agentsOwn = 'default'
 const modeLabels: Record<PermissionMode, { name: string; description: string }> = {
   ask: { name: 'Ask', description: 'Asks before any change' },
   'accept-edits': { name: 'Accept edits', description: 'Edits files in the folder without asking' },
-  'read-only': { name: 'Read only', description: 'Denies everything that is not read-only' },
+  'read-only': { name: 'Read-only', description: 'Denies everything that is not read-only' },
   plan: { name: 'Plan', description: 'Makes a plan first and asks before it begins' },
-  bypass: { name: 'Allow everything', description: 'Never asks' },
+  bypass: { name: 'Bypass', description: 'Allows everything without asking' },
 }
 
 export type SettingsContext = { readonly agent: AgentInfo; readonly state: SessionState }

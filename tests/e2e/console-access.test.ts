@@ -174,6 +174,18 @@ it('a stolen access token fails as soon as its browser is signed out elsewhere, 
   await list.getByText('this browser').waitFor()
 })
 
+it('a browser that is not signed in can copy the command for a link, and does not learn the data folder', async () => {
+  const context = await browser().newContext({ permissions: ['clipboard-read', 'clipboard-write'] })
+  onTestFinished(() => context.close())
+  const page = await context.newPage()
+  await page.goto(server.url)
+  await page.getByText(/If the server was started with --data-dir, add the same option/).waitFor()
+  await page.getByRole('button', { name: 'Copy command' }).click()
+  const clipboard = () => page.evaluate(() => navigator.clipboard.readText())
+  await eventually(clipboard).toBe('npm start -- token --link')
+  expect(await page.content()).not.toContain(server.folder)
+})
+
 it('after signing out, the old token fails at once', async () => {
   const { page } = await openTab({ load: false })
   await page.goto(`${server.url}/settings/browser`)

@@ -1,7 +1,6 @@
 import { type ReactNode, useEffect } from 'react'
 import { useConnection } from '../base/client.ts'
 import { useWindowEvent } from '../base/effects.ts'
-import { errorText } from '../base/error-text.logic.ts'
 import type { Route } from '../base/route.logic.ts'
 import { useRoute } from '../base/route.ts'
 import { useStore } from '../base/store.ts'
@@ -10,7 +9,7 @@ import { ConnectionNote } from '../parts/connection-note.tsx'
 import { Dialog, pageDialog } from '../parts/dialog.tsx'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { BackToSessions } from '../parts/link.tsx'
-import { AllSessions, Problem } from '../parts/problem.tsx'
+import { AllSessions, NotSignedIn, Problem } from '../parts/problem.tsx'
 import { Toasts } from '../parts/toasts.tsx'
 import { updateTab } from '../session-data/news.ts'
 import { Sidebar } from '../sessions/sidebar.tsx'
@@ -37,7 +36,7 @@ export function App() {
   if (connection.state === 'stopped') {
     return (
       <main className="h-dvh">
-        <Problem title="This browser is not signed in" text={errorText(connection.error)} />
+        <NotSignedIn error={connection.error} />
       </main>
     )
   }

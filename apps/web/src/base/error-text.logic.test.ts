@@ -1,6 +1,6 @@
 import { ParleyError } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
-import { errorText } from './error-text.logic.ts'
+import { errorText, linkCommand } from './error-text.logic.ts'
 
 const wire = /\b(GET|POST|HTTP|status|Bearer|Authorization|cwd|\/api\/)\b/
 
@@ -16,6 +16,16 @@ describe('error messages for people', () => {
   it.each(problems)('contain no protocol terms: $message', (problem) => {
     expect(errorText(problem)).not.toMatch(wire)
     expect(errorText(problem)).not.toBe(problem.message)
+  })
+
+  it('about a missing sign-in name the command that prints a link, and that it may need the data folder', () => {
+    const details = { link: 'npm start -- token --link' }
+    const signedOut = new ParleyError('unauthorized', 'Send the token.', { details })
+    expect(linkCommand(signedOut)).toBe('npm start -- token --link')
+    expect(errorText(signedOut)).toMatch(/npm start -- token --link \(with the --data-dir/)
+    const used = new ParleyError('unauthorized', 'Run: parley token --link', { details: { reason: 'link' } })
+    expect([linkCommand(used), linkCommand(new Error('odd'))]).toEqual([undefined, undefined])
+    expect(errorText(used)).toMatch(/^Run: parley token --link \(with the --data-dir/)
   })
 
   it('are the server’s own if those are written for people', () => {

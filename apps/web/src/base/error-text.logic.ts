@@ -1,9 +1,21 @@
-import { messageOf, ParleyError } from '@parley/protocol'
+import { hasCode, messageOf, ParleyError } from '@parley/protocol'
 
 /** True if the error means that the server is unreachable, which may be temporary. */
 export function isUnreachable(thrown: unknown): boolean {
   return thrown instanceof ParleyError && thrown.details?.reason === 'unreachable'
 }
+
+/**
+ * The command that prints a new sign-in link, if the error means that this browser is not signed in. The server does
+ * not add its data folder: the path is not for a browser that is not signed in.
+ */
+export function linkCommand(thrown: unknown): string | undefined {
+  if (!hasCode(thrown, 'unauthorized') || thrown.details?.reason === 'link') return undefined
+  const { link } = thrown.details ?? {}
+  return typeof link === 'string' ? link : 'parley token --link'
+}
+
+const dataDirNote = '(with the --data-dir of the server, if it was started with one)'
 
 /** An error message for people, without routes, headers and status codes. */
 export function errorText(thrown: unknown): string {
@@ -13,9 +25,9 @@ export function errorText(thrown: unknown): string {
     return 'The server does not answer. It may have stopped, or the network is down. Nothing here is lost.'
   }
   if (code === 'unauthorized') {
-    if (details?.reason === 'link') return thrown.message
-    const command = typeof details?.link === 'string' ? details.link : 'parley token --link'
-    return `Open the link that the server printed when it started, or a new one: ${command} prints it.`
+    const command = linkCommand(thrown)
+    if (command === undefined) return `${thrown.message} ${dataDirNote}`
+    return `Open the link that the server printed when it started, or print a new one: ${command} ${dataDirNote}`
   }
   if (typeof details?.status === 'number') {
     return 'The reply did not come from the Parley server. A proxy between it and this browser may be the cause.'

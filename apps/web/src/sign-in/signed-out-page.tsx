@@ -1,16 +1,12 @@
 import { useEffect, useState } from 'react'
 import { client } from '../base/client.ts'
-import { errorText } from '../base/error-text.logic.ts'
-import { Problem } from '../parts/problem.tsx'
+import { NotSignedIn } from '../parts/problem.tsx'
 
-/** The only page of a browser that is not signed in. The server's message says how to get a link. */
+/** The only page of a browser that is not signed in. The server's error says how to get a link. */
 export default function SignedOutPage() {
-  const [text, setText] = useState('')
+  const [error, setError] = useState<unknown>()
   useEffect(() => {
-    client.call('listDevices').then(
-      () => location.reload(),
-      (thrown) => setText(errorText(thrown)),
-    )
+    client.call('listDevices').then(() => location.reload(), setError)
   }, [])
-  return <Problem title="This browser is not signed in" text={text} />
+  return <NotSignedIn error={error} />
 }

@@ -365,6 +365,14 @@ describe('the list', () => {
 })
 
 describe('on a phone', () => {
+  it('a low card is directly above the composer', async () => {
+    const { page } = await openSessionTab(await session('show a plan'), phone)
+    await card(page).getByRole('heading', { name: 'The plan' }).waitFor()
+    const composer = page.locator('main div.shadow-sm', { has: prompt(page) })
+    const gap = async () => (await boxOf(composer)).top - (await boxOf(card(page))).bottom
+    await eventually(gap).toBeLessThanOrEqual(10)
+  })
+
   it('the header shows the whole name of the project beside everything else', async () => {
     const { page } = await openSessionTab(await session('say it'), phone)
     const header = page.locator('main header').first()

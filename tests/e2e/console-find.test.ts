@@ -28,6 +28,17 @@ const { openTab, server, session } = scriptedConsole({
     },
     { type: 'text', text: 'That was it.' },
   ],
+  'search in vain': [
+    {
+      type: 'tool',
+      name: 'Grep',
+      kind: 'search',
+      title: 'herbs',
+      input: { pattern: 'herbs', path: '/none' },
+      outcome: 'failed',
+      content: [{ type: 'text', text: 'There is no folder /none.' }],
+    },
+  ],
   'a crash': [
     { type: 'text', text: 'I shall fall.' },
     { type: 'crash', exitCode: 139, stderrTail: 'Segmentation fault (core dumped)' },
@@ -144,4 +155,15 @@ describe('a phone', () => {
     const box = await copy.boundingBox()
     expect(Math.min(box?.width ?? 0, box?.height ?? 0)).toBeGreaterThanOrEqual(44)
   })
+})
+
+it('the input of a failed step is expanded by a triangle and copied by a button of its own', async () => {
+  const { page } = await openTab()
+  await open(page, 'search in vain')
+  const input = conversation(page).locator('summary', { hasText: 'Input' })
+  // Only a summary that is a list item has a triangle.
+  expect(await input.evaluate((element) => getComputedStyle(element).display)).toBe('list-item')
+  await input.click()
+  for (const name of ['Copy input', 'Copy error'])
+    await conversation(page).getByRole('button', { name, exact: true }).waitFor()
 })

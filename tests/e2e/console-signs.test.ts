@@ -52,6 +52,15 @@ describe('an agent', () => {
     await eventually(() => clipboard(page)).toBe(agent.command)
   })
 
+  it('has its whole description on a phone', async () => {
+    const { page } = await openTab({ ...phone, load: false })
+    await page.goto(`${server.url}/new`)
+    const description = page.getByText('Runs nothing, writes nothing, needs no account.')
+    await description.waitFor()
+    const cut = await description.evaluate((element) => element.scrollWidth - element.clientWidth)
+    expect(cut).toBeLessThanOrEqual(0)
+  })
+
   it('that is not installed is installed by its button, which shows the progress', async () => {
     const agent = (await agentsHere()).find(({ found, install }) => !found && install)
     if (!agent?.install) throw new Error('There is none to install.')

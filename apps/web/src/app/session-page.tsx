@@ -85,10 +85,10 @@ function closePanelOnNarrowScreen(): void {
 
 /**
  * In a card that is too tall, the request scrolls and the buttons remain visible. On a very low screen the whole card
- * scrolls.
+ * scrolls. A card that is lower than the minimum height stays next to the composer.
  */
 const fitting =
-  'flex min-h-32 flex-col [@media(height<28rem)]:shrink-0 *:flex *:min-h-0 *:flex-col max-md:min-h-52 [&>section>form:only-child]:flex [&>section>form:only-child]:min-h-0 [&>section>form:only-child]:flex-col'
+  'flex min-h-32 flex-col justify-end [@media(height<28rem)]:shrink-0 *:flex *:min-h-0 *:flex-col max-md:min-h-52 [&>section>form:only-child]:flex [&>section>form:only-child]:min-h-0 [&>section>form:only-child]:flex-col'
 
 /** Open requests, the queue and the composer. They are always visible. */
 function Dock() {

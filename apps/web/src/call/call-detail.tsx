@@ -53,9 +53,7 @@ function JsonInput({ json }: { json: string }) {
   const isWanted = useMatchesFind(json)
   return (
     <details className="text-xs" open={isWanted}>
-      <summary className="flex w-fit items-center rounded text-soft hover:text-ink pointer-coarse:min-h-11">
-        Input
-      </summary>
+      <summary className="w-fit rounded text-soft hover:text-ink pointer-coarse:py-3.5">Input</summary>
       <div className="pt-1">
         <TerminalText output={json} label="Input" />
       </div>

@@ -31,9 +31,9 @@ const keys: [string, readonly (readonly [keys: readonly string[], does: string])
   [
     'Answering requests',
     [
-      [['1'], 'Allow once'],
+      [['1'], 'Allow once, or approve the plan'],
       [['2'], 'Allow for this session'],
-      [['3'], 'Deny'],
+      [['3'], 'Deny, or request changes to the plan'],
       [['1', '…', '9'], 'Choose an answer'],
       [['Enter'], 'Send the answers'],
     ],

@@ -74,7 +74,7 @@ function AgentOption({ agent, chosen, onChoose }: AgentOptionProps) {
             <span className="text-sm font-semibold">{agent.name}</span>
             {agent.version && <span className="font-mono text-xs text-faint">{agent.version}</span>}
           </span>
-          {agent.description && <span className="block truncate text-xs text-soft">{agent.description}</span>}
+          {agent.description && <span className="block text-xs text-soft">{agent.description}</span>}
         </span>
         <AgentState agent={agent} />
       </label>

@@ -88,7 +88,7 @@ function Compaction({ text }: { text: string }) {
       </p>
       {summary.length > 0 && (
         <details open={isWanted}>
-          <summary className="mx-auto flex w-fit items-center rounded hover:text-ink pointer-coarse:min-h-11">
+          <summary className="mx-auto w-fit rounded hover:text-ink pointer-coarse:py-3.5">
             Show the summary
           </summary>
           <div className="pt-1 text-sm">

@@ -45,7 +45,7 @@ export const TerminalText = memo(function TerminalText({ output, label }: { outp
       </ScrollRegion>
       <CopyButton
         text={() => output}
-        label="Copy output"
+        label={`Copy ${label[0]?.toLowerCase()}${label.slice(1)}`}
         className="absolute! top-1 right-1 bg-sunk opacity-0 group-hover:opacity-100 focus-visible:opacity-100"
       />
     </div>

@@ -158,7 +158,7 @@ describe('without a server', () => {
     expect(second.permissions.length).toBeGreaterThan(0)
   })
 
-  it('answers invalid messages with errors, writes only messages to stdout, and goes on', async () => {
+  it('answers invalid messages with errors, writes only messages to stdout, and continues', async () => {
     const home = await aHome()
     const { child, ended } = start(home, ['--agent', 'demo', '--log-level', 'trace'])
     const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
@@ -236,7 +236,7 @@ describe('with a server', () => {
 })
 
 describe('with a server that belongs to another editor', () => {
-  it.each(['leaves', 'is killed'])('goes on when that one %s', async (how) => {
+  it.each(['leaves', 'is killed'])('continues when that one %s', async (how) => {
     const home = await aHome()
     const first = start(home, ['--agent', 'demo'])
     await editorOf(first).introduce(everything)
@@ -252,7 +252,7 @@ describe('with a server that belongs to another editor', () => {
     expect(second.updates('user_message_chunk')).toEqual([])
   })
 
-  it('reports that the outcome of a lost turn is unknown, and goes on', async () => {
+  it('reports that the outcome of a lost turn is unknown, and continues', async () => {
     const home = await aHome()
     const first = start(home, ['--agent', 'demo'])
     await editorOf(first).introduce(everything)

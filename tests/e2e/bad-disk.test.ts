@@ -16,7 +16,7 @@ function connect({ url, token }: ServerOnFolder): Client {
 }
 
 describe.each(smallDisks())('$kind', ({ make }) => {
-  it('refuses what it cannot store, loses nothing, and goes on when there is space', async () => {
+  it('refuses what it cannot store, loses nothing, and continues when there is space', async () => {
     using disk = make()
     using folder = temporaryFolder()
     await using server = await startOnFolder(disk)

@@ -151,7 +151,7 @@ describe.each([
     expect(JSON.stringify(pages.model.calls.at(-1)?.body)).toContain('blue')
   })
 
-  it('stops the agent, and goes on with it', async () => {
+  it('stops the agent, and continues with it', async () => {
     const hold = pages.model.hold(agent === 'claude' ? 6 : 3)
     await tab.say(modelPrompt('Speak.', long))
     await hold.reached

@@ -189,7 +189,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     await holdsTheSame(reloaded)
   })
 
-  it('stops Claude, and goes on with it', async () => {
+  it('stops Claude, and continues with it', async () => {
     const { length } = page.messages
     const hold = claude.model.hold(6)
     const saying = page.say(modelPrompt('Speak.', { content: 'One, two, three, four, five, six.' }))

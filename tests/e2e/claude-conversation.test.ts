@@ -169,7 +169,7 @@ it('a fork and its source both remember the past, and neither sees the other', a
   expect(ids(inFork)).not.toBe(ids(inParent))
 })
 
-it('a compaction is reported, and the session goes on with the summary', async () => {
+it('a compaction is reported, and the session continues with the summary', async () => {
   const session = await claude.session()
   await session.completes(reported)
   await session.compact()
@@ -180,7 +180,7 @@ it('a compaction is reported, and the session goes on with the summary', async (
 })
 
 describe('a limit', () => {
-  it('of steps ends the turn and is named; the session goes on', async () => {
+  it('of steps ends the turn and is named; the session continues', async () => {
     const session = await claude.session({ mode: 'bypass', options: { maxTurns: 1 } })
     await session.prompt(modelPrompt('Work.', bash('true'), bash('true'), done))
     const log = await session.ended()

@@ -155,7 +155,7 @@ describe('a model is retried and then answers', () => {
   })
 })
 
-describe('a failing model fails the turn, with a notice at once and an error at the end, and the session goes on', () => {
+describe('a failing model fails the turn, with a notice at once and an error at the end, and the session continues', () => {
   it.each([
     ['limited-for-ever', 'rate_limited', /429.*again later/, ['warning rate-limited', 'error rate_limit']],
     ['broken-for-ever', 'agent_failed', /500.*try again/, ['warning api-retry', 'error server_error']],

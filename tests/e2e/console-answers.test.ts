@@ -341,7 +341,7 @@ describe('an error message', () => {
 })
 
 describe('a permission that is edited', () => {
-  it('is left by Escape: the card and its keys work again, and the turn goes on', async () => {
+  it('is left by Escape: the card and its keys work again, and the turn continues', async () => {
     const id = await server.session('show a permission')
     const { page, consoleErrors } = await openSessionTab(id)
     await card(page).getByRole('button', { name: 'Edit' }).click()

@@ -31,7 +31,7 @@ function usedBefore(config: string, project: string): void {
   writeFileSync(join(config, '.claude.json'), JSON.stringify(known))
 }
 
-it("a session is released to the agent's own program, which knows the conversation", async () => {
+it("a session is released to the agent's own program, which has the conversation", async () => {
   const { page, consoleErrors } = await openTab({ viewport: { width: 1600, height: 900 } })
   const { id } = await server.call<{ id: string }>('/api/sessions', {
     agent: 'claude',

@@ -73,7 +73,7 @@ const visibleMatch = (page: Page) =>
   })
 
 describe('find', () => {
-  it('goes from match to match within an answer, and returns the focus', async () => {
+  it('moves from match to match within an answer, and returns the focus', async () => {
     const { page } = await openTab({ load: false, viewport: { width: 1280, height: 600 } })
     await open(page, 'three in one')
     await prompt(page).focus()

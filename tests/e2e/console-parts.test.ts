@@ -27,7 +27,7 @@ describe('parts of the page', () => {
     expect(await page.getByText('could not be loaded').count()).toBe(0)
   })
 
-  it('such as a menu can be closed before they have loaded, and the turn goes on', async () => {
+  it('such as a menu can be closed before they have loaded, and the turn continues', async () => {
     const { page } = await openTab({ load: false })
     const id = await server.session('hang')
     const works = async () =>

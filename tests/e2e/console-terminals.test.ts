@@ -48,7 +48,7 @@ describe('keyboard input', () => {
   const inShell = (page: Page) =>
     eventually(() => page.evaluate(() => document.activeElement?.className)).toBe('xterm-helper-textarea')
 
-  it('goes to the prompt after a page load or a choice of session, whatever panel is open', async () => {
+  it('is sent to the prompt after a page load or a choice of session, whatever panel is open', async () => {
     const { page, context, consoleErrors } = await openTab()
     const other = await server.session('show markdown for the other session')
     const terminals = await openTerminal(page)
@@ -92,7 +92,7 @@ describe('keyboard input', () => {
     expect(consoleErrors).toEqual([])
   })
 
-  it('goes to the shell that was chosen: by its tab, by the button of the panel, by the palette', async () => {
+  it('is sent to the shell that was chosen: by its tab, by the button of the panel, by the palette', async () => {
     const { page, consoleErrors } = await openTab()
     const terminals = await openTerminal(page)
     await inShell(page)
@@ -115,7 +115,7 @@ describe('keyboard input', () => {
     expect(consoleErrors).toEqual([])
   })
 
-  it('goes to the prompt when its terminal is closed, and not to the next terminal', async () => {
+  it('is sent to the prompt when its terminal is closed, and not to the next terminal', async () => {
     const { page } = await openTab()
     const terminals = await openTerminal(page)
     await terminals.getByRole('button', { name: 'New terminal' }).click()
@@ -127,7 +127,7 @@ describe('keyboard input', () => {
 })
 
 describe('finding in a terminal', () => {
-  it('counts the matches, goes through them, and returns the focus to the shell', async () => {
+  it('counts the matches, moves through them, and returns the focus to the shell', async () => {
     const { page, consoleErrors } = await openTab()
     const terminals = await openTerminal(page)
     await type(page, 'for n in $(seq 120); do echo "line-$n $((n % 40))needle"; done; echo end-$((1+1))')

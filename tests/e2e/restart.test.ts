@@ -144,7 +144,7 @@ describe.each(ends)('%s while a request is open', (signal) => {
     expect([runs('effect'), runs('later')]).toEqual([0, 1])
   })
 
-  it('leaves two requests open; the turn goes on when the last one is answered', async () => {
+  it('leaves two requests open; the turn continues when the last one is answered', async () => {
     const session = await begin({ type: 'parallel', calls: [permission('one'), permission('two')] })
     const requests = (await waiting(session, 2)).requests
     await restart(signal)

@@ -11,7 +11,7 @@ const question = prompt({
 })
 const permission = prompt({ type: 'permission', name: 'Write', kind: 'edit', input: {}, output: ['ok'] })
 
-test('every command goes over HTTP when nothing is followed', async () => {
+test('every command is sent over HTTP when nothing is followed', async () => {
   await using server = await startRealServer()
   const client = server.client()
   const { id } = await client.createSession({ agent: 'scripted', cwd: server.cwd, title: 'Made' })

@@ -172,7 +172,7 @@ export function cancelled(signal: AbortSignal): ParleyError {
 /** The error for a page whose WebSocket the server closed because it does not allow the page's origin. */
 export function forbiddenOrigin(): ParleyError {
   const origin = globalThis.location?.origin ?? 'this origin'
-  const message = `Pages of ${origin} may not use this server. If they should, start it with --allow-origin ${origin}.`
+  const message = `Pages of ${origin} may not use this server. To allow them, start it with --allow-origin ${origin}.`
   return new ParleyError('forbidden', message, { details: { header: 'Origin' } })
 }
 

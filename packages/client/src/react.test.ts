@@ -19,7 +19,7 @@ function countingStore() {
 }
 const endOfTask = () => new Promise((resolve) => setTimeout(resolve, 0))
 
-test('a shared store lives from the first subscriber to the last', async () => {
+test('a shared store exists from the first subscriber to the last', async () => {
   const { shared, counts } = countingStore()
   expect(shared.getSnapshot()).toEqual({ made: 0 })
   expect(shared.getSnapshot()).toBe(shared.getSnapshot())

@@ -5,7 +5,7 @@ import { type CapabilityName, capabilityNames } from './agent.ts'
 
 export const CapabilityType = z.enum(['sampling', 'tool', 'resource', 'prompt', 'session']).meta({
   description:
-    'The area: sampling, what the model writes; tool, tools and their calls; resource, files and data; prompt, exchange between people and the agent; session, the conversation as a whole',
+    'The area: sampling (what the model writes), tool (tools and their calls), resource (files and data), prompt (exchange between people and the agent), session (the conversation as a whole)',
 })
 export type CapabilityType = z.infer<typeof CapabilityType>
 

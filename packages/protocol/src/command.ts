@@ -45,7 +45,8 @@ export const Command = z.discriminatedUnion('type', [
     type: z.literal('turn.cancel'),
     turnId: TurnId.optional(),
     pauseQueue: z.boolean().optional().meta({
-      description: 'false: the next queued prompt starts when the turn has ended. Otherwise the queue pauses',
+      description:
+        'false: the next queued prompt starts when the turn has ended. Otherwise the queue is paused',
     }),
   }),
   z.strictObject({ ...base, type: z.literal('queue.resume') }),

@@ -37,7 +37,7 @@ describe('decodeEvent, given a known type', () => {
     expect(decodeEvent(newer)).toEqual(newer)
   })
 
-  it('knows version 1 of a type', () => {
+  it('accepts version 1 of a type', () => {
     const event = { ...numbered(sample('text.written'), 1), version: 1 as const }
     expect(decodeEvent(event)).toEqual(event)
     expect(isKnown(event)).toBe(true)

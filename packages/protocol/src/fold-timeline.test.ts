@@ -176,7 +176,7 @@ describe('notices', () => {
     expect(timelineOf(draft)).toMatchObject([{ type: 'notice', id: 'event:1', ...notice }])
   })
 
-  it('carry the error of a crash', () => {
+  it('contain the error of a crash', () => {
     const error = { code: 'agent_failed' as const, message: 'It broke.' }
     expect(timelineOf(sample('agent.disconnected', { reason: 'crashed', error }))).toMatchObject([
       { text: 'It broke.', error },

@@ -77,7 +77,7 @@ describe('an outbox', () => {
     expect(effects()).toEqual(['one', 'three', 'two'])
   })
 
-  it('aborts an item that is withdrawn, and goes on with the next', async () => {
+  it('aborts an item that is withdrawn, and continues with the next', async () => {
     const { browser, server, open, effects } = setUp()
     server.isReachable = false
     const { add, outbox } = open()

@@ -59,7 +59,7 @@ describe('a prompt', () => {
     expect(browser.entries.size).toBe(0)
   })
 
-  it('that waits over a reload keeps its attachments and its order', async () => {
+  it('that waits during a reload keeps its attachments and its order', async () => {
     const { browser, server, open, attachments } = setUp()
     server.isReachable = false
     const first = open()

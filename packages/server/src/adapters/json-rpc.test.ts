@@ -36,7 +36,7 @@ it('matches each response to its call, in any order', async () => {
   expect(await Promise.all([first, second])).toEqual([null, 'second'])
 })
 
-it('carries a call from one peer to the other', async () => {
+it('passes a call from one peer to the other', async () => {
   const { near } = pair()
   expect(await near.call('say', { words: 'hello' })).toEqual({ method: 'say', params: { words: 'hello' } })
 })

@@ -68,7 +68,7 @@ describe('parley agents doctor', () => {
     expect(out).toMatch(/^ok +found +\/bin\/tiny\nfail usable +cannot be used\. It is too old\.\n$/)
   })
 
-  it('warns of an untested version, and goes on', async () => {
+  it('warns of an untested version, and continues', async () => {
     const { exitCode, out } = await examine({ probe: async () => ({ ...(await found()), version: '0.9.0' }) })
     expect(exitCode).toBe(0)
     expect(out).toMatch(/^warn version +0\.9\.0 is not tested.*1\.0\.0 is.*parley agents install tiny$/m)

@@ -152,7 +152,7 @@ function checkedToken(token: Given<string>): Given<string> {
   }
   if (token.value.length >= shortestToken) return token
   throw refusal(
-    `The token of ${token.from} is too short: whoever guesses it can run commands as you. Use at least ${shortestToken} characters, such as those of \`openssl rand -hex 24\`, or leave it out.`,
+    `The token of ${token.from} is too short: anybody who guesses it can run commands as you. Use at least ${shortestToken} characters, such as those of \`openssl rand -hex 24\`, or leave it out.`,
   )
 }
 

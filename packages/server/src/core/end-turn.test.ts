@@ -64,7 +64,7 @@ describe('endTurn', () => {
 })
 
 describe('writeText', () => {
-  it('writes open blocks as far as they came, marked as cut off', () => {
+  it('writes open blocks as far as they were streamed, marked as cut off', () => {
     expect(writeText(busy.openBlocks)).toEqual([
       { type: 'text.written', turnId: 'trn_1', blockId: 'blk_1', text: 'Half a sen', interrupted: true },
       {

@@ -86,7 +86,7 @@ it('shows names and never values: not in a reply, not in the log, not in the sto
   expect(JSON.stringify(seen)).not.toContain(secret)
 })
 
-it('keeps variables over a restart, passes them to a fork, and deletes them with the session', async () => {
+it('keeps variables across a restart, passes them to a fork, and deletes them with the session', async () => {
   const made = await world()
   const session = await made.create({ env: { API_KEY: secret } })
   await session.play(hello)

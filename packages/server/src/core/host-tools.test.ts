@@ -124,7 +124,7 @@ describe('an agent that does not ask', () => {
     expect(host.calls).toHaveLength(1)
   })
 
-  it('runs the tool with the input as a person edited it, if it is valid', async () => {
+  it('runs the tool with the input that a person has edited, if it is valid', async () => {
     await using host = await hostWith()
     const session = await host.under.create()
     await session.submit(step('sage', unasked), step('sage', unasked))

@@ -100,7 +100,7 @@ describe('the queue', () => {
     ])
   })
 
-  it('is paused when a person cancels the turn, also over a restart, and continues when it is resumed', async () => {
+  it('is paused when a person cancels the turn, also across a restart, and continues when it is resumed', async () => {
     const { create, restart } = await world()
     const session = await create()
     await session.submit(hang)
@@ -178,7 +178,7 @@ describe('the queue', () => {
 })
 
 describe('a steered prompt', () => {
-  it('goes into the running turn', async () => {
+  it('is sent into the running turn', async () => {
     const { create, gates } = await world()
     const session = await create()
     await session.submit(waitAt('here'), hello)

@@ -122,5 +122,5 @@ export function restartTask(state: SessionState, ids: { turnId: string; promptId
 }
 
 function startAgainText({ title }: KnownTask): string {
-  return `Parley was restarted while the background task "${title}" waited for an answer, and the task was lost. The answer is there now. Start the task again with the same instructions: call the same tool again with the same input.`
+  return `Parley was restarted while the background task "${title}" waited for an answer, and the task was lost. The request has been answered now. Start the task again with the same instructions: call the same tool again with the same input.`
 }

@@ -46,7 +46,7 @@ export function sqliteFailure(thrown: unknown, file: string): unknown {
     case primary.notADatabase:
       return fail(
         'internal_error',
-        `${file} is damaged or not a database. It was left as it is: restore a backup, or move the file away to start with an empty database.`,
+        `${file} is damaged or not a database. It was not changed: restore a backup, or move the file away to start with an empty database.`,
       )
     case primary.tooBig:
       return fail('too_large', `The data is too large for one row of ${file}.`)

@@ -224,7 +224,7 @@ it('keeps the content of a file of the first schema, and can then trust folders'
   await store.close()
 })
 
-it('knows the conversations of sessions from an older schema, and finds them by an index', async () => {
+it('has the conversations of sessions from an older schema, and finds them by an index', async () => {
   const old = openSqliteDatabase({ file, migrations: migrations.slice(0, 2) })
   const insert = old.prepare(
     `INSERT INTO sessions (id, epoch, agent, status, archived, pinned, unsettled, updated_at, search, state)
@@ -270,7 +270,7 @@ it('reports a damaged file, and does not change it', async () => {
   expect(readFileSync(file).equals(bytes)).toBe(true)
 })
 
-it('loses nothing when the disk is full, and goes on when there is space again', async () => {
+it('loses nothing when the disk is full, and continues when there is space again', async () => {
   const database = openSqliteDatabase({ file })
   const store = createSqliteStore(database)
   await store.create(create('a'))
@@ -313,7 +313,7 @@ it('loses nothing when the disk is full, and goes on when there is space again',
   await again.close()
 })
 
-it('reports a file that cannot be written, and goes on when it can', async () => {
+it('reports a file that cannot be written, and continues when it can', async () => {
   const database = openSqliteDatabase({ file })
   const store = createSqliteStore(database)
   await store.create(create('a'))

@@ -41,7 +41,7 @@ import { afterAll, beforeAll, describe, expect, it } from './peers.ts'
  */
 export function adapterContract(name: string, setup: ContractSetup): void {
   const { timeoutMs = 30_000 } = setup
-  describe(`${name} keeps the contract of an adapter`, { timeout: timeoutMs }, () => {
+  describe(`${name} satisfies the contract of an adapter`, { timeout: timeoutMs }, () => {
     let world: ContractWorld
     beforeAll(async () => {
       world = await setup.start()

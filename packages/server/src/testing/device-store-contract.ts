@@ -11,7 +11,7 @@ export type DeviceStoreUnderTest = {
 
 /** Tests every rule of the port `DeviceStore`, for any store. */
 export function deviceStoreContract(name: string, open: () => Promise<DeviceStoreUnderTest>): void {
-  describe(`${name} keeps the contract of a device store`, () => {
+  describe(`${name} satisfies the contract of a device store`, () => {
     let tested: DeviceStoreUnderTest
     let store: DeviceStore
     beforeEach(async () => {

@@ -10,7 +10,7 @@ import { expectStoreToEqualModel, storeOperations } from './store-model.ts'
 
 /** Tests every rule of the port `SessionStore`, for any store. */
 export function storeContract(name: string, open: () => Promise<StoreUnderTest>): void {
-  describe(`${name} keeps the contract of a store`, () => {
+  describe(`${name} satisfies the contract of a store`, () => {
     const tested = testedStore(open)
     logCases(tested)
     describe('checkpoints', () => checkpointCases(tested))

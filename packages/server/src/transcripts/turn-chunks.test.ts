@@ -59,7 +59,7 @@ describe('the text of an agent', () => {
     expect((await messageOf(piece('', 0), text(''), done)).parts).toEqual([])
   })
 
-  it('that is retracted is marked, by the id that its part carries', async () => {
+  it('that is retracted is marked, by the id in its part', async () => {
     const message = await messageOf(text('Oh.'), { type: 'block.retracted', blockId: 'b1' }, done)
     expect(message.parts.slice(1)).toMatchObject([
       { type: 'text', providerMetadata: { parley: { blockId: 'b1' } } },
@@ -279,7 +279,7 @@ describe('a response that is cut between any two events', () => {
   )
 })
 
-it('knows how much a page has of a text that was open when the response ended', async () => {
+it('records how much a page has of a text that was open when the response ended', async () => {
   const first = itemsOf([
     called('c1'),
     piece('one ', 0),

@@ -41,7 +41,7 @@ export const Dialect = z.strictObject({
 
   // the conversation
   wholeThoughts: z.boolean().optional().describe('Each chunk is a complete thought'),
-  thoughtHead: Pattern.optional().describe('Removed from thoughts'),
+  thoughtHead: Pattern.optional().describe('Text that is removed from thoughts'),
   notThePerson: Pattern.optional().describe(
     'Text in a replay that is attributed to the person but is not theirs',
   ),

@@ -19,7 +19,7 @@ const begin = (...names: string[]) => {
   for (const name of names) writeFileSync(join(chats, name), name)
 }
 
-it('dates back the file of a session that was started in this minute', () => {
+it('renames the file of a session that was started in this minute to an earlier minute', () => {
   begin('session-2026-01-01T12-00-abcdef12.jsonl', 'session-2026-01-01T12-00-99999999.jsonl')
   expect(date()).toEqual(['session-2026-01-01T11-59-abcdef12.jsonl'])
   expect(readdirSync(chats)).toEqual([

@@ -74,7 +74,7 @@ it.each(Object.entries(every))('handles, ignores or records the update %s, with 
   if (key in ignoredUpdates) expect(outputs).toEqual([])
 })
 
-it('says what becomes of every method of the protocol', () => {
+it('lists how every method of the protocol is handled', () => {
   const asked = [...Object.values(CLIENT_METHODS), ...Object.values(PROTOCOL_METHODS)]
   expect(Object.keys(clientMethods).toSorted()).toEqual(asked.toSorted())
   expect(Object.keys(agentMethods).toSorted()).toEqual(Object.values(AGENT_METHODS).toSorted())

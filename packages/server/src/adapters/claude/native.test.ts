@@ -78,7 +78,7 @@ it.each(Object.keys(ignoredFrames))('ignores the frame %s', (key) => {
   expect(translate(initialState(), { type, ...(subtype && { subtype }) }).outputs).toEqual([])
 })
 
-it.each(Object.entries(everyStreamEvent))('knows the stream event %s', (type, fields) => {
+it.each(Object.entries(everyStreamEvent))('handles or ignores the stream event %s', (type, fields) => {
   let state = withTurn(initialState())
   const streamEvent = (event: object) => ({ type: 'stream_event', event, parent_tool_use_id: null })
   for (const before of ['message_start', 'content_block_start'] as const) {

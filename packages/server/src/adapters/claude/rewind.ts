@@ -4,7 +4,7 @@ import type { AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
 import { type RewindKeeper, type RewindRequest, rewindTurn } from '../rewind.ts'
 import { promptUuid } from './prompt.ts'
 
-const notes = ['Changes made by shell commands are not undone.', 'The conversation stays as it is.']
+const notes = ['Changes made by shell commands are not undone.', 'The conversation is not changed.']
 
 /** The files that a rewind would change: those that Claude changed with its own tools, not by commands. */
 export async function previewRewind(query: Query | undefined, promptId: string): Promise<RewindPreview> {

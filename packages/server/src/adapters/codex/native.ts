@@ -244,7 +244,7 @@ export const ignored: Readonly<Record<string, string>> = {
   'item/autoApprovalReview/started': 'item/autoApprovalReview/completed reports the outcome',
   'rawResponseItem/completed': 'sent only on request; items contain the same',
   'rawResponse/completed': 'sent only on request; items contain the same',
-  'item/reasoning/summaryPartAdded': 'the pieces of a part carry its number',
+  'item/reasoning/summaryPartAdded': 'the pieces of a part contain its number',
   'thread/compacted': 'the item contextCompaction contains the same; sent by older programs',
   'serverRequest/resolved': 'handled by the connection: the agent withdrew its request',
   'skills/changed': 'the commands of a session are those it started with',

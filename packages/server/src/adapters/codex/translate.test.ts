@@ -153,7 +153,7 @@ describe('tool calls', () => {
     expect('1\n2\n3\n'.endsWith(streamed)).toBe(true)
   })
 
-  it('of patches carry their diffs, and have the most severe kind', () => {
+  it('of patches contain their diffs, and have the most severe kind', () => {
     const outputs = allOutputs('patch')
     expect(outputsOf(outputs, 'tool-call.called').map(({ kind, title }) => [kind, title])).toEqual([
       ['edit', 'Edit 2 files'],

@@ -27,7 +27,7 @@ export const ignored = {
   'reference.updated': catalogue,
 
   // reported by other events
-  'session.diff': 'each tool call carries its own diff',
+  'session.diff': 'each tool call contains its own diff',
   'file.edited': 'the tool call that edited the file reports it',
   'file.watcher.updated':
     'a file of the folder changed: outside this conversation, or by a tool call that reports it',

@@ -163,7 +163,7 @@ export class PermissionRequests {
 
   #reasonOf(native: PermissionRequest): string | undefined {
     const { permission, patterns } = native
-    if (permission === 'external_directory') return `It reaches outside the folder: ${patterns.join(', ')}`
+    if (permission === 'external_directory') return `It uses files outside the folder: ${patterns.join(', ')}`
     if (permission === 'task') {
       const names = this.#unasked(native)
       if (names.length > 0) return `This subagent may use these without asking: ${names.join(', ')}`

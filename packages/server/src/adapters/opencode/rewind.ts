@@ -5,7 +5,7 @@ import { type RewindKeeper, type RewindRequest, rewindTurn } from '../rewind.ts'
 import { errorText, thrown } from './native.ts'
 import { messageIdOf } from './prompt.ts'
 
-const notes = ['Files that git ignores are not restored.', 'The conversation stays as it is.']
+const notes = ['Files that git ignores are not restored.', 'The conversation is not changed.']
 
 export async function previewRewind(
   client: OpencodeClient,

@@ -123,7 +123,7 @@ async function serverCheck(
   const problem = await listenProblem(host, port)
   if (problem === undefined)
     return { server: undefined, check: ok(name, `not running; ${host}:${port} is free`) }
-  const text = `not running, and ${host}:${port} cannot be used (${problem}): use --port, or stop what listens there`
+  const text = `not running, and ${host}:${port} cannot be used (${problem}): use --port, or stop the program that listens there`
   return { server: undefined, check: fail(name, text) }
 }
 

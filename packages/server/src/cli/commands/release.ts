@@ -18,6 +18,6 @@ export async function release(reference: string, options: Flags, context: Contex
   }
   output.err(`To continue, run in ${oneLine(cwd)}:\n`)
   output.out(`${terminal.map((one) => oneLine(one)).join(' ')}\n`)
-  output.err(`Released ${id}. What you say there is added to the session before its next turn.\n`)
+  output.err(`Released ${id}. Messages that you send there are added to the session before its next turn.\n`)
   return 0
 }

@@ -72,7 +72,7 @@ function remoteLines(bound: { hostname: string; port: number }, { output }: Cont
   return [
     yellow(`It can be reached from other machines${urls.length > 0 ? ', at' : '.'}`),
     ...urls.map((url) => `  ${url}`),
-    yellow('Whoever has the token can run commands here as you, and nothing is encrypted on the way.'),
+    yellow('Anybody who has the token can run commands here as you, and connections are not encrypted.'),
   ]
 }
 

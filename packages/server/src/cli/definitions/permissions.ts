@@ -74,7 +74,10 @@ function addEnv({ add, run }: Registry): void {
     'parley env GITHUB_TOKEN --remove',
   )
     .argument('[name]', 'the variable; without it, variables are listed (with --remove: all are removed)')
-    .option('--folder <folder>', 'for the agents of all sessions in this folder (default: this one)')
+    .option(
+      '--folder <folder>',
+      'for the agents of all sessions in this folder (default: the current folder)',
+    )
     .option('--session <session>', 'for the agent of this session: its id, the start of it, or "last"')
     .option('--inherit', 'take the value from this environment, not from stdin')
     .option('--remove', 'remove it')

@@ -63,7 +63,7 @@ function withCommonOptions(command: Command): Command {
     .option('--token-file <file>', 'a file with the token, instead of the one in the data folder')
     .option('--token <token>', 'the token itself; others on this machine can see it')
     .option('--log-level <level>', 'trace, debug, info, warn, error, fatal or silent')
-    .option('--verbose', 'log more, and show where an error came from')
+    .option('--verbose', 'log more, and show the cause of an error')
     .helpOption('-h, --help', 'show this help')
 }
 

@@ -20,7 +20,7 @@ export function addServe({ add, run }: Registry): void {
     .option('--port <port>', 'the port; 0 picks a free one (default: 4747)')
     .option('--allow-remote', 'confirm that a non-loopback --host is intended; needs a token of your own')
     .addOption(list('--allow-origin <origin>', 'allow web pages of this origin; repeatable'))
-    .addOption(list('--allow-host <name>', 'accept this Host name too; repeatable'))
+    .addOption(list('--allow-host <name>', 'also accept this host name; repeatable'))
     .option('--json', 'print one line {"url","token","pid"} instead of the greeting and the link')
     .addHelpText(
       'after',
@@ -43,8 +43,9 @@ function addAcp({ add, context, run }: Registry): void {
     .addHelpText(
       'after',
       `
-If a server runs on the data folder, it connects to it: the editor's sessions are then live in every other client too,
-and turns continue when the editor leaves. Otherwise it runs them itself, and they end with the editor. Logs go to stderr.`,
+If a server runs on the data folder, this command connects to it: other clients show the editor's sessions live, and
+turns continue when the editor disconnects. Otherwise this command runs the sessions itself until the editor disconnects.
+Logs are written to stderr.`,
     )
     .action(run(async () => (await import('../commands/acp.ts')).acp))
 }

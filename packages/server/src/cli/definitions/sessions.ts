@@ -18,10 +18,10 @@ function addRun({ add, context, run }: Registry): void {
     'git diff | parley run demo - --json',
     'parley run demo "and now?" --session last',
   )
-    .argument('<agent>', `which agent, e.g. demo; see: ${context.invocation} agents`)
-    .argument('[prompt]', 'what to do; "-", or nothing and a pipe, reads it from stdin')
-    .option('--cwd <folder>', 'the folder to work in (default: this one)')
-    .option('--model <model>', 'which model')
+    .argument('<agent>', `the agent, e.g. demo; see: ${context.invocation} agents`)
+    .argument('[prompt]', 'the prompt; "-", or a pipe and no prompt, reads it from stdin')
+    .option('--cwd <folder>', 'the folder to work in (default: the current folder)')
+    .option('--model <model>', 'the model')
     .option('--mode <mode>', 'ask, accept-edits, read-only, plan or bypass (allow everything)')
     .option('--title <title>', 'the title of the new session')
     .option('--trust', `trust the session's folder from now on; see: ${context.invocation} trust --help`)
@@ -30,9 +30,9 @@ function addRun({ add, context, run }: Registry): void {
     )
     .option('--session <session>', 'continue this session: its id, the start of it, or "last"')
     .option('--on-permission <what>', 'ask, deny or allow (default: ask on a terminal, else deny)')
-    .option('--timeout <time>', 'stop the turn after, e.g., 90s or 5m')
+    .option('--timeout <time>', 'stop the turn after this time, e.g. 90s or 5m')
     .option('--json', 'print every event as a line of JSON, and nothing else, to stdout')
-    .option('--deltas', 'with --json: the live deltas too')
+    .option('--deltas', 'with --json: also print live deltas')
     .addHelpText(
       'after',
       `
@@ -51,7 +51,8 @@ function addAttach({ add, context, run }: Registry): void {
     .addHelpText(
       'after',
       `
-A line you type is a prompt. Ctrl-C or Ctrl-D leaves, also during a question; it stops nothing and answers nothing.
+A line you type is a prompt. Ctrl-C or Ctrl-D leaves the session, even during a question,
+and neither stops the turn nor answers the question.
 The session continues on the server. If no server runs, a running turn ends when you leave.
 To stop its turn, in another terminal: ${context.invocation} cancel <session>`,
     )
@@ -70,9 +71,9 @@ function addReading({ add, run }: Registry): void {
     .addHelpText(
       'after',
       `
-Status: idle, nothing runs; failed or unknown, nothing runs and the last turn ended so; working, a turn runs; waiting,
-a turn waits for your answer; parked, a turn waits for your answer without a process. On a terminal ids are shortened
-to a unique start.`,
+Status: idle (nothing runs); failed or unknown (nothing runs, and the last turn had this outcome); working (a turn runs);
+waiting (a turn waits for your answer); parked (a turn waits for your answer, and the agent's process is closed).
+On a terminal, ids are shortened to a unique prefix.`,
     )
     .action(run(async () => (await import('../commands/sessions.ts')).sessions))
   add('show', 'show the state and the last blocks of a session', 'parley show last')

@@ -10,7 +10,7 @@ describe('an editor that sends invalid input', () => {
     ).rejects.toMatchObject({ code: expect.any(Number) })
   })
 
-  it('is answered with errors and can go on', async () => {
+  it('is answered with errors and can continue', async () => {
     const errors = vi.spyOn(console, 'error').mockImplementation(() => undefined)
     const { editor, type, play, sessionId } = await aSession()
     const ask = (method: string, params: unknown) => editor.agent.request<unknown>(method, params)

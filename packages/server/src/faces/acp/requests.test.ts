@@ -46,7 +46,7 @@ describe('a permission', () => {
     expect(world.runs('a')).toBe(2)
   })
 
-  it('is withdrawn when it is answered elsewhere, and the turn goes on', async () => {
+  it('is withdrawn when it is answered elsewhere, and the turn continues', async () => {
     const { editor, play, world, sessionId } = await aSession()
     const turn = play(permission('a'))
     const { toolCall } = await editor.until(() => editor.permissions[0])

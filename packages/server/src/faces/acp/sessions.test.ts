@@ -288,7 +288,7 @@ describe('settings', () => {
 })
 
 describe('a prompt', () => {
-  it('carries images, files and links as the agent can take them', async () => {
+  it('sends images, files and links in a form that the agent accepts', async () => {
     const { editor, world, sessionId } = await aSession()
     const uri = pathToFileURL(joinPath(world.cwd, 'src/a.ts')).href
     await editor.agent.request('session/prompt', {
@@ -323,7 +323,7 @@ describe('a prompt', () => {
     ])
   })
 
-  it('carries files as text for an agent that takes no files', async () => {
+  it('sends files as text to an agent that accepts no files', async () => {
     const { editor, world } = await anEditor({ host: { agent: { capabilities: capabilities('streaming') } } })
     const { sessionId } = await editor.agent.request('session/new', { cwd: world.cwd, mcpServers: [] })
     const uri = pathToFileURL(joinPath(world.cwd, 'a.ts')).href

@@ -227,7 +227,7 @@ describe('a turn', () => {
     expect((await world.host.state(sessionId)).lastTurn?.outcome).toBe('cancelled')
   })
 
-  it('is refused while another prompt of the editor is pending, which goes on', async () => {
+  it('is refused while another prompt of the editor is pending, which continues', async () => {
     const { editor, play, world } = await aSession()
     const turn = play({ type: 'text', text: 'First.' }, { type: 'wait', gate: 'go' })
     await editor.until(() => editor.text().includes('First.'))

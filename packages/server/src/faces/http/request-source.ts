@@ -49,7 +49,7 @@ export function createRequestSource(settings: SourceSettings): RequestSource {
       if (from === undefined || !isOurs(from)) {
         throw new ParleyError(
           'forbidden',
-          'Pages from that address may not use this server. If they should, add it to the allowed origins (--allow-origin).',
+          'Pages from that address may not use this server. To allow them, add their address to the allowed origins (--allow-origin).',
           { details: { header: 'Origin' } },
         )
       }

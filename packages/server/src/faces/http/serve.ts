@@ -76,7 +76,7 @@ function cannotListen(error: NodeJS.ErrnoException, where: string): ParleyError 
   if (error.code === 'EADDRINUSE') {
     return new ParleyError(
       'conflict',
-      `${where} is in use: stop what listens there, or choose another port with --port (0 picks a free one).`,
+      `${where} is in use: stop the program that listens there, or choose another port with --port (0 picks a free one).`,
       { cause: error },
     )
   }

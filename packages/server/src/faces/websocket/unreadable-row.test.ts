@@ -119,7 +119,7 @@ it('a damaged event of any type becomes a notice in its place, and every face re
   }
 })
 
-it.each(Object.entries(damages))('a session with an event that is %s can go on', async (_, body) => {
+it.each(Object.entries(damages))('a session with an event that is %s can continue', async (_, body) => {
   const seq = types.indexOf('text.written') + 1
   const at = `id % ${2 ** 32} = ${seq} AND id / ${2 ** 32} = 1`
   await withDamage(`UPDATE events SET body = ${body} WHERE ${at}`, async (served) => {

@@ -357,7 +357,7 @@ describe('unfollow', () => {
 })
 
 describe('two sessions on one socket', () => {
-  it('each keep their own order, and their frames carry the session id', async () => {
+  it('each keep their own order, and their frames contain the session id', async () => {
     const sessions = [await server.create('one'), await server.create('two')]
     const client = await connect()
     for (const session of sessions) await client.follow(session)
@@ -546,7 +546,7 @@ describe('command', () => {
     })
   })
 
-  it('is refused with rate_limited beyond 256 at once, and the others go on', async () => {
+  it('is refused with rate_limited beyond 256 at once, and the others continue', async () => {
     const disk = heldStore()
     await using server = await websocketUnderTest({ store: disk.store })
     const session = await server.create()

@@ -15,7 +15,6 @@ export const FileChange = z.object({
 })
 export type FileChange = z.infer<typeof FileChange>
 
-/** The differences in a session's folder. */
 export const Changes = z.object({
   base: z.string().meta({
     description: 'The commit that the folder is compared with; empty if the repository has no commit',

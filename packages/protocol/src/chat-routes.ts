@@ -4,7 +4,6 @@ import { NoContent, type RouteDefinition } from './route.ts'
 
 const byChat = z.object({ id: ChatId })
 
-/** The routes that offer sessions as chats of the AI SDK. */
 export const chatRoutes = {
   chat: {
     method: 'POST',

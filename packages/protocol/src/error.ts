@@ -58,7 +58,6 @@ export class ParleyError extends Error {
   }
 }
 
-/** True for a ParleyError with one of these codes. */
 export function hasCode(thrown: unknown, ...codes: ErrorCode[]): thrown is ParleyError {
   return thrown instanceof ParleyError && codes.includes(thrown.code)
 }
@@ -100,7 +99,6 @@ function within(
     : [{ path, message: issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? '') : issue.message }]
 }
 
-/** The message of a thrown value. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)
 }

@@ -67,7 +67,6 @@ export const ServerFrame = z.discriminatedUnion('type', [
    */
   z.object({ type: z.literal('evicted'), cursors: z.record(SessionId, z.int()) }),
   z.object({ type: z.literal('pong'), id: z.union([z.string(), z.number()]).optional() }),
-  /** A frame of the client was refused. */
   z.object({ type: z.literal('error'), session: SessionId.optional(), error: ErrorInfo }),
 ])
 export type ServerFrame = z.infer<typeof ServerFrame>

@@ -129,7 +129,6 @@ const noticeFolds: Folds = {
 
 type Fold = (blocks: Block[], event: SessionEvent) => void
 
-/** The events that change the timeline. */
 const folds = new Map(
   [promptFolds, turnFolds, blockFolds, requestFolds, noticeFolds].flatMap(
     (table) => Object.entries(table) as [string, Fold][],

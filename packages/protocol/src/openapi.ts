@@ -27,7 +27,6 @@ export function schemaDocument(): Record<string, unknown> {
   }
 }
 
-/** The HTTP routes as OpenAPI 3.1. */
 export function openapiDocument(version: string): Record<string, unknown> {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const [name, route] of Object.entries(routes as Record<string, Route>)) {

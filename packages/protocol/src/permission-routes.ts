@@ -5,7 +5,6 @@ import { PermissionRule } from './permission.ts'
 import { NoContent, type RouteDefinition } from './route.ts'
 import { NewTrust, TrustedFolder } from './trusted-folder.ts'
 
-/** The routes about open requests, permission rules, trusted folders and environment variables. */
 export const permissionRoutes = {
   listPermissions: {
     method: 'GET',

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 
-/** The effects that `session.rewind` to a prompt would have. */
 export const RewindPreview = z.object({
   files: z.array(z.string()).meta({ description: 'Absolute paths of the files that would change' }),
   notes: z.array(z.string()).meta({ description: 'Effects that are not undone, as sentences for people' }),

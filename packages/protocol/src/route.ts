@@ -5,7 +5,6 @@ export type RouteDefinition = {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   path: string
   summary: string
-  /** The route needs no token. */
   open?: true
   params?: z.ZodObject
   query?: z.ZodObject
@@ -22,7 +21,6 @@ export type Route = RouteDefinition & { status: number }
 export const bySession = z.object({ id: SessionId })
 export const byAgent = z.object({ id: AgentId })
 
-/** A whole number in a query string. */
 export const whole = z
   .string()
   .regex(/^\d{1,15}$/, 'a whole number')
@@ -31,5 +29,4 @@ export const whole = z
 export const limit = (max: number, byDefault: number) =>
   whole.pipe(z.int().min(1).max(max)).default(byDefault)
 
-/** The reply of a route that answers 204. */
 export const NoContent = z.null()

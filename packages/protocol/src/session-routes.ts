@@ -17,7 +17,6 @@ import { SessionSummary } from './session-summary.ts'
 
 const cursor = whole.optional()
 
-/** The routes about sessions: their state, commands and events. */
 export const sessionRoutes = {
   createSession: {
     method: 'POST',

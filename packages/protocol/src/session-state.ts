@@ -16,7 +16,6 @@ const open = {
   turnId: z.string().optional(),
   stale: z.boolean().meta({ description: 'No process waits for the answer; answering resumes the agent' }),
 }
-/** A request that waits for a person. */
 export const OpenRequest = z.discriminatedUnion('type', [
   z.object({ type: z.literal('permission'), ...open, ...PermissionRequest.shape }),
   z.object({ type: z.literal('question'), ...open, ...QuestionRequest.shape }),

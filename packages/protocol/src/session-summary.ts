@@ -33,7 +33,6 @@ export const SessionSummary = SessionState.pick({
     description: 'Present if the last turn failed and no other turn has started',
   }),
 })
-/** One row of the session list. */
 export type SessionSummary = z.infer<typeof SessionSummary>
 
 const maxFailureText = 300

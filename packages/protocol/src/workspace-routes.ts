@@ -3,7 +3,6 @@ import { Changes } from './change.ts'
 import { bySession, limit, NoContent, type RouteDefinition } from './route.ts'
 import { NewTerminal, Terminal } from './terminal.ts'
 
-/** The routes about folders, files, changes and terminals. */
 export const workspaceRoutes = {
   findFolders: {
     method: 'GET',

@@ -111,7 +111,6 @@ export type PrepareInput = Pick<ConnectInput, 'settings' | 'trusted' | 'env' | '
   readonly hostTools?: Pick<HostTools, 'tools'>
 }
 
-/** A started program that waits for a session. */
 export type PreparedAgent = {
   /** False if the program has ended, or if files that it read at its start have changed since. */
   readonly isUsable: boolean

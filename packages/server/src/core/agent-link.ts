@@ -5,9 +5,7 @@ import type { Clock } from './clock.ts'
 export type CloseReason = DraftOf<'agent.disconnected'>['reason']
 
 export type AgentEnd = {
-  /** The agent's own report of its end. */
   readonly last?: Omit<DraftOf<'agent.disconnected'>, 'turnId'> | undefined
-  /** The error that broke the stream of outputs. */
   readonly error?: unknown
 }
 
@@ -60,7 +58,6 @@ export class AgentLink {
     return end
   }
 
-  /** Called when the end was recorded. */
   end(): void {
     this.#ended.resolve()
   }

@@ -15,7 +15,6 @@ import { type Clock, withTimeLimit } from './clock.ts'
 
 /** Installs and removes agents on this machine. The implementation is outside core. */
 export type AgentInstaller = {
-  /** The version that this installer has installed, if any. */
   installed(agent: string): string | undefined
   /**
    * Installs an agent. If that fails, rejects with a ParleyError and leaves the previous installation

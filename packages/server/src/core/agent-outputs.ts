@@ -58,7 +58,6 @@ class OutputRecorder {
   readonly #context: SessionContext
   #progress = freshProgress()
   #turnId: string | undefined
-  /** The progress of output that belongs to no turn. */
   readonly #turnlessProgress = freshProgress(this.#progress.closed)
 
   constructor(link: AgentLink, parts: OutputParts) {
@@ -89,7 +88,6 @@ class OutputRecorder {
     return this.#place(output)
   }
 
-  /** Places a delta or a draft in its turn or task. */
   #place(output: DeltaDraft | RecordedOutput): Promise<void> | undefined {
     const { log } = this.#context
     if (!isDelta(output)) return this.#store(this.#parts.toolCalls.withResult(output))

@@ -19,7 +19,6 @@ export function carriedPermission(state: SessionState, ask: PermissionAsk) {
   return carried?.type === 'permission' ? carried.resolution : undefined
 }
 
-/** The carried answer to the same questions. */
 export function carriedQuestion(state: SessionState, ask: QuestionAsk) {
   const hash = hashOf([...ask.questions])
   const carried = carriedAnswers(state, ask).find(

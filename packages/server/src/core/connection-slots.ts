@@ -1,6 +1,5 @@
 import { ParleyError } from '@parley/protocol'
 
-/** The holder of a slot, which may be asked to release it. */
 export type SlotHolder = {
   /** When the connection was last used; undefined while it is in use. */
   idleSince(): number | undefined

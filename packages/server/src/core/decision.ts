@@ -9,7 +9,6 @@ import {
 import type { AgentAdapter } from './agent-adapter.ts'
 import type { Ids } from './clock.ts'
 
-/** The input of `decide` besides the state and the command. */
 export type DecideContext = {
   readonly now: number
   readonly ids: Ids

@@ -99,7 +99,6 @@ export function endCalls(blocks: readonly OpenBlock[], outcome: ToolOutcome, tex
   })
 }
 
-/** The resolution of open requests whose turn or task ends. */
 export function cancelRequests(
   requests: readonly OpenRequest[],
   by: 'turn-end' | 'task-end' = 'turn-end',
@@ -107,7 +106,6 @@ export function cancelRequests(
   return requests.map((request) => resolve(request, { outcome: 'cancelled', by }))
 }
 
-/** The resolution of a request that no person answered. */
 export function resolve(
   { type, requestId, turnId }: OpenRequest,
   how: { outcome: 'cancelled' | 'expired'; by: 'turn-end' | 'task-end' | 'timeout' },

@@ -19,7 +19,6 @@ export type Environments = {
   unsetEnvironment(given: OldEnvironment): Promise<void>
 }
 
-/** The variables as the sessions of a host use them. */
 export type SessionEnvironments = {
   /**
    * The variables of a session's agent: those of the folders that contain its folder, then its own. Inner folders

@@ -1,8 +1,6 @@
 import { ParleyError } from '@parley/protocol'
 import type { AppendBatch } from '../core/session-store.ts'
 
-/** Errors that every store throws with the same message. */
-
 export function refuseGap(batch: AppendBatch, head: number): void {
   let last = head
   for (const { seq } of batch.events) {

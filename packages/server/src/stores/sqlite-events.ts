@@ -19,7 +19,6 @@ const seqs = 2 ** 32
 /** The largest number of sessions for which every event id is a safe integer. */
 export const maxSessions = 2 ** 21
 
-/** The events of one session, up to `head`. */
 export type EventLog = { readonly key: number; readonly head: number; readonly text: EventText }
 
 /** The bounds of a session's event ids; neither bound is an id itself. */

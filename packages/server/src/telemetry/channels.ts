@@ -26,9 +26,7 @@ export type CommandMessage = {
   readonly at: number
   /** The time until the command was in the log, or refused. */
   readonly durationMs: number
-  /** Set if the command is in the log. */
   readonly receipt?: Receipt
-  /** Set if the command was refused. */
   readonly error?: ErrorInfo
 }
 

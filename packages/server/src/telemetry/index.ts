@@ -17,18 +17,14 @@ export type TelemetryOptions = {
   readonly content?: boolean
   /** Uses the OpenTelemetry SDK of the process, if there is one. True by default. */
   readonly openTelemetry?: boolean
-  /** Called with the errors of subscribers. */
   readonly problem?: (error: unknown) => void
 }
 
 /** Telemetry of a host, to be passed to `createHost`; the faces read its metrics. It sends nothing by itself. */
 export type Telemetry = {
   readonly observer: HostObserver
-  /** How many turns are being watched. */
   readonly openTurns: number
-  /** The metrics in the text format of Prometheus. */
   metrics(now: MetricsNow): string
-  /** Called when a host with these agents starts. */
   begin(about: { agents: readonly { id: string; name: string }[]; version: string }): Promise<void>
   /** Wraps the host so that its commands are reported too. */
   watch(host: Host): Host

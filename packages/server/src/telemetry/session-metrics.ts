@@ -16,7 +16,6 @@ export type SessionMetrics = {
   recorded(event: SessionEvent, agent: string): void
   left(sessionId: string): void
   commanded(message: CommandMessage): void
-  /** The metrics in the text format of Prometheus, version 0.0.4. */
   text(now: MetricsNow): string
 }
 

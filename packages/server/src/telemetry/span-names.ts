@@ -9,7 +9,6 @@ export const attribute = {
   agentId: 'gen_ai.agent.id',
   agentName: 'gen_ai.agent.name',
   agentVersion: 'gen_ai.agent.version',
-  /** The session's id. */
   conversation: 'gen_ai.conversation.id',
   requestModel: 'gen_ai.request.model',
   responseModel: 'gen_ai.response.model',

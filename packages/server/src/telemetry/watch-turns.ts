@@ -34,7 +34,6 @@ export type WatchedRequest = {
   readonly tool: string | undefined
   readonly kind: ToolKind
   readonly at: number
-  /** The call that waits for the answer. */
   readonly call: WatchedCall | undefined
 }
 
@@ -83,7 +82,6 @@ export class TurnWatch implements HostObserver {
     this.#problem = problem
   }
 
-  /** How many turns are being watched. */
   get open(): number {
     return this.#turns.size
   }

@@ -41,7 +41,6 @@ export function jsonSchemaOf(input: ToolInput): Record<string, unknown> {
 
 type JsonSchemaConverter = { input(options: { target: 'draft-07' }): Record<string, unknown> }
 
-/** The problems with an input as text, one line for each. */
 export function issuesOf(issues: readonly InputIssue[]): string {
   return issues
     .map(({ path = [], message }) => {

@@ -54,7 +54,6 @@ async function list(gitIn: GitIn, folder: string): Promise<readonly string[]> {
   return walk(folder)
 }
 
-/** Lists the files of a folder that is not in a repository. */
 async function walk(folder: string): Promise<string[]> {
   const files: string[] = []
   const folders = ['']

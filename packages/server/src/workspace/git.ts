@@ -24,7 +24,6 @@ export type GitResult = {
   readonly cut: boolean
 }
 
-/** Commands that only read. */
 export type GitLook = readonly [
   'check-ignore' | 'diff' | 'ls-files' | 'rev-parse' | 'symbolic-ref',
   ...string[],
@@ -84,7 +83,6 @@ const flags: { readonly [command in GitLook[0]]?: readonly string[] } = {
   diff: ['--no-ext-diff', '--no-textconv', '--no-color', '--ignore-submodules=dirty', '--submodule=short'],
 }
 
-/** Settings for every folder. */
 const alwaysSet: Settings = new Map([
   ['core.fsmonitor', 'false'],
   ['core.hooksPath', '/dev/null'],

@@ -9,7 +9,6 @@ import { createFolderWatches } from './watches.ts'
 /** A folder to inspect. If it is not trusted, inspecting it runs nothing from it. */
 export type SeenFolder = { readonly path: string; readonly trusted: boolean }
 
-/** Reads the folders that sessions work in. */
 export type Workspace = {
   /** Folders anywhere on the machine whose path starts with the typed text. */
   findFolders(typed: string, limit: number): Promise<string[]>

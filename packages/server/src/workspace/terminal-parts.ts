@@ -3,7 +3,6 @@ import { ParleyError } from '@parley/protocol'
 import type { SerializeAddon } from '@xterm/addon-serialize'
 import type { Terminal as Screen } from '@xterm/headless'
 
-/** The pseudo-terminal and its screen buffer. */
 export type TerminalParts = {
   readonly spawn: typeof spawn
   readonly Screen: typeof Screen

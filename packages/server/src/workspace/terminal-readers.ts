@@ -1,6 +1,5 @@
 import type { TerminalServerFrame } from '@parley/protocol'
 
-/** A client that watches a terminal. */
 export type TerminalReader = {
   show(frame: TerminalServerFrame): void
   /** Bytes that were sent to the reader and not yet read. */

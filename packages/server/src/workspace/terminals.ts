@@ -33,7 +33,6 @@ export type Terminals = {
   watch(terminalId: string, reader: TerminalReader): TerminalView
   /** Ends the terminal, if it has not ended, and removes it. */
   remove(terminalId: string): void
-  /** Like `remove`, for all terminals of a deleted session. */
   removeOf(sessionId: string): void
   closeAll(): void
 }

@@ -15,7 +15,6 @@ export type WatchLimits = {
   readonly folders: number
 }
 
-/** Changes within this time are reported together. */
 const gatherMs = 200
 /** How many changed paths are reported by name. If there are more, the report is that anything may have changed. */
 const maxPaths = 200
@@ -35,7 +34,6 @@ export class FolderWatch {
   readonly #readers = new Set<FolderReader>()
   readonly #watchers = new Map<string, FSWatcher>()
   #ignored = new Set<string>()
-  /** The list of tracked files that the ignore rules match. */
   #kept = ''
   #gitWatcher: FSWatcher | undefined
   #isRepository = false

@@ -41,13 +41,10 @@ export type FaceSettings = {
   readonly workspace?: Workspace
   /** Shells in the folders of sessions; without it there are none. */
   readonly terminals?: Terminals
-  /** Takes over authorised upgrades for a terminal. */
   readonly terminal?: (terminalId: string, upgrade: Upgrade) => void
-  /** Takes over authorised upgrades for /api/ws. */
   readonly websocket?: WebSocketHandler
   /** Answers requests under /api/chat. Must be closed before this face. */
   readonly chat?: ChatHandler
-  /** Answers requests for /metrics. */
   readonly metrics?: MetricsWriter
 }
 

@@ -13,8 +13,6 @@ import type { CommandLine } from './command-line.ts'
 import { readJson } from './json-body.ts'
 import type { EventStreams } from './sse.ts'
 
-/** The types of the app, and `mount`, which adds a route to it. */
-
 type Env = {
   Bindings: HttpBindings
   Variables: {
@@ -56,7 +54,6 @@ export type Prove = (challenge: string, url: string) => string
 
 type ChatReader = { readonly outgoing: ServerResponse; readonly sdk: 6 | 7 }
 
-/** The part of the chat face that its routes use. */
 export type ChatHandler = {
   send(body: ChatRequest, reader: ChatReader): Promise<void>
   resume(chatId: string, reader: ChatReader): Promise<boolean>
@@ -78,7 +75,6 @@ type Field<R, Name extends string> = R extends { readonly [N in Name]: infer S }
 type NoReply<R extends Route> = null extends Output<R['reply']> ? void : never
 type Reply<R extends Route> = Output<R['reply']> | Response | NoReply<R>
 
-/** The input of a route, checked by its schemas. */
 export type Call<R extends Route> = {
   readonly params: Field<R, 'params'>
   readonly query: Field<R, 'query'>
@@ -114,12 +110,10 @@ export function mount<R extends Route>(
   })
 }
 
-/** A reply that is JSON text already. */
 export function json(text: string, status = 200): Response {
   return new Response(text, { status, headers: { 'Content-Type': 'application/json; charset=UTF-8' } })
 }
 
-/** A reply that is an HTML page. */
 export function htmlResponse(text: string, status: number, headers: Record<string, string> = {}): Response {
   return new Response(text, {
     status,

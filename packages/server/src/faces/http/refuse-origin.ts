@@ -6,7 +6,6 @@ import { destroyAfter } from '../sockets.ts'
 import type { Authentication } from './authentication.ts'
 
 const reason = 'Pages from that address may not use this server (--allow-origin).'
-/** How long a page has to read the close code. */
 const lingerMs = 1000
 
 /**

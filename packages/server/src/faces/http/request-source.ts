@@ -15,7 +15,6 @@ export type RequestSource = {
 }
 
 export type SourceSettings = {
-  /** The address the server listens on, once it listens. */
   readonly bound: () => { hostname: string; port: number }
   readonly allowedHosts?: readonly string[]
   readonly allowedOrigins?: readonly string[]

@@ -14,7 +14,6 @@ export type ServeSettings = Omit<FaceSettings, 'bound' | 'limits'> & {
 }
 
 export type HttpLimits = FaceLimits & {
-  /** How long requests may continue when the server closes. */
   readonly closeGraceMs: number
 }
 

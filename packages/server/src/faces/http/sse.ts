@@ -10,7 +10,6 @@ type FollowRequest = {
   readonly sessionId: string
   readonly after?: number
   readonly epoch?: string
-  /** Whether native messages are sent too. */
   readonly native?: boolean
   readonly outgoing: ServerResponse
 }
@@ -85,7 +84,6 @@ class EventStream implements FeedReader {
     outgoing.once('close', () => this.finish())
   }
 
-  /** Aborts when the reader is gone. */
   get signal(): AbortSignal {
     return this.#leaving.signal
   }

@@ -26,7 +26,6 @@ export function createTerminalFace({ terminals, logger }: { terminals: Terminals
     handleProtocols: (offered) => offered.has(webSocketProtocol) && webSocketProtocol,
   })
   return {
-    /** Takes over an authorised upgrade request. */
     accept(terminalId: string, { request, socket, head, onSignedOut }: Upgrade): void {
       server.handleUpgrade(request, socket, head, (websocket) => {
         websocket.on('error', (error) => logger.debug({ err: error }, 'terminal socket failed'))

@@ -41,7 +41,6 @@ export function createWebSocketFace(options: {
     get peers(): number {
       return peers.size
     },
-    /** Takes over an authorised upgrade request. */
     accept({ request, socket, head, onSignedOut }: Upgrade): void {
       server.handleUpgrade(request, socket, head, (websocket) => {
         const peer = new Peer(websocket, socket, {

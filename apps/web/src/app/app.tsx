@@ -9,7 +9,7 @@ import { ConnectionNote } from '../parts/connection-note.tsx'
 import { Dialog, pageDialog } from '../parts/dialog.tsx'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { BackToSessions } from '../parts/link.tsx'
-import { AllSessions, NotSignedIn, Problem } from '../parts/problem.tsx'
+import { AllSessions, Problem } from '../parts/problem.tsx'
 import { Toasts } from '../parts/toasts.tsx'
 import { updateTab } from '../session-data/news.ts'
 import { Sidebar } from '../sessions/sidebar.tsx'
@@ -22,6 +22,7 @@ const pages = {
   settings: lazyPart(() => import('../settings/settings-page.tsx')),
   import: lazyPart(() => import('../import/import-page.tsx')),
 }
+const signedOutPart = lazyPart(() => import('../sign-in/signed-out-page.tsx'))
 const palettePart = lazyPart(() => import('../palette/palette.tsx'))
 const keysPart = lazyPart(() => import('../settings/keys-dialog.tsx'))
 
@@ -36,7 +37,7 @@ export function App() {
   if (connection.state === 'stopped') {
     return (
       <main className="h-dvh">
-        <NotSignedIn error={connection.error} />
+        <Lazy part={signedOutPart}>{(SignedOutPage) => <SignedOutPage error={connection.error} />}</Lazy>
       </main>
     )
   }

@@ -1,12 +1,31 @@
 import { useEffect, useState } from 'react'
 import { client } from '../base/client.ts'
-import { NotSignedIn } from '../parts/problem.tsx'
+import { errorText, linkCommand } from '../base/error-text.logic.ts'
+import { CopyButton } from '../parts/copy-button.tsx'
+import { Problem } from '../parts/problem.tsx'
 
-/** The only page of a browser that is not signed in. The server's error says how to get a link. */
-export default function SignedOutPage() {
-  const [error, setError] = useState<unknown>()
+const title = 'This browser is not signed in'
+
+/**
+ * The only page of a browser that is not signed in, with the command that prints a sign-in link. Without the error of
+ * the server, which contains the command, the page asks for it.
+ */
+export default function SignedOutPage({ error: given }: { error?: unknown }) {
+  const [error, setError] = useState(given)
   useEffect(() => {
-    client.call('listDevices').then(() => location.reload(), setError)
-  }, [])
-  return <NotSignedIn error={error} />
+    if (given === undefined) client.call('listDevices').then(() => location.reload(), setError)
+  }, [given])
+  const command = linkCommand(error)
+  if (command === undefined) return <Problem title={title} text={error ? errorText(error) : ''} />
+  return (
+    <Problem
+      title={title}
+      text="Open the link that the server printed when it started, or print a new one with this command. If the server was started with --data-dir, add the same option."
+    >
+      <p className="mt-3 flex items-center gap-2 rounded-md bg-sunk py-1 pr-1 pl-2.5">
+        <code className="min-w-0 flex-1 font-mono text-sm [overflow-wrap:anywhere]">{command}</code>
+        <CopyButton text={() => command} label="Copy command" />
+      </p>
+    </Problem>
+  )
 }

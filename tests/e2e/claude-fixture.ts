@@ -95,7 +95,7 @@ export class ClaudeFixture implements AsyncDisposable {
   }
 }
 
-/** A session and the actions of a test on it. */
+/** A session, with the actions that a test performs on it. */
 export class SessionFixture {
   readonly id: string
   readonly folder: string

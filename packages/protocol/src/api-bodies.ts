@@ -10,7 +10,7 @@ import { SessionOptions } from './session.ts'
 import { OpenRequest, SessionState } from './session-state.ts'
 import { SessionSummary } from './session-summary.ts'
 
-/** The request and reply bodies of the HTTP routes that are not resources of their own. */
+/** Request and reply bodies of the HTTP routes. */
 
 export const NewSession = z.strictObject({
   agent: AgentId,

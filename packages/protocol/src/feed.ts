@@ -11,7 +11,9 @@ import { SessionSummary } from './session-summary.ts'
 const session = { session: SessionId }
 
 export const ClientFrame = z.discriminatedUnion('type', [
-  /** Introduces the client; answered by welcome. Subscribes the socket to changes of the session list. */
+  /**
+   * Introduces the client, and subscribes the socket to changes of the session list. The server answers with welcome.
+   */
   z.object({ type: z.literal('hello'), client: z.string().optional() }),
   /** Requests the events after `after`, then live events. Without `after`, from the first event. */
   z.object({

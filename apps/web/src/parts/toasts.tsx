@@ -9,7 +9,7 @@ import { IconButton } from './button.tsx'
 type Toast = {
   readonly id: number
   readonly at: number
-  /** Shown until the person dismisses it. */
+  /** The toast is shown until the person dismisses it. */
   readonly stays: boolean
   /** The toast reports that the server is unreachable. */
   readonly unreachable: boolean
@@ -44,7 +44,7 @@ export function toast(
   options: {
     tone?: Toast['tone']
     action?: Toast['action']
-    /** Infinity: shown until the person dismisses it. */
+    /** If Infinity, the toast is shown until the person dismisses it. */
     ms?: number
     unreachable?: boolean
   } = {},

@@ -7,9 +7,9 @@ export type RuleForm = {
   /** The input field to compare and its pattern. Both are empty in a rule for every use of the tool. */
   readonly field: string
   readonly text: string
-  /** Empty: all folders. */
+  /** Empty for all folders. */
   readonly folder: string
-  /** Empty: all agents. */
+  /** Empty for all agents. */
   readonly agent: string
   /** For allow rules: they also cover files outside the session's folder, or changes of protected files. */
   readonly outside: boolean

@@ -2,7 +2,7 @@ import type { NewEnvironment } from '@parley/protocol'
 import { relativeProblem } from '../base/folder-problem.logic.ts'
 
 export type VariableForm = {
-  /** Empty: the variable is for a folder, not for one session. */
+  /** Empty if the variable is for a folder, not for one session. */
   readonly sessionId: string
   readonly folder: string
   readonly name: string

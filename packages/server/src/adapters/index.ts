@@ -27,10 +27,10 @@ export type BuiltInAdapterOptions = {
 }
 
 /**
- * Every agent that Parley knows, in the order of presentation. This is the only list. To add one:
+ * All built-in agents, in the order of presentation. This is the only list. To add one:
  * 1. create its folder beside this file, with an `index.ts` that exports `createXAdapter`;
  * 2. begin its test with `adapterContract(...)` from `testing/adapter-contract.ts`, which tests every capability that
- *   it declares;
+ *  it declares;
  * 3. add it here. To remove one, undo the three steps.
  */
 export function builtInAdapters(options: BuiltInAdapterOptions = {}): AgentAdapter[] {

@@ -28,7 +28,7 @@ export function notice(
   return { type: 'agent.noticed', level, code, text, ...more }
 }
 
-/** Reports that the agent is working; `detail` says on what. */
+/** Reports that the agent is working, and on what (`detail`). */
 export function working(detail?: string): AgentOutput {
   return { type: 'activity.changed', activity: 'active', ...(detail && { detail }) }
 }

@@ -42,7 +42,7 @@ export class LogWriter {
     }
   }
 
-  /** The start of a turn with this prompt. `outside` says where the prompt was given. */
+  /** The start of a turn with this prompt. `outside` is set if the prompt was given in the agent's own program. */
   startTurn(
     at: number,
     ids: Ids,

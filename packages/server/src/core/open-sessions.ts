@@ -112,7 +112,7 @@ export class OpenSessions {
     for (const session of this.#sessions.values()) session.then(work).catch(() => undefined)
   }
 
-  /** From now on no session can be opened. */
+  /** Refuses to open sessions from now on. */
   shut(): void {
     this.#closing = true
     this.#stopSweep?.()

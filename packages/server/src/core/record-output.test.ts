@@ -223,7 +223,7 @@ describe('a call', () => {
 describe('a call id that is used again in a later turn', () => {
   const other: AgentOutput = { ...ended, content: [{ type: 'text', text: 'another result' }] }
 
-  /** The types of what is recorded in a second turn, after the first turn had these outputs. */
+  /** The types of the events that are recorded in the second turn, after the first turn had these outputs. */
   function inNextTurn(first: readonly AgentOutput[], second: readonly AgentOutput[]) {
     const progress = freshProgress()
     const { state } = speak(running, [...first, turnEnded], progress)

@@ -57,7 +57,7 @@ export type SessionLog = {
   readonly closed: boolean
   /** Waits for the current work, then refuses all further changes. */
   seal(reason: 'deleted' | 'closed'): Promise<void>
-  /** Like `seal`, and ends the feed. */
+  /** Like `seal`, but also ends the feed. */
   close(reason: 'deleted' | 'closed'): Promise<void>
 }
 

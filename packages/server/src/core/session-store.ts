@@ -81,7 +81,7 @@ export type StoredEnvironment = {
 export type StoredEvent = {
   readonly seq: number
   readonly json: string
-  /** The store found that this is no longer JSON. See `readEvents`. */
+  /** The stored text is no longer valid JSON. See `readEvents`. */
   readonly damaged?: true
 }
 

@@ -3,7 +3,7 @@ import { outputOf } from './tool-output.ts'
 import type { UiChunk } from './ui-chunk.ts'
 
 /**
- * Output of a subagent except its requests. These are Parley's own data parts, each with the call that started the
+ * The output of a subagent without its requests, as Parley's own data parts, each with the call that started the
  * subagent.
  */
 type Nested =

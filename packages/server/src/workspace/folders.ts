@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 
 /**
- * How many entries of a folder are read, so that answers stay fast. Entries beyond this limit are not found,
+ * How many entries of a folder are read, to limit the time of an answer. Entries beyond this limit are not found,
  * however much of the name is typed.
  */
 const maxEntries = 20_000

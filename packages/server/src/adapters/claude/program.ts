@@ -35,8 +35,8 @@ export type ProgramUser = {
 export type Place = Pick<ConnectInput, 'cwd' | 'settings' | 'trusted'>
 
 /**
- * Effectively no timeout, since a person may take any time to answer. The program takes seconds and stores
- * milliseconds in 31 bits, which limits the value.
+ * Effectively no timeout, since a person may take any time to answer. The value is in seconds; the program stores it as
+ * milliseconds in 31 bits, which limits it.
  */
 const hookTimeoutS = 2_000_000
 

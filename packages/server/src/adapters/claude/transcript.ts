@@ -166,7 +166,10 @@ type NativePart = {
   readonly source?: { readonly media_type?: string; readonly data?: string }
 }
 
-/** Text that the program itself stores as the person's: commands and their output, interruptions, reminders. */
+/**
+ * Text that the program itself writes but stores as a message of the person: commands and their output, interruptions,
+ * reminders.
+ */
 const ofProgram = /^\s*(<(command|local-command|bash|system|task)-|\[Request interrupted|Caveat: )/
 
 /** True for the prompt by which Parley resumes an agent after a restart. */

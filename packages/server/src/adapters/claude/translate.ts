@@ -40,8 +40,8 @@ export {
  * Invariants, with partial messages on or off:
  * - no text twice: stream events give deltas; a block is written once, whole, by its assistant message, under the id
  * of its deltas (message id and index). A block without stream events is written as well.
- * - no text lost: the streamed part of an answer that broke off is retracted when another attempt begins, and
- * otherwise left open, for the host to write as far as it got.
+ * - no text lost: if an answer breaks off, its streamed part is retracted when another attempt begins. Otherwise it is
+ *   left open, and the host writes it.
  * - a message is translated once, by its uuid.
  * - nothing throws: a message that is not understood becomes `agent.unrecognised`, with the reason.
  * - output of the main agent outside a turn of the host begins an own turn of the agent.

@@ -18,7 +18,7 @@ export const hello = modelPrompt('Hello.', { content: 'Hello there.' })
 
 type Options = Partial<CodexAdapterOptions> & { readonly retries?: number }
 
-/** The real Codex in a home whose model each test scripts. */
+/** The real Codex in a home. Each test scripts the answers of its model. */
 export class CodexUnderTest {
   readonly #home: AgentHome
 

@@ -47,7 +47,10 @@ const toolAsk = (words: string) => ({
   },
 })
 
-/** A request handler whose person answers when the test says so. `said` is all that is sent to Codex, in order. */
+/**
+ * A request handler whose person answers when the test calls for it. `said` contains everything that is sent to Codex,
+ * in order.
+ */
 function openRequests(first: TranslateState) {
   let state = first
   const asked: (PermissionAsk | QuestionAsk)[] = []

@@ -61,7 +61,7 @@ export type Block = {
   readonly text: string
   /** The turn in which the block started: its deltas are dropped in another turn. */
   readonly turn: number | undefined
-  /** Set if the block was interrupted, and written as far as it got. */
+  /** Set if the block was interrupted, and written as far as it was streamed. */
   readonly closed?: true
 }
 

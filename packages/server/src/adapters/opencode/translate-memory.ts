@@ -64,7 +64,7 @@ type Work = {
   readonly to: number
 }
 
-/** The subagent session that this call gave work to. */
+/** The subagent session that this call started or continued. */
 function workOf(part: Part): Work | undefined {
   if (part.type !== 'tool' || part.tool !== 'task' || part.state.status === 'pending') return undefined
   const { sessionId } = metadataOf(part)

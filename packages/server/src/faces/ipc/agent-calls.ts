@@ -31,7 +31,7 @@ export type AgentCalls = {
   'agent:load-session'(taskId: string, sessionId: string): InSession
   /** Makes a session the active one and sends only new messages and open requests. */
   'agent:resume-session'(taskId: string, sessionId: string): InSession
-  /** Makes an earlier session of the task the active one again and sends the messages since. */
+  /** Makes an earlier session of the task the active one again, and sends the messages that were recorded meanwhile. */
   'agent:set-active-session'(taskId: string, sessionId: string): InSession
   'agent:get-status'(taskId: string): Outcome<{ status: TaskStatus }>
   /** Forgets the task. Its sessions are kept; an idle agent is shut down. */

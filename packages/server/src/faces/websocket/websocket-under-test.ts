@@ -182,7 +182,7 @@ function createStepper(): Stepper {
   }
 }
 
-/** Resolves at the next end of a turn in the session. */
+/** Resolves when the next turn of the session ends. */
 async function untilIdle(host: Host, session: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const { seq } = await host.state(session)

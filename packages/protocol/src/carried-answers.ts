@@ -5,7 +5,7 @@ import type { CarriedAnswer, KnownTask, OpenTurn, SessionState } from './session
 
 /**
  * Carried answers in the state. A person answers a request whose process is gone; the answer is kept with the turn or
- * the task that asked, until the resumed agent asks the same again.
+ * the task that asked, until the resumed agent asks again.
  */
 
 /** The answers that apply to a request: those of the task that asks, and of the turn if the request belongs to it. */

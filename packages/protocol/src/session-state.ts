@@ -22,7 +22,7 @@ export const OpenRequest = z.discriminatedUnion('type', [
 ])
 export type OpenRequest = z.infer<typeof OpenRequest>
 
-/** The answer to a stale request, kept until the resumed agent asks the same again. It applies once. */
+/** The answer to a stale request, kept until the resumed agent asks again. It applies once. */
 export const CarriedAnswer = z.discriminatedUnion('type', [
   z.object({ type: z.literal('permission'), inputHash: z.string(), resolution: PermissionResolution }),
   z.object({

@@ -17,14 +17,14 @@ export function emptyView(sessionId: string, epoch = ''): SessionView {
 }
 
 /**
- * Folds one event in. An event that the view already has changes nothing; one of an unknown type changes only `seq`
+ * Folds one event into the view. An event that the view already has changes nothing; one of an unknown type changes only `seq`
  * and `updatedAt`.
  */
 export function applyEvent(view: SessionView, event: SessionEvent | UnknownEvent): SessionView {
   return applyEvents(view, [event])
 }
 
-/** Folds many events in, and copies the timeline only once. */
+/** Folds many events into the view, and copies the timeline only once. */
 export function applyEvents(
   view: SessionView,
   events: readonly (SessionEvent | UnknownEvent)[],

@@ -13,7 +13,7 @@ export function Labelled({ label, children }: { label: string; children: ReactNo
 
 export type TextOptions = {
   readonly first?: boolean
-  /** Masked, and not stored by the browser. */
+  /** The field is masked, and the browser does not store its value. */
   readonly secret?: boolean
 }
 type TextProps = TextOptions & { value: string; placeholder: string; onWrite: (text: string) => void }

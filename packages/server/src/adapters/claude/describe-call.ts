@@ -78,7 +78,7 @@ export function describeTool(name: string, input: unknown, cwd?: string): ToolDe
   }
 }
 
-/** Describes a call in a conversation with host tools, with the name of the tool. */
+/** Describes a call of a host tool or of another tool, with the name of the tool. */
 export function describeCall(
   { hostTools, cwd }: { readonly hostTools: HostToolNames; readonly cwd: string | undefined },
   name: string,

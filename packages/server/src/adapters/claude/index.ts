@@ -22,7 +22,7 @@ export type ClaudeAdapterOptions = Pick<ProgramAdapterOptions, 'env' | 'add' | '
   readonly userSettings?: boolean
 }
 
-/** Variables of a Claude session that Parley itself may run in. */
+/** Variables that Claude Code sets for its child processes. Parley itself may be one of them. */
 const ofAnotherSession = [
   'CLAUDECODE',
   'CLAUDE_CODE_ENTRYPOINT',

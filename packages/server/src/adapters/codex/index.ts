@@ -18,7 +18,7 @@ export type CodexAdapterOptions = ProgramAdapterOptions & {
   readonly startMs?: number
 }
 
-/** Variables of a Codex that Parley itself may run in. */
+/** Variables that Codex sets for its child processes. Parley itself may be one of them. */
 const ofAnotherSession = [
   'CODEX_SANDBOX',
   'CODEX_SANDBOX_NETWORK_DISABLED',

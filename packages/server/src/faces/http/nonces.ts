@@ -21,7 +21,7 @@ export function createNonces({ lifetimeMs, now }: { lifetimeMs: number; now: () 
       const content = Buffer.concat([randomBytes(randomLength), time])
       return Buffer.concat([content, codeOf(content)]).toString('base64url')
     },
-    /** Whether this process made the nonce, it has not expired and was not used. */
+    /** Whether this process made the nonce, and it has neither expired nor been used. */
     isFresh(nonce: string): boolean {
       const bytes = Buffer.from(nonce, 'base64url')
       if (bytes.length !== randomLength + timeLength + codeLength || used.has(nonce)) return false

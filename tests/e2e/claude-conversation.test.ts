@@ -8,6 +8,12 @@ import { bash, ClaudeFixture, call, done, fileText, isRunning, seen } from './cl
 let claude: ClaudeFixture
 beforeAll(async () => {
   claude = await ClaudeFixture.start()
+  const commands = join(claude.home, '.claude', 'commands')
+  mkdirSync(commands, { recursive: true })
+  writeFileSync(
+    join(commands, 'greet.md'),
+    `---\ndescription: Say hello\n---\n${modelPrompt('Greet $ARGUMENTS.', history)}`,
+  )
 })
 afterAll(() => claude?.[Symbol.asyncDispose]())
 
@@ -17,11 +23,12 @@ const asked = modelPrompt('Which word?', history)
 
 describe('an answer', () => {
   it('is streamed and then written, with the same text', async () => {
-    const session = await claude.session()
+    const session = await claude.sharedSession()
+    const { seq: after } = await session.when(() => true)
     const words = 'One, two, three, four, five, six, seven.'
     const pieces: string[] = []
     const hearing = (async () => {
-      for await (const item of claude.client.feed(session.id)) {
+      for await (const item of claude.client.feed(session.id, { after })) {
         if (item.type === 'delta' && item.delta.type === 'text.streamed') pieces.push(item.delta.text)
         if (item.type === 'event' && item.event.type === 'turn.ended') return
       }
@@ -34,7 +41,7 @@ describe('an answer', () => {
   })
 
   it('comes after the thinking that led to it', async () => {
-    const session = await claude.session()
+    const session = await claude.sharedSession()
     const log = await session.completes(modelPrompt('Think.', { reasoning: 'Let me see.', content: 'Yes.' }))
     const written = log.events.filter(({ type }) => type === 'thinking.written' || type === 'text.written')
     expect(written).toMatchObject([
@@ -44,7 +51,7 @@ describe('an answer', () => {
   })
 
   it('takes text and an image: the model sees the image', async () => {
-    const session = await claude.session()
+    const session = await claude.sharedSession()
     await session.completes([
       { type: 'text', text: modelPrompt('Look.', { content: 'A pixel.' }) },
       { type: 'image', mimeType: 'image/png', data: onePixel },
@@ -67,13 +74,7 @@ const onePixel =
 
 describe('a slash command', () => {
   it('with arguments reaches the model', async () => {
-    const commands = join(claude.home, '.claude', 'commands')
-    mkdirSync(commands, { recursive: true })
-    writeFileSync(
-      join(commands, 'greet.md'),
-      `---\ndescription: Say hello\n---\n${modelPrompt('Greet $ARGUMENTS.', history)}`,
-    )
-    const session = await claude.session()
+    const session = await claude.sharedSession()
     const log = await session.completes([{ type: 'command', name: 'greet', arguments: 'Ada' }])
     expect(log.said).toContain('Greet Ada.')
     const { connection } = await session.when(() => true)
@@ -83,7 +84,7 @@ describe('a slash command', () => {
   })
 
   it('that needs no model is answered too', async () => {
-    const session = await claude.session()
+    const session = await claude.sharedSession()
     const before = claude.model.calls.length
     const log = await session.completes([{ type: 'command', name: 'usage' }])
     expect(claude.model.calls.length).toBe(before)
@@ -93,7 +94,7 @@ describe('a slash command', () => {
 
 describe('a turn that is stopped', () => {
   it('during a command ends the command, keeps the process, and the next prompt runs in it', async () => {
-    const session = await claude.session({ mode: 'bypass' })
+    const session = await claude.sharedSession({ mode: 'bypass' })
     await session.prompt(modelPrompt('Wait.', bash('echo $$ > pid; exec tail -f /dev/null'), done))
     const pid = Number(await fileText(join(session.folder, 'pid')))
     await claude.client.cancel(session.id)
@@ -101,14 +102,13 @@ describe('a turn that is stopped', () => {
     expect(log.end).toMatchObject({ outcome: 'cancelled', stopReason: 'cancelled' })
     expect(log.ofTurn('tool-call.ended')).toMatchObject([{ outcome: 'cancelled' }])
     await seen(() => !isRunning(pid))
-    expect((await session.completes(modelPrompt('Hello.', { content: 'Hello.' }))).connections).toHaveLength(
-      1,
-    )
+    const next = await session.completes(modelPrompt('Hello.', { content: 'Hello.' }))
+    expect(next.connections).toEqual(log.connections)
   })
 
   it('in mid-answer keeps the text so far and the process, and disconnects from the model', async () => {
-    const session = await claude.session()
-    await session.completes(reported)
+    const session = await claude.sharedSession()
+    const before = await session.completes(reported)
     const hold = claude.model.hold(5)
     await session.prompt(modelPrompt('Talk.', { content: 'One, two, three, four, five, six, seven, eight.' }))
     await hold.reached
@@ -120,13 +120,13 @@ describe('a turn that is stopped', () => {
     expect(log.end).toMatchObject({ outcome: 'cancelled', stopReason: 'cancelled' })
     expect(log.ofTurn('text.written')).toMatchObject([{ interrupted: true, text: /^One, two/ }])
     const next = await session.completes(asked)
-    expect(next.connections).toHaveLength(1)
+    expect(next.connections).toEqual(before.connections)
     expect(next.said).toContain('parsley')
   })
 })
 
 it('a turn takes a prompt while it works', async () => {
-  const session = await claude.session({ mode: 'bypass' })
+  const session = await claude.sharedSession({ mode: 'bypass' })
   const waiting = bash('until [ -e go ]; do sleep 0.02; done')
   await session.prompt(modelPrompt('Wait.', waiting, history))
   await session.when(({ openBlocks }) =>
@@ -141,21 +141,21 @@ it('a turn takes a prompt while it works', async () => {
 
 describe.each(['SIGTERM', 'SIGKILL'] as const)('after a restart of the server (%s)', (signal) => {
   it('remembers, under the same id, in another process', async () => {
-    const session = await claude.session()
+    const session = await claude.sharedSession()
     const first = await session.completes(reported)
     await claude.server.end(signal)
     await claude.server.start()
     const second = await session.completes(asked)
     expect(second.said).toContain('The word is parsley.')
-    expect(second.connections).toHaveLength(2)
-    const ids = second.all('agent.connected').flatMap(({ agentSessionId }) => agentSessionId ?? [])
+    expect(second.connections).toHaveLength(first.connections.length + 1)
+    const ids = second.connected.flatMap(({ agentSessionId }) => agentSessionId ?? [])
     expect(new Set(ids).size).toBe(1)
-    expect(first.all('agent.connected').some(({ agentSessionId }) => agentSessionId === ids[0])).toBe(true)
+    expect(first.connected.some(({ agentSessionId }) => agentSessionId === ids[0])).toBe(true)
   })
 })
 
 it('a fork and its source both remember the past, and neither sees the other', async () => {
-  const parent = await claude.session()
+  const parent = await claude.sharedSession()
   await parent.completes(reported)
   const { sessionId } = await claude.client.fork(parent.id)
   const fork = claude.follow(sessionId)
@@ -165,12 +165,12 @@ it('a fork and its source both remember the past, and neither sees the other', a
   const inParent = await parent.completes(asked)
   expect(inParent.said).toContain('parsley')
   expect(inParent.said).not.toContain('tarragon')
-  const ids = (log: typeof inFork) => log.all('agent.connected').at(-1)?.agentSessionId
+  const ids = (log: typeof inFork) => log.connected.at(-1)?.agentSessionId
   expect(ids(inFork)).not.toBe(ids(inParent))
 })
 
 it('a compaction is reported, and the session continues with the summary', async () => {
-  const session = await claude.session()
+  const session = await claude.sharedSession()
   await session.completes(reported)
   await session.compact()
   const log = await session.ended()

@@ -79,11 +79,11 @@ function misbehave(model: ModelServer): void {
   model.wire((event, { body }: ModelCall) => (wires[fault(body?.messages) ?? ''] ?? ((same) => same))(event))
 }
 
-async function suffer(fault: string, session?: SessionFixture): Promise<Log> {
-  const own = session ?? (await claude.session())
-  await own.prompt(`Now ${fault}.`)
-  const log = await own.ended()
-  await goesOn(own, log)
+async function suffer(fault: string): Promise<Log> {
+  const session = await claude.sharedSession()
+  await session.prompt(`Now ${fault}.`)
+  const log = await session.ended()
+  await goesOn(session, log)
   return log
 }
 
@@ -96,7 +96,7 @@ async function goesOn(session: SessionFixture, before: Log): Promise<void> {
 
 describe('a model is retried and then answers', () => {
   it('when it asks to wait, which is reported during the wait', async () => {
-    const session = await claude.session()
+    const session = await claude.sharedSession()
     const before = claude.model.calls.length
     await session.prompt('Now limited-once.')
     const waiting = await session.notice('rate-limited')
@@ -122,7 +122,7 @@ describe('a model is retried and then answers', () => {
   })
 
   it('when the connection is cut in mid-answer, and the text so far is retracted', async () => {
-    const session = await claude.session()
+    const session = await claude.sharedSession()
     const hold = claude.model.hold(6)
     await session.prompt('Now hang-up.')
     await hold.reached
@@ -210,7 +210,7 @@ it('a turn in which the model says nothing completes with a warning', async () =
 })
 
 it('a turn can be cancelled while it waits for the model', async () => {
-  const session = await claude.session()
+  const session = await claude.sharedSession()
   await session.prompt('Now limited-for-ever.')
   await session.notice('rate-limited')
   await claude.client.cancel(session.id)

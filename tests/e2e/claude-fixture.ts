@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type Client, createClient, type Mirror, type MirrorSnapshot } from '@parley/client'
@@ -11,7 +11,7 @@ import type {
   SessionEvent,
   SessionState,
 } from '@parley/protocol'
-import { expect } from 'vitest'
+import { expect, onTestFailed } from 'vitest'
 import { AgentHome } from '../../packages/server/src/testing/agent-home.ts'
 import { logProblems } from '../../packages/server/src/testing/invariants.ts'
 import type { ModelAnswer, ModelServer } from '../../packages/server/src/testing/model-server.ts'
@@ -27,6 +27,7 @@ export class ClaudeFixture implements AsyncDisposable {
   readonly proxy: ClosableProxy
   #client: Client | undefined
   #folders = 0
+  readonly #shared = new Map<string, Promise<SessionFixture>>()
 
   private constructor(home: AgentHome, proxy: ClosableProxy) {
     this.#home = home
@@ -75,6 +76,20 @@ export class ClaudeFixture implements AsyncDisposable {
     return new SessionFixture(this.client, id, cwd)
   }
 
+  /**
+   * The session with these settings that tests share, so that Claude Code is started once; each call resets it. After a
+   * failed test, the next call creates a new session.
+   */
+  async sharedSession(settings: Partial<NewSessionInput> = {}): Promise<SessionFixture> {
+    const key = JSON.stringify(settings)
+    const creating = this.#shared.get(key) ?? this.session(settings)
+    this.#shared.set(key, creating)
+    onTestFailed(() => void this.#shared.delete(key))
+    const session = await creating
+    await session.reset()
+    return session
+  }
+
   follow(id: string, cwd = ''): SessionFixture {
     return new SessionFixture(this.client, id, cwd)
   }
@@ -101,14 +116,24 @@ export class SessionFixture {
   readonly folder: string
   readonly mirror: Mirror
   readonly #client: Client
+  readonly #events: SessionEvent[] = []
   /** The number of turns when all prompts so far are done. */
   #turns = 0
+  /** The logs of this session contain the events after this one. */
+  #logStart = 0
 
   constructor(client: Client, id: string, folder: string) {
     this.#client = client
     this.id = id
     this.folder = folder
     this.mirror = client.mirror(id, { tail: 'all' })
+  }
+
+  /** Waits until the session is idle, empties its folder, and leaves the events so far out of later logs. */
+  async reset(): Promise<void> {
+    const { seq } = await this.when(({ turn, queue }) => !turn && queue.length === 0)
+    this.#logStart = seq
+    for (const name of readdirSync(this.folder)) rmSync(join(this.folder, name), { recursive: true })
   }
 
   async prompt(words: string | PromptPart[]): Promise<void> {
@@ -149,7 +174,9 @@ export class SessionFixture {
   /** The view as soon as this notice was recorded. */
   notice(code: string): Promise<MirrorSnapshot> {
     return this.mirror.until(({ view }) =>
-      view.timeline.some((block) => block.type === 'notice' && block.code === code),
+      view.timeline.some(
+        (block) => block.type === 'notice' && block.code === code && block.seq > this.#logStart,
+      ),
     )
   }
 
@@ -164,15 +191,16 @@ export class SessionFixture {
     await this.when(({ settled }) => settled.some((one) => one.requestId === requestId))
   }
 
-  /** The end of the last prompted turn, and the whole log, which must be valid. */
+  /** Waits for the end of the last prompted turn. Returns the log; all of it must be valid. */
   async ended(): Promise<Log> {
     await this.when(({ turn, turns, queue }) => !turn && queue.length === 0 && turns >= this.#turns)
     const { events } = await this.#client.call('events', {
       params: { id: this.id },
-      query: { after: 0, limit: 5000 },
+      query: { after: this.#events.at(-1)?.seq ?? 0, limit: 5000 },
     })
-    expect(logProblems(events as SessionEvent[])).toEqual([])
-    return new Log(events as SessionEvent[])
+    this.#events.push(...(events as SessionEvent[]))
+    expect(logProblems(this.#events)).toEqual([])
+    return new Log(this.#events, this.#logStart)
   }
 
   /** Sends one more prompt, to show that the session continues. */
@@ -188,9 +216,13 @@ type DecideWords = ['allow' | 'deny', Parameters<Client['decide']>[3]?]
 
 export class Log {
   readonly events: readonly SessionEvent[]
+  /** The connections to the agent since the session was created. */
+  readonly connected: readonly EventOf<'agent.connected'>[]
 
-  constructor(events: readonly SessionEvent[]) {
-    this.events = events
+  /** `events` are all events of a session. The log contains those after `start`. */
+  constructor(events: readonly SessionEvent[], start: number) {
+    this.events = events.filter(({ seq }) => seq > start)
+    this.connected = events.filter((event) => event.type === 'agent.connected')
   }
 
   all<Type extends EventType>(type: Type): EventOf<Type>[] {
@@ -225,7 +257,7 @@ export class Log {
   }
 
   get connections(): string[] {
-    return [...new Set(this.all('agent.connected').map(({ connectionId }) => connectionId))]
+    return [...new Set(this.connected.map(({ connectionId }) => connectionId))]
   }
 }
 

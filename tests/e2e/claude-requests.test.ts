@@ -130,14 +130,14 @@ describe('a subagent', () => {
   it.each(['allow', 'deny'] as const)(
     'asks for its own call, in the inbox of its session: %s',
     async (decision) => {
-      const session = await claude.session()
+      const session = await claude.sharedSession()
       const inside = modelPrompt('Write it down.', bash('printf x > a'), { content: 'I have tried.' })
       await session.prompt(modelPrompt('Delegate.', delegate(inside), done))
       const asked = await session.request('permission')
       const { blocks } = await get<{ blocks: { type: string; id: string; name?: string }[] }>(
         `/api/sessions/${session.id}`,
       )
-      const parent = blocks.find(({ name }) => name === 'Agent')
+      const parent = blocks.findLast(({ name }) => name === 'Agent')
       expect(parent).toBeDefined()
       expect(asked).toMatchObject({ tool: 'Bash', parentToolCallId: parent?.id })
       const { requests } = await get<{ requests: { session: { id: string }; request: OpenRequest }[] }>(
@@ -164,7 +164,7 @@ describe('a subagent', () => {
 
 describe('a permission', () => {
   it('with a changed input runs only that input', async () => {
-    const session = await claude.session()
+    const session = await claude.sharedSession()
     await session.prompt(modelPrompt('Write.', bash('printf a > a'), done))
     await session.decide('allow', { input: { command: 'printf b > b', description: 'a command' } })
     expect((await session.ended()).end.outcome).toBe('completed')
@@ -173,7 +173,7 @@ describe('a permission', () => {
   })
 
   it('denied with the end of the turn: the model is not called again, and the process stays', async () => {
-    const session = await claude.session()
+    const session = await claude.sharedSession()
     await session.prompt(modelPrompt('Write.', bash('printf a > a'), done))
     await session.request('permission')
     const before = claude.model.calls.length
@@ -184,11 +184,11 @@ describe('a permission', () => {
     expect(claude.model.calls.length).toBe(before)
     expect(existsSync(file(session, 'a'))).toBe(false)
     const next = await session.completes(modelPrompt('And now?', history))
-    expect(next.connections).toHaveLength(1)
+    expect(next.connections).toEqual(log.connections)
   })
 
   it('for a file shows the change', async () => {
-    const session = await claude.session()
+    const session = await claude.sharedSession()
     const path = file(session, 'note.txt')
     await session.prompt(
       modelPrompt('Write.', call('Write', { file_path: path, content: 'parsley\n' }), done),

@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFailed } from 'vitest'
 import { Page } from '../../packages/server/src/faces/chat/page-under-test.ts'
 import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
 import type { UiMessage } from '../../packages/server/src/transcripts/ui-message.ts'
@@ -16,16 +16,31 @@ beforeAll(async () => {
 afterAll(() => claude?.[Symbol.asyncDispose]())
 
 let chats = 0
+const newChat = () => ({ id: `bad-${++chats}`, cwd: claude.folder() })
+
+let shared: ReturnType<typeof newChat> | undefined
+
+/** One chat for all tests, so that Claude Code is started once. After a failed test, the next one gets a new chat. */
+function sharedChat(): ReturnType<typeof newChat> {
+  onTestFailed(() => {
+    shared = undefined
+  })
+  shared ??= newChat()
+  return shared
+}
 
 /** A page whose agent waits for permission to write. From then on, the page sends nothing automatically. */
-async function waiting(): Promise<{ page: Page; written: () => string | undefined }> {
-  const cwd = claude.folder()
+async function waiting({ id, cwd } = sharedChat()): Promise<{
+  page: Page
+  written: () => string | undefined
+}> {
   const { url, token } = claude.server
   const body = { agent: 'claude', cwd }
-  const page = new Page({ url, token }, 7, { id: `bad-${++chats}`, body, byHand: true })
+  const page = new Page({ url, token }, 7, { id, messages: await messagesOf(id), body, byHand: true })
+  const file = join(cwd, 'a')
+  rmSync(file, { force: true })
   await page.say(modelPrompt('Write.', bash('printf x >> a'), done))
   await page.asked()
-  const file = join(cwd, 'a')
   return { page, written: () => (existsSync(file) ? readFileSync(file, 'utf8') : undefined) }
 }
 
@@ -53,21 +68,23 @@ async function refusal(page: Page, message: object) {
   return { status: response.status, ...(await response.json()).error }
 }
 
-/** The message on the server, once its turn has ended. */
-async function ended(page: Page): Promise<UiMessage> {
+async function messagesOf(id: string): Promise<UiMessage[]> {
   const { url, token } = claude.server
   const headers = { authorization: `Bearer ${token}` }
-  const messages = async (): Promise<UiMessage[]> =>
-    (await fetch(`${url}/api/chat/${page.id}/messages`, { headers })).json()
-  await eventually(async () => (await messages()).at(-1)?.metadata).toHaveProperty('outcome')
-  return (await messages()).at(-1) as UiMessage
+  return (await fetch(`${url}/api/chat/${id}/messages`, { headers })).json()
+}
+
+/** The message on the server, once its turn has ended. */
+async function ended({ id }: Page): Promise<UiMessage> {
+  await eventually(async () => (await messagesOf(id)).at(-1)?.metadata).toHaveProperty('outcome')
+  return (await messagesOf(id)).at(-1) as UiMessage
 }
 
 const approvalOf = (message: UiMessage) =>
   message.parts.find((part) => 'toolCallId' in part)?.approval as { id: string; approved?: boolean }
 
 it('permission for one call is not taken as permission for another', async () => {
-  const [first, second] = [await waiting(), await waiting()]
+  const [first, second] = [await waiting(), await waiting(newChat())]
   const { id } = approvalOf(second.page.last)
   expect(await refusal(first.page, decided(first.page, { id, approved: true }))).toMatchObject({
     status: 404,

@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFailed } from 'vitest'
 import { AgentHome } from '../../packages/server/src/testing/agent-home.ts'
 import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
 import type { ModelRequest, ModelServer } from '../../packages/server/src/testing/model-server.ts'
@@ -54,6 +55,22 @@ async function session(page: Page, words: string, settings: { cwd?: string; mode
   return id
 }
 
+let shared: string | undefined
+
+/** One session for most tests, so that Claude Code is started once. After a failed test, the next one gets a new one. */
+async function sharedSession(page: Page, words: string): Promise<void> {
+  onTestFailed(() => {
+    shared = undefined
+  })
+  if (shared === undefined) {
+    shared = await session(page, words)
+    return
+  }
+  const command = { type: 'prompt.submit', commandId: randomUUID(), text: words }
+  await server.call(`/api/sessions/${shared}/commands`, command)
+  await openSession(page, server, shared)
+}
+
 /** Matches the whole text, because the prompts here contain everything that the model will say. */
 async function says(page: Page, words: string): Promise<void> {
   await conversation(page).getByText(words, { exact: true }).last().waitFor()
@@ -104,7 +121,7 @@ describe('the first five minutes with Claude Code', () => {
 describe('a request of Claude Code', () => {
   it('for a permission is denied with a reason, which the model receives', async () => {
     const { page, context, consoleErrors } = await openTab({ load: false })
-    await session(page, modelPrompt('Write.', bash('printf x > denied'), { say: 'history' }))
+    await sharedSession(page, modelPrompt('Write.', bash('printf x > denied'), { say: 'history' }))
     await card(page).getByText('printf x > denied').waitFor()
     await card(page).getByRole('button', { name: 'Deny with reason' }).click()
     await page.getByLabel('Why not, and what to do instead').fill('Not in this folder')
@@ -119,14 +136,15 @@ describe('a request of Claude Code', () => {
 
   it('for a permission is allowed with another command', async () => {
     const { page, context } = await openTab({ load: false })
-    await session(page, modelPrompt('Write it.', bash('printf a > asked'), done))
+    const changed = { content: 'The changed command ran.' }
+    await sharedSession(page, modelPrompt('Write it.', bash('printf a > asked'), changed))
     await card(page).getByRole('button', { name: /^Edit/ }).click()
     await card(page).getByRole('textbox', { name: 'command' }).fill('printf b > edited')
     await card(page)
       .getByRole('button', { name: /^Allow/ })
       .first()
       .click()
-    await says(page, 'That is done.')
+    await says(page, changed.content)
     expect(existsSync(join(server.project, 'asked'))).toBe(false)
     expect(readFileSync(join(server.project, 'edited'), 'utf8')).toBe('b')
     await context.close()
@@ -139,11 +157,12 @@ describe('a request of Claude Code', () => {
       { label: 'blue', description: 'cold' },
     ]
     const question = { question: 'Which colour?', header: 'Colour', multiSelect: false, options }
-    await session(page, modelPrompt('Ask.', call('AskUserQuestion', { questions: [question] }), done))
+    const chosen = { content: 'The colour is chosen.' }
+    await sharedSession(page, modelPrompt('Ask.', call('AskUserQuestion', { questions: [question] }), chosen))
     await card(page).getByText('Which colour?').waitFor()
     await card(page).getByLabel('blue').check()
     await card(page).getByRole('button', { name: 'Answer' }).click()
-    await says(page, 'That is done.')
+    await says(page, chosen.content)
     await says(page, 'blue')
     expect(JSON.stringify(model.calls.at(-1)?.body)).toContain('blue')
     expect(consoleErrors).toEqual([])
@@ -170,21 +189,21 @@ describe('a request of Claude Code', () => {
 
   it('of a subagent has its steps nested under it', async () => {
     const { page, context, consoleErrors } = await openTab({ load: false })
-    const inside = modelPrompt('Write it down.', bash('printf s > by-subagent'), {
-      content: 'It is written.',
-    })
+    const write = call('Bash', { command: 'printf s > by-subagent', description: 'Write the file' })
+    const inside = modelPrompt('Write it down.', write, { content: 'It is written.' })
     const delegate = call('Agent', {
       description: 'Write a note',
       subagent_type: 'general-purpose',
       run_in_background: false,
       prompt: inside,
     })
-    await session(page, modelPrompt('Delegate.', delegate, done))
+    const delegated = { content: 'The note is there.' }
+    await sharedSession(page, modelPrompt('Delegate.', delegate, delegated))
     await card(page).getByText('printf s > by-subagent').waitFor()
-    const step = conversation(page).getByRole('article', { name: /a command|printf s/ })
+    const step = conversation(page).getByRole('article', { name: /Write the file|printf s/ })
     await step.waitFor()
     await allowOnce(page).click()
-    await says(page, 'That is done.')
+    await says(page, delegated.content)
     await step.waitFor({ state: 'detached' })
     await page.getByRole('button', { name: /Subagent Write a note/ }).click()
     await step.waitFor()
@@ -226,7 +245,7 @@ it('a steered prompt is withdrawn or edited before Claude Code reads it, and onl
 
 it('a phone shows who pays, and which project it is', async () => {
   const { page } = await openTab({ ...phone, load: false })
-  await session(page, modelPrompt('Say it.', done))
+  await sharedSession(page, modelPrompt('Say it.', done))
   await says(page, 'That is done.')
   const header = page.locator('main header').first()
   for (const words of [/paid by \S/, /^project$/]) {

@@ -210,18 +210,19 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
   })
 
   it.each(['SIGTERM', 'SIGKILL'] as const)('answers after the server was ended with %s', async (signal) => {
-    const { page, cwd } = newPage(sdk)
+    const { length } = page.messages
     await page.say(modelPrompt('Write.', bash('printf x >> a'), done))
     await page.asked()
     await claude.server.end(signal)
     await claude.server.start()
     const { url, token } = claude.server
     const reloaded = new Page({ url, token }, sdk, { id: page.id, messages: await serverHolds(page) })
+    chat = { page: reloaded, cwd }
     await reloaded.asked()
     await reloaded.decide(reloaded.tools('approval-requested')[0], true)
     await reloaded.ended()
     expect(readFileSync(join(cwd, 'a'), 'utf8')).toBe('x')
-    expect(reloaded.messages).toHaveLength(2)
+    expect(reloaded.messages).toHaveLength(length + 2)
     expect(reloaded.text).toBe('That is done.')
     await holdsTheSame(reloaded)
   })

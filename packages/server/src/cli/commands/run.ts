@@ -227,7 +227,7 @@ function inherited(names: readonly string[], { env }: Context): Record<string, s
     names.map((name) => {
       const value = env[name]
       if (value !== undefined) return [name, value]
-      const message = `--env: ${name} is not set in this environment. Give a name only: its value is taken from here.`
+      const message = `--env: ${name} is not set in this environment. Give only the name; the value is taken from this environment.`
       throw new ParleyError('validation_error', message)
     }),
   )

@@ -10,7 +10,7 @@ const { server, browser, openTab, openSessionTab } = consoleFixture(undefined, {
 
 type Request = { readonly url: string; readonly headers: IncomingHttpHeaders; readonly body: string }
 
-/** A server on another port, as an agent could start one, whose page tries to reach Parley in every way. */
+/** A server on another port, such as an agent could start. Its page tries to reach Parley in every way. */
 async function hostileServer() {
   const requests: Request[] = []
   const http = createServer(async (incoming, outgoing) => {

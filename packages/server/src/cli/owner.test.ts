@@ -29,7 +29,10 @@ async function crashed(home: Home, args: readonly string[] = []) {
 
 type Proof = (challenge: string) => unknown
 
-/** Another user's program on the port of the record. It knows what the health of the ended server told everyone. */
+/**
+ * Another user's program on the port of the record. It has everything that the health route of the ended server
+ * returned.
+ */
 async function impostorOf({ url, instance }: OwnerRecord, proof: Proof) {
   const requests: IncomingMessage[] = []
   const server = createServer(async (request, response) => {

@@ -149,7 +149,7 @@ export type Remembered =
       readonly parts: readonly PromptPart[]
       /** The agent's id of the prompt: the same on every read. */
       readonly id?: string
-      /** True if no person gave the prompt, but the adapter itself, to make the agent continue a turn of the host. */
+      /** True if the adapter itself sent the prompt, to make the agent continue a turn of the host. */
       readonly own?: true
     }
   | { readonly type: 'output'; readonly at: number; readonly output: AgentOutput }

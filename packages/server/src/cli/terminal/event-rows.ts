@@ -6,7 +6,7 @@ import { oneLine, visible } from './visible.ts'
 /** The data, besides the event itself, from which its rows are made. */
 export type RowFacts = {
   readonly style: Style
-  /** Show prompts too, those of this client and of others. */
+  /** Whether prompts are shown too, both those of this client and of others. */
   readonly prompts: boolean
   readonly asked: (requestId: string) => AskedFacts
   /** How long requests waited for people during the turn that ends, in milliseconds. */

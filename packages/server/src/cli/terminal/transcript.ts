@@ -22,7 +22,7 @@ export type TranscriptOptions = {
   readonly isOutTerminal: boolean
   readonly isErrTerminal: boolean
   readonly columns: () => number
-  /** Show prompts too, those of this client and of others. */
+  /** Whether prompts are shown too, both those of this client and of others. */
   readonly prompts: boolean
   /** Permissions are asked on this terminal, with their diff. */
   readonly asks?: boolean

@@ -82,7 +82,10 @@ function countLabel(found: readonly Hit[], index: number, loading: boolean): str
   return `${index + 1} of ${found.length}${found.length >= maxFound ? '+' : ''}`
 }
 
-/** Returns the focus to where it was when the find bar closes, or to the timeline if that element is gone. */
+/**
+ * When the find bar closes, returns the focus to the element that had it before, or to the timeline if that element is
+ * gone.
+ */
 function useRestoreFocus(scroller: RefObject<HTMLElement | null>): void {
   const [before] = useState(() => document.activeElement)
   useEffect(

@@ -40,7 +40,7 @@ function hasSdk(): boolean {
   return api?.trace !== undefined || api?.metrics !== undefined
 }
 
-/** Loads the OpenTelemetry API. Returns undefined if the package is not installed: the user provides it. */
+/** Loads the OpenTelemetry API. Returns undefined if the package, which the user provides, is not installed. */
 async function importApi(): Promise<typeof Api | undefined> {
   try {
     return await import('@opentelemetry/api')

@@ -74,7 +74,7 @@ async function world(options: Partial<CreateHostOptions> = {}) {
   return { home, config, claude, host, kept, folder, keepOne, run, end, cold: () => cold, taken: () => taken }
 }
 
-/** What the model received since `calls`. */
+/** The requests that the model received after the first `calls` ones. */
 const modelRequests = (calls: number) => JSON.stringify(root.model.calls.slice(calls).map(({ body }) => body))
 
 it('a spare serves a session like a process that is started for it', async () => {

@@ -16,8 +16,8 @@ const writesFile = /(^|[^0-9&])>{1,2}\s*(?!\/dev\/null|&)\S/
 
 /**
  * Whether Claude Code will certainly ask before this call of the main agent. If so, the person is asked from the hook,
- * where a waiting call can be deferred. A wrong false costs only that possibility; a wrong true asks a person about a
- * call that Claude would have allowed.
+ * where a waiting call can be deferred. If the result is false by mistake, the call cannot be deferred. If it is true
+ * by mistake, a person is asked about a call that Claude would have allowed.
  */
 export function willAsk(
   call: { readonly tool: string; readonly input: unknown },

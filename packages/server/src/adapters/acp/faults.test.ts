@@ -5,7 +5,7 @@ import type { Bench, BenchSession } from '../../testing/adapter-contract/bench.t
 import { killChildren } from '../../testing/child-processes.ts'
 import { cutTranscript } from '../../testing/claude-transcript.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
-import { AcpWorld, agentNames, agents, call, done } from './acp-world-under-test.ts'
+import { AcpWorld, type AgentName, agentNames, agents, call, done } from './acp-world-under-test.ts'
 import { isAmong } from './processes-under-test.ts'
 
 /** Tests the real programs when they are killed and when requests are refused. */
@@ -57,19 +57,7 @@ describe.each(agentNames)('%s is killed', { timeout: 60_000 }, (name) => {
   )
 
   it('in the second step of a turn: the completed step is not repeated', () =>
-    play(async (bench) => {
-      const session = await bench.session()
-      const steps = [shell('echo one >> note.txt'), shell('echo two >> note.txt'), done]
-      const turn = await session.prompt(modelPrompt('Add two lines.', ...steps))
-      await turn.decide(await turn.asked(), 'allow')
-      await session.until(() => turn.all('tool-call.ended')[0])
-      const { requestId } = await turn.asked()
-      await kill()
-      await session.until(() => turn.all('turn.parked')[0])
-      await turn.decide({ requestId }, 'allow')
-      await turn.completed()
-      expect(await bench.file('note.txt')).toBe('one\ntwo\n')
-    }))
+    play((bench) => killInSecondStep(bench, name)))
 })
 
 it.each([
@@ -79,23 +67,28 @@ it.each([
   'claude-acp is killed in the second step before it has stored %s: the completed step is not repeated',
   { timeout: 60_000 },
   (_, part, nth) =>
-    world.play('claude-acp', async (bench) => {
-      const { program, shell } = agents['claude-acp']
-      const session = await bench.session()
-      const steps = [shell('echo one >> note.txt'), shell('echo two >> note.txt'), done]
-      const turn = await session.prompt(modelPrompt('Add two lines.', ...steps))
-      await turn.decide(await turn.asked(), 'allow')
-      await session.until(() => turn.all('tool-call.ended')[0])
-      const { requestId } = await turn.asked()
-      await killChildren(program)
-      await session.until(() => turn.all('turn.parked')[0])
-      cutTranscript(world.home, bench.folder, part, nth)
-      await turn.decide({ requestId }, 'allow')
-      await turn.completed()
-      expect(await bench.file('note.txt')).toBe('one\ntwo\n')
-      expect(turn.all('permission.resolved').at(-1)).toMatchObject({ carriedFrom: requestId })
-    }),
+    world.play('claude-acp', (bench) =>
+      killInSecondStep(bench, 'claude-acp', () => cutTranscript(world.home, bench.folder, part, nth)),
+    ),
 )
+
+/** Kills the agent while its second call waits for an answer. Each of the two calls must run once. */
+async function killInSecondStep(bench: Bench, name: AgentName, afterKill = () => {}): Promise<void> {
+  const { program, shell } = agents[name]
+  const session = await bench.session()
+  const steps = [shell('echo one >> note.txt'), shell('echo two >> note.txt'), done]
+  const turn = await session.prompt(modelPrompt('Add two lines.', ...steps))
+  await turn.decide(await turn.asked(), 'allow')
+  await session.until(() => turn.all('tool-call.ended')[0])
+  const { requestId } = await turn.asked()
+  await killChildren(program)
+  await session.until(() => turn.all('turn.parked')[0])
+  afterKill()
+  await turn.decide({ requestId }, 'allow')
+  await turn.completed()
+  expect(await bench.file('note.txt')).toBe('one\ntwo\n')
+  expect(turn.all('permission.resolved').at(-1)).toMatchObject({ carriedFrom: requestId })
+}
 
 describe('permissions of Gemini', { timeout: 60_000 }, () => {
   const play = (work: Parameters<AcpWorld['play']>[1]) => world.play('gemini', work)

@@ -25,7 +25,7 @@ import type {
 } from '@parley/protocol'
 import type { OpenCall } from './ask-again.ts'
 
-export { askAgain, isAskAgain, namesOf, type OpenCall } from './ask-again.ts'
+export { askAgain, isAskAgain, type OpenCall, openCallsNotice } from './ask-again.ts'
 
 /**
  * PORT. An adapter translates one agent's protocol. It does not run the session's loop and makes no decisions. Rules:
@@ -243,7 +243,7 @@ export type AgentMessage =
    * The turn was parked and its requests are answered. The adapter makes the agent continue the turn: it asks again
    * for what it waited for, under new ids. The host answers a request for the same tool and input, or the same
    * questions, with the stored answer. `openCalls` are the calls of the main agent that have no result. All other
-   * calls of the turn have ended, even if the agent's own record lacks their results.
+   * calls of the turn have ended, even if the agent's conversation lacks their results.
    */
   | { readonly type: 'continue'; readonly prompt: Prompt; readonly openCalls: readonly OpenCall[] }
 

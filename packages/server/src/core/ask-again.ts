@@ -8,7 +8,7 @@ const maxTitle = 500
 
 /** The prompt for an agent that remembers the prompt of a parked turn, when it is started again with the answer. */
 export function askAgain(openCalls: readonly OpenCall[]): string {
-  return openCalls.length === 0 ? restarted : `${restarted} ${namesOf(openCalls)}`
+  return openCalls.length === 0 ? restarted : `${restarted} ${openCallsNotice(openCalls)}`
 }
 
 /** True for a text that `askAgain` returned. */
@@ -17,10 +17,10 @@ export function isAskAgain(text: string): boolean {
 }
 
 /**
- * Tells the model which calls have no result. The agent's own record may not show this: agents write their records in
- * batches, so a killed agent may have lost its last call, and the results of the calls before it.
+ * Tells the model which calls have no result. The agent's conversation may not show this: some agents store it in
+ * batches, so a killed agent may have lost its last call and the results of the calls before it.
  */
-export function namesOf(openCalls: readonly OpenCall[]): string {
+export function openCallsNotice(openCalls: readonly OpenCall[]): string {
   const names = openCalls.map(({ name, title }) => `${name} "${title.slice(0, maxTitle)}"`)
   return `You waited for: ${names.join(', ')}. All other calls of this turn have ended, even where your record shows no result: do not repeat them.`
 }

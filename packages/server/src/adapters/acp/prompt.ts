@@ -2,17 +2,17 @@ import { isAbsolute, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { ContentBlock } from '@agentclientprotocol/sdk/unstable'
 import { ParleyError, type PromptPart, promptText } from '@parley/protocol'
-import { type AgentMessage, askAgain, namesOf, type OpenCall } from '../../core/agent-adapter.ts'
+import { type AgentMessage, askAgain, type OpenCall, openCallsNotice } from '../../core/agent-adapter.ts'
 import { isIdOf, type TranslateState } from './translate-state.ts'
 
 const restarted = 'There was a restart while you waited for an answer'
 
 /**
- * Sent to an agent whose memory ends before the open call, or lacks the result of the call before it: the end of its
- * memory is lost with the process.
+ * Sent to an agent whose conversation ends before the open call, or lacks the result of the call before it: the end of
+ * the conversation was not stored when the process ended.
  */
 function continueWithoutCall(openCalls: readonly OpenCall[]): string {
-  const lost = openCalls.length > 0 ? namesOf(openCalls) : 'The last call you asked for has not run.'
+  const lost = openCalls.length > 0 ? openCallsNotice(openCalls) : 'The last call you asked for has not run.'
   return `${restarted}. ${lost} Go on from what is done; do not do it again.`
 }
 

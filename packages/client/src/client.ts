@@ -36,7 +36,7 @@ export type ClientOptions = {
   readonly backoff?: BackoffOptions
 }
 
-/** All operations on a Parley server. The client connects on the first follow. */
+/** All operations on a Parley server. The client connects when something is first followed. */
 export type Client = ClientParts &
   Commands & {
     readonly call: Call

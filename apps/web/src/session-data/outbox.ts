@@ -37,8 +37,8 @@ export type OutboxOptions<Content> = OutboxBrowser & {
 
 /**
  * Holds commands until the server has accepted them. Items are stored, so a reload, a lost connection or a closed tab
- * loses nothing. An item is sent only by the tab that added it, always under the same command id, so it takes effect
- * once. When that tab is closed, another tab decides whether to send the item or to hold it.
+ * loses nothing. An item is sent by one tab at a time, at first the one that added it, and always under the same
+ * command id, so it takes effect once. When that tab is closed, another tab decides whether to send or hold the item.
  */
 export class Outbox<Content extends object> {
   readonly #options: OutboxOptions<Content>

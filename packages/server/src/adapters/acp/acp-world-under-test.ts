@@ -1,8 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, vi } from 'vitest'
+import { afterAll, beforeAll, expect, vi } from 'vitest'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { type Bench, onBench } from '../../testing/adapter-contract/bench.ts'
+import { SharedBench } from '../../testing/adapter-contract/shared-bench.ts'
 import { AgentHome } from '../../testing/agent-home.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
 import { childrenWith } from '../../testing/child-processes.ts'
@@ -38,6 +39,8 @@ export const agentNames = Object.keys(agents) as AgentName[]
 
 /** A prompt to which the model always responds with this HTTP status; 0 breaks the connection. */
 export const failing = (status: number) => `Please fail with ${status}.`
+
+type Work = (bench: Bench, processes: () => number[]) => Promise<void>
 
 /** The real programs with a home of their own, and one model server on loopback. */
 export class AcpWorld {
@@ -84,24 +87,52 @@ export class AcpWorld {
   }
 
   /** Runs `work` on a bench and then checks that every process that it saw has ended. */
-  async play(
-    name: AgentName,
-    work: (bench: Bench, processes: () => number[]) => Promise<void>,
-    options: Parameters<AcpWorld['adapter']>[1] = {},
-  ): Promise<void> {
+  async play(name: AgentName, work: Work, options: Parameters<AcpWorld['adapter']>[1] = {}): Promise<void> {
     const adapter = () => this.adapter(name, options)
-    const seen = new Set<number>()
-    const processes = () => {
-      const now = childrenWith(agents[name].program).flatMap(treeOf)
-      for (const pid of now) seen.add(pid)
-      return now
-    }
+    const { processes, expectEnded } = watchProcesses(agents[name].program)
     await onBench({ adapter, store: createMemoryStore }, adapter(), async (bench) => {
       await work(bench, processes)
       processes()
     })
-    await vi.waitFor(() => expect(alive([...seen])).toEqual([]), 5_000)
-    await vi.waitFor(() => expect(childrenWith(agents[name].program)).toEqual([]), 5_000)
+    await expectEnded()
+  }
+
+  /**
+   * Like `play`, for all tests of the `describe` block that calls this: they share sessions, so that the agent is
+   * started once. The processes are checked after the last test.
+   */
+  playShared(name: AgentName): (work: Work) => Promise<void> {
+    const { processes, expectEnded } = watchProcesses(agents[name].program)
+    let bench: SharedBench
+    beforeAll(async () => {
+      bench = await SharedBench.open({ adapter: () => this.adapter(name), store: createMemoryStore })
+    })
+    afterAll(async () => {
+      await bench.expectLawful()
+      await bench[Symbol.asyncDispose]()
+      await expectEnded()
+    })
+    return (work) =>
+      bench.run(async () => {
+        await work(bench, processes)
+        processes()
+      })
+  }
+}
+
+/** `processes` returns the running processes of a program. All that it has returned must have ended in the end. */
+function watchProcesses(program: string) {
+  const seen = new Set<number>()
+  return {
+    processes() {
+      const now = childrenWith(program).flatMap(treeOf)
+      for (const pid of now) seen.add(pid)
+      return now
+    },
+    async expectEnded() {
+      await vi.waitFor(() => expect(alive([...seen])).toEqual([]), 5_000)
+      await vi.waitFor(() => expect(childrenWith(program)).toEqual([]), 5_000)
+    },
   }
 }
 

@@ -14,13 +14,14 @@ const world = await AcpWorld.start()
 
 const codes = (session: BenchSession) => session.all('agent.noticed').map(({ code }) => code)
 
+async function expectHello(session: BenchSession): Promise<void> {
+  const turn = await session.prompt(hello)
+  await turn.completed()
+  expect(turn.said).toBe('Hello there.')
+}
+
 describe.each(agentNames)('%s', { timeout: 90_000 }, (name) => {
   const { shell, program, key } = agents[name]
-  const expectHello = async (session: BenchSession) => {
-    const turn = await session.prompt(hello)
-    await turn.completed()
-    expect(turn.said).toBe('Hello there.')
-  }
 
   it('works with garbage on stdout, and reports it', async () => {
     const lines = `printf 'Welcome!\\n{"half": \\n\\377\\n'; seq 1 30
@@ -90,6 +91,22 @@ describe.each(agentNames)('%s', { timeout: 90_000 }, (name) => {
     )
   })
 
+  it('is given up when it hangs during its start, and leaves no process behind', async () => {
+    const giveUp = new AbortController()
+    const input = connectInput({ cwd: world.home, signal: giveUp.signal })
+    const connecting = world.adapter(name).connect(input)
+    await vi.waitFor(() => expect(childrenWith(program)).toHaveLength(1), 20_000)
+    for (const pid of childrenWith(program)) process.kill(pid, 'SIGSTOP')
+    giveUp.abort()
+    await expect(connecting).rejects.toMatchObject({ code: 'cancelled' })
+    await vi.waitFor(() => expect(childrenWith(program)).toEqual([]), 5_000)
+  })
+})
+
+describe.each(agentNames)('%s in a shared session', { timeout: 90_000 }, (name) => {
+  const play = world.playShared(name)
+  const { shell } = agents[name]
+
   it.each([
     [429, 'rate_limited', /Too many requests/],
     [500, 'agent_failed', /The service is down/],
@@ -97,7 +114,7 @@ describe.each(agentNames)('%s', { timeout: 90_000 }, (name) => {
   ])(
     'fails the turn with the error of a model that responds with %i, and runs the next prompt',
     async (status, code, message) => {
-      await world.play(name, async (bench) => {
+      await play(async (bench) => {
         const session = await bench.session()
         const turn = await session.prompt(failing(status))
         expect(await turn.ended()).toMatchObject({
@@ -111,10 +128,11 @@ describe.each(agentNames)('%s', { timeout: 90_000 }, (name) => {
   )
 
   it('is killed with its commands when a turn in which it hangs is cancelled, and restarts', async () => {
-    await world.play(name, async (bench, processes) => {
-      const session = await bench.session({ mode: 'bypass' })
+    await play(async (bench, processes) => {
+      const session = await bench.session()
       await (await session.prompt(modelPrompt('The word is parsley.', done))).completed()
       const turn = await session.prompt(modelPrompt('Wait.', shell('tail -f /dev/null'), done))
+      await turn.decide(await turn.asked(), 'allow')
       await vi.waitFor(() => expect(isAmong(processes(), 'tail -f /dev/null')).toBe(true), 20_000)
       for (const pid of processes()) process.kill(pid, 'SIGSTOP')
       await session.command({ type: 'turn.cancel' })
@@ -123,16 +141,5 @@ describe.each(agentNames)('%s', { timeout: 90_000 }, (name) => {
       await next.completed()
       expect(next.said).toContain('The word is parsley.')
     })
-  })
-
-  it('is given up when it hangs during its start, and leaves no process behind', async () => {
-    const giveUp = new AbortController()
-    const input = connectInput({ cwd: world.home, signal: giveUp.signal })
-    const connecting = world.adapter(name).connect(input)
-    await vi.waitFor(() => expect(childrenWith(program)).toHaveLength(1), 20_000)
-    for (const pid of childrenWith(program)) process.kill(pid, 'SIGSTOP')
-    giveUp.abort()
-    await expect(connecting).rejects.toMatchObject({ code: 'cancelled' })
-    await vi.waitFor(() => expect(childrenWith(program)).toEqual([]), 5_000)
   })
 })

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { PermissionMode } from '@parley/protocol'
+import type { NewRule, PermissionMode } from '@parley/protocol'
 import { describe, expect, it, vi } from 'vitest'
 import type { Bench, BenchSession } from '../../testing/adapter-contract/bench.ts'
 import { killChildren } from '../../testing/child-processes.ts'
@@ -14,17 +14,17 @@ const world = await AcpWorld.start()
 const ended = (session: BenchSession) => session.all('tool-call.ended').map(({ outcome }) => outcome)
 
 describe.each(agentNames)('%s is killed', { timeout: 60_000 }, (name) => {
-  const play = (work: Parameters<AcpWorld['play']>[1]) => world.play(name, work)
+  const play = world.playShared(name)
   const { program, shell } = agents[name]
   const adding = modelPrompt('Add a line.', shell('echo once >> note.txt'), done)
   const kill = () => killChildren(program)
 
   it('in the middle of a turn: the turn fails, its commands end, and the next prompt resumes the conversation', () =>
     play(async (bench, processes) => {
-      const session = await bench.session({ mode: 'bypass' })
+      const session = await bench.session()
       await (await session.prompt(modelPrompt('The word is parsley.', done))).completed()
       const turn = await session.prompt(modelPrompt('Wait.', shell('tail -f /dev/null'), done))
-      await turn.first(() => turn.all('permission.resolved')[0])
+      await turn.decide(await turn.asked(), 'allow')
       await vi.waitFor(() => expect(isAmong(processes(), 'tail -f /dev/null')).toBe(true), 10_000)
       await kill()
       expect(await turn.ended()).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
@@ -55,10 +55,13 @@ describe.each(agentNames)('%s is killed', { timeout: 60_000 }, (name) => {
         expect(ended(session)).toEqual(['cancelled', outcome])
       }),
   )
-
-  it('in the second step of a turn: the completed step is not repeated', () =>
-    play((bench) => killInSecondStep(bench, name)))
 })
+
+it.each(agentNames)(
+  '%s is killed in the second step of a turn: the completed step is not repeated',
+  { timeout: 60_000 },
+  (name) => world.play(name, (bench) => killInSecondStep(bench, name)),
+)
 
 it.each([
   ['the result of the first step', 'result', 1],
@@ -91,7 +94,23 @@ async function killInSecondStep(bench: Bench, name: AgentName, afterKill = () =>
 }
 
 describe('permissions of Gemini', { timeout: 60_000 }, () => {
-  const play = (work: Parameters<AcpWorld['play']>[1]) => world.play('gemini', work)
+  const shared = world.playShared('gemini')
+  /** Runs a case in a session with this mode, and with a rule for the time of the case. */
+  const play = (
+    mode: PermissionMode,
+    work: (session: BenchSession, bench: Bench) => Promise<void>,
+    rule?: NewRule,
+  ) =>
+    shared(async (bench) => {
+      const session = await bench.session()
+      await session.command({ type: 'session.configure', mode })
+      const added = rule && (await bench.host.addRule(rule))
+      try {
+        await work(session, bench)
+      } finally {
+        if (added) await bench.host.removeRule(added.ruleId)
+      }
+    })
   const { shell } = agents.gemini
   const adding = modelPrompt('Add a line.', shell('echo once >> note.txt'), done)
   const file = (bench: Bench) =>
@@ -101,9 +120,8 @@ describe('permissions of Gemini', { timeout: 60_000 }, () => {
     ['read-only', 'denied', 'mode'],
     ['accept-edits', 'allowed', 'mode'],
     ['bypass', 'allowed', 'mode'],
-  ] as const)('follow mode %s for files: %s', (mode: PermissionMode, outcome, by) =>
-    play(async (bench) => {
-      const session = await bench.session({ mode })
+  ] as const)('follow mode %s for files: %s', (mode, outcome, by) =>
+    play(mode, async (session, bench) => {
       const turn = await session.prompt(modelPrompt('Write.', file(bench), done))
       await turn.completed()
       expect(turn.all('permission.resolved')).toMatchObject([{ outcome, by }])
@@ -112,7 +130,7 @@ describe('permissions of Gemini', { timeout: 60_000 }, () => {
   )
 
   it('are requested once per change, and an allowed change is written without another request', () =>
-    play(async (bench) => {
+    play('ask', async (session, bench) => {
       const path = join(bench.folder, 'new.txt')
       const change = {
         file_path: path,
@@ -120,7 +138,6 @@ describe('permissions of Gemini', { timeout: 60_000 }, () => {
         new_string: 'newer',
         instruction: 'Make it newer.',
       }
-      const session = await bench.session()
       const turn = await session.prompt(modelPrompt('Write.', file(bench), call('replace', change), done))
       const writing = await turn.asked()
       expect(await bench.file('new.txt')).toBeUndefined()
@@ -133,11 +150,10 @@ describe('permissions of Gemini', { timeout: 60_000 }, () => {
       expect(turn.all('permission.requested').map(({ tool }) => tool)).toEqual(['write_file', 'replace'])
     }))
 
-  it('are denied by a rule on the file write itself, even after the call was allowed', () =>
-    play(async (bench) => {
-      const match = { path: '*/new.txt' }
-      await bench.host.addRule({ tool: 'write_text_file', match, decision: 'deny', scope: 'always' })
-      const session = await bench.session()
+  it('are denied by a rule on the file write itself, even after the call was allowed', () => {
+    const match = { path: '*/new.txt' }
+    const rule: NewRule = { tool: 'write_text_file', match, decision: 'deny', scope: 'always' }
+    const deniedWrite = async (session: BenchSession, bench: Bench) => {
       const turn = await session.prompt(modelPrompt('Write.', file(bench), done))
       await turn.decide(await turn.asked(), 'allow')
       await turn.completed()
@@ -146,31 +162,28 @@ describe('permissions of Gemini', { timeout: 60_000 }, () => {
         { outcome: 'allowed', by: 'person' },
         { outcome: 'denied', by: 'rule' },
       ])
-    }))
+    }
+    return play('ask', deniedWrite, rule)
+  })
 
   it('are not needed for reading', () =>
-    play(async (bench) => {
-      const session = await bench.session({ mode: 'read-only' })
+    play('read-only', async (session, bench) => {
       const steps = [call('list_directory', { dir_path: bench.folder }), call('glob', { pattern: '*' }), done]
       await (await session.prompt(modelPrompt('Look around.', ...steps))).completed()
       expect(ended(session)).toEqual(['completed', 'completed'])
       expect(session.all('permission.requested')).toEqual([])
     }))
 
-  it.each(['ask', 'bypass'] as const)('are denied by a rule for commands in mode %s', (mode) =>
-    play(async (bench) => {
-      await bench.host.addRule({
-        tool: 'run_shell_command',
-        match: { command: '*note.txt' },
-        decision: 'deny',
-        scope: 'always',
-      })
-      const session = await bench.session({ mode })
+  it.each(['ask', 'bypass'] as const)('are denied by a rule for commands in mode %s', (mode) => {
+    const match = { command: '*note.txt' }
+    const rule: NewRule = { tool: 'run_shell_command', match, decision: 'deny', scope: 'always' }
+    const deniedCommand = async (session: BenchSession, bench: Bench) => {
       const turn = await session.prompt(adding)
       await turn.completed()
       expect(turn.all('permission.resolved')).toMatchObject([{ outcome: 'denied', by: 'rule' }])
       expect(await bench.file('note.txt')).toBeUndefined()
       expect(ended(session)).toEqual(['denied'])
-    }),
-  )
+    }
+    return play(mode, deniedCommand, rule)
+  })
 })

@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type NewRule, type NewSessionInput, newId, type SessionEvent } from '@parley/protocol'
-import { expect, it } from 'vitest'
+import { afterAll, expect, it, onTestFailed } from 'vitest'
+import type { Host } from '../../core/index.ts'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { AgentHome } from '../../testing/agent-home.ts'
@@ -28,6 +29,15 @@ const echo = {
   args: ['--conditions=source', new URL('../../testing/mcp-echo.ts', import.meta.url).pathname],
 }
 
+// One host for all tests: its sessions share one Codex process. After a failed test, the next one gets a new host.
+let shared: Promise<Host> | undefined
+const closeHost = async () => {
+  const closing = shared
+  shared = undefined
+  await (await closing)?.close()
+}
+afterAll(closeHost)
+
 type Played = { ran: boolean; events: SessionEvent[]; written: string }
 
 async function play(
@@ -38,8 +48,10 @@ async function play(
   writeFileSync(join(cwd, 'poem.txt'), 'roses are red')
   const env = home.env('codex')
   const adapters = [createCodexAdapter({ env, agentsFolder: testAgentsFolder() })]
-  const host = await createHost({ adapters, store: createMemoryStore() })
-  if (rule) await host.addRule(rule)
+  onTestFailed(closeHost)
+  shared ??= createHost({ adapters, store: createMemoryStore() })
+  const host = await shared
+  const added = rule && (await host.addRule(rule))
   const { id } = await host.create({ agent: 'codex', cwd, ...session })
   const reader = new TestReader(id)
   await reader.follow(host)
@@ -56,7 +68,7 @@ async function play(
   }
   await say(modelPrompt('Do it.', answer, { say: 'history' }))
   const read = await host.read(id, { after: 0, limit: 1000 })
-  await host.close()
+  if (added) await host.removeRule(added.ruleId)
   const events = read.events.map(({ json }) => JSON.parse(json) as SessionEvent)
   const written = events.flatMap((event) => (event.type === 'text.written' ? [event.text] : [])).join('\n')
   return { ran: existsSync(join(cwd, 'done.txt')), events, written }

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type EventOf, type EventType, newId, type SessionEvent } from '@parley/protocol'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it, onTestFailed } from 'vitest'
 import type { Host } from '../../core/index.ts'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
@@ -120,6 +120,30 @@ async function remembers(scene: Scene): Promise<void> {
   expect((await scene.said()).at(-1)).toContain('parsley')
 }
 
+type KnownScene = { readonly scene: Scene; readonly home: string; pid(): number }
+let known: KnownScene | undefined
+const closeKnown = async () => {
+  const closing = known
+  known = undefined
+  await closing?.scene[Symbol.asyncDispose]()
+}
+afterAll(closeKnown)
+
+/**
+ * A session after its first prompt, on a running program whose process id is known. Several tests share it. After a
+ * failed test, the next one gets a new session.
+ */
+async function knownScene(): Promise<KnownScene> {
+  onTestFailed(closeKnown)
+  if (known === undefined) {
+    const { path, pid } = knownProgram(home)
+    known = { scene: await Scene.open(path), home, pid }
+    await known.scene.turn(firstPrompt)
+  }
+  home = known.home
+  return known
+}
+
 describe('a fault in the middle of an answer', () => {
   it.each([
     ['dies', 3, 'exited with code 3. The next prompt starts it again.', /words The disk is on fire.$/],
@@ -162,20 +186,21 @@ describe('a fault in the middle of an answer', () => {
     await remembers(scene)
   })
 
-  it.each(['babbles', 'floods stderr'] as const)('the program %s: the answer is complete', async (how) => {
-    const { scene, end } = await playFault(how)
-    await using _ = scene
-    expect(end.outcome).toBe('completed')
-    expect(await scene.said()).toEqual(['I see.', words])
-    await remembers(scene)
-    expect(await scene.all('agent.disconnected')).toEqual([])
-  })
-
-  it('the program writes values that are not messages: they are recorded unchanged', async () => {
-    const { scene } = await playFault('babbles')
-    await using _ = scene
-    expect((await scene.all('agent.unrecognised')).map(({ native }) => native)).toEqual([42, 'words'])
-  })
+  it.each([
+    ['babbles', [42, 'words']],
+    ['floods stderr', []],
+  ] as const)(
+    'the program %s: the answer is complete, and values that are not messages are recorded unchanged: %j',
+    async (how, values) => {
+      const { scene, end } = await playFault(how)
+      await using _ = scene
+      expect(end.outcome).toBe('completed')
+      expect(await scene.said()).toEqual(['I see.', words])
+      expect((await scene.all('agent.unrecognised')).map(({ native }) => native)).toEqual(values)
+      await remembers(scene)
+      expect(await scene.all('agent.disconnected')).toEqual([])
+    },
+  )
 
   it('the program sends a message of an unknown type: the message is recorded unchanged, and the answer is complete', async () => {
     const { scene, end } = await playFault('speaks of news')
@@ -187,9 +212,7 @@ describe('a fault in the middle of an answer', () => {
   })
 
   it('the program hangs: a cancel kills it, and the next prompt resumes the conversation', async () => {
-    const { path, pid } = knownProgram(home)
-    await using scene = await Scene.open(path)
-    await scene.turn(firstPrompt)
+    const { scene, pid } = await knownScene()
     const hold = agents.model.hold(6)
     await scene.prompt(talk)
     await hold.reached
@@ -214,10 +237,10 @@ it('a message that a resumed program repeats is recorded once', async () => {
 })
 
 it('the end of a turn reports the steps of the turn and the time of its calls to the model', async () => {
-  await using scene = await Scene.open()
+  const { scene } = await knownScene()
   await scene.turn(firstPrompt)
   await scene.turn(talk)
-  const ends = await scene.all('turn.ended')
+  const ends = (await scene.all('turn.ended')).slice(-2)
   expect(ends.map(({ steps }) => steps)).toEqual([1, 1])
   for (const { modelMs, durationMs } of ends) {
     expect(modelMs).toBeGreaterThan(0)
@@ -226,12 +249,13 @@ it('the end of a turn reports the steps of the turn and the time of its calls to
 })
 
 it('the program dies while it is idle: its end is recorded, and the next prompt resumes the conversation', async () => {
-  const { path, pid } = knownProgram(home)
-  await using scene = await Scene.open(path)
-  await scene.turn(firstPrompt)
+  const { scene, pid } = await knownScene()
+  const { length } = await scene.all('agent.disconnected')
   process.kill(pid(), 'SIGKILL')
   await scene.until(({ connected }) => !connected)
-  expect(await scene.all('agent.disconnected')).toMatchObject([{ reason: 'crashed', signal: 'SIGKILL' }])
+  expect((await scene.all('agent.disconnected')).slice(length)).toMatchObject([
+    { reason: 'crashed', signal: 'SIGKILL' },
+  ])
   await remembers(scene)
 })
 
@@ -294,9 +318,7 @@ describe('a fault at the start', () => {
 })
 
 it('a lost conversation is not silently replaced by a new one', async () => {
-  const { path, pid } = knownProgram(home)
-  await using scene = await Scene.open(path)
-  await scene.turn(firstPrompt)
+  const { scene, pid } = await knownScene()
   process.kill(pid(), 'SIGKILL')
   await scene.until(({ connected }) => !connected)
   const before = agents.model.calls.length

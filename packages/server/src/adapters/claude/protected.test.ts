@@ -3,12 +3,9 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PermissionMode, SessionEvent } from '@parley/protocol'
 import { expect, it } from 'vitest'
-import { createHost } from '../../index.ts'
-import { createMemoryStore } from '../../stores/memory.ts'
 import { AgentHome } from '../../testing/agent-home.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
-import { TestReader } from '../../testing/reader.ts'
-import { createClaudeAdapter } from './index.ts'
+import { SessionsByMode } from './sessions-by-mode-under-test.ts'
 
 /** A home whose Claude Code settings allow all edits. */
 const home = await AgentHome.forFile()
@@ -20,31 +17,20 @@ writeFileSync(
 
 type Call = { readonly name: string; readonly input: object }
 
-/** Runs each call in a step of its own and denies every request. */
-async function play(mode: PermissionMode, calls: (cwd: string) => readonly Call[]) {
-  const cwd = home.folder('work')
+const sessions = new SessionsByMode(home, (cwd) => {
   execFileSync('git', ['init', '-q'], { cwd })
   symlinkSync(join(cwd, '.git', 'hooks'), join(cwd, 'harmless'))
-  const steps = calls(cwd).map(({ name, input }, index) => ({
-    toolCalls: [{ name, id: `toolu_${index}`, arguments: JSON.stringify(input) }],
-  }))
-  const adapters = [createClaudeAdapter({ env: home.env('claude') })]
-  const host = await createHost({ adapters, store: createMemoryStore() })
-  const prompt = modelPrompt('Write.', ...steps, { content: 'I tried.' })
-  const { id } = await host.create({ agent: 'claude', cwd, mode, prompt })
-  const reader = new TestReader(id)
-  await reader.follow(host)
-  for (;;) {
-    await reader.until(({ state }) => state.turns === 1 || state.requests.length > 0)
-    const { requests, turns } = reader.view.state
-    if (turns === 1) break
-    for (const { requestId } of requests)
-      await host.command(id, { commandId: requestId, type: 'permission.decide', requestId, decision: 'deny' })
-    await reader.until(({ state }) => !state.requests.some((one) => requests.includes(one)))
-  }
-  const { events } = await host.read(id, { after: 0, limit: 1000 })
-  await host.close()
-  return events.map(({ json }) => JSON.parse(json) as SessionEvent)
+})
+
+/** Runs each call in a step of its own and denies every request. */
+async function play(mode: PermissionMode, calls: (cwd: string) => readonly Call[]) {
+  const { events } = await sessions.play(mode, (cwd) => {
+    const steps = calls(cwd).map(({ name, input }, index) => ({
+      toolCalls: [{ name, id: `toolu_${index}`, arguments: JSON.stringify(input) }],
+    }))
+    return modelPrompt('Write.', ...steps, { content: 'I tried.' })
+  })
+  return events
 }
 
 /** The outcome of each call, and who answered its request, if there was one. */

@@ -1,13 +1,10 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NewRule, PermissionMode, SessionEvent } from '@parley/protocol'
 import { expect, it } from 'vitest'
-import { createHost } from '../../index.ts'
-import { createMemoryStore } from '../../stores/memory.ts'
 import { AgentHome } from '../../testing/agent-home.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
-import { TestReader } from '../../testing/reader.ts'
-import { createClaudeAdapter } from './index.ts'
+import { SessionsByMode } from './sessions-by-mode-under-test.ts'
 
 /** A home whose Claude Code settings allow this command. */
 const home = await AgentHome.forFile()
@@ -20,25 +17,18 @@ writeFileSync(
 const touch = { name: 'Bash', id: 'toolu_a', arguments: '{"command":"touch done.txt","description":"touch"}' }
 const touching = modelPrompt('Touch it.', { toolCalls: [touch] }, { content: 'I tried.' })
 
+const sessions = new SessionsByMode(home)
+
 async function play(
   mode: PermissionMode,
   rule?: NewRule,
   prompt = touching,
 ): Promise<{ ran: boolean; events: SessionEvent[] }> {
-  const cwd = home.folder('work')
-  const adapters = [createClaudeAdapter({ env: home.env('claude') })]
-  const host = await createHost({ adapters, store: createMemoryStore() })
-  if (rule) await host.addRule(rule)
-  const { id } = await host.create({ agent: 'claude', cwd, mode, prompt })
-  const reader = new TestReader(id)
-  await reader.follow(host)
-  await reader.until(({ state }) => state.turns === 1)
-  const { events } = await host.read(id, { after: 0, limit: 1000 })
-  await host.close()
-  return {
-    ran: existsSync(join(cwd, 'done.txt')),
-    events: events.map(({ json }) => JSON.parse(json) as SessionEvent),
-  }
+  const { cwd, events } = await sessions.play(mode, prompt, rule)
+  const file = join(cwd, 'done.txt')
+  const ran = existsSync(file)
+  rmSync(file, { force: true })
+  return { ran, events }
 }
 
 const decisions = (events: readonly SessionEvent[]) =>

@@ -1,6 +1,6 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { afterAll, expect, it, onTestFailed } from 'vitest'
 import type { Host } from '../../core/index.ts'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
@@ -21,7 +21,8 @@ class Place implements AsyncDisposable {
   readonly cwd = home.folder('work')
   readonly #store = createMemoryStore()
   readonly #limits: { parkAfterMs?: number }
-  readonly #callsBefore = home.model.calls.length
+  #callsBefore = home.model.calls.length
+  #sessionId: string | undefined
   host!: Host
 
   constructor(limits: { parkAfterMs?: number } = {}) {
@@ -39,7 +40,19 @@ class Place implements AsyncDisposable {
   async session(mode: 'ask' | 'plan' = 'ask'): Promise<BenchSession> {
     await this.start()
     const { id } = await this.host.create({ agent: 'claude', cwd: this.cwd, mode })
+    this.#sessionId = id
     return BenchSession.follow(() => this.host, id)
+  }
+
+  /** The session of the last test or round in mode ask, without its events, files and model calls. */
+  async sessionAgain(): Promise<BenchSession> {
+    if (this.#sessionId === undefined) return this.session()
+    for (const name of readdirSync(this.cwd)) rmSync(join(this.cwd, name), { recursive: true })
+    const { seq } = await this.host.state(this.#sessionId)
+    const session = await BenchSession.follow(() => this.host, this.#sessionId, seq)
+    await session.command({ type: 'session.configure', mode: 'ask' })
+    this.#callsBefore = home.model.calls.length
+    return session
   }
 
   async restart(session: BenchSession): Promise<void> {
@@ -65,6 +78,21 @@ class Place implements AsyncDisposable {
   }
 }
 
+// One session for the tests that restart its process anyway. After a failed test, the next one gets a new one.
+let shared: Place | undefined
+const closeShared = async () => {
+  const place = shared
+  shared = undefined
+  await place?.[Symbol.asyncDispose]()
+}
+afterAll(closeShared)
+
+async function sharedSession(): Promise<{ place: Place; session: BenchSession }> {
+  onTestFailed(closeShared)
+  shared ??= new Place()
+  return { place: shared, session: await shared.sessionAgain() }
+}
+
 const call = (name: string, input: unknown, id = 'toolu_a') => ({
   name,
   id,
@@ -76,8 +104,7 @@ const done: ModelAnswer = { content: 'That is done.' }
 const writing = modelPrompt('Write it.', calling(bash('echo once >> note.txt')), done)
 
 it('a deferred call that is allowed after a restart runs once, without a request to the model in between', async () => {
-  await using place = new Place()
-  const session = await place.session()
+  const { place, session } = await sharedSession()
   const turn = await session.prompt(writing)
   const ask = await turn.asked()
   await place.restart(session)
@@ -94,8 +121,7 @@ it('a deferred call that is allowed after a restart runs once, without a request
 })
 
 it('a deferred call that is denied after a restart does not run, and the model receives the denial', async () => {
-  await using place = new Place()
-  const session = await place.session()
+  const { place, session } = await sharedSession()
   const turn = await session.prompt(
     modelPrompt('Write it.', calling(bash('echo x > note.txt')), { say: 'history' }),
   )
@@ -133,9 +159,9 @@ it.each([
 )
 
 it(`a request that waits for long holds no process, and its answer starts one (${rounds} rounds)`, async () => {
+  await using place = new Place({ parkAfterMs: 50 })
   for (let round = 0; round < rounds; round++) {
-    await using place = new Place({ parkAfterMs: 50 })
-    const session = await place.session()
+    const session = await place.sessionAgain()
     const turn = await session.prompt(writing)
     const ask = await turn.asked()
     await session.until(() => session.all('agent.disconnected').some(({ reason }) => reason === 'parked'))
@@ -152,6 +178,7 @@ it.each([
     'the mode has become wider',
     async (session: BenchSession) => {
       await session.command({ type: 'session.configure', mode: 'bypass' })
+      return undefined
     },
   ],
   [
@@ -161,25 +188,25 @@ it.each([
       const settings = { permissions: { allow: ['Bash(touch:*)', 'Bash(cd:*)'] } }
       writeFileSync(join(place.cwd, '.claude', 'settings.json'), JSON.stringify(settings))
       await place.host.trust(place.cwd)
+      return () => place.host.distrust(place.cwd)
     },
   ],
 ] as const)('a denial while no process runs holds, though %s', async (_, meanwhile) => {
   for (const command of ['touch note.txt', 'cd . && touch note.txt', 'sleep 0 | touch note.txt']) {
-    await using place = new Place()
-    const session = await place.session()
+    const { place, session } = await sharedSession()
     const turn = await session.prompt(modelPrompt('Touch it.', calling(bash(command)), done))
     const { requestId } = await turn.asked()
     await place.restart(session)
-    await meanwhile(session, place)
+    const undo = await meanwhile(session, place)
     await session.command({ type: 'permission.decide', requestId, decision: 'deny' })
     await turn.ended()
     expect(place.file('note.txt')).toBeUndefined()
+    await undo?.()
   }
 })
 
 it('an input that was edited while no process ran is the one that runs, though the mode has become wider', async () => {
-  await using place = new Place()
-  const session = await place.session()
+  const { place, session } = await sharedSession()
   const turn = await session.prompt(modelPrompt('Touch it.', calling(bash('cd . && touch note.txt')), done))
   const ask = await turn.asked()
   await place.restart(session)
@@ -203,8 +230,7 @@ it('a deferred call whose tool no longer exists does not break the conversation'
 })
 
 it('the answer to a question reaches the model after a restart', async () => {
-  await using place = new Place()
-  const session = await place.session()
+  const { place, session } = await sharedSession()
   const questions = [
     {
       question: 'Which colour?',
@@ -245,8 +271,7 @@ it('a plan that is approved after a restart sets the granted mode', async () => 
 })
 
 it('a cancelled parked turn leaves nothing behind: the model receives only the next prompt', async () => {
-  await using place = new Place()
-  const session = await place.session()
+  const { place, session } = await sharedSession()
   const turn = await session.prompt(writing)
   await turn.asked()
   await place.restart(session)

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFailed, vi } from 'vitest'
 import type { Remembered } from '../../core/agent-adapter.ts'
 import { BenchSession } from '../../testing/adapter-contract/bench.ts'
 import { AgentHome } from '../../testing/agent-home.ts'
@@ -63,9 +63,43 @@ describe.each(Object.keys(agents) as AgentName[])('%s', { timeout: 90_000 }, (na
   const look = { reasoning: 'Herbs.', ...call(command, { command: 'echo parsley', description: 'look' }) }
   const herbs = modelPrompt('Look at the herbs.', look, { content: 'I see parsley.' })
 
+  // One conversation for the first two tests. After a failed test, the next one creates another.
+  let talked: Promise<string> | undefined
+  const conversationFolder = () => {
+    onTestFailed(() => {
+      talked = undefined
+    })
+    talked ??= (async () => {
+      const cwd = home.folder('project')
+      await inTerminal(name, cwd, ['-p', herbs, ...unasked])
+      return cwd
+    })()
+    return talked
+  }
+
+  it('keeps a conversation, however often it is read and resumed without a prompt', async () => {
+    const cwd = await conversationFolder()
+    const { conversations, connect } = agents[name].adapter()
+    const signal = AbortSignal.timeout(80_000)
+    const [{ agentSessionId = '' } = {}] = (await conversations?.list({ cwd }, signal)) ?? []
+    const read = async () => {
+      const remembered: Remembered[] = []
+      for await (const one of conversations?.read(agentSessionId, signal) ?? []) remembered.push(one)
+      return remembered.map((one) => (one.type === 'prompt' ? one.parts : one.output))
+    }
+    const first = await read()
+    expect(first).toContainEqual(expect.objectContaining({ type: 'text.written', text: 'I see parsley.' }))
+    for (let round = 0; round < 2; round++) {
+      const resume = { agentSessionId, turns: 1 }
+      const connection = await connect(connectInput({ cwd, resume, connectionId: `con${round}` }))
+      await connection.close()
+    }
+    expect(await read()).toEqual(first)
+    await noProcessLeft()
+  })
+
   it('lists a conversation of its terminal program, imports it once, and resumes it', async () => {
-    const cwd = home.folder('project')
-    await inTerminal(name, cwd, ['-p', herbs, ...unasked])
+    const cwd = await conversationFolder()
     {
       await using host = await hostWith(agents[name].adapter())
       const [found, ...others] = await host.conversations(name, { cwd })
@@ -103,28 +137,6 @@ describe.each(Object.keys(agents) as AgentName[])('%s', { timeout: 90_000 }, (na
       const said = await inTerminal(name, cwd, [...terminal.slice(1), '-p', again, ...unasked])
       expect(said).toContain('What was it?')
     }
-    await noProcessLeft()
-  })
-
-  it('keeps a conversation, however often it is read and resumed without a prompt', async () => {
-    const cwd = home.folder('project')
-    await inTerminal(name, cwd, ['-p', herbs, ...unasked])
-    const { conversations, connect } = agents[name].adapter()
-    const signal = AbortSignal.timeout(80_000)
-    const [{ agentSessionId = '' } = {}] = (await conversations?.list({ cwd }, signal)) ?? []
-    const read = async () => {
-      const remembered: Remembered[] = []
-      for await (const one of conversations?.read(agentSessionId, signal) ?? []) remembered.push(one)
-      return remembered.map((one) => (one.type === 'prompt' ? one.parts : one.output))
-    }
-    const first = await read()
-    expect(first).toContainEqual(expect.objectContaining({ type: 'text.written', text: 'I see parsley.' }))
-    for (let round = 0; round < 2; round++) {
-      const resume = { agentSessionId, turns: 1 }
-      const connection = await connect(connectInput({ cwd, resume, connectionId: `con${round}` }))
-      await connection.close()
-    }
-    expect(await read()).toEqual(first)
     await noProcessLeft()
   })
 

@@ -94,7 +94,7 @@ describe('a cancelled turn', () => {
   const rows = (page: Page) => queue(page).getByRole('listitem').allTextContents()
 
   it('pauses the queue, across a reload too, until it is resumed', async () => {
-    const { page, consoleErrors } = await openTab()
+    const { page, consoleErrors } = await openTab({ load: false })
     await stopWithTwo(page)
     await page.reload()
     await eventually(() => rows(page)).toEqual([
@@ -115,7 +115,7 @@ describe('a cancelled turn', () => {
   })
 
   it('lets a new prompt run at once; the paused ones stay until they are withdrawn', async () => {
-    const { page, consoleErrors } = await openTab()
+    const { page, consoleErrors } = await openTab({ load: false })
     await stopWithTwo(page)
     await say(page, 'show markdown')
     await conversation(page).getByRole('heading').first().waitFor()
@@ -129,7 +129,7 @@ describe('a cancelled turn', () => {
   })
 
   it('leaves an edited paused prompt paused', async () => {
-    const { page } = await openTab()
+    const { page } = await openTab({ load: false })
     await stopWithTwo(page)
     await page.getByRole('button', { name: 'Edit queued prompt 2' }).click()
     await eventually(() => prompt(page).inputValue()).toBe('think second')
@@ -167,7 +167,7 @@ describe('a queued prompt that is edited', () => {
   }
 
   it('returns to its place in the queue', async () => {
-    const { page, consoleErrors } = await openTab()
+    const { page, consoleErrors } = await openTab({ load: false })
     await queueThree(page)
     await edit(page, 1, 'think first')
     await page.reload()
@@ -185,7 +185,7 @@ describe('a queued prompt that is edited', () => {
   })
 
   it('returns before the next queued prompt, but a prompt written from scratch has no place', async () => {
-    const { page, consoleErrors } = await openTab()
+    const { page, consoleErrors } = await openTab({ load: false })
     await queueThree(page)
     await edit(page, 1, 'think first')
     await page.getByRole('button', { name: 'Withdraw queued prompt 1' }).click()

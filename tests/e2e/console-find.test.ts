@@ -158,7 +158,7 @@ describe('a phone', () => {
 })
 
 it('the input of a failed step is expanded by a triangle and copied by a button of its own', async () => {
-  const { page } = await openTab()
+  const { page } = await openTab({ load: false })
   await open(page, 'search in vain')
   const input = conversation(page).locator('summary', { hasText: 'Input' })
   // Only a summary that is a list item has a triangle.

@@ -31,7 +31,7 @@ async function screenSays(page: Page, words: string | RegExp): Promise<void> {
 }
 
 it('a terminal is left with F6, because Tab belongs to the shell', async () => {
-  const { page } = await openTab()
+  const { page } = await openTab({ load: false })
   const terminals = await openTerminal(page)
   const typing = terminals.locator('.xterm-helper-textarea')
   await typing.focus()
@@ -49,7 +49,7 @@ describe('keyboard input', () => {
     eventually(() => page.evaluate(() => document.activeElement?.className)).toBe('xterm-helper-textarea')
 
   it('is sent to the prompt after a page load or a choice of session, whatever panel is open', async () => {
-    const { page, context, consoleErrors } = await openTab()
+    const { page, context, consoleErrors } = await openTab({ load: false })
     const other = await server.session('show markdown for the other session')
     const terminals = await openTerminal(page)
     const here = new URL(page.url()).pathname
@@ -93,7 +93,7 @@ describe('keyboard input', () => {
   })
 
   it('is sent to the shell that was chosen: by its tab, by the button of the panel, by the palette', async () => {
-    const { page, consoleErrors } = await openTab()
+    const { page, consoleErrors } = await openTab({ load: false })
     const terminals = await openTerminal(page)
     await inShell(page)
     await terminals.getByRole('button', { name: 'New terminal' }).click()
@@ -116,7 +116,7 @@ describe('keyboard input', () => {
   })
 
   it('is sent to the prompt when its terminal is closed, and not to the next terminal', async () => {
-    const { page } = await openTab()
+    const { page } = await openTab({ load: false })
     const terminals = await openTerminal(page)
     await terminals.getByRole('button', { name: 'New terminal' }).click()
     await terminals.getByRole('button', { name: /^Close \w+ 2/ }).click()
@@ -128,7 +128,7 @@ describe('keyboard input', () => {
 
 describe('finding in a terminal', () => {
   it('counts the matches, moves through them, and returns the focus to the shell', async () => {
-    const { page, consoleErrors } = await openTab()
+    const { page, consoleErrors } = await openTab({ load: false })
     const terminals = await openTerminal(page)
     await type(page, 'for n in $(seq 120); do echo "line-$n $((n % 40))needle"; done; echo end-$((1+1))')
     await screenSays(page, 'end-2')
@@ -203,7 +203,7 @@ describe('a terminal', () => {
   })
 
   it('shows any colour that a program chooses', async () => {
-    const { page, consoleErrors } = await openTab()
+    const { page, consoleErrors } = await openTab({ load: false })
     await openTerminal(page)
     await type(page, "printf '\\033[38;2;10;200;30mgre''en\\033[0m\\n'")
     const words = screenOf(page).locator('span', { hasText: /^green$/ })
@@ -212,7 +212,7 @@ describe('a terminal', () => {
   })
 
   it('is identified by its name and the running program, and asks before it ends that program', async () => {
-    const { page, consoleErrors } = await openTab()
+    const { page, consoleErrors } = await openTab({ load: false })
     const terminals = await openTerminal(page)
     const tabs = async () => (await terminals.getByRole('button', { name: /^Close (?!panel)/ }).all()).length
     await terminals.getByRole('button', { name: 'New terminal' }).click()

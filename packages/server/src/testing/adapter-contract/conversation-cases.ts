@@ -37,6 +37,7 @@ export const conversationCases: Pick<
   },
   fork: {
     title: 'a fork remembers the conversation before it, and continues separately',
+    shared: true,
     async shows(bench, { first, second, says }) {
       const origin = await bench.session()
       await (await origin.prompt(first)).completed()

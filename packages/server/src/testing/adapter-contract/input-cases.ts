@@ -78,6 +78,7 @@ export const inputCases: Pick<
   },
   commands: {
     title: "the agent's own commands are listed and run",
+    shared: true,
     async shows(bench, scenario) {
       const { session, turn } = await play(bench, scenario)
       const { connection } = await bench.host.state(session.id)

@@ -54,8 +54,10 @@ export const outputCases: Pick<
   },
   plan: {
     title: 'a plan is reported',
+    shared: true,
     async shows(bench, scenario) {
       const { session } = await play(bench, scenario)
+      expect(session.all('plan.updated')).not.toEqual([])
       expect((await bench.host.state(session.id)).plan).not.toEqual([])
     },
   },
@@ -75,17 +77,22 @@ export const outputCases: Pick<
   },
   usage: {
     title: 'the usage of the context is measured',
+    shared: true,
     async shows(bench, scenario) {
       const { session } = await play(bench, scenario)
+      expect(session.all('usage.measured')).not.toEqual([])
       expect((await bench.host.state(session.id)).usage?.context.used).toBeGreaterThan(0)
     },
   },
   cost: {
     title: 'the cost is reported',
+    shared: true,
     async shows(bench, scenario) {
-      const { session, end } = await play(bench, scenario)
-      const { usage } = await bench.host.state(session.id)
-      expect(end.costUsd ?? usage?.costUsd).toBeGreaterThan(0)
+      const session = await bench.session(scenario.session)
+      const total = async () => (await bench.host.state(session.id)).usage?.costUsd ?? 0
+      const before = await total()
+      const end = await (await session.prompt(scenario.prompt)).completed()
+      expect(end.costUsd ?? (await total()) - before).toBeGreaterThan(0)
     },
   },
   structuredOutput: {

@@ -22,7 +22,7 @@ type Agents = NonNullable<ConfigFile['agents']>
 
 const testMs = 30_000
 
-/** Stores agents and keys that people add in `config.json`. Everything else in that file is left unchanged. */
+/** Stores in `config.json` the agents and keys that people add. The rest of that file is left unchanged. */
 export function createAgentKeeper({ file, given, commandLine }: AgentKeeperOptions): AgentKeeper {
   const builtIn = new Set(builtInAdapters(given).map(({ id }) => id))
   let revision = 0
@@ -151,7 +151,7 @@ function write(file: string, config: ConfigFile): void {
   }
 }
 
-/** The target of a symbolic link, so that writing does not replace the link. */
+/** Resolves symbolic links, so that writing does not replace a link. */
 function realPlace(file: string): string {
   try {
     return realpathSync(file)

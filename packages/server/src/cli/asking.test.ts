@@ -3,7 +3,7 @@ import { createHome } from './program-under-test.ts'
 
 const choose = /Your choice, 1 to \d: /
 
-/** A server with a request that is shown at a terminal, and access for other clients. */
+/** Shows a request at a terminal. Returns the URL and headers with which another client can answer it. */
 async function askedAtServer(home: ReturnType<typeof createHome>) {
   const { url, token } = await home.serve()
   const running = home.onTerminal(['run', 'demo', 'show a permission'])

@@ -50,13 +50,13 @@ const chat = {
   model: z.string().min(1).optional(),
 }
 
-/** Data about sessions that telemetry reports, beyond counts and durations. */
+/** The options of telemetry; `TelemetryOptions` describes them. */
 const telemetry = {
   content: z.boolean().optional(),
   openTelemetry: z.boolean().optional(),
 }
 
-/** The keys of `config.json` in the data folder. An unknown key is refused by name. */
+/** The keys of `config.json` in the data folder. An unknown key is refused, and the error names it. */
 export const ConfigFile = z.strictObject({
   host: z.string().min(1).optional(),
   port: z.int().min(0).max(65_535).optional(),

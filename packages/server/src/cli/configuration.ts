@@ -33,7 +33,6 @@ export type Configuration = {
   readonly logLevel?: LogLevel
   readonly limits: Partial<Limits>
   readonly agents: Readonly<Record<string, AgentSettings>>
-  /** Settings of a new chat that its page does not send. */
   readonly chat: ChatDefaults
   readonly telemetry: Pick<TelemetryOptions, 'content' | 'openTelemetry'>
 }

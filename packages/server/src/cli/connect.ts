@@ -32,7 +32,7 @@ export type Connected = {
 
 const healthMs = 2_000
 const callMs = 30_000
-/** How long a proof is valid: about as long as a short command runs, which so needs only one. */
+/** How long a proof is valid. A short command usually ends within this time, so it needs only one proof. */
 const provenMs = 1_000
 /**
  * How long to look for the server of another process that has locked the folder. On a busy machine that server may
@@ -81,8 +81,8 @@ function isInUse(thrown: unknown): thrown is ParleyError {
 type Lock = 'held' | 'free' | 'unknown'
 
 /**
- * The server of this data folder, if one answers and proves that it is. Rejects if the folder is a copy of the one
- * that the server uses, and if the owner record of a running process does not allow a proof.
+ * The running server of this data folder, if it answers and proves that it wrote the owner record. Rejects if the
+ * folder is a copy of the one that the server uses, or if the record of a running process allows no proof.
  */
 export async function findServer(
   configuration: Configuration,
@@ -130,8 +130,8 @@ async function provesRecord(owner: ProvableOwner, timeoutMs: number): Promise<bo
 }
 
 /**
- * The token, for a client of the server that has just proved the record. A client reconnects, and the server may
- * have crashed meanwhile: after `provenMs`, the server must prove the current record before it gets the token again.
+ * Returns a function that returns the token for a server that has just proved the record. The server may crash before
+ * the client reconnects: after `provenMs`, the token is returned only after another proof.
  */
 function tokenFor(proven: ProvableOwner, configuration: Configuration): () => Promise<string> {
   const token = tokenOf(configuration)
@@ -190,10 +190,7 @@ type Embedded = {
   readonly createdAt: ReadonlyMap<string, number>
 }
 
-/**
- * Waits until the turns of other commands have ended: another command may use this command's server in the middle of
- * a turn.
- */
+/** Waits until the turns that other commands run on this command's server have ended. */
 async function othersDone(
   { parley, ours, createdAt }: Embedded,
   { output, commandLine }: Context,
@@ -208,7 +205,7 @@ async function othersDone(
     )
     const others = lists.flatMap(({ sessions }) => sessions).filter(({ id }) => !ours.has(id))
     const busy = others.filter(({ status }) => status !== 'idle')
-    // A command first creates its session and then sends the prompt.
+    // A new, empty session may belong to a command that is about to send its prompt.
     const unused = others.filter((session) => session.status === 'idle' && isNew(session) && session.seq <= 1)
     const used = [...(parley.followers() > 0 ? busy : busy.filter(isNew)), ...unused]
     if (used.length === 0) return
@@ -246,7 +243,7 @@ function unprovable({ dataDir }: Configuration, { pid, url, isExposed }: Owner):
   )
 }
 
-/** Counts as unreachable, so that the client tries again: the server may be restarting. */
+/** The reason is `unreachable`, so that the client tries again: the server may be restarting. */
 function replaced({ url }: ProvableOwner): ParleyError {
   return new ParleyError(
     'busy',

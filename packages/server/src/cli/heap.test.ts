@@ -62,7 +62,7 @@ async function heapOf(server: Running): Promise<number> {
   )
 }
 
-/** Sessions that had a turn and keep their agent. */
+/** Opens sessions, each with one turn and a connected agent. */
 async function openSessions(count: number, request: Request, { folder }: Home): Promise<void> {
   const open = async () => {
     const { id } = await request<{ id: string }>('POST', '/api/sessions', { agent: 'demo', cwd: folder })

@@ -5,8 +5,8 @@ import type { Flags } from './configuration.ts'
 import type { Context } from './context.ts'
 
 /**
- * Refuses an unknown agent. The server is asked only about agents that the configuration does not name, because it
- * probes all of its agents before it answers.
+ * Refuses an unknown agent. The server is asked only about agents that the configuration does not name, because the
+ * server probes all of its agents before it answers.
  */
 export async function expectAgent(
   agent: string,

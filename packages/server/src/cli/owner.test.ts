@@ -18,7 +18,7 @@ const readRecord = (home: Home) => JSON.parse(readFileSync(recordFile(home), 'ut
 const writeRecord = (home: Home, record: object) =>
   writeFileSync(recordFile(home), JSON.stringify(record), { mode: 0o600 })
 
-/** A server that was killed. The pid of its record is that of a running process, as if it had been reused. */
+/** Starts a server and kills it. The pid in the record is that of a running process, as if it had been reused. */
 async function crashed(home: Home, args: readonly string[] = []) {
   const { running, token } = await home.serve(args)
   const record = { ...readRecord(home), pid: process.pid }
@@ -30,8 +30,7 @@ async function crashed(home: Home, args: readonly string[] = []) {
 type Proof = (challenge: string) => unknown
 
 /**
- * Another user's program on the port of the record. It has everything that the health route of the ended server
- * returned.
+ * Another user's program on the port of the record. It knows all that the health route of the ended server returned.
  */
 async function impostorOf({ url, instance }: OwnerRecord, proof: Proof) {
   const requests: IncomingMessage[] = []

@@ -6,7 +6,7 @@ import { databaseFile } from './configuration.ts'
 export type Owner = {
   readonly pid: number
   readonly url?: string
-  /** Identifies the run of the server that wrote the record. The health of that server has the same value. */
+  /** Identifies the run of the server that wrote the record. The health route of that run returns the same value. */
   readonly instance?: string
   /** The key with which that run proves that it wrote the record. Older versions wrote none. */
   readonly secret?: string

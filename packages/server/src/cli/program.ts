@@ -59,7 +59,7 @@ function withDefaultCommand(args: string[]): string[] {
   return first === undefined || (first.startsWith('-') && !isOfProgram) ? ['serve', ...args] : args
 }
 
-/** Replaces `help nosuch` by `nosuch`. That is refused, with a list of commands of similar spelling. */
+/** Replaces `help nosuch` by `nosuch`, which is refused with a list of similar commands. */
 function withKnownHelp(program: Command, args: string[]): string[] {
   const [first, word] = args
   if (first !== 'help' || word === undefined || word.startsWith('-')) return args

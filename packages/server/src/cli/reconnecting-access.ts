@@ -120,7 +120,7 @@ function verbs(use: Use): Omit<Access, 'feed'> {
   }
 }
 
-/** Calls a route that needs the token, because anything can answer the health check at that address by now. */
+/** Calls a route that needs the token, because another program may answer the health check at that address. */
 async function answers(client: Client): Promise<boolean> {
   return client.call('listSessions', { query: { limit: 1 }, timeoutMs: answerMs }).then(
     () => true,

@@ -41,7 +41,6 @@ export type StartOptions = {
   readonly agents?: BuiltInAdapterOptions['agents']
   readonly limits?: Partial<Limits>
   readonly recover?: HostOptions['recover']
-  /** Settings of a new chat that its page does not send. */
   readonly chat?: ChatDefaults
   readonly telemetry?: Pick<TelemetryOptions, 'content' | 'openTelemetry'>
   readonly allowedOrigins?: readonly string[]
@@ -173,7 +172,6 @@ function keeperOf(options: StartOptions): AgentKeeper {
   })
 }
 
-/** The options of the adapters, without the settings from the configuration. */
 function adapterOptions({ dataDir, commandLine }: StartOptions): Omit<BuiltInAdapterOptions, 'agents'> {
   return {
     env: process.env,

@@ -13,7 +13,6 @@ type Follower = {
   until(holds: (frame: Frame) => boolean): Promise<Frame>
   /** The answer to following a session that does not exist. */
   refused(): Promise<unknown>
-  /** The answer to a command. */
   command(command: Record<string, unknown>): Promise<Record<string, unknown>>
 }
 type Way = (world: WebSocketUnderTest, session: string, native?: boolean) => Promise<Follower>

@@ -5,8 +5,8 @@ import type { RunEvent } from '../transcripts/run-events.ts'
 import type { UiMessage } from '../transcripts/ui-message.ts'
 
 /**
- * The content of a session that a face reported: the agent's texts and thinking on the main line, and the outcome of
- * each call.
+ * The content of a session that a face reported: the texts and the thinking of the main agent, and the outcome of each
+ * call.
  */
 export type Reported = {
   readonly said: readonly string[]

@@ -28,7 +28,7 @@ export async function killChildren(words: string): Promise<void> {
 
 export type RunningProcess = { readonly pid: number; readonly line: string }
 
-/** The other processes with this folder in their environment, such as their home; none on systems without /proc. */
+/** The other processes whose environment contains this folder, for example as HOME; none on systems without /proc. */
 export function processesIn(folder: string): RunningProcess[] {
   const pids = existsSync('/proc') ? readdirSync('/proc').map(Number) : []
   return pids

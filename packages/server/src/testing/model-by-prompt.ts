@@ -76,7 +76,7 @@ function nextAnswer(messages: readonly Message[], again: RegExp): ModelAnswer & 
 
 /**
  * The number of given answers that count. When asked again, the model returns to the call that the prompt names, or to
- * its last call. Later answers do not count, because nobody may have received them.
+ * its last call. Later answers do not count, because they may have been lost.
  */
 function countAnswers(
   messages: readonly Message[],

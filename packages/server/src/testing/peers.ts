@@ -1,8 +1,8 @@
 import { ParleyError } from '@parley/protocol'
 
 /**
- * The optional peer dependencies of `@parley/server/testing`, which can be imported without them. A function
- * that needs a missing one throws an error that names it.
+ * Optional peer dependencies. `@parley/server/testing` can be imported without them; a function that needs a missing
+ * one throws an error that names it.
  */
 const vitest = await installed(() => import('vitest'))
 const fastCheck = await installed(() => import('fast-check'))

@@ -8,7 +8,7 @@ const maxFiles = 2_000
 /** How many bytes of untracked files are read to count their lines. */
 const maxCountedBytes = 32 * 1024 * 1024
 const maxPatchBytes = 4 * 1024 * 1024
-/** The empty tree, which the first commit is compared with, for each object format. */
+/** The empty tree of each object format. A repository without commits is compared with it. */
 const emptyTrees: Readonly<Record<string, string>> = {
   sha1: '4b825dc642cb6eb9a060e54bf8d69288fbee4904',
   sha256: '6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321',

@@ -4,7 +4,7 @@ import type { GitIn } from './git.ts'
 
 const freshMs = 5_000
 const maxFiles = 200_000
-/** The limit for a folder that is not a repository, such as a home folder. Folders near the top are read first. */
+/** How many folders are read outside a repository, such as in a home folder. Those near the top are read first. */
 const maxFolders = 10_000
 const skipped = new Set(['.git', 'node_modules', '.venv', 'target', 'dist'])
 
@@ -94,7 +94,7 @@ function scoreOf(path: string, wanted: string): number | undefined {
   return initials.includes(wanted) ? 300 - initials.length : undefined
 }
 
-/** The first letter of a word, with the rest of the word and the separator after it. */
+/** Matches a word and the separator after it, and captures the first letter. */
 const initial = /([a-z0-9]|[A-Z])(?:[a-z0-9]*)[^a-zA-Z0-9]*/g
 
 const depth = (path: string) => path.split('/').length

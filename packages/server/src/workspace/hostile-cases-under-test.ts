@@ -108,7 +108,7 @@ const keyCases = hostileKeys.map((one): HostileCase => {
   return { name: `the setting ${one.key}`, lay: layKey(one), ...shown }
 })
 
-/** Each case is set up alone; the cases that plain git never runs are set up together. */
+/** Each setting that makes plain git run a program is its own case; the other settings are one case together. */
 export const hostileCases: readonly HostileCase[] = [
   ...keyCases.filter(({ proof }) => proof !== undefined),
   {

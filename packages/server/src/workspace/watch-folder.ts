@@ -91,8 +91,8 @@ export class FolderWatch {
   }
 
   /**
-   * Watches before it reads, so that nothing is missed in between. Without a repository, only the top folder is
-   * watched.
+   * Watches a folder and those below it; outside a repository, only the top folder. Each is watched before it is read,
+   * so that nothing is missed in between.
    */
   async #watchBelow(start: string, found: Set<string>): Promise<void> {
     for (let level = [start]; level.length > 0; ) {

@@ -18,7 +18,7 @@ export type AgentKeyOptions = Flags & {
   readonly json?: boolean
 }
 
-/** These commands use the running server of the data folder, which applies them at once, or a temporary one. */
+/** These commands call the running server of the data folder, which applies changes at once, or a temporary one. */
 
 export async function addAgent(
   id: string,

@@ -37,8 +37,8 @@ function cases(all: readonly Completions[]): string {
 }
 
 /**
- * Collects the words before the cursor that are commands; the rest are arguments and options. Not named `path`, which
- * is PATH in zsh.
+ * For both shells. `at` collects the words before the cursor that are commands; the rest are arguments and options.
+ * The name `path` is not possible, because it is PATH in zsh.
  */
 const body = (all: readonly Completions[]) => `  local at='' word candidates=''
   for word in "\${before[@]}"; do

@@ -88,7 +88,7 @@ function tokenCheck({ token, dataDir }: Configuration, { commandLine }: Context)
   return ok(name, tokenFile(dataDir))
 }
 
-/** Whether a process has locked the database. A record of that process may be out of date, and its pid reused. */
+/** Whether a process has locked the database. The owner record cannot tell: it may be out of date. */
 async function isDatabaseHeld(file: string): Promise<boolean> {
   if (!existsSync(file)) return false
   const { DatabaseSync } = await import('node:sqlite')
@@ -217,7 +217,7 @@ function agentCheck({ id, found, version, usable, signedIn, hint = '' }: Probed)
   return ok(name, [version, hint].filter(Boolean).join(', ') || 'found')
 }
 
-/** Agents that are not set up: neither named in config.json nor installed by Parley. */
+/** One check for all missing or signed-out agents that are neither named in config.json nor installed by Parley. */
 function restCheck(agents: readonly Probed[], { commandLine }: Context): Check {
   const names = agents.map(({ id, found }) => (found ? `${id} (not signed in)` : id))
   const text = `not set up: ${names.join(', ')}. What each one needs: ${commandLine('agents')}`

@@ -177,7 +177,7 @@ async function submit({ client, session, options }: Run, prompt: string) {
   try {
     return await client.prompt(session.id, prompt, { signal: AbortSignal.timeout(submitMs) })
   } catch (thrown) {
-    // A refusal is an answer of the server, so the prompt is no longer pending.
+    // After `busy` or `cancelled`, the prompt may still arrive. Any other ParleyError is a refusal.
     const isRefusal = thrown instanceof ParleyError && !hasCode(thrown, 'busy', 'cancelled')
     if (options.session === undefined && isRefusal) await removeEmpty(client, session.id)
     throw thrown

@@ -68,8 +68,8 @@ function withCommonOptions(command: Command): Command {
 }
 
 /**
- * Formats examples of use. A checkout has no `parley` on the PATH, and npm prints the command that it runs unless it is
- * silenced.
+ * Formats examples of use. A checkout has no `parley` on the PATH. In pipes and `$(…)`, npm must not print the command
+ * that it runs.
  */
 export function examples({ invocation }: Context, ...lines: string[]): string {
   const commandLine = createCommandLine({ invocation })

@@ -1,6 +1,5 @@
 import { list, type Registry, sessionArgument } from './registry.ts'
 
-/** The commands that work with sessions. */
 export function addSessionCommands(registry: Registry): void {
   addRun(registry)
   addAttach(registry)
@@ -120,7 +119,6 @@ function addStopping({ add, run }: Registry): void {
     .action(run(async () => (await import('../commands/delete.ts')).deleteSession))
 }
 
-/** Commands that change sessions: rename, archive, unarchive, fork. */
 function addEditing({ add, run }: Registry): void {
   const load = () => import('../commands/edit-session.ts')
   const json = ['--json', 'print the session as JSON'] as const
@@ -148,7 +146,6 @@ function addEditing({ add, run }: Registry): void {
     .action(run(async () => (await load()).fork))
 }
 
-/** Imports conversations from an agent's own history as sessions. */
 function addImport({ add, run }: Registry): void {
   add(
     'import',

@@ -17,7 +17,7 @@ export type Answerer = {
   requested(requestId: string): void
   /** The request was resolved, here or elsewhere. */
   resolved(requestId: string, outcome: string): void
-  /** The server was lost and is connected again. Open requests must be asked again. */
+  /** The connection to the server was lost and is restored. Open requests must be asked again. */
   reconnected(): void
 }
 
@@ -79,7 +79,7 @@ export class TerminalPerson implements Answerer {
     return this.#next()
   }
 
-  /** Checks the server's state first: a rule or the mode may have decided at the same time. */
+  /** Asks the person, unless the server's state shows that a rule or the mode has decided. */
   async #ask(requestId: string, signal: AbortSignal): Promise<void> {
     const { client, sessionId, screen, style, onEnd } = this.#options
     if (this.#outcomes.has(requestId)) return

@@ -52,7 +52,7 @@ export class Screen {
     else this.#write(pieces)
   }
 
-  /** Prints Parley's own line at once. Typed text is redrawn below it. */
+  /** Prints a message of Parley at once. Typed text is redrawn below it. */
   say(line: string): void {
     const before = this.#unfinished.splice(0)
     const end = before.length > 0 || this.#isMidLine ? '\n' : ''

@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers'
 import { ParleyError } from '@parley/protocol'
 import type { Context } from '../context.ts'
 
-/** Reads a secret value from a pipe, or typed on a terminal without echo, without one trailing line end. */
+/** Reads a secret from a pipe, or from a terminal without echo, and removes one line end after it. */
 export async function readSecret(
   question: string,
   { stdin, output }: Pick<Context, 'stdin' | 'output'>,
@@ -14,7 +14,7 @@ export async function readSecret(
 }
 
 async function typed(question: string, stdin: Context['stdin'], output: Context['output']): Promise<string> {
-  // Set before the prompt is shown, because until then input is echoed.
+  // Raw mode is set before the prompt is shown, because input is echoed until it is set.
   stdin.setRawMode(true)
   output.err(question)
   stdin.setEncoding('utf8')

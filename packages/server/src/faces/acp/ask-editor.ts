@@ -26,7 +26,7 @@ export type AskContext = {
   readonly agentName: string
   /** Whether a pending prompt of this editor started the turn. */
   isOwnTurn(turnId: string | undefined): boolean
-  /** Shows a message that the editor cannot show the request, and where to answer it. */
+  /** Tells the person why the editor cannot be asked, and where to answer the request. */
   cannotAsk(why: string): Promise<void>
 }
 

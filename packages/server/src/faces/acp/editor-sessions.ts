@@ -262,7 +262,7 @@ function mayDiffer(named: McpServers | undefined, there: McpServers | undefined)
   return differs(named, there) || (named !== undefined && differs(named, hideSecrets(named)))
 }
 
-/** Whether any value that the editor names differs from the current one. Others are left unchanged. */
+/** Whether any value that the editor names differs from the current one. Other values are not compared. */
 function differs<Value extends McpServers | SessionOptions>(
   named: Value | undefined,
   there: Value | undefined,

@@ -32,7 +32,7 @@ export type OpenSessionOptions = {
   problem(thrown: unknown, doing: string): void
 }
 
-/** Each update contains the whole output of a call, so updates are batched. */
+/** How long output is collected, because each update contains the whole output of a call. */
 const outputMs = 100
 /** How long a pending prompt waits for a lost server before it fails. */
 const lostMs = 60_000
@@ -48,7 +48,7 @@ export class OpenSession {
   readonly #asking = new Map<string, AbortController>()
   readonly #caughtUp = Promise.withResolvers<void>()
   /**
-   * Resolves when the current title, mode, options and so on were sent. A prompt waits for it, so that the editor
+   * Resolves when the current title, mode, options and so on were sent. A prompt waits for this, so that the editor
    * gets them first.
    */
   readonly #ready = Promise.withResolvers<void>()
@@ -58,8 +58,8 @@ export class OpenSession {
   #updates: SessionUpdates
   #live = false
   /**
-   * Set by a reset until the feed has caught up. The editor has already seen this log or another one, so nothing is
-   * sent meanwhile.
+   * True from a reset of the feed until it has caught up. Nothing is sent meanwhile, because the editor already shows
+   * this session.
    */
   #silent = false
   #pending: PendingPrompt | undefined
@@ -89,7 +89,7 @@ export class OpenSession {
     this.#updates.choose(settings)
   }
 
-  /** The settings for an answer to the editor. */
+  /** The settings for an answer to the editor; they count as sent. */
   settings() {
     this.#updates.answered()
     const { modes, configOptions } = this.#updates

@@ -22,7 +22,6 @@ export function requestError({ code, message, details }: ErrorInfo): RequestErro
   return new RequestError(numbers[code] ?? internal, message, { ...details, code })
 }
 
-/** The ACP error for anything thrown. */
 export function toRequestError(thrown: unknown): RequestError {
   return thrown instanceof RequestError ? thrown : requestError(errorInfoOf(thrown))
 }

@@ -181,7 +181,7 @@ export class ToolCallUpdates {
   }
 }
 
-/** The main-line call that a subagent's output belongs to. It is sent in `_meta`, because ACP has no field for it. */
+/** Names the call whose subagent wrote the output. ACP has no field for that, so it is in `_meta`. */
 export function withParent({ parentToolCallId }: { readonly parentToolCallId?: string | undefined }) {
   return parentToolCallId === undefined ? {} : { _meta: { parley: { parentToolCallId } } }
 }

@@ -14,7 +14,7 @@ export type ChatIntent =
       readonly kind: 'prompt'
       readonly message: UiMessage
       readonly parts: PromptPart[]
-      /** The request is a regenerate. It is accepted only if the message never reached the server. */
+      /** True for `regenerate-message`, which is accepted only if the message never reached the server. */
       readonly isRetry: boolean
     }
   | { readonly kind: 'answers'; readonly message: UiMessage; readonly given: GivenAnswer[] }

@@ -114,7 +114,7 @@ export class Page {
     )
   }
 
-  /** Resolves at the end of the turn, not only of a response. */
+  /** Resolves at the end of the turn, which may be later than the end of a response. */
   ended(outcome = 'completed'): Promise<this> {
     return this.when(`ended (${outcome})`, ({ chat }) => {
       const settled = chat.status === 'ready' || chat.status === 'error'

@@ -12,7 +12,7 @@ import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { serverUnderTest } from './server-under-test.ts'
 
-/** Agents installed over HTTP, by the real npm from a registry on loopback. */
+/** The registry on loopback from which the real npm installs agents. */
 let registry: RegistryUnderTest
 beforeAll(async () => {
   registry = await startRegistry()

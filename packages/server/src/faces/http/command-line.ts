@@ -1,6 +1,6 @@
 /**
- * A command of this program as a person types it here; `words` are the command and its arguments. `quiet` is for
- * `$(…)`, where only the command's own output may be printed.
+ * Formats a command of this program as a person would type it; `words` are the command and its arguments. `quiet` is
+ * for `$(…)`, where only the command's own output may be printed.
  */
 export type CommandLine = (words: string, options?: { readonly quiet?: boolean }) => string
 

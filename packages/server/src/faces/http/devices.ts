@@ -33,8 +33,8 @@ export const nonceLifetimeMs = 60_000
 export const accessTokenLifetimeMs = 15 * 60_000
 const seenEveryMs = 60_000
 /**
- * How many access tokens a device may have. It is more than a person has tabs. A further token invalidates the oldest
- * one, whose tab then requests a new one.
+ * How many access tokens a device may have: more than a person has tabs. A further token invalidates the oldest one,
+ * whose tab then requests a new one.
  */
 const maxTokens = 64
 const maxDevices = 1000

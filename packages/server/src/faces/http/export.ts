@@ -82,7 +82,7 @@ function json(name: string) {
   return { mediaType: 'application/json', extension: `${name}.json` }
 }
 
-/** The transcript formats of other programs, as one JSON list. */
+/** Returns a function that writes the transcript for another program as one JSON list. */
 function listed(transcript: (events: Iterable<SessionEvent | UnknownEvent>) => readonly unknown[]) {
   return async function* ({ pages }: Pages): AsyncGenerator<string> {
     const all: (SessionEvent | UnknownEvent)[] = []

@@ -11,7 +11,7 @@ import { serverUnderTest, testToken } from './server-under-test.ts'
 
 afterAll(removeModel)
 
-/** Follows the changes of a folder until one is reported. */
+/** Follows a folder, calls `change` once it is watched, and resolves when a change is reported. */
 async function newsOf(url: string, change: () => void): Promise<void> {
   const headers = { authorization: `Bearer ${testToken}`, accept: 'text/event-stream' }
   const { body } = await fetch(url, { headers })

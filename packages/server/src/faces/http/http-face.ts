@@ -39,7 +39,7 @@ export type FaceSettings = {
   readonly consoleFolder?: string
   /** Reads the folders of sessions. By default, it uses git from the standard PATH. */
   readonly workspace?: Workspace
-  /** Shells in the folders of sessions; without it there are none. */
+  /** Shells in the folders of sessions; if not given, there are none. */
   readonly terminals?: Terminals
   readonly terminal?: (terminalId: string, upgrade: Upgrade) => void
   readonly websocket?: WebSocketHandler
@@ -50,7 +50,7 @@ export type FaceSettings = {
 
 export type FaceLimits = {
   readonly bodyBytes: number
-  /** Unsent bytes of one reader of server-sent events. */
+  /** The most unsent bytes of one reader of server-sent events. */
   readonly bufferBytes: number
   readonly heartbeatMs: number
 }
@@ -61,7 +61,7 @@ const defaultLimits: FaceLimits = {
   heartbeatMs: 15_000,
 }
 
-/** Answers requests without a server of its own: the server that embeds it passes them on. */
+/** A face without its own server: the server that embeds it passes requests to it. */
 export function createHttpFace(settings: FaceSettings) {
   const { host, logger, bound } = settings
   const commandLine = settings.commandLine ?? plainCommandLine

@@ -28,7 +28,7 @@ export type RequestContext = Context<Env>
 export type AppParts = {
   readonly host: Host
   readonly workspace: Workspace
-  /** The shells of sessions; without it, there are none. */
+  /** The shells of sessions; if not given, there are none. */
   readonly terminals?: Terminals | undefined
   readonly authentication: Authentication
   readonly streams: EventStreams
@@ -49,7 +49,7 @@ export type AppParts = {
   readonly consoleFolder?: string | undefined
 }
 
-/** Proves to a program that can read the owner record that the server at this URL has written it. */
+/** Returns the proof, for readers of the owner record, that the server at this URL wrote the record. */
 export type Prove = (challenge: string, url: string) => string
 
 type ChatReader = { readonly outgoing: ServerResponse; readonly sdk: 6 | 7 }

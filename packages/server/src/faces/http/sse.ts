@@ -18,7 +18,7 @@ export type EventStreamParts = {
   readonly host: Host
   readonly logger: Logger
   readonly heartbeatMs: number
-  /** A live reader with more unsent bytes than this is cut off. It is sent its cursor. */
+  /** A live reader with more unsent bytes than this is sent its cursor and cut off. */
   readonly bufferLimit: number
 }
 

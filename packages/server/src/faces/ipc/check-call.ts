@@ -9,10 +9,7 @@ import {
 } from '@parley/protocol'
 import { z } from 'zod'
 
-/**
- * Schemas of the calls, by channel. A page belongs to the program, but the content it shows may not, so its calls are
- * checked.
- */
+/** Schemas of the calls, by channel. Calls are checked, because a page may show untrusted content. */
 const taskId = z.string().min(1).max(200)
 const sessionId = z.string().min(1).max(200)
 
@@ -30,7 +27,7 @@ const Config = z.strictObject({
 })
 
 const Options = z.strictObject({
-  /** Keeps a task that is connected with the same config. */
+  /** If true, a task that is connected with the same config is kept. */
   reuseIfSame: z.boolean().default(false),
   /** If false, no session is created yet: new-session, load-session or resume-session provides one later. */
   createSession: z.boolean().default(true),
@@ -43,7 +40,7 @@ const Image = z.union([
 ])
 
 /**
- * An option of the request, or `allow` or `deny`; for a question, the label of the answer or the answers by question
+ * The answer to a permission: one of its options, `allow` or `deny`. To a question: a label, or answers by question
  * id.
  */
 const Response = z.union([

@@ -11,7 +11,7 @@ import {
 } from '@parley/protocol'
 import { type IncomingMessage, IncomingMessages } from '../../transcripts/incoming-messages.ts'
 
-/** A message to a page: the messages of a session, and notes that a transcript does not need. */
+/** A message to a page: a message of the session, or a note that a transcript does not need. */
 export type PageMessage = IncomingMessage | PageNote
 
 export type PageNote = { readonly at: number } & (
@@ -43,7 +43,7 @@ export class PageMessages {
   readonly #options: PageMessagesOptions
   readonly #asked = new Set<string>()
   #connectionId: string | undefined
-  /** The last main-line text of the turn. It is the turn's result if the log has no other. */
+  /** The main agent's last text in the turn. It is the turn's result if the log has no other. */
   #lastText: string | undefined
   #at = 0
 

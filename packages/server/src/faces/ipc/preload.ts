@@ -6,7 +6,7 @@ import {
   type TaskMessage,
 } from './agent-calls.ts'
 
-/** The page's end of the IPC; in Electron, that of `ipcRenderer`. */
+/** The page's end of the IPC; in Electron `ipcRenderer`. */
 export type PageWire = {
   invoke(channel: string, ...args: unknown[]): Promise<unknown>
   on(channel: string, listener: (event: unknown, ...args: unknown[]) => void): unknown
@@ -28,8 +28,8 @@ export type AgentBridge = {
 }
 
 /**
- * For a preload script, or another script that has the page's end of the IPC. Imports nothing from Node and nothing
- * from the server.
+ * Creates the bridge in a script that has the page's end of the IPC, such as a preload script. Imports nothing from
+ * Node and nothing from the server.
  */
 export function createPreload({ invoke, on }: PageWire): AgentBridge {
   const listeners = new Set<(message: TaskMessage) => void>()

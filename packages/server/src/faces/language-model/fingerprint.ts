@@ -14,7 +14,7 @@ export function fingerprintOf(about: unknown, statements: readonly Statement[]):
   return hashOf([about, merged(statements)])
 }
 
-/** Leaves out the input of `open` calls, because callers may fill in defaults. */
+/** The statements of the messages, without the inputs of `open` calls: callers may fill in defaults. */
 export function statementsIn(messages: readonly Message[], open?: ReadonlySet<string>): Statement[] {
   return messages.flatMap((message): Statement[] => {
     if (message.role === 'system') return [['system', message.content]]

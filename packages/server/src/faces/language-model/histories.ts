@@ -109,7 +109,7 @@ export class Histories {
     return (await this.#continue(wanted)) ?? this.#prompt(wanted)
   }
 
-  /** Resumes a waiting turn, if the caller sends results and an unchanged history. It may also send a new message. */
+  /** Resumes a waiting turn, if the caller sends results and an unchanged history. A message may follow the results. */
   async #continue(wanted: Wanted): Promise<Begun | undefined> {
     const { given, settings, about } = wanted
     const mentioned = new Set(callsIn(wanted.call.prompt))
@@ -131,8 +131,7 @@ export class Histories {
   }
 
   /**
-   * Steers a message that follows the results into the turn that gets them. Returns false if the agent cannot
-   * be steered.
+   * If a message follows the results, steers it into the turn that waits for them. Returns false if that is refused.
    */
   async #steered({ sessionId }: ModelTurn, { asked }: Given): Promise<boolean> {
     if (asked.type === 'results') return true
@@ -249,9 +248,8 @@ export class Histories {
   }
 
   /**
-   * Remembers the history that the caller has once it has this reply. A caller that keeps only the text of a turn with
-   * calls does not match: another history may have the same text, but not the results of the calls, which this session
-   * contains.
+   * Remembers the history that the caller holds once it has this reply. If a caller drops the calls of a turn and
+   * keeps its text, that history does not match: the same text may come from calls with other results.
    */
   #replied({ turn, known, wanted }: { turn: ModelTurn; known: Known; wanted: Wanted }, reply: Reply): void {
     const { about, call, person } = wanted
@@ -263,7 +261,7 @@ export class Histories {
     if (turn.isComplete && turnId !== undefined) this.#known.remember({ ...known, turnId }, history)
   }
 
-  /** Waits until the caller returns, aborts while it runs its tools, or too many turns wait. */
+  /** Keeps the turn until the caller returns. Cancels it if the caller aborts, or the oldest turn if too many wait. */
   #wait(waiting: Omit<Waiting, 'stop'>, signal: AbortSignal | undefined): void {
     const { turn } = waiting
     const abort = () => turn.cancel()

@@ -54,7 +54,7 @@ export function invalidPrompt(message: string, prompt: unknown): LanguageModelEr
   return new LanguageModelError(error, 'AI_InvalidPromptError', { prompt })
 }
 
-/** The abort reason if it is an error, as for `fetch`. */
+/** The error of an aborted call, as for `fetch`: the reason if it is an error, else an `AbortError`. */
 export function abortError(signal: AbortSignal): unknown {
   const { reason } = signal
   return reason instanceof Error || reason instanceof DOMException

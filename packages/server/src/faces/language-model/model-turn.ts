@@ -26,7 +26,7 @@ export type ModelTurnOptions = {
   readonly seq: number
   readonly tools: ReadonlySet<string>
   readonly handlers: RequestHandlers
-  /** The reply is the turn's structured output, as JSON. */
+  /** If true, the reply is the turn's structured output, as JSON. */
   readonly structured: boolean
   readonly native: boolean
   readonly about: Readonly<Record<string, Json>>
@@ -86,7 +86,7 @@ export class ModelTurn {
     return this.#turnId
   }
 
-  /** True if the turn completed and the caller has its end or will get it: its history can be continued. */
+  /** True if the turn completed and the caller has its end or will get it. The history can then be continued. */
   get isComplete(): boolean {
     return this.#end?.outcome === 'completed' && !this.#isLeft
   }
@@ -226,7 +226,7 @@ export class ModelTurn {
     this.#settle()
   }
 
-  /** Calls `over` before a reader gets the end, because the session may be used again right after it. */
+  /** Calls `over` before a reader gets the end, because the reader may then use the session again at once. */
   #settle(): void {
     if (this.#over.signal.aborted) return
     clearTimeout(this.#timer)

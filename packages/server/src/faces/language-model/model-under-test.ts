@@ -22,7 +22,7 @@ export async function repliedIn(result: {
   return (await result.responseMessages) ?? (await result.response).messages
 }
 
-/** A prompt whose last line is a script for the scripted agent, which echoes other prompts. */
+/** A prompt that is a script for the scripted agent. It may also be the last line of a longer prompt. */
 export const prompted = (...script: Script): string => JSON.stringify(script)
 const script = (text: string) => {
   const last = text.split('\n').at(-1) ?? ''

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { encodeFrames } from './encode.ts'
 
-/** A socket to write bytes to whose other end is a real `ws` client. */
+/** Accepts real `ws` clients, so that a test can write bytes to their sockets. */
 const upgrades = new WebSocketServer({ noServer: true, perMessageDeflate: false })
 const http = createServer()
 http.listen(0, '127.0.0.1')

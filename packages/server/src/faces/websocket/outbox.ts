@@ -43,8 +43,8 @@ export class Outbox {
   }
 
   /**
-   * Checks the bytes that were unsent before this write, and evicts only if as many again were written since the
-   * warning. A warning therefore always comes first, and no single frame is too large for a reader that keeps up.
+   * Checks the bytes that were unsent before this write. Evicts only if more than `evictBytes` were also written since
+   * the warning, so a warning always comes first, and no single frame is too large for a reader that keeps up.
    */
   write(frames: Buffer): void {
     if (this.#socket.destroyed || this.#socket.writableEnded) return

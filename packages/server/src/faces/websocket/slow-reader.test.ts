@@ -10,7 +10,7 @@ import {
 } from './websocket-under-test.ts'
 
 const kib = 1024
-/** Small limits, so that a flood of a few megabytes, more than the kernel buffers, is enough. */
+/** Lower than the default limits, so that a smaller flood exceeds them. */
 const limits = { replayBytes: 128 * kib, warnBytes: 256 * kib, evictBytes: 1024 * kib }
 /**
  * A flood of more bytes than the kernel buffers of two sockets and `evictBytes` can hold, in deltas that do

@@ -11,7 +11,7 @@ import {
 const server = await websocketUnderTest()
 afterAll(() => server[Symbol.asyncDispose]())
 
-/** Every frame of every test must have exactly the shape of the protocol. */
+/** The clients of the running test. Each frame that they receive must have exactly the shape of the protocol. */
 const clients: RawClient[] = []
 async function connect(options?: RawClientOptions, to = server): Promise<RawClient> {
   const client = await to.connect(options)

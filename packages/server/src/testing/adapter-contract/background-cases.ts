@@ -48,7 +48,7 @@ const others: readonly BackgroundCase[] = [
   },
 ]
 
-/** Work outside a turn that a prompt started: it can ask, it is reported, and it is never lost silently. */
+/** Work that continues after its turn can ask, is reported, and is never lost silently. */
 export const backgroundCase = {
   title: first.title,
   shows: (bench: Bench, scenario: BackgroundScenario, scenarios: Scenarios) =>
@@ -140,7 +140,7 @@ async function asksOverAPrompt(
   expect(await bench.file(effect.path)).toBeUndefined()
 }
 
-/** The process of a task that asks has ended. The answer to its request starts the task again; it acts once. */
+/** The process of a task that asks has ended. The answer to its request starts the task again, which acts once. */
 async function goesOnWithTheAnswer(
   bench: Bench,
   session: BenchSession,
@@ -216,8 +216,8 @@ async function reportsOnce(
 }
 
 /**
- * Background work has its own limits, on silence and on its total. When one is reached, the log contains the end with
- * the reason.
+ * Background work has two limits of its own: on the time without events (`backgroundMs`) and on its total time
+ * (`backgroundTotalMs`). When one is reached, the task's end is recorded with the reason `limit`.
  */
 async function endsAtItsLimit(
   bench: Bench,

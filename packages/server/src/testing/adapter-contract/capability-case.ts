@@ -64,7 +64,7 @@ export async function refusedCommand(bench: Bench, command: CommandBody): Promis
   return refusal
 }
 
-/** No command that needs the capability can be sent here. */
+/** Returned by `refused` if no command that needs the capability can be sent. */
 export const nothingToRefuse = Symbol('nothing to refuse')
 
 /** The error that `work` rejects with; undefined if it resolves. */

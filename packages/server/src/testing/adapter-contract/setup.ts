@@ -26,7 +26,7 @@ export type ContractSetup = {
 }
 
 export type ContractWorld = {
-  /** Creates an adapter for a host. All of them drive the same agent and can resume each other's sessions. */
+  /** Creates an adapter for a host. All adapters drive the same agent and can resume each other's sessions. */
   adapter(): AgentAdapter
   store(): SessionStore
   /** A new folder for a session; a temporary one by default. */
@@ -67,8 +67,8 @@ export type GeneralScenarios = {
   /** A call that runs; the permissions that it asks for are allowed. */
   readonly toolCall: Scenario | NotPossible
   /**
-   * Replaces the line `two` of `poem.txt`, which has the lines one, two and three, by `2`, with the agent's own file
-   * tool. `folder` is the session's.
+   * Replaces `two` by `2` in `poem.txt`, which has the lines one, two and three, with the agent's own file tool.
+   * `folder` is the session's.
    */
   readonly edit: { prompt(folder: string): Words; readonly session?: Scenario['session'] } | NotPossible
   /** A turn that continues until it is stopped. */
@@ -95,8 +95,8 @@ export type BackgroundScenario = {
    */
   asks(go: string): Saying & { readonly effect: FileEffect; readonly meanwhile: Saying }
   /**
-   * A task that needs no permission. When it has ended, the agent says `says` by itself. If `report` is given, it
-   * waits until that file exists.
+   * A task that needs no permission. When it has ended, the agent says `says` by itself. If `report` is given, the
+   * agent first waits until that file exists.
    */
   runs(go: string, report?: string): Saying
 }

@@ -1,7 +1,6 @@
 import { routes } from '@parley/protocol'
 import { type App, type AppParts, mount } from '../mount.ts'
 
-/** Mounts the routes about open requests, rules, trusted folders and environment variables. */
 export function mountPermissions(app: App, parts: AppParts): void {
   const { host } = parts
   mount(app, parts, routes.listPermissions, async () => ({ requests: await host.waiting() }))

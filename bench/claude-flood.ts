@@ -6,8 +6,8 @@ import type { Remote } from './lib/processes.ts'
 import { compare, type Pair } from './lib/stats.ts'
 
 /**
- * Deltas of the real Claude Code as fast as it sends them, for a reader of the host and a reader of the SDK's own
- * iterator.
+ * Deltas per second and processor time per delta with the real Claude Code, which sends as fast as it can. Compares a
+ * reader of the host with a reader of the SDK's own iterator.
  */
 export const claudeFlood: Figure = {
   name: 'claude-flood',

@@ -25,7 +25,8 @@ export const storedBytes: Figure = {
     ]
     rows.push(await claudeRow(join(folder, 'claude'), quick ? 10 : 40))
     if (quick) return rows
-    // An agent takes seconds for a block, so each block is checkpointed a few times before it is written.
+    // A real agent takes seconds for a block, which is checkpointed a few times before it is recorded. A short
+    // checkpoint interval imitates that.
     const slow = await streamSession({ turns, dataDir: join(folder, 'slow'), checkpointMs: 1, each: 'tick' })
     rows.push(row('the same, each block checkpointed on its way', slow.last, content))
     return rows

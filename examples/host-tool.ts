@@ -4,7 +4,8 @@ import { z } from 'zod'
 
 /**
  * A host tool: a tool of this program that agents can call. The agent here plays a script, so that the example needs no
- * account. With builtInAdapters({ env: process.env }) in its place and "claude" below, the model decides when to call it.
+ * account. With builtInAdapters({ env: process.env }) in place of that agent and "claude" below, the model decides when
+ * to call the tool.
  */
 const tickets = new Map([['7', 'The door sticks.']])
 

@@ -23,7 +23,7 @@ export function taskIn(body: string): ClaudeTask | undefined {
 const event = (data: Readonly<Record<string, unknown>>) =>
   `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
 
-/** The events of an answer in the Messages API: before its text, a piece of it, and after. */
+/** The events of an answer in the Messages API: those before its text, a piece of the text, and those after it. */
 export const answerEvents = {
   before(id: string): string {
     const usage = { input_tokens: 1, output_tokens: 1 }

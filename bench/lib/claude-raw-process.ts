@@ -10,9 +10,9 @@ import { type ClaudeSide, Listening, ownCost, type Received } from './claude-sid
 import { answer, given } from './processes.ts'
 
 /**
- * The SDK alone: one live query with a stream of prompts, or one query per turn that resumes the last. As in Parley,
- * the program runs in its own process session: Linux shares processor time between sessions, and that must not affect
- * the measurement.
+ * The SDK alone: one live query with a stream of prompts, or a new query for each turn, which resumes the conversation.
+ * As in Parley, the program runs in its own process session: Linux shares processor time between sessions, and that
+ * must not affect the measurement.
  */
 const { env, folder } = given<ClaudeSide>()
 

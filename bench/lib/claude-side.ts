@@ -23,7 +23,7 @@ export type Received = {
 
 const timeLength = 16
 
-/** Measures one turn from now on, in the same way on both sides. */
+/** Measures one turn, from the creation of this object on, in the same way on both sides. */
 export class Listening {
   readonly #start = performance.now()
   readonly #received = Promise.withResolvers<Received>()

@@ -17,7 +17,9 @@ export type FigureInput = {
   readonly folder: string
 }
 
-/** One figure of the bench. Rejects if it cannot be measured, or with a LostError if data was lost. */
+/**
+ * One figure of the bench. `measure` rejects if the figure cannot be measured, or with a LostError if data was lost.
+ */
 export type Figure = {
   readonly name: string
   readonly measure: (input: FigureInput) => Promise<Row[]>

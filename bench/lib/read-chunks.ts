@@ -28,7 +28,7 @@ export async function readChunks(
   return { chunks, seconds, text: Buffer.concat(kept).toString('utf8') }
 }
 
-/** The chunks of such a text as lines, without the end marker. */
+/** The chunks in the text of a UI message stream, as lines, without the end marker. */
 export function chunkLines(text: string): string[] {
   return text
     .split('\n\n')

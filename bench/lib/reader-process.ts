@@ -10,7 +10,10 @@ const groups = new Map<string, WebSocketReader[]>()
 const turnEnded = { type: 'event', containing: '"type":"turn.ended"' }
 
 const calls = {
-  /** Opens `count` sockets under a name. If `session` is set, they follow it, and are live when this resolves. */
+  /**
+   * Opens `count` sockets under a name. If `session` is set, they follow that session, and are live when the call
+   * resolves.
+   */
   async open({ name, address, count, session }: OpenInput) {
     calls.close(name)
     const readers: WebSocketReader[] = []

@@ -48,8 +48,8 @@ const host = await (reporting === 'nothing' ? createCoreHost(options) : createHo
 
 const calls = {
   /**
-   * Microseconds per event, for a turn with this task. Processor time, because other load on the machine hardly
-   * affects it.
+   * Returns the processor time per event, in microseconds, of a turn with this task. Other load on the machine hardly
+   * affects processor time.
    */
   async play(task: Task) {
     const { id } = await host.create({ agent: 'bench', cwd: folder })

@@ -14,7 +14,7 @@ export type WebSocketReader = {
   close(): void
 }
 
-/** How the text of the frame starts, and what it contains. */
+/** The frame to wait for: its type, and a text that it contains. */
 export type EndOf = { readonly type: string; readonly containing?: string }
 export type UntilOptions = { readonly bytes?: number; readonly perFrame?: () => void }
 

@@ -36,7 +36,7 @@ const interior = {
   optional: ['program', 'conversation', 'requests', 'question', 'host-tools', 'rewind'],
 }
 
-/** Files for features that only one agent has. Otherwise the list may only shrink. */
+/** Files for features that only one agent has. No other file may be added. */
 const extraFiles: Record<string, string[]> = {
   acp: ['agent', 'files', 'gemini-session-files', 'presets', 'wire'],
   claude: ['introduction', 'spare', 'transcript', 'will-ask'],

@@ -18,7 +18,9 @@ export function importProblem(rules: readonly Rule[], file: string, specifier: s
   return `${found}: ${rule.instead}`
 }
 
-/** Why a file may not import a package, which must be a dependency of the file's own package. Undefined if it may. */
+/**
+ * Why a file may not import a package: only dependencies of the file's own package are allowed. Undefined if it may.
+ */
 export function dependencyProblem(file: string, specifier: string): string | undefined {
   if (specifier.startsWith('.') || specifier.startsWith('node:')) return undefined
   const { name, folder, dependencies } = packageOf(file)

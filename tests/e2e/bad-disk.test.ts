@@ -103,7 +103,7 @@ describe.each(smallDisks())('$kind', ({ make }) => {
 })
 
 const large = 'A prompt that takes space. '.repeat(1500)
-/** Larger than the free space of the full disk in any case. */
+/** A prompt that is larger than the free space of the full disk in any case. */
 const tooLarge = { commandId: 'too-large', text: 'x'.repeat(3 * 1024 * 1024) }
 
 type Sent = { commandId: string; text: string }

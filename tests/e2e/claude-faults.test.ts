@@ -87,7 +87,7 @@ async function suffer(fault: string): Promise<Log> {
   return log
 }
 
-/** The same process, if it survived, answers the next prompt. */
+/** Checks that the agent's process still runs and answers the next prompt. */
 async function goesOn(session: SessionFixture, before: Log): Promise<void> {
   const after = await session.completes('Now hello.')
   expect(after.said).toBe(words)

@@ -119,7 +119,7 @@ export class SessionFixture {
   readonly #events: SessionEvent[] = []
   /** The number of turns when all prompts so far are done. */
   #turns = 0
-  /** The logs of this session contain the events after this one. */
+  /** The `seq` at the last `reset`, or 0. A `Log` from this fixture contains only later events. */
   #logStart = 0
 
   constructor(client: Client, id: string, folder: string) {

@@ -115,7 +115,7 @@ it('a page on another port of this machine gets no credential, creates no sessio
   expect(outcomes.reported.filter((one) => one !== 'failed' && one !== '0')).toEqual([])
   expect(outcomes).toMatchObject({ opened: 'failed', kept: [], storage: [], cookie: '' })
 
-  // What that server received from the browser, replayed by a program without an Origin.
+  // Checks what that server received from the browser, and replays it from a program without an Origin.
   const received = JSON.stringify(evil.requests)
   for (const { headers } of evil.requests) {
     expect([headers.cookie, headers.authorization]).toEqual([undefined, undefined])

@@ -15,10 +15,10 @@ import {
 import { findChromium } from '../run/chromium.ts'
 import { type SignInServer, signIn } from './browser-sign-in.ts'
 
-/** The real program with the demo agent, and a real browser on the page it serves. */
 const root = resolve(import.meta.dirname, '../..')
 const graceMs = 15_000
 
+/** The real program with the demo agent. */
 export class ConsoleServer {
   readonly folder = mkdtempSync(join(tmpdir(), 'parley-console-'))
   readonly project = join(this.folder, 'project')
@@ -116,7 +116,7 @@ export class ConsoleServer {
     return (await this.call<{ url: string }>('/api/links', {})).url
   }
 
-  /** A separate home: no agent of this machine is signed in. */
+  /** The environment of the server, with a separate home, in which no agent is signed in. */
   #environment(): NodeJS.ProcessEnv {
     const { PATH, LANG, NODE_COMPILE_CACHE } = process.env
     return {

@@ -57,7 +57,10 @@ async function session(page: Page, words: string, settings: { cwd?: string; mode
 
 let shared: string | undefined
 
-/** One session for most tests, so that Claude Code is started once. After a failed test, the next one gets a new one. */
+/**
+ * One session for most tests, so that Claude Code is started once. After a failed test, the next test gets a new
+ * session.
+ */
 async function sharedSession(page: Page, words: string): Promise<void> {
   onTestFailed(() => {
     shared = undefined

@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 /** Locators of the console's page, and helpers that wait for them. */
 export const card = (page: Page) => page.getByTestId('request')
 export const allowOnce = (page: Page) => card(page).getByRole('button', { name: /Allow once/ })
-/** A new card ignores taps for a moment, because the tap may have been meant for another card. */
+/** Taps a button of a card. A new card ignores taps for a moment, because they may have been meant for another card. */
 export async function tapOnCard(button: Locator): Promise<void> {
   await button.waitFor()
   await button.page().locator('html:not([data-cards=paused])').waitFor({ state: 'attached' })
@@ -83,8 +83,8 @@ export const keptList = (page: Page, name: string) =>
 export type ShownNotification = { readonly title: string; readonly body: string }
 
 /**
- * Records the browser's own notifications, which are not visible in a headless browser. The headless build of
- * Chromium reports them as denied, even if a test grants them.
+ * Records the browser's own notifications, which are not visible in a headless browser. Reports the permission as
+ * granted, because the headless build of Chromium reports it as denied even if a test grants it.
  */
 export async function recordNotifications(context: BrowserContext): Promise<ShownNotification[]> {
   const shown: ShownNotification[] = []

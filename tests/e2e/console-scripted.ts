@@ -11,7 +11,7 @@ import { type Parley, startParley } from '../../packages/server/src/cli/start.ts
 import type { AgentAdapter } from '../../packages/server/src/core/agent-adapter.ts'
 import { browserFixture } from './console-fixture.ts'
 
-/** A browser, and a real server whose agent plays, for each prompt, the script of that name. */
+/** A browser, and a real server whose agent plays the script that the prompt names. */
 export function scriptedConsole(
   scripts: Readonly<Record<string, Script>>,
   steerGate: (words: string) => string | undefined = () => undefined,

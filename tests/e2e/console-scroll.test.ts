@@ -192,7 +192,10 @@ async function holdOlderPages(page: Page) {
   return { release: resolve }
 }
 
-/** The position of the first fully visible row once all rows are laid out, and its later position. */
+/**
+ * The position of the first fully visible row once all rows are laid out, and a function that returns its current
+ * position.
+ */
 async function placeOfFirst(page: Page, frames = 5) {
   const key = await timeline(page).evaluate(async (scroller, wanted) => {
     const nextFrame = () => new Promise((resolve) => requestAnimationFrame(resolve))

@@ -78,7 +78,7 @@ export function randomFrom(seed: number): () => number {
   }
 }
 
-/** A random delay. It is the subject of a kill test, and the only wait for a fixed time. */
+/** Waits. Kill tests choose the time at random, because timing is what they test. */
 export function moment(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds))
 }

@@ -18,7 +18,7 @@ export type Program = { readonly file: string; readonly program: string }
 
 export type PackedProject = {
   readonly folder: string
-  /** Runs with a separate home; returns stdout. */
+  /** Runs a program with a separate home folder, and returns its stdout. */
   run(program: string, args: readonly string[], env?: Record<string, string>): string
   readonly env: Record<string, string | undefined>
   /** Type-checks programs as a strict project does, and reports the number of type instantiations. */

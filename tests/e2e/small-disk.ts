@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A data folder on which space really runs out, and can be freed. */
+/** A data folder on a disk whose space really runs out, and can be freed. */
 export type SmallDisk = Disposable & {
   readonly dataDir: string
   /** Shell commands that run before the server, in the shell that becomes the server. */
@@ -33,7 +33,7 @@ function tmpfsDisk(): SmallDisk {
   }
 }
 
-/** A process with a file size limit, which needs no privileges (EFBIG). */
+/** A folder for a server with a limit on the size of its files (EFBIG), which needs no privileges. */
 function limitedDisk(): SmallDisk {
   const folder = mkdtempSync(join(tmpdir(), 'parley-small-disk-'))
   const dataDir = join(folder, 'data')

@@ -15,7 +15,9 @@ export const mainFiles = [
   'tests/e2e/restart.test.ts',
 ]
 
-/** Tests of adapters that start real agents. They import a fixture for them, or another file that does. */
+/**
+ * Tests of adapters that start real agents. They import a fixture for real agents, or another file that imports one.
+ */
 export const agentFiles = globSync('packages/server/src/adapters/**/*.test.ts', { cwd: root })
   .filter(usesAgents)
   .sort()

@@ -25,7 +25,7 @@ async function onEveryBatch(host: Host, sessionId: string, call: (items: number)
   )
 }
 
-/** Allows every request, as often as necessary. */
+/** Allows every request of the session. */
 function allowAll(client: Client, sessionId: string): void {
   const mirror = client.mirror(sessionId)
   const asked = new Set<string>()

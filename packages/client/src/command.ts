@@ -26,7 +26,9 @@ export type CommandOptions = {
   readonly commandId?: string | undefined
 }
 
-/** Each method resolves when its command is in the log, and rejects with the ParleyError that refused it. */
+/**
+ * Each method resolves when its command is in the log, and rejects with a ParleyError if it is refused or cancelled.
+ */
 export type Commands = {
   command(sessionId: string, command: NewCommand, options?: CommandOptions): Promise<Receipt>
   prompt(
@@ -152,8 +154,8 @@ function checked(input: CommandInput): CommandInput {
 }
 
 /**
- * The size limit, in characters, of a command that is sent over the socket. A larger one would block the
- * socket, or close it if it exceeds the socket's limit; HTTP can refuse it.
+ * The maximum number of characters of a command that is sent over the socket. A larger command would block the socket,
+ * or close it above the socket's own limit. It is sent over HTTP, which can refuse it.
  */
 const maxOverSocket = 100_000
 

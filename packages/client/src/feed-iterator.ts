@@ -6,8 +6,8 @@ import type { FollowListener, FollowOptions } from './reader.ts'
 export type FeedItem = FeedValue | { readonly type: 'status'; readonly status: FollowStatus }
 
 /**
- * The limit of items that wait for a slow loop. Beyond it the iterator stops following; when the loop has
- * taken all items, it follows again from its cursor.
+ * The maximum number of items that wait for a slow loop. Beyond it the iterator stops following; when the loop has
+ * taken all items, the iterator follows again from its cursor.
  */
 const maxWaiting = 10_000
 
@@ -16,9 +16,9 @@ export type FeedIteratorOptions<Picked> = FollowOptions & {
 }
 
 /**
- * A session as an async iterable of the values that `pick` returns for its items. It follows from the first `next()`;
- * `break`, `return()` and the signal end it and unfollow. If the follow fails, the iterable throws its ParleyError
- * after all earlier items.
+ * A session as an async iterable of the values that `pick` returns for its items. It starts to follow at the first
+ * `next()`; `break`, `return()` and the signal end it and unfollow. If the follow fails, the iterable throws its
+ * ParleyError after all earlier items.
  */
 export function createFeedIterator<Picked>(
   follow: Follow,

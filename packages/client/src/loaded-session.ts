@@ -28,8 +28,8 @@ export type Loaded = { readonly view: SessionView; readonly kept: SessionEvent[]
 
 const maxPerPage = 5000
 /**
- * The limit of events that a stored tail may be behind. A client that is further behind loads the end of the
- * log again.
+ * The maximum number of events by which a stored tail may be behind the log. A client that is further behind loads the
+ * end of the log again.
  */
 const maxBehind = 1000
 

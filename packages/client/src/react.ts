@@ -29,7 +29,7 @@ export function useClient(): Client {
   return client
 }
 
-/** A session by its id, shared by all components that show it; or a separate mirror. */
+/** The id of a session, whose mirror all components share, or a separate mirror. */
 export type SessionSource = string | LiveStore<MirrorSnapshot>
 
 export function useSession(source: SessionSource): MirrorSnapshot {
@@ -37,7 +37,7 @@ export function useSession(source: SessionSource): MirrorSnapshot {
   return useSyncExternalStore(store.subscribe, store.getSnapshot, store.getSnapshot)
 }
 
-/** A part of a session. The component renders again only if the part has changed by `isEqual`. */
+/** Returns a part of a session. The component renders again only if the part has changed according to `isEqual`. */
 export function useSessionView<Part>(
   source: SessionSource,
   selector: (snapshot: MirrorSnapshot) => Part,
@@ -56,7 +56,7 @@ export function useSessionView<Part>(
   return part
 }
 
-/** Loads the next older page of a session, if a component shows the session. */
+/** Returns a function that loads the next older page of a session, if a component shows the session. */
 export function useLoadOlder(sessionId: string): () => Promise<void> {
   const client = useClient()
   return useMemo(() => {

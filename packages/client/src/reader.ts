@@ -6,7 +6,7 @@ export type FollowListener = {
   onFollowing?(start: { readonly epoch: string; readonly head: number }): void
   onEvent?(event: SessionEvent | UnknownEvent): void
   onDelta?(delta: Delta): void
-  /** The cursor does not belong to this log: drop all data, the whole log is sent again. */
+  /** The cursor does not belong to this log. Drop all data: the whole log is sent again. */
   onReset?(epoch: string): void
   /** All recorded events have been sent. Called again after each reconnect. */
   onCaughtUp?(seq: number): void

@@ -1,4 +1,4 @@
-/** Runs `load` one at a time. A call during a run causes one more run afterwards. `load` must not reject. */
+/** Runs one `load` at a time. A call of `run` meanwhile causes one more `load` afterwards. `load` must not reject. */
 export type Reload = {
   readonly running: boolean
   run(): void

@@ -14,7 +14,7 @@ export type RetryOptions = {
   readonly onUnreachable?: (error: ParleyError) => void
 }
 
-/** Repeats the call until the server answers, if only with a refusal, or the signal fires. */
+/** Repeats the call until the server answers, even with a refusal, or the signal fires. */
 export async function untilReached<Reply>(
   attempt: () => Promise<Reply>,
   options: RetryOptions,

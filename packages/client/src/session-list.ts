@@ -6,7 +6,7 @@ import { createReload } from './reload.ts'
 import { untilReached } from './retry.ts'
 import type { SocketStatus } from './socket.ts'
 
-/** The session list, kept current: pinned sessions first, then the latest changed, as the server orders it. */
+/** The session list, kept current, in the server's order: pinned sessions first, then the most recently changed. */
 export type SessionList = LiveStore<SessionListSnapshot> & {
   /** Loads the next page. Resolves at once if there is none. */
   loadMore(): Promise<void>

@@ -18,7 +18,7 @@ import type { FollowListener } from './reader.ts'
 import { untilReached } from './retry.ts'
 
 /**
- * A view of a session that is kept current. Whenever the connection is live, also after interruptions, `state` is the
+ * A view of a session that is kept current. Whenever the connection is live, even after interruptions, `state` is the
  * server's, and `timeline` is the fold of the log from the first event that was loaded.
  */
 export type Mirror = LiveStore<MirrorSnapshot> & {

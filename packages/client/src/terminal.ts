@@ -28,7 +28,7 @@ export type TerminalListener = {
    */
   onFrame(frame: TerminalServerFrame): void
   /**
-   * lost: the client reconnects, also when the server disconnected it as too slow. gone: the terminal no longer
+   * lost: the client reconnects, even if the server disconnected it as too slow. gone: the terminal no longer
    * exists. refused: the server refuses access, for the given reason. Nothing comes after the last two.
    */
   onState?(state: 'open' | 'lost' | 'gone' | 'refused', error?: ParleyError): void
@@ -39,7 +39,7 @@ export type TerminalTarget = Omit<WebSocketTarget, 'path' | 'token'> & {
   readonly clock: Clock
   readonly backoff: Backoff
   readonly closing: AbortSignal
-  /** Returns why the WebSocket could not be opened. The same function as for the socket of the feed. */
+  /** Returns why the WebSocket could not be opened. The socket of the feed uses the same function. */
   readonly probe: () => Promise<ParleyError | undefined>
 }
 

@@ -131,7 +131,7 @@ export const AgentProbe = z.object({
 })
 export type AgentProbe = z.infer<typeof AgentProbe>
 
-/** The npm package of an agent, and the version of it that Parley installed. */
+/** The npm package of an agent, its tested version and the installed one. */
 export const AgentInstall = z.object({
   package: z.string(),
   version: z.string().meta({ description: 'The tested version' }),

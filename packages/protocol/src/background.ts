@@ -42,7 +42,7 @@ export function isBesideTurns(state: Tasks, one: Owned & { readonly turnId?: str
   return one.turnId === undefined || backgroundTaskOf(state, one) !== undefined
 }
 
-/** The greatest nesting of subagents that is searched. */
+/** The maximum depth of nested subagents. */
 const maxDepth = 16
 
 function openCall(blocks: readonly OpenBlock[], id: string): OpenBlock | undefined {

@@ -8,7 +8,7 @@ import type { CarriedAnswer, KnownTask, OpenTurn, SessionState } from './session
  * the task that asked, until the resumed agent asks again.
  */
 
-/** The answers that apply to a request: those of the task that asks, and of the turn if the request belongs to it. */
+/** The answers that apply to a request: those of the task that asks, and of the turn if it asks or started the task. */
 export function carriedAnswers(
   state: SessionState,
   request: { readonly parentToolCallId?: string | undefined },

@@ -33,7 +33,7 @@ export type ClientFrameInput = z.input<typeof ClientFrame>
 export const ServerFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('welcome'), version: z.string(), heartbeatMs: z.number() }),
   /**
-   * replay: the events after the cursor follow. reset: the cursor does not belong to this log; drop all data, the
+   * replay: the events after the cursor follow. reset: the cursor does not belong to this log. Drop all data: the
    * whole log follows.
    */
   z.object({
@@ -80,7 +80,7 @@ export type FeedValue =
   | { readonly type: 'delta'; readonly delta: Delta }
   /** An agent's own message, for loops that asked for it; live only. */
   | { readonly type: 'native'; readonly native: unknown }
-  /** The cursor does not belong to this log: drop all data, the whole log follows. */
+  /** The cursor does not belong to this log. Drop all data: the whole log follows. */
   | { readonly type: 'reset'; readonly epoch: string }
   /** All recorded events have been yielded; what follows is live. */
   | { readonly type: 'caught-up'; readonly seq: number }

@@ -174,8 +174,8 @@ function leaveSteers(blocks: Block[], turnId: string | undefined): void {
 
 function disconnected(blocks: Block[], event: EventOf<'agent.disconnected'>): void {
   const text = lossText(event)
-  // Not an error if the server was killed: a turn that was running then reports the loss, and an idle session has
-  // lost nothing.
+  // Not an error if the server was killed: a running turn reports the loss itself, and an idle session has lost
+  // nothing.
   const level = event.reason === 'server-killed' ? 'info' : 'error'
   if (text !== undefined) notice(blocks, event, level, 'agent_disconnected', text)
 }

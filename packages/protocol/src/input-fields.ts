@@ -37,12 +37,12 @@ const soughtFor =
   fieldNames(`pattern query glob regex include exclude type outputMode multiline headLimit caseSensitive pages
   viewRange title -A -B -C -i -n`)
 
-/** True for a field, other than file names, of a tool that edits files. */
+/** True for a field of a tool that edits files, except file names. */
 export function isWrittenField(name: string): boolean {
   return written.has(plain(name))
 }
 
-/** True for a field, other than file names, of a tool that reads or searches. */
+/** True for a field of a tool that reads or searches, except file names. */
 export function isSoughtField(name: string): boolean {
   return soughtFor.has(plain(name))
 }

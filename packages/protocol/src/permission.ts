@@ -17,7 +17,7 @@ export type RuleScope = z.infer<typeof RuleScope>
  * matches shell control characters. An allow rule that names fields (`match`, `exact`, `any`) covers no call
  * with a field it does not name, unless that field is harmless (`isHarmlessField`). An allow rule that names
  * no fields covers every input of its tool. No allow rule covers files outside the session's folders unless
- * `outside` is set, nor changes of protected files unless `protected` is set.
+ * `outside` is set, nor changes to protected files unless `protected` is set.
  */
 export const RulePattern = z.object({
   tool: z.string().min(1),
@@ -29,7 +29,7 @@ export const RulePattern = z.object({
   any: z.array(z.string()).optional().meta({ description: 'Input fields that may have any value' }),
   outside: z.boolean().optional().meta({ description: "Also covers files outside the session's folders" }),
   protected: z.boolean().optional().meta({
-    description: 'Also covers changes of protected files: settings of git, agents, editors and shells',
+    description: 'Also covers changes to protected files: settings of git, agents, editors and shells',
   }),
 })
 export type RulePattern = z.infer<typeof RulePattern>

@@ -4,7 +4,10 @@ import { pageDialog } from '../parts/dialog.tsx'
 import { handleCardKey, noteUnusedKey } from '../request/card-keys.ts'
 import { sessions } from '../session-data/session-list.ts'
 
-/** The keys of the page. A key with a modifier works everywhere, the others only outside editable fields. */
+/**
+ * Handles a key press on the page. A shortcut with a modifier works everywhere, other keys only outside editable
+ * fields.
+ */
 export function handlePageKey(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.isComposing) return
   const command = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey

@@ -58,7 +58,7 @@ function show({ default: Page }: { default: ComponentType }): void {
   )
 }
 
-/** Replaces a page that threw. No session data is lost. */
+/** Shown in place of a page that threw. No session data is lost. */
 function Crashed({ error }: { error: Error }) {
   return (
     <main className="h-dvh">

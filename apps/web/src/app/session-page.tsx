@@ -78,14 +78,14 @@ function Session() {
   )
 }
 
-/** On a narrow screen the panel would cover the conversation and any open request, so it is closed. */
+/** Closes the panel on a narrow screen, where it would cover the conversation and any open request. */
 function closePanelOnNarrowScreen(): void {
   if (matchMedia('(width < 48rem)').matches) setPreferences({ sidePanel: 'none' })
 }
 
 /**
- * In a card that is too tall, the request scrolls and the buttons remain visible. On a very low screen the whole card
- * scrolls. A card that is lower than the minimum height stays next to the composer.
+ * In a card that is too tall, the request scrolls and the buttons remain visible. On a screen of very small height, the
+ * whole card scrolls. A card that is shorter than the minimum height stays next to the composer.
  */
 const fitting =
   'flex min-h-32 flex-col justify-end [@media(height<28rem)]:shrink-0 *:flex *:min-h-0 *:flex-col max-md:min-h-52 [&>section>form:only-child]:flex [&>section>form:only-child]:min-h-0 [&>section>form:only-child]:flex-col'
@@ -103,8 +103,8 @@ function Dock() {
       announce(first.type === 'permission' ? `Needs your approval: ${first.title}` : 'A question for you')
   }, [first])
   return (
-    // At any height, part of the conversation remains visible (on a low screen, e.g. at 200 % zoom, a third), and the
-    // card shrinks before the composer does.
+    // At any height, part of the conversation remains visible (a third on a screen of small height, e.g. at 200 %
+    // zoom), and the card shrinks before the composer does.
     <div className="mx-auto flex max-h-[calc(100%-6.5rem)] min-h-0 [@media(height<36rem)]:max-h-[62%] w-full max-w-3xl flex-col px-4 pb-[max(0.75rem,env(safe-area-inset-bottom))] max-md:px-2">
       {open.length + answered.length > 0 && (
         <div
@@ -161,7 +161,7 @@ function useStopKey(finding: boolean, setFinding: (open: boolean) => void): void
 
 function useMarkSeen(): void {
   const id = useSessionState((state) => state.id)
-  // A working session does not count as unread, so it is not marked as seen with every event.
+  // A working session does not count as unread. It is marked as seen when it stops, not with every event.
   const updatedAt = useSessionState((state) => (state.status === 'working' ? 0 : state.updatedAt))
   const isVisible = usePageVisible()
   useEffect(() => {

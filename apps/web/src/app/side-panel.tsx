@@ -26,7 +26,10 @@ const panels = {
 
 const inHistory = { panel: true }
 
-/** On a narrow screen the panel covers the conversation: the browser's Back closes the panel, not the session. */
+/**
+ * On a narrow screen, where the panel covers the conversation, makes the browser's Back close the panel, not the
+ * session.
+ */
 function useCloseOnBack(): void {
   useEffect(() => {
     if (!matchMedia('(width < 48rem)').matches) return

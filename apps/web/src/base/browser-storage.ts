@@ -32,7 +32,7 @@ export type TabLocks = {
 }
 
 /**
- * Locks of the Web Locks API. If the API is missing (it needs HTTPS or localhost) or fails, `run` starts work at once
+ * Locks of the Web Locks API. If the API is missing (it needs HTTPS or localhost) or fails, `run` calls `work` at once
  * without a lock, and the grace time is longer.
  */
 export function createTabLocks(manager: () => Pick<LockManager, 'request'>): TabLocks {
@@ -58,7 +58,7 @@ export function createTabLocks(manager: () => Pick<LockManager, 'request'>): Tab
       try {
         return await manager().request(name, { ifAvailable: true }, (lock) => lock === null)
       } catch {
-        // The lock is reported as free. The next `run` shows whether the API is usable.
+        // The lock counts as held, so the caller asks again. The next `run` shows whether the API is usable.
         return true
       }
     },

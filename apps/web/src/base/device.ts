@@ -30,7 +30,10 @@ export function onRevoked(listener: () => void): void {
   revokedListeners.add(listener)
 }
 
-/** Returns the access token to send, or undefined if this browser is not signed in. Never returns the refused token. */
+/**
+ * Returns the access token to send, or undefined if this browser is not signed in. Never returns `refused`, a token
+ * that the server did not accept.
+ */
 export function accessToken(refused?: string): Promise<string | undefined> {
   if (current && current.token !== refused && performance.now() < current.goodUntil) {
     return Promise.resolve(current.token)

@@ -6,8 +6,8 @@ export function isUnreachable(thrown: unknown): boolean {
 }
 
 /**
- * The command that prints a new sign-in link, if the error means that this browser is not signed in. The server does
- * not add its data folder: the path is not for a browser that is not signed in.
+ * The command that prints a new sign-in link, if the error means that this browser is not signed in. The error does not
+ * contain the server's data folder, because a browser that is not signed in must not learn that path.
  */
 export function linkCommand(thrown: unknown): string | undefined {
   if (!hasCode(thrown, 'unauthorized') || thrown.details?.reason === 'link') return undefined

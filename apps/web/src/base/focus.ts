@@ -2,13 +2,16 @@ import { type RefObject, useEffect, useLayoutEffect, useRef } from 'react'
 
 /**
  * True if there is a hardware keyboard. On a touch device Enter inserts a line break, and focusing a field opens the
- * keyboard.
+ * on-screen keyboard.
  */
 export const hasKeyboard = () => !matchMedia('(pointer: coarse)').matches
 
 export const lacksFocus = () => document.activeElement === null || document.activeElement === document.body
 
-/** Focuses the search field of the session list. Not on touch devices, where the keyboard would cover it. */
+/**
+ * Focuses the search field of the session list, except on touch devices, where the on-screen keyboard would cover the
+ * list.
+ */
 export function focusSearch(): void {
   if (!hasKeyboard()) return
   document.querySelector<HTMLElement>('nav input[type=search]')?.focus()
@@ -93,8 +96,7 @@ export function claimFocus(part: string): void {
 }
 
 /**
- * A key that is pressed on a button in a panel is meant for the part that the button opens, so it does not end the
- * claim.
+ * Ends the claim, except for a key press on a button in a panel: that key is meant for the part that the button opens.
  */
 function forgetClaim({ type, target }: Event): void {
   if (type === 'keydown' && target instanceof Element && target.closest('aside button')) return

@@ -12,8 +12,8 @@ const policy = factory?.createPolicy('parley', {
 })
 
 /**
- * The page's Trusted Types policy allows script addresses only through this function, which accepts only addresses of
- * the page's own server.
+ * Returns a script address in the form that the page's Trusted Types policy requires. The policy accepts only addresses
+ * of the page's own server.
  */
 export function workerAddress(address: URL | string): URL {
   const text = String(address)

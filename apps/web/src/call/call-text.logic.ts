@@ -86,7 +86,10 @@ export function inputOf(
   return kind === 'read' || isEmpty(input) ? undefined : { type: 'json' }
 }
 
-/** The requested changes of a call whose result shows none. Empty if a person edited the input, which changes them. */
+/**
+ * The requested changes of a call whose result shows none. Empty if a person edited the input, because the call then
+ * made other changes.
+ */
 export function wantedDiffs(
   { content }: Pick<BlockOf<'tool-call'>, 'content'>,
   request: BlockOf<'permission' | 'question'> | undefined,

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { pictureAddress } from './call-text.logic.ts'
 
-/** A picture in its natural size, at most as wide as the column. A broken one shows a message. */
+/** A picture at its natural size, at most as wide as the column. A message replaces a broken picture. */
 export function Picture({ mimeType, data, name }: { mimeType: string; data: string; name: string }) {
   const [broken, setBroken] = useState(false)
   const address = pictureAddress({ mimeType, data })

@@ -1,6 +1,9 @@
 import type { FileChange } from '@parley/protocol'
 
-/** How often each file may have changed since the panel opened. A patch is fetched again when its stamp grows. */
+/**
+ * For each file, how many times it may have changed since the panel opened. A patch is fetched again when its stamp
+ * grows.
+ */
 export type Stamps = ReadonlyMap<string, number>
 
 type Update = {

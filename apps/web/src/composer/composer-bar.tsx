@@ -12,7 +12,7 @@ const lazyMeter = lazyPart(() => import('./meter.tsx'))
 type Props = {
   empty: boolean
   canSteer: boolean
-  /** Whether a sent prompt waits in the queue. */
+  /** Whether a prompt that is sent now is queued. */
   queues: boolean
   onFiles: (files: File[]) => void
   onSend: (delivery: Delivery) => void
@@ -20,8 +20,8 @@ type Props = {
 }
 
 /**
- * The row below the prompt field: attachments, settings, and the send buttons. Queue and steer look different. A
- * phone shows two rows, and one while the keyboard is open.
+ * The bar below the prompt field: attachments, settings and the send buttons. The buttons to queue and to steer look
+ * different. On a phone the bar has two rows, or one while the keyboard is open.
  */
 export function ComposerBar({ onFiles, ...rest }: Props) {
   const canSteer = rest.canSteer && !rest.empty

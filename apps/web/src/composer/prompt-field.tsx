@@ -112,7 +112,7 @@ function useCompletionAtCaret(props: Props, text: string) {
 
 const noChoices: readonly Choice[] = []
 
-/** The choices at the caret and the index of the selected one. The prompt field passes its keys on. */
+/** The choices at the caret, the index of the selected one, and functions for the keys of the prompt field. */
 function useCompletions({ findFiles, commands = noCommands }: Props, completion: Completion | undefined) {
   const listId = useId()
   const [files, setFiles] = useState<readonly Choice[]>(noChoices)

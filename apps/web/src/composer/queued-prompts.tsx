@@ -53,7 +53,10 @@ function PausedRow({ count }: { count: number }) {
   )
 }
 
-/** A steered prompt enters the timeline when the agent accepts it, which may be long after it was sent. */
+/**
+ * A steered prompt that the agent has not accepted yet, perhaps long after it was sent. It enters the timeline when the
+ * agent accepts it.
+ */
 function PendingSteer({ prompt }: { prompt: Prompt }) {
   return (
     <li

@@ -6,7 +6,7 @@ import { toastError } from '../parts/toasts.tsx'
 import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
 import { chosenModel, effortName, effortsOf } from './model-choice.logic.ts'
 
-/** The names of the modes on the command line, as labels. */
+/** The labels of the modes, which match the names of the modes on the command line. */
 export const modeNames: Record<PermissionMode, string> = {
   ask: 'Ask',
   'accept-edits': 'Accept edits',

@@ -97,7 +97,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   )
 }
 
-/** A note below the results: there are more, or the search failed. */
+/** A note below the results, if more sessions match or the search failed. */
 function SearchNote({ search: { problem, hasMore } }: { search: SessionSearch }) {
   const note = problem ?? (hasMore ? 'More sessions match. Type more to narrow the search.' : undefined)
   if (note === undefined) return null
@@ -142,7 +142,7 @@ function Results({ typed, search, onChoose }: ResultsProps) {
   )
 }
 
-/** The open session. If no list has loaded it, it is read from its own page. */
+/** The open session. If no list has loaded it, it is taken from the data of the session page. */
 function useCurrentSession(known: readonly SessionSummary[]): SessionSummary | undefined {
   const route = useRoute()
   if (route.name !== 'session') return undefined

@@ -31,7 +31,7 @@ export function Dialog({ label, onClose, className = '', children }: Props) {
   )
 }
 
-/** Chromium returns the focus to a field but not its caret, so typed text would be lost. */
+/** Focuses the field again. Chromium returns the focus to a field but not its caret, so typed text would be lost. */
 function refocus(field: Element | null): void {
   if (!(field instanceof HTMLTextAreaElement || field instanceof HTMLInputElement)) return
   field.blur()

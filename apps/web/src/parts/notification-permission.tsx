@@ -3,8 +3,8 @@ import { useState } from 'react'
 import { Button } from './button.tsx'
 
 /**
- * Asks for the browser's permission when the person clicks. `refused`: also shows a note if the browser has denied the
- * permission.
+ * A button that asks for the browser's permission to show notifications. `refused`: shows a note instead if the browser
+ * has denied the permission.
  */
 export function NotificationPermission({ refused = false }: { refused?: boolean }) {
   const [permission, setPermission] = useState(() =>

@@ -24,8 +24,8 @@ let nextId = 1
 const minDisplayMs = 1500
 
 /**
- * Dismisses errors that are outdated because the server is back, has accepted a command, or the person has left the
- * page.
+ * Dismisses errors that are outdated because the server is back or has accepted a command, or because the person has
+ * left the page.
  */
 function forgetErrors({ shownFor = 0, unreachable = false } = {}): void {
   for (const { id, tone, at, ...one } of toasts.get()) {

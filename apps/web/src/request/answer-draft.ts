@@ -3,7 +3,7 @@ import { useStore } from '../base/store.ts'
 import type { Edits } from './input-form.logic.ts'
 import type { Filled } from './question-form.logic.ts'
 
-/** An unsent answer. It is restored when the person returns to the card, also after a reload. */
+/** An unsent answer. It is restored when the person returns to the card, even after a reload. */
 export type AnswerDraft = {
   readonly filled?: Filled
   readonly reason?: string

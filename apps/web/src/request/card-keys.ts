@@ -29,7 +29,10 @@ export function registerCard(card: Element, answer: (key: string) => boolean): (
   }
 }
 
-/** Ignores keys after a change of the cards. The pause starts at the next frame: a hidden page has none. */
+/**
+ * Ignores keys after a change of the cards. The pause starts at the next frame. A hidden page renders no frames, so
+ * there it starts when the page is shown.
+ */
 function pauseKeys(): void {
   const { dataset } = document.documentElement
   changedAt = Number.POSITIVE_INFINITY
@@ -42,7 +45,7 @@ function pauseKeys(): void {
   })
 }
 
-/** True if a card has used the key. */
+/** Passes a key to the card that it is meant for. Returns true if the card used the key. */
 export function handleCardKey(event: KeyboardEvent): boolean {
   const digit = /^[1-9]$/.test(event.key)
   if (!digit && event.key !== 'Enter') return false

@@ -19,7 +19,7 @@ export type Choices = {
   /** The next wider grant, if there is one. */
   readonly session: PermissionOption | undefined
   readonly deny: PermissionOption | undefined
-  /** Wider grants. They are in a menu, so that they are not given by accident. */
+  /** All other grants, which are wider. They are in a menu, so that they are not given by accident. */
   readonly wider: readonly PermissionOption[]
 }
 

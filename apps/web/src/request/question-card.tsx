@@ -52,7 +52,7 @@ export function QuestionCard({ session, request, takesFocus }: Props) {
       >
         <div
           data-asked
-          // On a low screen the whole card scrolls: a nested scroll area would hide the last question.
+          // On a screen of small height the whole card scrolls: a nested scroll area would hide the last question.
           className="flex max-h-[min(30rem,50dvh)] flex-col gap-4 overflow-y-auto px-3.5 pt-3 [@media(height<28rem)]:max-h-none"
           tabIndex={-1}
         >

@@ -109,7 +109,7 @@ function writeList(name: string, list: Omit<CachedList, 'schema'>): void {
   void safely(async (db) => isCaching && db.put('lists', { schema: cacheSchema, ...list }, name))
 }
 
-/** Clears the cache and local storage when the browser signs out, except the preferences. */
+/** Clears the cache and, except for the preferences, local storage when the browser signs out. */
 export async function clearCache(): Promise<void> {
   for (const key of Object.keys(localStorage)) {
     if (key.startsWith('parley:') && key !== 'parley:preferences') localStorage.removeItem(key)

@@ -2,7 +2,7 @@ import { type SessionSummary, visible, type WaitingRequest } from '@parley/proto
 import type { Route } from '../base/route.logic.ts'
 import { failureText } from './failure-text.logic.ts'
 
-/** A notification for the person. `key` is the same in every tab, so that it is shown once. */
+/** A notification for the person. `key` is the same in every tab, so that only one tab shows the notification. */
 export type News = {
   readonly key: string
   readonly sessionId: string

@@ -20,8 +20,8 @@ export type OutboxOptions<Content> = OutboxBrowser & {
   /** Whether a stored value has the content of an item. */
   readonly isContent: (value: Partial<Content>) => boolean
   /**
-   * Resolves when the server has accepted the item, rejects when it has refused it. It waits while the server is
-   * unreachable, and must send the same command id each time. The signal aborts it.
+   * Sends an item. Resolves when the server has accepted the item, and rejects when the server has refused it. Waits
+   * while the server is unreachable, and must use the same command id for each attempt. The signal aborts the sending.
    */
   readonly send: (item: Content & Envelope, signal: AbortSignal) => Promise<unknown>
   readonly onRefused: (item: Content & Envelope, error: unknown) => Resolution
@@ -106,10 +106,7 @@ export class Outbox<Content extends object> {
     return this.#sending.has(commandId)
   }
 
-  /**
-   * Returns a new command id. Ids sort by creation time, also those of two items created in the same
-   * millisecond.
-   */
+  /** Returns a new command id. Ids sort by creation time, even those of two items created in the same millisecond. */
   #newId(): string {
     this.#lastId = Math.max(this.#options.clock.now(), this.#lastId + 1)
     return newId('cmd', this.#lastId)
@@ -189,8 +186,8 @@ export class Outbox<Content extends object> {
   }
 
   /**
-   * Whether the tab of an item was closed. Its lock must still be free after a while: this page may learn of
-   * an item before its tab takes the lock, and a reloaded tab takes the lock again.
+   * Whether the tab of an item was closed. The item's lock must still be free after a while: this page may learn of an
+   * item before the item's tab takes the lock, and a reloaded tab takes the lock again.
    */
   async #isAbandoned(commandId: string): Promise<boolean> {
     const { locks, clock, tab } = this.#options

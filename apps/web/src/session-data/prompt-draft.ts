@@ -11,9 +11,9 @@ export type AttachmentStorage = {
   write(id: string, parts: readonly PromptPart[]): void
 }
 
-/** The place in the queue of a prompt that is being edited, so that it returns there. */
+/** Where an edited prompt was in the queue, so that it can return there. */
 export type QueuePlace = {
-  /** The prompts that came after it. */
+  /** The ids of the prompts that came after it. */
   readonly followers: readonly string[]
   readonly paused: boolean
 }

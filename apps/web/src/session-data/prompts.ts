@@ -8,7 +8,7 @@ import { cachedParts, cacheParts } from './cache.ts'
 import { createPromptDrafts } from './prompt-draft.ts'
 import { type OutgoingPrompt, PromptOutbox } from './prompt-outbox.ts'
 
-/** This tab, as its outboxes use it. */
+/** The parts of the browser that the outboxes of this tab use. */
 export const browser = { storage: browserStorage, locks: browserLocks, clock: systemClock, tab: tabId }
 
 const attachments = { read: cachedParts, write: cacheParts }

@@ -16,7 +16,7 @@ export function useStopTurn(): () => void {
   }
 }
 
-/** Stops one background task, or all of them. A task that has ended by then is no error. */
+/** Stops one background task, or all of them. It is no error if a task has already ended. */
 export function useStopTasks(): (taskId?: string) => void {
   const id = useSessionId()
   return (taskId) => {

@@ -8,8 +8,8 @@ import { draftOf } from '../session-data/prompts.ts'
 
 const undoMs = 7000
 /**
- * After the undo time, another page waits for this time before it sends the deletion in place of the tab in which the
- * session was deleted.
+ * How long after the undo time another page sends the deletion, if the tab in which the session was deleted has not
+ * sent it.
  */
 const graceMs = 1500
 
@@ -42,7 +42,7 @@ export function deleteWithUndo(session: { readonly id: string; readonly title: s
   })
 }
 
-/** Deletes the sessions of a page that was closed before their undo time was over. */
+/** Completes deletions whose page was closed before their undo time was over. */
 export function finishDeletions(): void {
   for (const [id, until] of Object.entries(deleting.get().until))
     setTimeout(() => isDeleting(id) && void remove(id), Math.max(0, until + graceMs - Date.now()))

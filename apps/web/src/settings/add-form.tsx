@@ -19,11 +19,11 @@ type Props<Fields, Body> = {
 type OpenForm<Fields> = {
   readonly fields: Fields
   readonly write: (change: Partial<Fields>) => void
-  /** A text field for the named entry. */
+  /** Renders a text field for the entry `name` of `fields`. */
   readonly text: (name: keyof Fields, label: string, placeholder: string, options?: TextOptions) => ReactNode
 }
 
-/** A button that opens a form. The form closes when its entry was added; otherwise it shows the problem. */
+/** A button that opens a form. The form closes when its entry has been added; otherwise it shows the problem. */
 export function AddForm<Fields extends object, Body>({ empty, read, send, ...props }: Props<Fields, Body>) {
   const [open, setOpen] = useState(false)
   const [fields, setFields] = useState(empty)

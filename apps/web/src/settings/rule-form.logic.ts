@@ -11,7 +11,7 @@ export type RuleForm = {
   readonly folder: string
   /** Empty for all agents. */
   readonly agent: string
-  /** For allow rules: they also cover files outside the session's folder, or changes of protected files. */
+  /** For allow rules: whether they also cover files outside the session's folder, or changes to protected files. */
   readonly outside: boolean
   readonly protected: boolean
 }
@@ -51,7 +51,9 @@ export function ruleOf(form: RuleForm): { body: NewRule } | { problem: string } 
   }
 }
 
-/** The files outside the session's folder, and the protected files, that an allow rule covers. */
+/**
+ * Says whether an allow rule covers files outside the session's folder or protected files. Empty if it covers neither.
+ */
 export function reachText({ outside, protected: covers }: Pick<NewRule, 'outside' | 'protected'>): string {
   const covered = [...(outside ? ['files outside the folder'] : []), ...(covers ? ['protected files'] : [])]
   return covered.length === 0 ? '' : `${covered.join(' and ')}, too`

@@ -7,8 +7,8 @@ import { Problem } from '../parts/problem.tsx'
 const title = 'This browser is not signed in'
 
 /**
- * The only page of a browser that is not signed in, with the command that prints a sign-in link. Without the error of
- * the server, which contains the command, the page asks for it.
+ * The only page of a browser that is not signed in, with the command that prints a sign-in link. The command is in the
+ * server's error. If no error is given, the page makes a call to get one.
  */
 export default function SignedOutPage({ error: given }: { error?: unknown }) {
   const [error, setError] = useState(given)

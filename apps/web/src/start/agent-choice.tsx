@@ -11,7 +11,7 @@ type AgentChoiceProps = {
   onChoose: (id: string) => void
 }
 
-/** The agents that the server's last probe reported. */
+/** Lets the person choose one of the agents that the server's last probe reported. */
 export function AgentChoice({ agents, status, error, chosen, onChoose }: AgentChoiceProps) {
   const asking = status === 'asking' || status === 'unasked'
   const here = agents.filter((agent) => agent.found || agent.installing)

@@ -137,7 +137,10 @@ function continuesPart({ turnId, blocks }: Part, block: Block): boolean {
   return block.turnId === undefined && blocks.at(-1)!.type !== 'turn-end'
 }
 
-/** Notices that repeat the error of their turn's end, from the model or the agent's process. They are not shown. */
+/**
+ * Notices that repeat the error with which their turn ended: an error of the turn, or the loss of the agent's process.
+ * They are not shown.
+ */
 function repeatedNotices(timeline: readonly Block[], from: number): ReadonlySet<Block> {
   const again = new Set<Block>()
   let end: BlockOf<'turn-end'> | undefined
@@ -250,8 +253,8 @@ function foldQuiet(nodes: readonly Node[], open: boolean): readonly Node[] {
 }
 
 /**
- * Makes a group of nodes. Its key does not change while it grows: at its end while the turn runs (`open`), at
- * its start when older pages load.
+ * Makes a group of nodes. Its key does not change while the group grows: while the turn runs (`open`) it grows at its
+ * end, and when older pages load it grows at its start.
  */
 function groupOf(nodes: readonly Node[], open: boolean): GroupNode {
   const keyBefore = `group:${nodes[0]!.key}`

@@ -2,7 +2,7 @@ import type { OpenBlock, OpenToolCall } from '@parley/protocol'
 import { useSessionState } from '../session-data/session-context.tsx'
 import { sameBlocksOpen } from './rows.logic.ts'
 
-/** The open blocks as they were when they started. Later deltas do not render this again. */
+/** The open blocks as they were when they started. Later deltas do not render the component again. */
 export function useOpenBlocks(): readonly OpenBlock[] {
   return useSessionState((state) => state.openBlocks, sameBlocksOpen)
 }

@@ -68,9 +68,9 @@ type Place = { readonly key: string; readonly fromTop: number }
  * have become part of a group. Then the first row below it that still exists is the anchor.
  */
 type PlaceKeeper = {
-  /** Must be called whenever rows were moved. */
+  /** Must be called whenever rows have been moved. */
   note(list: List): void
-  /** Must be called whenever rows were rendered. Restores the place, except for a reader who follows the end. */
+  /** Must be called whenever rows have been rendered. Restores the place, except for a reader who follows the end. */
   keep(list: List, rows: readonly Row[], atEnd: boolean): void
 }
 

@@ -91,7 +91,7 @@ function lexed(text: string): Token[] {
   }
 }
 
-/** The length limit of a paragraph: a longer text is not shown as one. */
+/** The maximum length of a text that is shown as a paragraph. */
 const maxParagraphLength = 50_000
 
 /** Whether a long text is a paragraph: one line, under the length limit, with spaces to split it at. */
@@ -110,7 +110,7 @@ export function inlineOf(text: string): Token[] {
   }
 }
 
-/** Splits a long text into chunks whose borders stay in place while it grows. */
+/** Splits a long text into chunks whose borders do not move while the text grows. */
 export function chunksOf(text: string): readonly string[] {
   const chunks: string[] = []
   for (let from = 0; from < text.length; ) {
@@ -146,7 +146,9 @@ export function decodeEntities(text: string): string {
   })
 }
 
-/** The address that a link may open; undefined for all other schemes and for relative addresses. */
+/**
+ * The address that a link may open: absolute, with the scheme https, http or mailto. Undefined for any other address.
+ */
 export function safeHref(href: string): string | undefined {
   try {
     const url = new URL(href)

@@ -5,7 +5,7 @@ import { isRecord, type ToolKind, type ToolLocation } from '@parley/protocol'
 
 export type CallInput = Readonly<Record<string, unknown>>
 
-/** The tools of an agent by name: the kind of each, and the title of a call. `path` gives a path of the input. */
+/** The tools of an agent by name: the kind of each, and the title of a call. `path` shortens the path in a field. */
 export type ToolTable = Readonly<
   Record<string, readonly [ToolKind, (input: CallInput, path: (field: string) => string) => string]>
 >

@@ -57,8 +57,8 @@ function contentOf(file: string): string | undefined {
 }
 
 /**
- * True if the file was created a moment ago. An empty file is then still being written; an older one belongs
- * to a process that died before it wrote.
+ * True if the file was created a moment ago. An empty file is then still being written; an older empty file belongs to
+ * a process that died before it wrote.
  */
 function isYoung(file: string): boolean {
   const made = statSync(file, { throwIfNoEntry: false })?.mtimeMs

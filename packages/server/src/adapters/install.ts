@@ -42,7 +42,7 @@ export type Installed = {
 type Work = InstallRequest & { readonly say: (line: string) => void }
 
 const checkMs = 60_000
-/** The settings of the person's npm apply, except those that would change what is installed. */
+/** Arguments of npm. They override those settings of the person that would change what is installed. */
 const npmInstall = [
   'install',
   '--save-exact',

@@ -11,7 +11,6 @@ export type JsonLinesEvents = {
   message(value: unknown): void
   /** Called with a line that is not JSON, or with the start of a line that is too long. */
   garbage(line: string): void
-  /** Called when the input has ended. */
   end(): void
 }
 

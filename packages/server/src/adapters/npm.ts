@@ -27,8 +27,8 @@ const ofAnotherRun = [
 ].flatMap((name) => [`npm_config_${name}`, `NPM_CONFIG_${name.toUpperCase()}`])
 
 /**
- * Runs npm with this Node if possible: npm selects packages for the Node that it runs on, and the agent runs on this
- * one. Some systems' npm runs only on their own Node.
+ * Finds npm and runs it with this Node if possible: npm selects packages for the Node that it runs on, and the agent
+ * runs on this one. Some systems' npm runs only on their own Node.
  */
 export async function findNpm(env: Environment, signal?: AbortSignal): Promise<Npm> {
   const path = findProgram({ name: 'npm', env: { PATH: pathWithNodeLast(env.PATH) } })
@@ -61,7 +61,7 @@ function npmEnvironment(from: Environment, npm: string, PATH: string): Record<st
   const names = Object.keys(env).map((name) => name.toLowerCase())
   const isSaid = names.includes('npm_config_globalconfig') || names.includes('npm_config_prefix')
   const globalConfig = join(dirname(npm), '..', 'etc', 'npmrc')
-  // npm looks for this file beside the Node that runs it, which may be the Node of this process.
+  // npm looks for its global npmrc beside the Node that runs it, which may be the Node of this process.
   return isSaid || !existsSync(globalConfig) ? env : { ...env, npm_config_globalconfig: globalConfig }
 }
 

@@ -36,7 +36,6 @@ export type ProgramAdapterOptions = {
   readonly add?: Readonly<Record<string, string>>
   /** Replaces the default program: an absolute path, or a name on the PATH. */
   readonly executable?: string
-  /** Where Parley installs agents. */
   readonly agentsFolder?: string
   /** Formats a command of Parley's own program, for advice. */
   readonly parley?: ParleyCommand

@@ -31,7 +31,7 @@ export function isProtectedPath(path: string): boolean {
   const parts = path.split(/[\\/]+/).map(plainName)
   return parts.some((part, index) => {
     const next = parts[index + 1]
-    // A worktree that Claude keeps there is an ordinary folder.
+    // A worktree in `.claude/worktrees` is an ordinary folder.
     if (part === '.claude' && next === 'worktrees' && parts.length > index + 2) return false
     if (folders.has(part) || /^git~\d$/.test(part)) return true
     return files.has(part) ? next === undefined || next === '' : pairs.has(`${part}/${next}`)

@@ -11,7 +11,7 @@ export function noOutput<State>(state: State): Translation<State> {
   return { state, outputs: [] }
 }
 
-/** Keeps a native message that is not understood, with the reason. */
+/** Reports a native message that is not understood, with the reason. */
 export function unrecognised<State>(state: State, native: unknown, reason: string): Translation<State> {
   return { state, outputs: [{ type: 'agent.unrecognised', native, reason }] }
 }

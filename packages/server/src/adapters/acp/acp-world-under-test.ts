@@ -17,8 +17,8 @@ export { call, done }
 export const hello = modelPrompt('Hello.', { content: 'Hello there.' })
 
 /**
- * The real agents: their preset, a part of the command line of their process, and the model's call for a
- * shell command.
+ * For each real agent: its preset, its key variable, a part of its command line, and the model's tool call for a shell
+ * command.
  */
 export const agents = {
   gemini: {
@@ -86,7 +86,7 @@ export class AcpWorld {
     return file
   }
 
-  /** Runs `work` on a bench and then checks that every process that it saw has ended. */
+  /** Runs `work` on a bench, then checks that all processes that were seen meanwhile have ended. */
   async play(name: AgentName, work: Work, options: Parameters<AcpWorld['adapter']>[1] = {}): Promise<void> {
     const adapter = () => this.adapter(name, options)
     const { processes, expectEnded } = watchProcesses(agents[name].program)
@@ -120,7 +120,7 @@ export class AcpWorld {
   }
 }
 
-/** `processes` returns the running processes of a program. All that it has returned must have ended in the end. */
+/** `processes` returns the running processes of a program. `expectEnded` waits until all of them have ended. */
 function watchProcesses(program: string) {
   const seen = new Set<number>()
   return {

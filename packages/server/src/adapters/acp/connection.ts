@@ -25,7 +25,7 @@ export type AcpConnectionOptions = {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** How long an agent may take to stop its turn, and then how long to exit by itself and to flush its last lines. */
+/** How long an agent may take to stop its turn, then to exit by itself, and then to flush its last lines. */
 const stopWaitMs = 700
 const exitWaitMs = 1_500
 const lastLinesMs = 300

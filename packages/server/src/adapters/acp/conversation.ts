@@ -146,7 +146,7 @@ export async function load(
   await wire.request('session/load', params)
   if (kept) deleteEmptyFiles(kept)
   if (!replayAfterLoad) return
-  // During a replay some message is always in transit, and arrives before the response to the fence request.
+  // While the replay continues, a message arrives before the response to each fence request.
   do {
     replayed()
     await wire.request(ping, {}).catch((error: unknown) => {

@@ -8,7 +8,7 @@ import { type Call, inMeta, type TranslateState } from './translate-state.ts'
 /** How a message mentions a call: announces it, updates it, or asks permission for it. */
 export type Mention = 'announced' | 'updated' | 'asked'
 
-/** A call updated with the fields of a new message. */
+/** The call, updated with the fields of a new message. */
 export function mergedCall(state: TranslateState, call: Call, native: NativeCall, mention: Mention): Call {
   const name = nameOf(state, native) ?? call.name
   const kind = kindOf(state, name, native.kind) ?? call.kind

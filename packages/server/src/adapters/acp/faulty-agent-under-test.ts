@@ -127,7 +127,7 @@ const reactions: Record<string, (rest: string) => unknown> = {
     update('current_mode_update', { currentModeId: 'wild' })
     await received('session/set_mode')
   },
-  /** Ends its turn when it is steered, without the steered prompt. */
+  /** Ends its turn when it is steered, and ignores the steered prompt. */
   deaf: async () => {
     text('I do not listen.')
     await received('_session/steering')

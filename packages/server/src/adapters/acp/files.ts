@@ -49,8 +49,8 @@ export function createFileMethods(options: {
   }
 
   /**
-   * Checks that no rule refuses to read the file, neither a rule on this method nor one on the call that reads.
-   * Reading needs no permission otherwise.
+   * Checks that neither a rule on this method nor a rule on the call that reads refuses to read the file. Reading needs
+   * no permission otherwise.
    */
   async function permitReading(path: string, place: string, signal: AbortSignal): Promise<void> {
     const about = { tool: 'read_text_file', kind: 'read', title: `Read ${shown(place)}` } as const

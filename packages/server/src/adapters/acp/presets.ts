@@ -3,7 +3,7 @@ import type { AcpAgent } from './agent.ts'
 
 /**
  * The agents that are known to speak ACP. An agent needs nothing but its entry. The entry declares only capabilities
- * that the contract suite has shown; an agent without such a list has those that the protocol requires of every
+ * that the contract suite has shown; an agent whose entry declares none has those that the protocol requires of every
  * agent.
  *
  * Where possible, the host enforces our modes: the agent asks for everything, and a rule, the mode or a person

@@ -73,10 +73,7 @@ export class AcpRequests {
     }
   }
 
-  /**
-   * Adds whether the call names files outside the session's folders or protected files, since an agent may change
-   * files by itself.
-   */
+  /** The permission request for a call, with its diffs, and whether it names outside or protected files. */
   async #askFor(nativeId: string): Promise<PermissionAsk | undefined> {
     const { input, state } = this.#context
     const ask = askFor(state(), nativeId)
@@ -94,7 +91,7 @@ export class AcpRequests {
     }
   }
 
-  /** Aborts when the agent withdraws its request, but not when the agent dies or is being closed. */
+  /** A signal that aborts when the agent withdraws its request, but not when the agent dies or is being closed. */
   #withdrawn(signal: AbortSignal): AbortSignal {
     const withdrawn = new AbortController()
     const check = () => {

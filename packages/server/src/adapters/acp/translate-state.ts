@@ -29,14 +29,14 @@ export type TranslateState = TranslateContext & {
   /** The last message of the person in the replay. */
   readonly lastPrompt: string
   readonly isInPrompt: boolean
-  /** The last call in the replay, unless it was completed: a killed process may have recorded it as refused. */
+  /** The last call in the replay, if it has not completed. It may be recorded as refused if the process was killed. */
   readonly openCall: string | undefined
   readonly turn: Turn | undefined
   /** Texts that are being written, by the call of their subagent; '' for the main agent. */
   readonly open: Readonly<Record<string, OpenText>>
   readonly blocks: number
   readonly calls: ReadonlyMap<string, Call>
-  /** How often each id of the agent was used: some agents count from the start in every turn. */
+  /** How often each id of the agent was used: some agents restart their numbering in every turn. */
   readonly uses: ReadonlyMap<string, number>
   readonly usage: UsageSoFar
   readonly compactions: ReadonlyMap<string, { readonly summary: string; readonly reported: boolean }>

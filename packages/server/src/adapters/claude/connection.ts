@@ -259,7 +259,7 @@ class ClaudeConnection implements AgentConnection {
     return previewRewind(this.#query, promptId)
   }
 
-  /** Defers the open call, which Claude Code can do for a single call of the main agent, and ends the process. */
+  /** Defers the open call and ends the process. Claude Code can defer only a single call of the main agent. */
   async park(): Promise<void> {
     const [waiting] = this.#waits.waiting
     const { open } = this.#calls
@@ -324,7 +324,7 @@ class ClaudeConnection implements AgentConnection {
     }
   }
 
-  /** Records the mode that the person requests from now on. The agent itself reports when the mode is in effect. */
+  /** After a plan is approved, records `ask` as the requested mode. The agent itself reports when it is in effect. */
   #leavePlan(): PermissionMode {
     if (this.#mode !== 'plan') return this.#mode
     this.#mode = 'ask'

@@ -122,8 +122,8 @@ function onePerScope(options: readonly PermissionOption[]): PermissionOption[] {
 }
 
 /**
- * The program and subcommand of a command, such as `npm run` or `git commit`; undefined if no more arguments
- * follow.
+ * The program and subcommand of a command, such as `npm run` or `git commit`; undefined if there is no subcommand, or
+ * nothing follows it.
  */
 function prefixOf(command: string): string | undefined {
   const [program, subcommand, ...rest] = command.trim().split(/\s+/)

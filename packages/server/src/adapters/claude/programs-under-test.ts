@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClaudeAdapter } from './index.ts'
 
-/** The faults in the middle of the chosen answer, as code that the wrapper runs before it passes the line on. */
+/** The faults, as code that the wrapper runs once, before it passes on the streamed line that contains `words`. */
 export const faults = {
   dies: "process.stderr.write('words '.repeat(10_000) + 'The disk is on fire.\\n'); return leave(3)",
   leaves: 'return leave(0)',

@@ -5,7 +5,7 @@ import { elicitedContent, elicitedQuestions } from '../elicitation.ts'
 
 export type QuestionContext = {
   readonly person: Person
-  /** The subagent that a call belongs to. */
+  /** The call that started the subagent which made this call. */
   parentOf(toolCallId: string): { parentToolCallId?: string }
   /** Marks a call that will not run: its result is a refusal, not a failure. */
   denied(toolCallId: string): void

@@ -18,8 +18,8 @@ export type RequestContext = PermissionContext & {
   /** Whether Claude Code will certainly ask about this call. */
   willAsk(call: HookedCall): boolean
   /**
-   * A deferred call is asked about again when its conversation is resumed: it is announced as a new call, or dismissed
-   * if its turn is over. Any other call is fresh. The program may ask before our hook is registered.
+   * Resolves to `again` for a deferred call that is announced as a new call after a resume, to `dismissed` if its turn
+   * is over, and to `fresh` for any other call. The program may ask before our hook is registered.
    */
   calledAgain(nativeId: string, tool: string, input: unknown): Promise<'fresh' | 'again' | 'dismissed'>
 }
@@ -36,13 +36,13 @@ export type HookedCall = {
 
 /** These tools have no effect of their own: the calls that they lead to are checked separately. */
 const neverForbidden = new Set(['AskUserQuestion', 'ExitPlanMode', 'EnterPlanMode', 'StructuredOutput'])
-/** Claude asks about these after the hook in every mode; for other tools the hook must request it. */
+/** Claude asks about these after the hook in every mode; for other tools, the hook must tell it to ask. */
 const alwaysAsked = new Set(['AskUserQuestion', 'ExitPlanMode'])
 
 /**
- * Runs before every call. It asks about calls that Claude Code would ask about anyway, because a call that waits in
- * the hook can be deferred. It also enforces the host's refusals for calls that Claude Code would approve without
- * asking: those that the person's settings allow, those that it considers safe, and in some modes all.
+ * Runs before every call. It asks about calls that Claude Code would ask about anyway, because a call that waits in the
+ * hook can be deferred. It also enforces the host's refusals for calls that Claude Code would approve without asking:
+ * those that the settings allow, those that it considers safe, and in some modes all calls.
  */
 export function createToolHook(context: RequestContext): HookCallback {
   return async (input, toolUseID, { signal }) => {

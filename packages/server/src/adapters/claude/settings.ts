@@ -114,8 +114,8 @@ function builtInTools({ tools, hostToolsOnly }: SessionOptions): Pick<Options, '
 }
 
 /**
- * The options that resume a conversation. If its process was killed before it wrote its first line, it cannot
- * be resumed: a new one is started under the same id.
+ * The options that resume a conversation. If the process was killed before it wrote a line, nothing can be resumed: a
+ * new conversation is started under the same id.
  */
 function resumption(
   { agentSessionId, fork, turns }: NonNullable<ConnectInput['resume']>,
@@ -140,8 +140,8 @@ export type SettingSources = NonNullable<Options['settingSources']>
 type FolderGrants = { readonly permissions: { allow: string[]; additionalDirectories: string[] } }
 
 /**
- * The person's own settings, unless the session excludes them; the settings and MCP servers of the folder if it is
- * trusted.
+ * The settings to load: the person's own, unless the session excludes them, and the folder's, with its MCP servers, if
+ * the folder is trusted.
  */
 export function settingSourcesFor(trusted: boolean, userSettings: boolean): SettingSources {
   return [...(userSettings ? (['user'] as const) : []), ...(trusted ? (['project', 'local'] as const) : [])]

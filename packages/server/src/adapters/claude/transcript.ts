@@ -137,7 +137,7 @@ export type Entry = {
   readonly sessionId?: string
   readonly toolUseResult?: unknown
   readonly message?: { readonly id?: string; readonly role?: string; readonly content?: unknown }
-  /** A steered prompt is stored as a note to the model. */
+  /** The note to the model in which a steered prompt is stored. */
   readonly attachment?: {
     readonly type?: string
     readonly commandMode?: string
@@ -146,7 +146,7 @@ export type Entry = {
   }
 }
 
-/** Ignores a line that is cut off or damaged. */
+/** Parses a line. Empty if the line is cut off or damaged. */
 export function entryOf(line: string): Entry[] {
   try {
     const value: unknown = JSON.parse(line)

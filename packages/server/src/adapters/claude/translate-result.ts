@@ -127,8 +127,7 @@ function errorOf(result: NativeResult): ErrorInfo {
 }
 
 /**
- * Advice for errors whose message from the agent has none, by the status of the model's response or by the terminal
- * reason.
+ * Advice for errors for which the agent gives none, by the status of the model's response or by the terminal reason.
  */
 const advice: Readonly<Record<string, string>> = {
   401: 'Check ANTHROPIC_API_KEY, or sign in again with the program itself: claude auth login ("parley agents" shows its path)',

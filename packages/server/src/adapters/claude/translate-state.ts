@@ -150,8 +150,8 @@ export function withTurn(state: TranslateState, messageUuid?: string): Translate
 }
 
 /**
- * Registers a prompt that was steered into the running turn. The agent takes it between two steps, or in a
- * turn of its own.
+ * Registers a prompt that was steered into the running turn. The agent takes it between two steps, or starts the next
+ * turn with it.
  */
 export function withSteering(state: TranslateState, messageUuid: string, promptId: string): TranslateState {
   return { ...state, pending: new Map(state.pending).set(messageUuid, promptId) }

@@ -3,7 +3,7 @@ import { noOutput, sequence } from '../translation.ts'
 import type { NativeMessage, NativeToolOutput } from './native.ts'
 import { type Call, callIdOf, type TranslateState, type Translation } from './translate-state.ts'
 
-/** Starts a subagent or command in the background. Internal tasks of the agent are not shown. */
+/** Reports that a subagent or command was started. Internal tasks of the agent are not reported. */
 export function startTask(state: TranslateState, message: NativeMessage<'system/task_started'>): Translation {
   if (message.skip_transcript) return noOutput(state)
   const { task_id, tool_use_id, description, is_backgrounded, parent_task_id } = message

@@ -90,8 +90,8 @@ export function usageOf(result: NativeResult): { usage?: TokenUsage } {
 type ModelUsage = NativeResult['modelUsage']
 
 /**
- * The limits of the main model: side tasks use other models. If the main model is not listed, those of the model with
- * the largest context.
+ * The limits of the main model, or of the model with the largest context if the main model is not listed. Side tasks
+ * use other models.
  */
 function limitsIn(models: ModelUsage | undefined, main: string | undefined) {
   const all = Object.values(models ?? {}).toSorted((a, b) => (b.contextWindow ?? 0) - (a.contextWindow ?? 0))

@@ -7,8 +7,9 @@ import { type Call, callIdOf, parentOf, type TranslateState, type Translation } 
 import { planAfter } from './translate-task.ts'
 
 /**
- * A user message from the agent never comes from a person. It holds tool results, the summary of a compaction, or the
- * output of a command of the agent. Prompts (replayed, synthetic, of a subagent) are already known and give no output.
+ * Translates a user message, which never comes from a person. It holds tool results, the summary of a compaction, or
+ * the output of a command of the agent. Prompts (replayed, synthetic, of a subagent) are already known and give no
+ * output.
  */
 export function translateUser(state: TranslateState, message: NativeUser): Translation {
   const blocks = blocksOf(message)
@@ -51,7 +52,7 @@ function commandOutput(message: NativeUser, blocks: readonly NativeBlock[]): Age
   })
 }
 
-/** The result of a call. `structured` is the tool's own output, if the agent sent it. */
+/** Ends a call with its result. `structured` is the tool's own output, if the agent sent it. */
 export function endCall(
   state: TranslateState,
   block: NativeBlock,
@@ -132,7 +133,7 @@ function contentOf(call: Call | undefined, block: NativeBlock, output: NativeToo
 
 const exitCodePattern = /^Exit code (\d+)\n?/
 
-/** The output of a command. Its exit code is reported only on failure, and only in front of the output. */
+/** The output of a command. Its exit code is reported only on failure, as the first line of the result. */
 function terminalOf({ content, is_error }: NativeBlock, output: NativeToolOutput): ToolContent[] | undefined {
   if (output.backgroundTaskId) return undefined
   if (is_error) {

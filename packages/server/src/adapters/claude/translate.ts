@@ -113,8 +113,8 @@ export const handlers = {
 } satisfies Record<HandledKey | 'command_lifecycle', Handler>
 
 /**
- * The agent continues a parked call under its old id. The host has ended the old call, so the call is announced again
- * under the new id `toolCallId`.
+ * Announces a parked call again under the new id `toolCallId`: the agent continues it under its old id, but the host
+ * has ended the old call.
  */
 export function callAgain(
   state: TranslateState,

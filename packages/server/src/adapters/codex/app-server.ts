@@ -28,7 +28,7 @@ export type ExitDetails = ReturnType<AgentProcess['exitDetails']>
 const exitMs = 1_500
 const unloadMs = 5_000
 const maxKept = 1_000
-/** The limit of unclaimed threads whose messages are kept, and of abandoned conversations. */
+/** The limit of unclaimed threads whose messages are kept, and of threads whose listener has left. */
 const maxUnclaimed = 100
 const maxLeft = 1_000
 /** A program that sends nothing for this long after a liveness check is considered hung. */
@@ -107,7 +107,7 @@ export class AppServer {
     const received = this.#received
     const answer = this.call('thread/loaded/list').catch(() => undefined)
     const answered = await resolvesWithin(silenceMs, answer)
-    // While a listener holds the program, its output is not read, so silence does not show that it hangs.
+    // While a listener holds the program, no output is read, so silence does not show that the program hangs.
     if (answered || this.#received !== received || this.#holding.size > 0 || this.#over) return
     this.#stalled = true
     this.#program.process.kill()

@@ -342,8 +342,8 @@ class CodexConnection implements AgentConnection {
   }
 
   /**
-   * Interrupts the turn of a call for which our hook failed, before the next message is read: the call may
-   * run already.
+   * Interrupts the turn of a call for which our hook failed, before the next message is read: the call may already be
+   * running.
    */
   #stopUnchecked(message: NativeMessage): void {
     const { threadId, turnId = null } = hookFailure(message) ?? {}

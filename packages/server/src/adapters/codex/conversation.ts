@@ -26,7 +26,7 @@ export async function openThread(
 }
 
 /**
- * The host can refuse calls only if Codex asks about them, so a conversation in which Codex does not ask is rejected.
+ * Rejects a conversation in which Codex does not ask before each call: the host can refuse only what it is asked about.
  */
 async function expectAsking(server: AppServer, { thread, ...opened }: NativeThreadOpened): Promise<void> {
   try {

@@ -14,7 +14,6 @@ export type CallDescription = {
   readonly locations?: ToolLocation[]
 }
 
-/** Data that a description depends on. */
 export type CallContext = { readonly cwd?: string | undefined; readonly hostTools?: HostToolNames }
 
 /** The tool names that people know from Codex's hooks. */

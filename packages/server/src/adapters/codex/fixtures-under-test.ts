@@ -10,7 +10,7 @@ const folder = join(import.meta.dirname, 'fixtures')
 
 export const fixtureNames = recordingsIn(folder)
 
-/** A line of a recording: a message of Codex, or what was sent to it. */
+/** A line of a recording: a message of Codex, or a mark of what was sent to it. */
 export type FixtureLine =
   | NativeMessage
   | { readonly sent: 'interrupt' | 'denied'; readonly toolCallId?: string }

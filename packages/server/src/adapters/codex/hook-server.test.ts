@@ -15,7 +15,7 @@ beforeEach(async () => {
 })
 afterEach(() => server.close())
 
-/** Runs the hook like Codex: only exit status 2 with text on stderr refuses the call. */
+/** Runs the hook as Codex does: only exit status 2 with text on stderr refuses the call. */
 async function run(command: string, call: object): Promise<{ refused: boolean; words: string }> {
   const hook = spawn('/bin/sh', ['-c', command])
   hook.stdin.on('error', () => undefined)

@@ -9,7 +9,7 @@ import type { NativeHookCall } from './native-hook.ts'
 /** Resolves to the reason of a refusal, or undefined to allow the call. */
 export type CallCheck = (call: NativeHookCall) => Promise<string | undefined>
 
-/** `sessionId` is Codex's own id of the root conversation, to which all its subagents belong. */
+/** `sessionId` is Codex's own id of the root conversation, to which its subagents belong too. */
 export type CheckedThread = {
   readonly threadId: string
   readonly sessionId: string

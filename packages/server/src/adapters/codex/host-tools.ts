@@ -67,7 +67,7 @@ export class HostToolOffer {
     await this.#server?.close()
   }
 
-  /** Codex sends the id of its call with each request. The tool runs once the host has recorded the call. */
+  /** Finds the call of a request by the id that Codex sends, and waits until the host has recorded that call. */
   async #callOf({ callId, threadId }: Readonly<Record<string, unknown>>) {
     if (typeof callId !== 'string') return {}
     if (!this.#recorded.has(callId)) await this.#untilRecorded(callId)

@@ -102,7 +102,7 @@ type Item<Type extends string, Fields = unknown> = {
 } & Readonly<Fields>
 type CallItem<Type extends string, Fields> = Item<Type, Fields> & { readonly status: NativeCallStatus }
 
-/** Subagents of the first kind. The end of this item means that the subagent was started, not that it has ended. */
+/** A call of a subagent tool. The end of `spawnAgent` means that the subagent was started, not that it has ended. */
 export type NativeCollabItem = CallItem<
   'collabAgentToolCall',
   {
@@ -112,7 +112,7 @@ export type NativeCollabItem = CallItem<
     agentsStates: Readonly<Record<string, { status: string; message: string | null } | undefined>>
   }
 >
-/** Subagents of the second kind. The id of the item with kind `started` is the id of the call. */
+/** The activity of a `multi_agent_v2` subagent. The id of the item with kind `started` is the id of the call. */
 export type NativeSubagentItem = Item<
   'subAgentActivity',
   {

@@ -143,10 +143,10 @@ export function isToolApproval({ _meta }: NativeElicitation): boolean {
 }
 
 /**
- * The request whether a tool of an MCP server may run. Codex does not name the call, so a call with these
- * arguments that was not asked about before is assumed. If several tools match, only the server is named,
- * since a rule for one tool must not apply to another. For a host tool without a matching call nobody is
- * asked here: the host asks when the tool is called.
+ * The request whether a tool of an MCP server may run. Codex does not name the call, so it is assumed to be one with
+ * these arguments that was not asked about before. If several tools match, only the server is named, since a rule for
+ * one tool must not apply to another. For a host tool without a matching call nobody is asked here: the host asks when
+ * the tool is called.
  */
 export function toolApproval(
   state: TranslateState,

@@ -10,7 +10,7 @@ export type Inquiry = {
   respond(answer: QuestionAnswer): unknown
 }
 
-/** A question of Codex itself. Codex has no call for it, so its only parent is the call of a subagent. */
+/** A question of Codex itself. Codex has no call for it, so only the question of a subagent has a parent call. */
 export function userInputInquiry(state: TranslateState, params: NativeUserInputRequest): Inquiry {
   const { threadId, questions } = params
   return {

@@ -59,7 +59,7 @@ export function threadParams(input: ConnectInput, config: NativeConfig): Record<
   }
 }
 
-/** The parameters of each turn, because the conversation may have been opened with other settings. */
+/** The parameters of a turn. They repeat the settings, since the conversation may have been opened with others. */
 export function turnParams(
   { mode = 'ask', model, options = {} }: SessionSettings,
   context: { cwd: string; model: string; sandbox: NativeSandboxPolicy; wasPlan: boolean },

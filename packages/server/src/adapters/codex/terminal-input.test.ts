@@ -19,7 +19,7 @@ async function play(work: (bench: Bench) => Promise<void>): Promise<void> {
   await onBench({ adapter, store: createMemoryStore }, adapter(), work)
 }
 
-/** The output of a call that the model received last. */
+/** The output of this call in the last request to the model. */
 function modelInput(callId: string): string {
   const input = (home.model.calls.at(-1)?.body?.input ?? []) as { call_id?: string; output?: string }[]
   return input.find((item) => item.call_id === callId && item.output !== undefined)?.output ?? ''

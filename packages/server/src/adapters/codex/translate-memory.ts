@@ -116,7 +116,7 @@ function seconds(time: number | null | undefined): number {
 
 /**
  * The id of a prompt: our own id if Parley sent it. A message without an id, such as the reason for a refusal that
- * Parley sends, gets that of the first message of its turn. The last resort is the turn id, since item ids differ
+ * Parley sends, gets the id of the first message of its turn. The last resort is the turn id, since item ids differ
  * from read to read.
  */
 export function promptIdIn({ id, items }: StoredTurn, index: number): string {
@@ -144,7 +144,7 @@ const imageTypes: Readonly<Record<string, string>> = {
 }
 const maxImageBytes = 20 * 1024 * 1024
 
-/** The prompt as it was sent. Skills and mentions are also in the text; a prompt without text is the skill itself. */
+/** The prompt as it was sent. Its text also names skills; a skill becomes a command only if there is nothing else. */
 export async function promptOf({ content }: { readonly content?: unknown }): Promise<PromptPart[]> {
   const inputs = (Array.isArray(content) ? content : []) as readonly StoredInput[]
   const parts = (await Promise.all(inputs.map(partsOf))).flat()

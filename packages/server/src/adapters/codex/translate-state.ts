@@ -17,7 +17,7 @@ export type TranslateState = {
   readonly threadId: string
   readonly cwd: string | undefined
   readonly hostTools: HostToolNames
-  /** The requested options of the session. The effective settings are reported together with them. */
+  /** The requested options of the session; `optionsInForce` gives the effective ones. */
   readonly options: SessionOptions
   /** The running turn of the host, and the number of turns so far. */
   readonly turn: Turn | undefined
@@ -39,7 +39,7 @@ export type TranslateState = {
 
 export type Turn = {
   readonly number: number
-  /** Codex's own id, once known. */
+  /** Codex's own id of the turn, once known. */
   readonly nativeId: string | undefined
   /** True if the person requested a compaction; otherwise Codex compacts by itself. */
   readonly compacting: boolean

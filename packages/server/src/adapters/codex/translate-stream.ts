@@ -46,7 +46,7 @@ export function writeReasoning(
 }
 
 /**
- * Called when the model continues with another item, or when a person wrote. Writes the open text, as far as it was
+ * Called when the model continues with another item, or a person has written. Writes the open text, as far as it was
  * streamed, before the new item. `itemId` is the item that starts now.
  */
 export function closeOpen(state: TranslateState, threadId: string, itemId: string): Translation {

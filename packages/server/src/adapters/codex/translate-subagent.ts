@@ -20,7 +20,7 @@ export function beginSubagents(
   return sequence(state, ...steps)
 }
 
-/** Begins a subagent of the second kind. For these, Codex reports their state changes, not the tool that was called. */
+/** Begins a subagent of `multi_agent_v2`. Codex reports its state changes, not the tool that was called. */
 export function followSubagent(
   state: TranslateState,
   item: NativeSubagentItem,

@@ -16,9 +16,9 @@ import type { TranslateState, Translation } from './translate-state.ts'
 import { withGap } from './translate-stream.ts'
 
 /**
- * A place in a recording where the event stream breaks off and starts again. The data that OpenCode has
- * stored meanwhile is derived from its own events, except for deltas, which it does not store. Whatever is
- * cut out, the outputs must be the same.
+ * A place in a recording where the event stream breaks off and starts again. The data that OpenCode has stored
+ * meanwhile is derived from the recorded events, except for deltas, which it does not store. Whatever is cut out, the
+ * outputs must be the same.
  */
 type Cut = {
   readonly from: number
@@ -108,7 +108,10 @@ function withCut(lines: readonly FixtureLine[], cut: Cut): AgentOutput[] {
   return outputs
 }
 
-/** Cuts at random places. Reads happen at or after the end of the cut, before the next message from us. */
+/**
+ * Cuts at random places, but never across the start of a turn: its prompt is sent after the end of the previous turn
+ * was reported. Reads happen at or after the end of the cut, before the next message from us.
+ */
 function* cutsOf(lines: readonly FixtureLine[]): Generator<Cut> {
   const random = pseudoRandom(lines.length)
   const resolvesWithin = (from: number, to: number) => from + Math.floor(random() * (to - from + 1))
@@ -123,10 +126,7 @@ function* cutsOf(lines: readonly FixtureLine[]): Generator<Cut> {
   }
 }
 
-/**
- * The index of the next line of this kind; the number of lines if there is none. No prompt is sent before the
- * end of the previous turn was reported.
- */
+/** The index of the next line whose type starts with `kind`; the number of lines if there is none. */
 function nextSaid(lines: readonly FixtureLine[], from: number, kind: string): number {
   const found = lines.findIndex(({ type }, index) => index >= from && type.startsWith(kind))
   return found === -1 ? lines.length : found

@@ -129,9 +129,9 @@ async function versionOf(
 }
 
 /**
- * OpenCode has no vendor of its own: it uses every provider for which its environment has a key. Listed are the keys
- * of the most common providers, and the settings of the two clouds that have no single key. Any other key can be
- * added with `agents.opencode.env`, or stored by OpenCode itself (opencode auth login).
+ * OpenCode has no vendor of its own: it uses every provider for which its environment has a key. This list has the keys
+ * of the most common providers, and the settings of the two clouds that have no single key. Any other key can be added
+ * with `agents.opencode.env`, or stored by OpenCode itself (opencode auth login).
  */
 const providerVariables = [
   'ANTHROPIC_API_KEY',
@@ -168,8 +168,7 @@ const ofAnotherServer = [
 ] as const
 
 /**
- * Whether a credential is visible from outside. If it is not, there may still be one: a server is asked for it at its
- * start.
+ * Whether a credential is visible from outside. If not, there may still be one: a server is asked once it has started.
  */
 function hasEvidentCredential(env: Readonly<Record<string, string>>): boolean {
   const keys = ['OPENCODE_API_KEY', ...providerVariables.filter((name) => name.endsWith('_API_KEY'))]

@@ -44,11 +44,11 @@ type Answer = { readonly reply: 'once' | 'reject'; readonly message?: string }
 const notAsked = 'Nobody can be asked: the turn has ended.'
 
 /**
- * Passes OpenCode's permission requests to the host and the answers back. Answers hold once: the host keeps wider
- * decisions.
+ * Passes OpenCode's permission requests to the host and the answers back. An answer applies once: the host keeps
+ * wider decisions.
  * - harmless calls that OpenCode would allow are allowed here, unless the host forbids them;
- * - several permissions that OpenCode asks for one call become one request to the person;
- * - OpenCode applies a refusal to all waiting requests of the session, so a refusal waits until no other does.
+ * - several permissions that OpenCode requests for one call become one request to the person;
+ * - OpenCode applies a refusal to all waiting requests of the session, so a refusal waits for all other requests.
  */
 export class PermissionRequests {
   readonly #context: PermissionContext

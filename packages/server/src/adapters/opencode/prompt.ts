@@ -104,8 +104,8 @@ export class PromptSender {
   }
 
   /**
-   * Whether OpenCode has stored this message. It stores a prompt with an output schema, but cannot return it: it
-   * responds with 400. Rejects if any other response leaves this open.
+   * Whether OpenCode has stored this message. A stored prompt with an output schema cannot be read: the response is
+   * 400. Rejects if any other response leaves this open.
    */
   async isStored(messageID: string): Promise<boolean> {
     const request = { sessionID: this.#sessionID, messageID }

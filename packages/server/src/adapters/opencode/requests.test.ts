@@ -3,7 +3,7 @@ import { beforeEach, expect, it, vi } from 'vitest'
 import type { PermissionAnswer } from '../../core/agent-adapter.ts'
 import { Requests } from './requests.ts'
 
-/** The answers that OpenCode received, by the paths of its server. */
+/** The requests by which OpenCode received answers: the path and the reply of each. */
 let answers: string[]
 let stopping: boolean
 let leftOpen: number

@@ -53,8 +53,8 @@ async function changesSince(
 }
 
 /**
- * A revert in the conversation itself would also drop its later messages. So the revert runs in a fork, which is then
- * deleted.
+ * Reverts the files in a fork, which is then deleted: a revert in the conversation itself would also drop its later
+ * messages.
  */
 async function revert(client: OpencodeClient, sessionID: string, index: number): Promise<void> {
   const { data: copy } = await client.session.fork({ sessionID }, thrown)

@@ -16,8 +16,8 @@ const everything: NativeRule = { permission: '*', pattern: '*', action: 'ask' }
 export const baseline = { '*': 'ask' } as const
 
 /**
- * The last matching rule applies, so the order is: first everything asks, then the refusals of the agent with their
- * exceptions, then the refusal of tools that would run without asking.
+ * The rules of a session. The last matching rule applies, so the order is: first everything asks, then the refusals of
+ * the agent with their exceptions, then the refusal of tools that would run without asking.
  */
 export function sessionRules(agent: NativeAgent | undefined, unasked: readonly string[] = []): NativeRule[] {
   const own = (agent?.permission ?? []).filter((rule) => !isBaseline(rule))

@@ -67,7 +67,6 @@ export async function readServerInfo(
   }
 }
 
-/** The output that reports the connection to the host. */
 export function connectedOutput(
   info: ServerInfo,
   agentSessionId: string,

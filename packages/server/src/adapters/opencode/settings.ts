@@ -35,8 +35,8 @@ export function serverKey({ trusted, mcpServers = {}, env }: ServerNeeds): strin
 }
 
 /**
- * The settings of a server in addition to the person's own. A refusal does not end the turn: the model receives it
- * and continues. Nothing is loaded from a folder that is not trusted.
+ * The environment of a server, with settings in addition to the person's own. A refusal does not end the turn: the
+ * model receives it and continues. Nothing is loaded from a folder that is not trusted.
  */
 export function serverEnvironment(
   from: Readonly<Record<string, string>>,

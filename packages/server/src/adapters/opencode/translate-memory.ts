@@ -13,7 +13,7 @@ import { metadataOf } from './translate-tool-call.ts'
 export type KeptSession = Pick<Session, 'id' | 'directory' | 'title' | 'time' | 'revert'>
 export type KeptMessage = { readonly info: NativeMessage; readonly parts: readonly Part[] }
 
-/** A conversation from its start, including subagents. `messagesOf` reads an OpenCode session. */
+/** Replays a conversation from its start, including subagents. `messagesOf` reads an OpenCode session. */
 export async function* replayConversation(
   session: KeptSession,
   messagesOf: (sessionID: string) => Promise<readonly KeptMessage[]>,
@@ -64,7 +64,7 @@ type Work = {
   readonly to: number
 }
 
-/** The subagent session that this call started or continued. */
+/** The work that this call gave to the session of a subagent. */
 function workOf(part: Part): Work | undefined {
   if (part.type !== 'tool' || part.tool !== 'task' || part.state.status === 'pending') return undefined
   const { sessionId } = metadataOf(part)

@@ -80,8 +80,8 @@ export function endCompaction(
 }
 
 /**
- * Keeps which call a permission request is about, with the change that the call would make. The connection
- * asks the person.
+ * Records which call a permission request is about, with the change that the call would make. The connection asks the
+ * person.
  */
 export function rememberRequest(
   state: TranslateState,

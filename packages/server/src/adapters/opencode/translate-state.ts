@@ -21,7 +21,7 @@ export type TranslateState = {
   readonly title: string | undefined
   readonly windows: Readonly<Record<string, number>>
   readonly servers: readonly string[]
-  /** The latest tool call of each subagent's session; the root has none. */
+  /** The tool call that last started or continued each subagent's session; the root has none. */
   readonly sessions: Readonly<Record<string, string | undefined>>
   readonly turn: Turn | undefined
   readonly interrupting: boolean
@@ -50,7 +50,7 @@ export type Turn = {
   /** Whether the agent has started the turn. Before that, an idle status belongs to other work. */
   readonly begun: boolean
   /**
-   * Steered prompts that were sent but that OpenCode has not reported yet (`sent`), and those that OpenCode has, but no
+   * Steered prompts that were sent but not yet reported by OpenCode (`sent`), and those that were reported but that no
    * step of the model has seen (`unseen`).
    */
   readonly sent: readonly string[]

@@ -21,7 +21,7 @@ export function followStatus(
 }
 
 /**
- * Reports each retry once, since it may be repeated after a gap. The output of the failed attempt is retracted when
+ * Reports each retry once: its event may be repeated after a gap. The output of the failed attempt is retracted when
  * the next one starts.
  */
 function tryAgain(
@@ -106,7 +106,7 @@ function isAbort({ name }: NativeError): boolean {
   return name === 'MessageAbortedError'
 }
 
-/** Advice for errors whose message from the agent has none. */
+/** Advice for errors for which the agent gives none, by status or error name. */
 const advice: Readonly<Record<string, string>> = {
   401: 'Check the key of the provider, or sign in with the program itself: opencode auth login',
   403: 'Check the key of the provider, or sign in with the program itself: opencode auth login',

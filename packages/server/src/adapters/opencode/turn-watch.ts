@@ -6,7 +6,7 @@ import { failToBegin } from './translate-turn.ts'
 
 /** How long after an error, or after a gap, a prompt may still be started. */
 const startMs = 1_000
-/** How often and at what interval missed events are requested. */
+/** How many times, and at what interval, missed events are requested. */
 const maxAttempts = 25
 const retryMs = 200
 
@@ -22,8 +22,8 @@ export type WatchContext = {
 }
 
 /**
- * Watches a turn in addition to the event stream, to detect a prompt that is never started and missed events. Each
- * wait belongs to one turn, and has no effect once another turn has begun or the connection is over.
+ * Watches a turn in addition to the event stream, to detect missed events and a prompt that is never started. Each wait
+ * belongs to one turn, and has no effect once another turn has begun or the connection is over.
  */
 export class TurnWatch {
   readonly #context: WatchContext
@@ -100,8 +100,8 @@ export class TurnWatch {
  * Recovers the events that were missed while the event stream was broken, from the data that OpenCode has stored. It
  * must be called when the stream runs again: the stream delivers later events, and nothing is reported twice. If
  * OpenCode is idle, a turn that had started before is over. The messages are then read once more, so that none is
- * missing. `certain`: a turn that has not started will not start. If the turn has started meanwhile, or another one
- * has, the stream reports the rest.
+ * missing. `certain`: a turn that has not started will not start. If this or another turn has started meanwhile, the
+ * stream reports the rest.
  */
 async function catchUp(context: WatchContext, certain: boolean): Promise<void> {
   const { client, state, give, reconcileRequests } = context

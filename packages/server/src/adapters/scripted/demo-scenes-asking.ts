@@ -1,6 +1,5 @@
 import type { Script } from './script.ts'
 
-/** One scene that the demo agent can play. */
 export type Scene = {
   /** Also the name of its slash command. */
   readonly name: string

@@ -20,7 +20,7 @@ export function createGates(): Gates {
   }
 }
 
-/** Conditions that become true once. */
+/** Named conditions that become true and then stay true. */
 function createFacts() {
   const facts = new Map<string, PromiseWithResolvers<void>>()
   const fact = (name: string) => {

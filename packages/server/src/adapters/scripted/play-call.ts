@@ -171,7 +171,7 @@ async function* settle(turn: Turn, call: PermissionCall, given: PermissionAnswer
   }
 }
 
-/** Applies the effect before any output about it; `edited` is the input as a person changed it. */
+/** Runs a call. Applies the effect before any output about it; `edited` is the input as a person changed it. */
 async function* run(turn: Turn, call: Call, edited?: unknown): Outputs {
   const { toolCallId, spec, place } = call
   const problem = spec.effect && applyEffect(turn.cwd, spec.effect, edited)

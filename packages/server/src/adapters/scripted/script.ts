@@ -68,7 +68,7 @@ export type StepType = Step['type']
 export type StepOf<Type extends StepType> = Extract<Step, { type: Type }>
 
 /**
- * Streamed in `pieces` equal pieces and then written; without `pieces` streamed word by word; with 0 only written.
+ * A text that is streamed in `pieces` equal pieces (word by word without `pieces`, not at all with 0), then written.
  */
 type Streamed = { readonly text: string; readonly pieces?: number }
 export type TextStep = Streamed & { readonly type: 'text' }
@@ -173,7 +173,6 @@ export type QuestionStep = {
   readonly tool?: string
 }
 
-/** A step that asks a person to approve a plan. */
 export type PlanApprovalStep = {
   readonly type: 'plan-approval'
   readonly plan: string

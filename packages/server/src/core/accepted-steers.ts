@@ -5,8 +5,8 @@ import { takeUp } from './turn-transactions.ts'
 
 /**
  * Steered prompts of an agent that accepts them but does not report when it takes them up. They count as taken up at
- * once, except while a request is open: the agent then waits, and would lose them with its process. In that case they
- * count as taken up when the agent continues.
+ * once, except while a request is open: the agent then waits, and would lose them if its process ended. In that case
+ * they count as taken up when the agent continues.
  */
 export type AcceptedSteers = {
   accept(promptId: string): Promise<void>

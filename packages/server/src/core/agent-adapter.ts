@@ -93,9 +93,9 @@ export type AgentAdapter = {
    */
   models?(signal: AbortSignal): Promise<AgentModel[]>
   /**
-   * Why no session of this agent can be created on this machine, e.g. because its program is missing; undefined if it
-   * can, or if that is uncertain. Checks on every call, without waiting, so a program that is installed later is
-   * found without a restart.
+   * Why no session of this agent can be created on this machine, e.g. because its program is missing; undefined if a
+   * session can be created, or if that is uncertain. Checks on every call, without waiting, so a program that is
+   * installed later is found without a restart.
    */
   refusal?(): ParleyError | undefined
   connect(input: ConnectInput): Promise<AgentConnection>
@@ -106,7 +106,10 @@ export type AgentAdapter = {
   prepare?(input: PrepareInput): Promise<PreparedAgent>
 }
 
-/** The input for starting a program without a session. Only a session with the same values may use it. */
+/**
+ * The input for starting a program before there is a session for it. Only a session with the same start conditions
+ * (`startConditions`) may use the program.
+ */
 export type PrepareInput = Pick<ConnectInput, 'settings' | 'trusted' | 'env' | 'signal'> & {
   readonly hostTools?: Pick<HostTools, 'tools'>
 }
@@ -173,8 +176,8 @@ export type ConnectInput = {
    */
   readonly env?: EnvironmentVariables
   /**
-   * Continues this conversation of the agent, or a copy of it. `turns` is the number of its completed turns: if it is
-   * 0, an agent that has no record of the conversation has lost nothing.
+   * The agent's conversation to continue; with `fork`, a copy of it is continued. `turns` is the number of its
+   * completed turns: if it is 0, an agent that has no record of the conversation has lost nothing.
    */
   readonly resume?: { readonly agentSessionId: string; readonly fork?: boolean; readonly turns: number }
   /** Passes the agent's requests to a rule or a person. */
@@ -198,9 +201,9 @@ export type AgentConnection = {
   /**
    * Sends a message; resolves when the agent has it. There are never two turns at once. Does nothing once the
    * connection has ended. A steered prompt that the agent has not taken up yet resolves with `pending`: a
-   * `prompt.taken` output reports when it is taken up. If the turn ends before that, the host sends it again as a
-   * prompt of its own, once: an agent that still has it must not get it twice. A steered prompt that arrives when the
-   * agent's turn is already over is not run, and resolves with `pending` too.
+   * `prompt.taken` output reports when it is taken up. If the turn ends before that, the host sends the prompt again,
+   * once, to start a turn; the adapter must not pass it on if the agent still has it. A steered prompt that arrives
+   * when the agent's turn is already over is not run, and resolves with `pending` too.
    */
   send(message: AgentMessage): Promise<unknown>
   /**
@@ -310,7 +313,7 @@ export type PermissionAsk = {
    * allows it only with `protected`.
    */
   readonly protected?: boolean
-  /** The agent asks although its own mode accepts edits. Of the modes, only bypass answers. */
+  /** The agent asks although its own mode accepts edits. Of the modes, only bypass allows the call. */
   readonly insisted?: boolean
   readonly diffs?: readonly Diff[]
   /** The agent's own suggestions of what a lasting answer would cover. */

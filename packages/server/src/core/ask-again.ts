@@ -6,7 +6,9 @@ const restarted =
 
 const maxTitle = 500
 
-/** The prompt for an agent that remembers the prompt of a parked turn, when it is started again with the answer. */
+/**
+ * The prompt that makes a restarted agent continue a parked turn, if the prompt of that turn need not be sent again.
+ */
 export function askAgain(openCalls: readonly OpenCall[]): string {
   return openCalls.length === 0 ? restarted : `${restarted} ${openCallsNotice(openCalls)}`
 }

@@ -29,7 +29,7 @@ export class ClosedCalls {
     this.#hasForgotten = true
   }
 
-  /** The agent makes the call again, and will report a result of its own. */
+  /** Removes a call that the agent makes again: the agent will report a result of its own. */
   reopen(toolCallId: string): void {
     this.#titles.delete(toolCallId)
   }

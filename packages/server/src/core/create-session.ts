@@ -101,7 +101,7 @@ function checkCreation(
   if (own) tools.check(own)
 }
 
-/** Throws if the agent's program is missing. A repeated command gets the session that it created. */
+/** Throws if the agent's program is missing, unless this command has already created the session. */
 async function refuseMissing(
   services: SessionServices,
   id: string,

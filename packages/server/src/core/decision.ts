@@ -55,7 +55,7 @@ export function checkSettings(settings: SessionSettings, context: Pick<DecideCon
   }
 }
 
-/** The message for a command that needs a capability which the agent does not have. */
+/** The end of the error message for a command that needs a capability which the agent lacks. */
 const inabilities = {
   compaction: 'cannot compact its conversation',
   environment: 'does not support environment variables for a session',

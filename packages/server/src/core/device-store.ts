@@ -19,7 +19,7 @@ export type StoredDevice = {
 export type DeviceStore = {
   /** All devices, in the order in which they were first stored. */
   devices(): Promise<StoredDevice[]>
-  /** Adds a device, or replaces the one with its id, which keeps its place. */
+  /** Adds a device, or replaces the one with the same id, in the same place. */
   putDevice(device: StoredDevice): Promise<void>
   /** Removes a device. Returns false if there was no such device. */
   removeDevice(deviceId: string): Promise<boolean>

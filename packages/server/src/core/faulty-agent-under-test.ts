@@ -115,7 +115,7 @@ export async function until(fact: () => boolean): Promise<void> {
   }
 }
 
-/** Lets all work finish that needs no further input. */
+/** Yields to the event loop `count` times, so that work that needs no further input can finish. */
 export async function loopTurns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await systemClock.yieldToIo()
 }

@@ -20,8 +20,8 @@ import {
 } from './host-under-test.ts'
 
 /**
- * When a test ends, no agent may be open, every log must satisfy the invariants, and no unexpected problem may have
- * been reported.
+ * A host with one session of a faulty agent. When a test ends, no agent may be open, every log must satisfy the
+ * invariants, and no unexpected problem may have been reported.
  */
 type World = HostUnderTest & { readonly session: SessionUnderTest; readonly agent: FaultyAgent }
 const worlds: { world: World; expected: RegExp | undefined }[] = []
@@ -62,7 +62,7 @@ const answering = (connection: FaultyConnection) => ({
   },
 })
 
-/** Ends the connection after this many microtasks. Each number hits another point of the host's work. */
+/** Ends the connection after this many microtasks: each number ends it at a different point of the host's work. */
 async function endAfter(moments: number, connection: FaultyConnection): Promise<void> {
   for (let moment = 0; moment < moments; moment++) await Promise.resolve()
   connection.end()

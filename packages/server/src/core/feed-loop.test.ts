@@ -8,7 +8,7 @@ import type { SessionStore } from './session-store.ts'
 const seqsOf = (events: readonly (SessionEvent | UnknownEvent)[]) => events.map(({ seq }) => seq)
 const counting = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i)
 
-/** Loops over the real host, with the number of open follows and of all follows so far. */
+/** Creates loops over the real host, and counts the follows: those that are open, and all so far. */
 function countedLoops({ host }: HostUnderTest) {
   const count = { open: 0, made: 0 }
   const loops = createFeedLoops((sessionId, from, reader) => {

@@ -20,7 +20,7 @@ export type FeedLoops = {
 type Follow = (sessionId: string, from: FollowFrom, reader: FeedReader) => Promise<() => void>
 
 /**
- * A live loop for which more values than this wait stops following. When it has yielded them all, it follows again
+ * If more values than this wait for a live loop, it stops following. When it has yielded them all, it follows again
  * from its cursor.
  */
 const maxWaiting = 1_024

@@ -21,7 +21,7 @@ export type ForkCopy = {
   discard(): Promise<void>
 }
 
-/** Copies the log of a session into a new one. A repeated copy to the same child has no effect. */
+/** Copies the log of a session into a new session. A repeated copy to the same child has no effect. */
 export async function forkSession(
   { store, clock, environments, news }: SessionServices,
   parent: SessionState,

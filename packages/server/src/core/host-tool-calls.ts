@@ -21,7 +21,10 @@ export type HostToolCalls = {
   readonly person: Person
   /** The tools that the session's agent is offered at its start; undefined if there are none. */
   offered(): HostTools | undefined
-  /** The end of a call with the result that its tool returned, if the agent reports the same outcome. */
+  /**
+   * Gives the end of a call the result that its tool returned, if the agent reports the same outcome. Returns any
+   * other output unchanged.
+   */
   withResult<Output extends AgentOutput>(output: Output): Output
   /**
    * Aborts running tools and voids permissions that were given, because nobody waits for results any more. `turn`

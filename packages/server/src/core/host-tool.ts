@@ -27,8 +27,8 @@ export type HostToolContext = {
   readonly signal: AbortSignal
   readonly toolCallId?: string
   /**
-   * A folder for temporary files, the same for all calls of the session. It is created on the first call, and removed
-   * when the session is closed or deleted, leaves memory, or the host is closed.
+   * A folder for temporary files, the same for all calls of the session. It is created when a call first asks for it,
+   * and removed when the session is closed, is deleted or leaves memory, or when the host is closed.
    */
   temporaryFolder(): Promise<string>
 }
@@ -92,7 +92,7 @@ export function checkMcpServers(servers: McpServers = {}, options: SessionOption
   }
 }
 
-/** Replaces the agent's description of a host tool by the host's own. */
+/** Replaces the agent's description of a host tool with the host's own. */
 export function describedByHost(tools: HostToolSet, ask: PermissionAsk): PermissionAsk {
   const tool = tools.get(ask.tool)
   if (!tool) return ask
@@ -100,7 +100,6 @@ export function describedByHost(tools: HostToolSet, ask: PermissionAsk): Permiss
   return { ...ask, title, kind, readOnly }
 }
 
-/** The reported tools of an agent that are not host tools. */
 export function otherTools(reported: readonly string[], tools: HostToolSet): string[] {
   return reported.filter((name) => !tools.has(name))
 }

@@ -17,7 +17,7 @@ import type { SessionStore } from './session-store.ts'
 
 /** Imports conversations that agents themselves store, as sessions. */
 export type Importing = {
-  /** Conversations, the latest first; those of one folder if it is given. */
+  /** The conversations of an agent, the latest first; with `cwd`, only those of that folder. */
   conversations(agent: string, query?: { cwd?: string }): Promise<AgentConversation[]>
   /**
    * Imports a conversation as a new session that can be continued. Importing the same conversation twice gives one
@@ -27,7 +27,7 @@ export type Importing = {
 }
 
 const listMs = 30_000
-/** How long an agent may take to read a conversation. Long conversations take time. */
+/** How long an agent may take to read a conversation. */
 const readMs = 300_000
 
 export function createImporting(options: {

@@ -18,7 +18,7 @@ type World = AsyncDisposable & {
   begin(...outputs: AgentOutput[]): Promise<void>
   /** Makes the agent produce these outputs; resolves when they are recorded. */
   say(...outputs: AgentOutput[]): Promise<void>
-  /** The events about calls, and the events that the host recorded instead of them. */
+  /** The recorded events about calls, and the notices and unrecognised messages that may replace them. */
   recorded(): Promise<SessionEvent[]>
 }
 

@@ -1,23 +1,20 @@
 /** Limits of a host. The creator of the host can set each of them. */
 export type Limits = {
-  /**
-   * How many connections may be live at once. For one more, the connection that has been idle longest is
-   * closed.
-   */
+  /** How many connections may be live at once. To open another, the one that has been idle longest is closed. */
   readonly maxConnections: number
   /**
-   * How many agents are kept started for the next session, beyond `maxConnections` and at most one of each
-   * kind; 0 means none. Only agents that can be started without a session are kept.
+   * How many spares are kept for the next sessions, in addition to `maxConnections` and at most one of each agent; 0
+   * means none. Only agents that can be started without a session are kept.
    */
   readonly maxSpares: number
-  /** An agent that was kept this long without a session is closed. */
+  /** A spare that was kept this long is closed. */
   readonly spareMs: number
   /**
    * A spare that has changed to the folder of an announced session (`prepareSession`) is closed after this time if
    * the session is not created, because the files that it read in the folder become outdated.
    */
   readonly spareInFolderMs: number
-  /** No agent is kept while the machine has less free memory than this. */
+  /** No spare is kept while the machine has less free memory than this. */
   readonly spareFreeBytes: number
   /** How many prompts may wait in the queue of one session. */
   readonly maxQueue: number

@@ -123,7 +123,6 @@ export class LiveSession {
     this.#loop.start()
   }
 
-  /** Starts the agent of a new session before its first prompt, if the agent starts slowly. */
   async startAhead(): Promise<void> {
     await this.recover()
     if (this.#stopping.signal.aborted || this.state.turn || this.state.queue.length > 0) return
@@ -131,7 +130,6 @@ export class LiveSession {
     this.#loop.wake()
   }
 
-  /** The changes that `session.rewind` to this prompt would make. Nothing is recorded. */
   async previewRewind(promptId: string): Promise<RewindPreview> {
     await this.recover()
     if (this.state.turn) throw new ParleyError('conflict', 'A turn is open. Wait until it ends, then rewind.')
@@ -142,7 +140,10 @@ export class LiveSession {
     }
   }
 
-  /** Called when the folder's trust may have changed. An idle agent that was started with another trust is closed. */
+  /**
+   * Called when the folder's trust, the variables or the agent's configuration may have changed. Closes an idle agent
+   * that is outdated.
+   */
   refresh(): void {
     this.#loop.wake()
   }

@@ -42,7 +42,6 @@ export class OpenSessions {
     return session
   }
 
-  /** Starts the agent of a session that was just created, if it starts slowly. */
   startAhead(sessionId: string): void {
     this.open(sessionId)
       .then((session) => session.startAhead())

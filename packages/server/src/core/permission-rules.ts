@@ -20,7 +20,7 @@ export type Subject = {
   readonly protected?: boolean | undefined
   /** The agent asks although its own mode accepts edits. */
   readonly insisted?: boolean
-  /** Set if the call is of a host tool. The host declares whether the tool is safe. */
+  /** Set for a call of a host tool. The host declares whether the tool is safe. */
   readonly host?: { readonly safe: boolean }
 }
 

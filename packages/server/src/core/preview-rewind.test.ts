@@ -5,7 +5,7 @@ import { hostUnderTest } from './host-under-test.ts'
 const limits = { idleCloseMs: 1_000 }
 const preview = { files: ['/a.txt'], notes: [] }
 
-/** A session whose agent was closed after its first turn; from then on it starts when `open` is called. */
+/** A session whose agent was closed after its first turn. The agent connects again only when `open` is called. */
 async function idleSession() {
   const gate = Promise.withResolvers<void>()
   const agent = faultyAgent(

@@ -24,8 +24,8 @@ export type TurnProgress = {
   readonly written: Set<string>
   readonly closed: ClosedCalls
   /**
-   * The last results of calls that had a result before. They are repetitions, unless the agent uses the id for another
-   * call, which it may report after the result.
+   * The latest result of each call that already had a result. It is a repetition, unless the agent uses the id for
+   * another call and reports that call only after its result.
    */
   readonly repeated: Map<string, DraftOf<'tool-call.ended'>>
   /** The last text that the main agent wrote. */
@@ -50,7 +50,10 @@ export function progressAfter(
   return freshProgress(closed)
 }
 
-/** Closes the call of an output, if it was made outside turns and its task has ended since. */
+/**
+ * If the output belongs to a call outside turns whose block is no longer open, adds that call to `closed`. The title
+ * is kept only if the agent has not reported a result.
+ */
 export function closeCall({ order, closed }: TurnProgress, state: SessionState, output: AgentOutput): void {
   const id = blockIdOf(output) ?? ''
   if (!order.called.has(id) || closed.has(id) || openBlock(state, id)) return
@@ -85,7 +88,8 @@ export function belongsToNoTurn(output: AgentOutput, state: SessionState): boole
 
 /**
  * True if the main agent produces output while no turn is open: it has started a turn by itself. A call that is only
- * inferred, from an update or a result, belongs to an earlier turn; its end may never be reported.
+ * inferred, from an update or a result, starts no turn: it belongs to an earlier one, and its end may never be
+ * reported.
  */
 export function beginsOwnTurn(output: AgentOutput, state: SessionState): boolean {
   if (output.type === 'tool-call.called' && output.inferred) return false
@@ -174,7 +178,7 @@ export function draftsOf(
   }
 }
 
-/** Output that belongs to no turn and no task. If it is a call, its result becomes a notice, also in a later turn. */
+/** Output that belongs to no turn and no task. If it is a call, its result becomes a notice, even in a later turn. */
 function outsideTurns(output: RecordedOutput, draft: EventDraft, { closed }: TurnProgress): Step {
   const kept = unrecognised(output, 'outside a turn')
   if (draft.type !== 'tool-call.called') return kept

@@ -29,7 +29,7 @@ import { canResume, environmentFor, type SessionContext, unknownAgentOf } from '
 import { startConditions } from './start-conditions.ts'
 import * as turns from './turn-transactions.ts'
 
-/** The parts of a live session that the agent uses. */
+/** The parts of a live session that the session agent uses. */
 export type AgentParts = {
   readonly broker: PermissionBroker
   readonly toolCalls: HostToolCalls
@@ -37,21 +37,21 @@ export type AgentParts = {
 }
 
 /**
- * The agent of one live session: starts it, sends messages to it, has its outputs recorded, and records its end. The
- * loop decides what the agent should do; the broker decides what it may do.
+ * Starts the agent of one live session, sends messages to it, has its outputs recorded, and records its end. The loop
+ * decides what the agent should do; the broker decides what it may do.
  */
 export class SessionAgent implements SlotHolder {
   readonly #context: SessionContext
   readonly #parts: AgentParts
   readonly #accepted: AcceptedSteers
   #link: AgentLink | undefined
-  /** The turn that was sent last. `link` is undefined for a resumed turn that was not sent again yet. */
+  /** The turn that was sent last. `link` is undefined for a resumed turn until it is sent again. */
   #sent: { readonly turnId: string; readonly link: AgentLink | undefined } | undefined
   #starting: AbortController | undefined
   /** A start without a turn. The first turn waits for it. */
   #ahead: { readonly abort: AbortController; readonly over: Promise<unknown> } | undefined
   #startFailure: { readonly error: unknown } | undefined
-  /** Steered prompts that wait until their turn was sent. */
+  /** Steered prompts that wait until their turn is sent. */
   #steers: Prompt[] = []
   #outbound: Promise<void> = Promise.resolve()
   #idleSince: number | undefined
@@ -122,8 +122,8 @@ export class SessionAgent implements SlotHolder {
   }
 
   /**
-   * If necessary, adds the turns that took place elsewhere to the log. With the agent connected, its record is read
-   * without a second start. If the start fails, the turn that follows fails with its error.
+   * If necessary, adds the turns that took place elsewhere to the log. An agent that is connected is not started again
+   * to read its record. If the start fails, the next turn fails with the same error.
    */
   async rejoin(): Promise<void> {
     const { rejoin } = this.#parts
@@ -188,7 +188,7 @@ export class SessionAgent implements SlotHolder {
     link.end()
   }
 
-  /** Resolves when a start without a turn has been cancelled. A start for a turn ends with the turn. */
+  /** Cancels a start. Resolves when a start without a turn is over; a start for a turn ends with the turn. */
   async abortStart(): Promise<void> {
     this.#starting?.abort()
     this.#ahead?.abort.abort()
@@ -275,8 +275,8 @@ export class SessionAgent implements SlotHolder {
   }
 
   /**
-   * Asks the agent to stop the turn. Returns false if the agent has not received the turn and no start is pending;
-   * then the turn is over.
+   * Asks the agent to stop the turn, or cancels its start. Returns false if the agent does not have the turn and no
+   * start is pending; the caller must then end the turn.
    */
   interrupt(): boolean {
     const link = this.#turnLink

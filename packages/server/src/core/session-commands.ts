@@ -22,7 +22,7 @@ export type SessionCommands = {
   readonly busy: boolean
 }
 
-/** `fresh` is true the first time only. */
+/** `fresh` is false for a repeated command. */
 export type RecordedCommand = { readonly receipt: Receipt; readonly fresh: boolean }
 
 /** Turns commands into drafts and receipts. The effects of a command follow later, from the log. */

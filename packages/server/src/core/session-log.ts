@@ -66,7 +66,7 @@ export type SessionLogOptions = {
   readonly clock: Clock
   readonly checkpointMs: number
   readonly state: SessionState
-  /** The deltas that a reader gets when it joins, beside the open blocks. */
+  /** The deltas that a reader gets when it joins, in addition to the open blocks. */
   readonly joining?: (state: SessionState) => Delta[]
   readonly problem: (error: unknown, doing: string) => void
 }

@@ -68,12 +68,11 @@ export class SessionLoop {
     return this.#context.stopping.aborted
   }
 
-  /** The action that runs, if any. */
   get acting(): Promise<void> | undefined {
     return this.#acting
   }
 
-  /** The recovery is recorded: from now on the loop acts. */
+  /** Called when the recovery is recorded: from now on the loop acts. */
   start(): void {
     this.#isRecovered = true
     this.wake()
@@ -230,7 +229,10 @@ export class SessionLoop {
     })
   }
 
-  /** The agent's background work reached a limit. Its own turn is parked if it waits for a person. */
+  /**
+   * Closes the agent, whose background work has reached a limit. If its own turn waits for a person and can be resumed,
+   * the turn is parked.
+   */
   async #endBackground(): Promise<void> {
     const { persist } = this.#context
     const waits = this.#state.turn && canResume(this.#context) && requestsOfTurn(this.#state).length > 0
@@ -303,7 +305,7 @@ type Action =
   | { readonly type: 'watch-own-turn'; readonly turnId: string }
   | { readonly type: 'begin-turn'; readonly turn: OpenTurn }
 
-/** The action that the state requires. `begun` is the turn that was started already. */
+/** The action that the state requires. `begun` is the turn that was started last. */
 function nextAction(state: SessionState, begun: string | undefined): Action {
   const { turn, archived } = state
   if (!turn) {

@@ -8,10 +8,9 @@ export type SessionChange = {
 
 /** Notifies listeners of changes that the session list should show. */
 export type SessionNews = {
-  /** Reports every change that the session list should show. The returned function removes the listener. */
+  /** Calls the listener for every such change. The returned function removes the listener. */
   onSessionChanged(listener: (change: SessionChange) => void): () => void
   created(state: SessionState): void
-  /** Events were recorded; `state` is the state after them. */
   recorded(events: readonly SessionEvent[], state: SessionState): void
   deleted(sessionId: string): void
 }
@@ -45,7 +44,7 @@ export function createSessionNews(
   }
 }
 
-/** True for events that the session list shows. */
+/** True for events that change what the session list shows. */
 function isShown({ type }: SessionEvent): boolean {
   return /^(session|turn|prompt\.submitted|permission|question)/.test(type)
 }

@@ -93,7 +93,7 @@ export type AppendBatch = {
   /** A second receipt for the same command is refused (`conflict`) with its whole batch. */
   readonly receipt?: StoredReceipt
   readonly rules?: readonly PermissionRule[]
-  /** Checkpoints that these events make obsolete. */
+  /** The ids of blocks whose checkpoints these events make obsolete. */
   readonly closedBlocks?: readonly string[]
 }
 
@@ -117,5 +117,8 @@ export type SessionQuery = {
   readonly cursor?: string
 }
 
-/** A page of the session list: pinned sessions first, then the latest changed. `cursor` is set if more pages follow. */
+/**
+ * A page of the session list: pinned sessions first, then the others, most recently changed first. `cursor` is set if
+ * more pages follow.
+ */
 export type SessionPage = { readonly sessions: SessionSummary[]; readonly cursor?: string }

@@ -10,7 +10,6 @@ export type SessionTools = {
   get(sessionId: string): HostToolSet
   /** Throws a ParleyError for invalid names. */
   check(tools: readonly HostTool[]): void
-  /** Offers tools to a session that was just created. */
   offer(sessionId: string, tools: readonly HostTool[]): void
   /**
    * Replaces the own tools of a session. Throws ParleyError `conflict` if the session was not created with a list of

@@ -119,7 +119,9 @@ const action: fc.Arbitrary<Action> = fc.oneof(
 type Conditions = {
   /** A request waits only briefly before its turn is parked. */
   parksSoon: boolean
-  /** How each connection attempt ends, in a cycle: at once, later, later in spite of a cancel, or not at all. */
+  /**
+   * What each connection attempt does, in a cycle: connects at once, later, or later in spite of a cancel, or fails.
+   */
   connects: ('at-once' | 'slow' | 'deaf' | 'fails')[]
 }
 
@@ -139,7 +141,7 @@ const conditions: fc.Arbitrary<Conditions> = fc.record({
 
 const timesFaster = 20
 
-/** The clock of a host. Its limits pass faster than configured, and it counts the pending timers. */
+/** The clock of a host. Its timers end sooner than configured, and it counts those that are pending. */
 class QuickClock implements Clock {
   readonly now = systemClock.now
   readonly soon = systemClock.soon
@@ -301,7 +303,7 @@ class Run {
     }
   }
 
-  /** Sends the same command again: it has one effect and the same receipt, also on another host. */
+  /** Sends earlier commands again: each must have one effect and the same receipt, even on another host. */
   async #repeat(): Promise<void> {
     for (const { command, receipt } of [...this.#receipts.values()].slice(-3)) {
       const before = this.#countPromptsAndAnswers(await this.#log())

@@ -39,7 +39,7 @@ export function shownText(json: string): string {
 }
 
 /**
- * Replaces the servers that a client sends by the real ones. A server that is sent back as it was shown is the
+ * Replaces the servers that a client sends with the real ones. A server that is sent back as it was shown is the
  * current one. Any other hidden value is refused: it would be used as a real value, or a real value would be sent to
  * an address that the client chooses.
  */

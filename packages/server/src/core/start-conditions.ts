@@ -4,8 +4,8 @@ import { hashOf } from './hash.ts'
 export type StartedWith = Pick<ConnectInput, 'settings' | 'trusted' | 'mcpServers' | 'env'>
 
 /**
- * The conditions that an agent's process was started under, as a text to compare. They hold until its end. If they
- * have changed, the next turn uses a new process.
+ * The conditions for the start of an agent's process, as a text to compare. If they differ from those under which the
+ * current process was started, the next turn uses a new process.
  */
 export function startConditions(
   { restartsFor = [], revision }: Pick<AgentAdapter, 'restartsFor' | 'revision'>,

@@ -101,9 +101,8 @@ export function answeredTask(state: SessionState): KnownTask | undefined {
 }
 
 /**
- * Restarts the first parked task whose requests are all answered: the agent is asked, in a turn of its own,
- * to start the task again, and gets the answers when it asks again. If nothing was allowed or answered, the
- * task ends instead.
+ * Restarts the first parked task whose requests are all answered: the agent is asked, in a new turn, to start the task
+ * again, and gets the answers when it asks again. If nothing was allowed or answered, the task ends instead.
  */
 export function restartTask(state: SessionState, ids: { turnId: string; promptId: string }): Transaction {
   const task = answeredTask(state)

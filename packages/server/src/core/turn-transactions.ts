@@ -28,20 +28,18 @@ export function nextPrompt({ queue }: SessionState): Prompt | undefined {
 }
 
 /**
- * Pauses the queue when a person ends a turn. The waiting prompts are held until the queue is resumed. Empty if no
+ * Pauses the queue when a person ends a turn. The waiting prompts stay paused until the queue is resumed. Empty if no
  * prompt waits.
  */
 export function pauseQueued(state: SessionState): EventDraft[] {
   return nextPrompt(state) ? [{ type: 'queue.paused', by: 'person' }] : []
 }
 
-/** Records the start of a turn with the next queued prompt. */
 export function startNext(state: SessionState, turnId: string): Transaction {
   const next = nextPrompt(state)
   return state.turn || !next ? empty : { drafts: [{ type: 'turn.started', turnId, promptId: next.promptId }] }
 }
 
-/** Records the start of a turn that the agent began by itself. */
 export function startOwn(
   { turn }: SessionState,
   turnId: string,
@@ -50,7 +48,6 @@ export function startOwn(
   return turn ? empty : { drafts: [{ type: 'turn.started', turnId, cause }] }
 }
 
-/** Records that the agent took up a steered prompt. */
 export function takeUp({ turn, queue }: SessionState, promptId: string): Transaction {
   const isKnown = [...(turn?.steers ?? []), ...queue].some((prompt) => prompt.promptId === promptId)
   return isKnown
@@ -74,7 +71,8 @@ export function endThisTurn(
 }
 
 /**
- * Parks the turn: it waits for a person, or has an answer that its agent has not received, and its process is closed.
+ * Parks the turn, if it waits for a person or has an answer that its agent has not received. The caller closes the
+ * process.
  */
 export function park(state: SessionState, reason: ParkReason): Transaction {
   const { turn } = state

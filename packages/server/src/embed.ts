@@ -20,7 +20,7 @@ export type EmbedOptions = Pick<
   /** The path under which Parley is mounted, e.g. /parley. Without it, Parley answers every path. */
   readonly base?: string
   readonly logger?: FaceSettings['logger']
-  /** Settings of a new chat that its page does not send. */
+  /** Defaults for the settings that the page of a new chat does not send. */
   readonly chat?: ChatDefaults
   /** The telemetry that was passed to the host, for /metrics. */
   readonly telemetry?: Telemetry
@@ -93,7 +93,7 @@ export function createEmbedded(options: EmbedOptions): Embedded {
   }
 }
 
-/** Allows the host name of the public URL, which a proxy may serve, and unless it is plain http, its origin. */
+/** Allows the host of the public URL, which a proxy may serve, and its origin. The host covers an http origin. */
 function reachedAt(url: string, { allowedHosts = [], allowedOrigins = [] }: Partial<EmbedOptions>) {
   const { host, origin, protocol } = new URL(url)
   return {

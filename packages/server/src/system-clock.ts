@@ -22,5 +22,5 @@ export const systemClock: Clock = {
   yieldToIo: () => new Promise((resolve) => setImmediate(resolve)),
 }
 
-/** Ids that sort by the time of the machine. */
+/** Ids that sort by the time at which they were created. */
 export const systemIds: Ids = (prefix) => newId(prefix)

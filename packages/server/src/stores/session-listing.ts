@@ -2,7 +2,9 @@ import { ParleyError, type SessionState } from '@parley/protocol'
 
 /** How sessions are searched, ordered and paged. Every store uses these functions. */
 
-/** A position in the list: pinned first, then the latest changed, then by id. */
+/**
+ * A position in the list: pinned sessions first, then the others; in both groups the latest changed first, then by id.
+ */
 export type ListPlace = { readonly pinned: boolean; readonly updatedAt: number; readonly id: string }
 
 export function comparePlaces(a: ListPlace, b: ListPlace): number {
@@ -10,7 +12,7 @@ export function comparePlaces(a: ListPlace, b: ListPlace): number {
   return compareAges(a, b)
 }
 
-/** Sorts the latest changed first, then by id. */
+/** Sorts the most recently changed first, then by id. */
 export function compareAges(a: Omit<ListPlace, 'pinned'>, b: Omit<ListPlace, 'pinned'>): number {
   if (a.updatedAt !== b.updatedAt) return b.updatedAt - a.updatedAt
   return a.id < b.id ? -1 : a.id > b.id ? 1 : 0

@@ -56,7 +56,6 @@ export function createSqliteEvents(database: SqliteDatabase) {
       const row = last.get(...eventIds(key)) as { id: number } | undefined
       return row ? row.id - key * seqs : 0
     },
-    /** The state of a session whose stored state cannot be read. */
     rebuildState({ key, id, epoch }: SessionRow): SessionState {
       const log = { key, head: seqs - 2, text: eventTextOf(id) }
       let state = emptyState(id, epoch)

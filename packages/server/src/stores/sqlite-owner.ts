@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readFileSync, rmSync, statSync, writeFi
 
 /**
  * Describes the process that holds a database: for the error that a second process gets, and for programs that look
- * for that process. It may be out of date: SQLite holds the lock.
+ * for that process. It may be out of date: only SQLite's lock shows whether the database is held.
  */
 export type OwnerInfo = Readonly<Record<string, string | number>>
 
@@ -39,8 +39,8 @@ export function readOwner(file: string): OwnerRecord | undefined {
 }
 
 /**
- * The identity of a file, independent of its path. A copy is another file; a file in a renamed folder is the same. It
- * is stored in the owner file, because that is copied along with the folder.
+ * The identity of a file, independent of its path. A copy is another file; a file in a renamed folder is the same. The
+ * owner file contains it, so that an owner file which was copied with its folder is recognised.
  */
 export function identityOf(file: string): string | undefined {
   const found = statSync(file, { bigint: true, throwIfNoEntry: false })

@@ -10,7 +10,7 @@ import { createSqliteSessions } from './sqlite-sessions.ts'
 
 export type SqliteStore = SessionStore &
   DeviceStore & {
-    /** Describes this process to another one that finds the file locked, besides its pid and start time. */
+    /** Sets what the owner file says about this process, in addition to its pid and start time. */
     describeOwner(info: OwnerInfo): void
   }
 

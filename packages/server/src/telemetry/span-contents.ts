@@ -17,7 +17,10 @@ export function outputMessages(texts: readonly string[], finishReason: string): 
   return JSON.stringify([{ role: 'assistant', parts, finish_reason: finishReason }])
 }
 
-/** Images and files by name only, because a trace should not contain their bytes. */
+/**
+ * A part of a prompt. Images and files are given by name and type only, because a trace should not contain their
+ * bytes.
+ */
 function partOf(part: PromptPart): object {
   if (part.type === 'text') return { type: 'text', content: shortened(part.text) }
   if (part.type === 'command')

@@ -186,7 +186,10 @@ it('reports the connection of an agent once, until its details change', () => {
   ])
 })
 
-/** Joins pieces with one `msg_id` to one text, unless it was retracted, and drops updates before the end of a call. */
+/**
+ * Joins the pieces with one `msg_id` into one text, and drops retracted texts and the updates before the end of a
+ * call.
+ */
 function merged(messages: readonly IncomingMessage[]): object[] {
   const texts = new Map<string, { text: string }>()
   const gone = new Set(messages.flatMap((one) => (one.type === 'retraction' ? one.msg_id : [])))

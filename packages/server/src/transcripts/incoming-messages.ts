@@ -26,7 +26,6 @@ export type IncomingMessage = { readonly at: number; readonly parentToolCallId?:
   | ({ readonly type: 'tool_call_update' } & Pick<CallInfo, 'toolCallId'> & Partial<CallInfo> & CallNews)
   | { readonly type: 'system'; readonly text: string; readonly level: Level; readonly error?: ErrorInfo }
   | ({ readonly type: 'permission_request' } & RequestInfo)
-  /** The text with this id is retracted. */
   | { readonly type: 'retraction'; readonly msg_id: string; readonly reason?: string }
 )
 
@@ -59,7 +58,7 @@ type RequestInfo = {
   readonly options: readonly (PermissionOption | { readonly label: string })[]
   /** For a permission: the call changes nothing. */
   readonly readOnly?: boolean
-  /** For a permission: the changes it would make, by file. */
+  /** For a permission: the changes that the call would make, by file. */
   readonly diffs?: readonly Diff[]
   readonly questions?: readonly Question[]
 }
@@ -230,7 +229,6 @@ export class IncomingMessages {
   }
 }
 
-/** The events of a session as incoming messages. */
 export function incomingMessagesOf(events: Iterable<SessionEvent | UnknownEvent>): IncomingMessage[] {
   const messages = new IncomingMessages()
   const all: IncomingMessage[] = []

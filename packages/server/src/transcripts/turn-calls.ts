@@ -192,7 +192,7 @@ export class TurnCalls {
     }
   }
 
-  /** Shows the call of a subagent that has output. */
+  /** Shows a held call when the subagent that it started has output. */
   reveal(id: string): void {
     const call = this.#calls.get(id)
     if (call && this.#held.has(call)) this.show(call)

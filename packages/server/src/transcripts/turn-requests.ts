@@ -6,7 +6,6 @@ import { questionTool, type UiChunk } from './ui-chunk.ts'
 type Asked = EventOf<'permission.requested'> | EventOf<'question.asked'>
 type Resolved = EventOf<'permission.resolved'> | EventOf<'question.resolved'>
 
-/** A request, the parts that show it, and its outcome. */
 export type TurnRequest = {
   readonly asked: Asked
   readonly parts: string[]

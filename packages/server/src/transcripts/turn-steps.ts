@@ -23,7 +23,7 @@ export class TurnSteps {
     return this.#mustLeave
   }
 
-  /** Called before new output of the model. If `stay` is true, no new step begins. */
+  /** Called before new output of the model. If `stay` is true, no step begins except the first. */
   begin(stay: boolean): void {
     if (this.current === 0 || (this.#over && !stay)) this.next()
   }

@@ -3,8 +3,8 @@ import { outputOf } from './tool-output.ts'
 import type { UiChunk } from './ui-chunk.ts'
 
 /**
- * The output of a subagent without its requests, as Parley's own data parts, each with the call that started the
- * subagent.
+ * The events of a subagent, without its requests. They become data parts of Parley's own, each with the call that
+ * started the subagent.
  */
 type Nested =
   | EventOf<'text.written'>
@@ -47,7 +47,7 @@ export class TurnSubagents {
     }
   }
 
-  /** The subagent that a call belongs to, while the call runs. */
+  /** The call that started the subagent which made this call, while this call runs. */
   parentOf(callId: string): string | undefined {
     return this.#calls.get(callId)?.toolCallId as string | undefined
   }

@@ -30,7 +30,7 @@ export class TurnTexts {
 
   streamed({ type, blockId, offset, text }: Streamed): void {
     const block = this.#block(blockId, type === 'text.streamed' ? 'text' : 'reasoning')
-    // A piece beyond the end is ignored. The whole block contains the missing text.
+    // A piece after a gap is ignored. The whole block contains the missing text.
     if (offset <= block.sent) this.#say(blockId, block, text.slice(block.sent - offset))
   }
 

@@ -95,8 +95,8 @@ export async function messageOf(...said: TurnItem[]): Promise<UiMessage> {
 }
 
 /**
- * Removes the answers from approvals. A reader of version 6 gets no answers, and a reader of version 7 gets only one
- * if a request is shown twice.
+ * Removes the answers from approvals. A reader of version 6 gets no answers. If a request is shown twice, a reader of
+ * version 7 gets only one answer.
  */
 export function comparable(message: UiMessage, sdk: Sdk): UiMessage {
   const approvals = message.parts.flatMap(

@@ -1,7 +1,7 @@
 /**
  * The chunks of an AI SDK UI message stream that Parley sends. Readers of version 6.0.0 refuse unknown fields, so
- * only chunks are used that this version shares with all later ones. The one exception is `tool-approval-response`,
- * which is sent only to readers of version 7, because others do not support it.
+ * Parley sends only chunks that this version shares with all later ones. The one exception is
+ * `tool-approval-response`, which is sent only to readers of version 7, because others do not support it.
  */
 export type UiChunk =
   // message
@@ -49,9 +49,9 @@ export type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' |
 export type BlockMetadata = { parley: { blockId: string } }
 
 /**
- * The metadata of a message. `cursor` is the position in the log up to which its parts contain the events; it is set
- * once the response can continue there later. `unfinished` is how much the message has of the blocks that are still
- * being written at that position.
+ * The metadata of a message. `cursor` is the position in the log up to which its parts contain the events; it is null
+ * until the response pauses or ends. `unfinished` is how much the message has of the blocks that are still being
+ * written at that position.
  */
 export type UiMetadata = {
   session?: string

@@ -97,11 +97,11 @@ export function changeText(asked: unknown, allowed: unknown, indent?: number): s
   return Object.keys(rest).length > 0 ? `${visible(command)}\n${json(rest)}` : visible(command)
 }
 
-/** Facts about blocks that other blocks contain. */
+/** Facts about a block that come from other blocks. */
 export type BlockFacts = {
   /** For calls and turn ends: how long requests waited for people, in milliseconds. */
   readonly waits: ReadonlyMap<Block, number>
-  /** The command that a person changed and that ran instead, by tool call. */
+  /** The changed command that ran instead of the agent's, by tool call. */
   readonly commands: ReadonlyMap<string, string>
   /** The tool calls that ask a question. The question shows their input. */
   readonly questions: ReadonlySet<string>

@@ -1,7 +1,7 @@
 import { type Diff, visible } from '@parley/protocol'
 import { type DiffHunk, type FileDiff, readDiff } from '@parley/protocol/diff'
 
-/** `@` marks a header: the file name or the line number of the lines below it. */
+/** `@` marks a line that is not part of the file: a file name, a line number, or `\ No newline at end of file`. */
 export type DiffLine = { readonly sign: ' ' | '+' | '-' | '@'; readonly text: string }
 
 /** The lines of a diff to show. If it has several files, the name of each is above its lines. */

@@ -60,7 +60,7 @@ function escapeTags(text: string): string {
   return text.replace(/<(?=[A-Za-z/!?])/g, '&lt;')
 }
 
-/** Whether the line ends a fence in a list item. It ends at the first line with less indentation. */
+/** Whether the line ends a fence in a list item. Such a fence ends at the first line with less indentation. */
 function leaves(line: string, { indent }: Fence): boolean {
   return line.trim() !== '' && line.search(/\S/) < indent
 }

@@ -206,7 +206,7 @@ type Run = {
 }
 
 function runGit({ env, cwd, args, limit }: Run): Promise<GitResult> {
-  // check-ignore refuses the option for literal pathspecs, and always takes paths literally.
+  // check-ignore refuses this option, so its caller writes `./` before each path.
   const literal = args[0] === 'check-ignore' ? [] : ['--literal-pathspecs']
   const child = spawn('git', [...literal, ...args], {
     cwd,

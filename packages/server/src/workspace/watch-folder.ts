@@ -214,12 +214,12 @@ export class FolderWatch {
     return stdout
   }
 
-  /** The paths that git ignores. Git is asked about each only once, until its rules change. */
+  /** The paths that git ignores. They are cached until the ignore rules change. */
   async #ignoredOf(paths: readonly string[]): Promise<string[]> {
     if (!this.#isRepository) return []
     const asked = paths.filter((path) => !this.#ignored.has(path))
     for (let at = 0; at < asked.length; at += maxPaths) {
-      // The leading dot keeps git from taking a path for a pathspec with magic.
+      // With `./`, a path that starts with a colon is not read as pathspec magic.
       const some = asked.slice(at, at + maxPaths).map((path) => `./${path}`)
       const { stdout } = await this.#git(['check-ignore', '--', ...some]).catch(() => ({ stdout: '' }))
       const found = stdout.split('\n').flatMap((path) => (path === '' ? [] : [path.slice(2)]))

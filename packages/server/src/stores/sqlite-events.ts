@@ -7,8 +7,8 @@ import {
   type UnknownEvent,
 } from '@parley/protocol'
 import type { ReadRange, StoredEvent } from '../core/session-store.ts'
+import { bodyIsJson, type EventText, eventTextOf, unpackDamaged } from './event-text.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
-import { bodyIsJson, type EventText, eventTextOf, unpackDamaged } from './sqlite-event-text.ts'
 import type { SessionRow } from './sqlite-sessions.ts'
 
 /**

@@ -7,15 +7,16 @@ import type {
   StoredEvent,
   StoredReceipt,
 } from '../core/session-store.ts'
+import { type EventText, eventTextOf } from './event-text.ts'
 import { receiptTaken, refuseGap, sessionTaken, sessionUnknown } from './refusals.ts'
-import { createSqliteCheckpoints, type Written } from './sqlite-checkpoints.ts'
+import { createSqliteCheckpoints } from './sqlite-checkpoints.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
 import type { createSqliteEnvironments, createSqliteRules } from './sqlite-decisions.ts'
 import { createSqliteDeletions } from './sqlite-deletions.ts'
-import { type EventText, eventTextOf } from './sqlite-event-text.ts'
 import { type createSqliteEvents, eventIds, maxSessions } from './sqlite-events.ts'
 import { parseRow } from './sqlite-failure.ts'
 import type { createSqliteSessions } from './sqlite-sessions.ts'
+import { WrittenBlocks } from './written-blocks.ts'
 
 export type LogParts = {
   readonly events: ReturnType<typeof createSqliteEvents>
@@ -28,7 +29,7 @@ export type LogParts = {
  * A cache of a session's rows. It is valid as long as every failed write drops it, because only this process writes to
  * the file.
  */
-type Known = { readonly key: number; head: number; readonly written: Written; readonly text: EventText }
+type Known = { readonly key: number; head: number; readonly written: WrittenBlocks; readonly text: EventText }
 
 /** Writes and reads the logs of sessions: events, state, receipts and checkpoints, each batch in one transaction. */
 export class SqliteLogs {
@@ -57,7 +58,7 @@ export class SqliteLogs {
       const key = this.#parts.sessions.insert(batch)
       if (key >= maxSessions)
         throw new ParleyError('internal_error', `The store cannot hold more than ${maxSessions} sessions.`)
-      const known = { key, head: 0, written: new Map(), text: eventTextOf(sessionId) }
+      const known = { key, head: 0, written: new WrittenBlocks(), text: eventTextOf(sessionId) }
       this.#writeBatch(batch, known)
       this.#known.set(sessionId, known)
     })
@@ -107,7 +108,7 @@ export class SqliteLogs {
   checkpoints(sessionId: string): OpenBlock[] {
     return this.#database.read(() => {
       const known = this.#find(sessionId)
-      return known ? this.#checkpoints.blocks(known.written) : []
+      return known?.written.blocks() ?? []
     })
   }
 

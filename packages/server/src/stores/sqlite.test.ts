@@ -19,10 +19,10 @@ import {
   stateOf,
   textBlock,
 } from '../testing/store-samples.ts'
+import { eventTextOf } from './event-text.ts'
 import { migrations } from './migrations/index.ts'
 import { createSqliteStore, openSqliteStore } from './sqlite.ts'
 import { openSqliteDatabase } from './sqlite-database.ts'
-import { eventTextOf } from './sqlite-event-text.ts'
 
 const openForContract = async () => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-store-'))

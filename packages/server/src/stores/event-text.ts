@@ -6,14 +6,17 @@
 export type EventText = { pack(seq: number, json: string): string; unpack(seq: number, body: string): string }
 
 const whole = '='
-/** Marks an escaped text. A text with a lone surrogate is escaped, because UTF-8 cannot encode it. */
+/**
+ * Marks an escaped text. A text with a lone surrogate is escaped, because UTF-8 cannot encode it, and a text with a zero
+ * character, because PostgreSQL cannot store it.
+ */
 const escaped = '~'
 
 export function eventTextOf(sessionId: string): EventText {
   const session = `"sessionId":${JSON.stringify(sessionId)},`
   return {
     pack(seq, json) {
-      if (!json.isWellFormed()) return escaped + JSON.stringify(json)
+      if (!json.isWellFormed() || json.includes('\0')) return escaped + JSON.stringify(json)
       const start = opening(seq)
       const comma = json.indexOf(',', start.length)
       if (!json.startsWith(start) || !isDigit(json, start.length) || !json.startsWith(session, comma + 1)) {

@@ -171,7 +171,7 @@ export const serverRules: readonly Rule[] = [
   {
     folder: `${server}/stores`,
     mayImport: [sessionStorePort, deviceStorePort],
-    packages: ['@parley/protocol', 'node:fs', 'node:path', 'node:sqlite', 'node:timers'],
+    packages: ['@parley/protocol', 'node:fs', 'node:path', 'node:sqlite', 'node:timers', 'postgres'],
     instead: 'a store uses its ports and the protocol. A decision belongs in core.',
   },
   face(
@@ -310,6 +310,7 @@ export const serverRules: readonly Rule[] = [
       'node:fs',
       'node:http',
       'node:os',
+      'node:net',
       'node:path',
       'node:timers',
       'vitest',

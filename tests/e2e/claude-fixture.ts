@@ -1,5 +1,4 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type Client, createClient, type Mirror, type MirrorSnapshot } from '@parley/client'
 import type {
@@ -15,6 +14,7 @@ import { expect, onTestFailed } from 'vitest'
 import { AgentHome } from '../../packages/server/src/testing/agent-home.ts'
 import { logProblems } from '../../packages/server/src/testing/invariants.ts'
 import type { ModelAnswer, ModelServer } from '../../packages/server/src/testing/model-server.ts'
+import { TcpProxy } from '../../packages/server/src/testing/tcp-proxy.ts'
 import { KillableServer } from './killable-server.ts'
 
 /** The time limit of a wait. It is longer than any step here takes. */
@@ -24,12 +24,12 @@ const factMs = 30_000
 export class ClaudeFixture implements AsyncDisposable {
   readonly server = new KillableServer()
   readonly #home: AgentHome
-  readonly proxy: ClosableProxy
+  readonly proxy: TcpProxy
   #client: Client | undefined
   #folders = 0
   readonly #shared = new Map<string, Promise<SessionFixture>>()
 
-  private constructor(home: AgentHome, proxy: ClosableProxy) {
+  private constructor(home: AgentHome, proxy: TcpProxy) {
     this.#home = home
     this.proxy = proxy
   }
@@ -39,7 +39,7 @@ export class ClaudeFixture implements AsyncDisposable {
     options: { script?: (model: ModelServer) => void; env?: Record<string, string> } = {},
   ): Promise<ClaudeFixture> {
     const home = await AgentHome.open(options.script && { prepare: options.script })
-    const claude = new ClaudeFixture(home, await ClosableProxy.open(Number(new URL(home.model.url).port)))
+    const claude = new ClaudeFixture(home, await TcpProxy.open(Number(new URL(home.model.url).port)))
     claude.server.claudeEnvironment = {
       ...home.env('claude', { url: claude.proxy.url }),
       ...options.env,
@@ -293,61 +293,3 @@ export function bash(command: string): ModelAnswer {
 }
 
 export const done: ModelAnswer = { content: 'That is done.' }
-
-/** A proxy to a port that can be closed, opened again at the same address, or cut in mid-transfer. */
-export class ClosableProxy {
-  readonly #to: number
-  readonly #sockets = new Set<Socket>()
-  #server: Server | undefined
-  #port = 0
-
-  private constructor(to: number) {
-    this.#to = to
-  }
-
-  static async open(to: number): Promise<ClosableProxy> {
-    const proxy = new ClosableProxy(to)
-    await proxy.open()
-    return proxy
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${this.#port}`
-  }
-
-  async open(): Promise<void> {
-    const server = createServer((incoming) => {
-      const outgoing = connect(this.#to, '127.0.0.1')
-      for (const [from, to] of [
-        [incoming, outgoing],
-        [outgoing, incoming],
-      ] as const) {
-        this.#sockets.add(from)
-        from.once('close', () => {
-          this.#sockets.delete(from)
-          to.destroy()
-        })
-        from.on('error', () => undefined)
-        from.pipe(to)
-      }
-    })
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject).listen(this.#port, '127.0.0.1', resolve)
-    })
-    this.#server = server
-    this.#port = (server.address() as { port: number }).port
-  }
-
-  cut(): void {
-    for (const socket of this.#sockets) socket.resetAndDestroy()
-  }
-
-  async close(): Promise<void> {
-    const server = this.#server
-    this.#server = undefined
-    if (!server) return
-    const closed = new Promise((resolve) => server.close(resolve))
-    this.cut()
-    await closed
-  }
-}

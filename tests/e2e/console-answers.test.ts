@@ -1,6 +1,6 @@
 import type { BrowserContext, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import type { ClosableProxy } from './claude-fixture.ts'
+import type { TcpProxy } from '../../packages/server/src/testing/tcp-proxy.ts'
 import { phone, seriousFindings } from './console-browser.ts'
 import {
   allowOnce,
@@ -24,7 +24,7 @@ const { server, openTab, openSessionTab, openThroughProxy } = consoleBehindProxy
 const unsent = (page: Page) => page.getByTestId('unsent')
 
 /** A session with an open request, on a page that could be reloaded without the server. */
-async function asked(words: string, page: Page, proxy: ClosableProxy): Promise<string> {
+async function asked(words: string, page: Page, proxy: TcpProxy): Promise<string> {
   const id = await server.session(words)
   await openSession(page, { url: proxy.url }, id)
   await card(page).waitFor()
@@ -35,7 +35,7 @@ async function asked(words: string, page: Page, proxy: ClosableProxy): Promise<s
   return id
 }
 
-async function restore(proxy: ClosableProxy, page: Page, context: BrowserContext): Promise<void> {
+async function restore(proxy: TcpProxy, page: Page, context: BrowserContext): Promise<void> {
   await proxy.open()
   await context.setOffline(false)
   await page.getByTestId('offline').first().waitFor({ state: 'detached' })

@@ -2,12 +2,12 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { onTestFinished } from 'vitest'
+import { TcpProxy } from '../../packages/server/src/testing/tcp-proxy.ts'
 import { signIn } from './browser-sign-in.ts'
-import { ClosableProxy } from './claude-fixture.ts'
 import { consoleFixture } from './console-fixture.ts'
 
 export type ProxiedTab = {
-  readonly proxy: ClosableProxy
+  readonly proxy: TcpProxy
   readonly page: Page
   readonly context: BrowserContext
   readonly url: string
@@ -25,7 +25,7 @@ export function consoleBehindProxy() {
   return {
     ...work,
     async openThroughProxy(options: BrowserContextOptions = {}): Promise<ProxiedTab> {
-      const proxy = await ClosableProxy.open(server.port)
+      const proxy = await TcpProxy.open(server.port)
       onTestFinished(() => proxy.close())
       const context = await browser().newContext(options)
       onTestFinished(() => context.close())

@@ -1,0 +1,176 @@
+import { ParleyError } from '@parley/protocol'
+import postgres from 'postgres'
+import { isConnectionLost, NoAnswer, postgresFailure } from './failure.ts'
+import { type PostgresMigration, postgresMigrations } from './schema.ts'
+
+export type PostgresOptions = {
+  readonly url: string
+  /** The schema of the tables. The default is `parley`. */
+  readonly schema?: string
+  /** How many connections may be open at once. The default is 10. */
+  readonly connections?: number
+  /** How long a statement may take until its connection is given up. The default is 5 seconds. */
+  readonly deadlineMs?: number
+  readonly migrations?: readonly PostgresMigration[]
+}
+
+type Value = string | number | boolean | null
+type Parameter = Value | readonly Value[]
+type Row = Record<string, unknown>
+
+const oldestVersion = 15
+/** The key of the advisory lock under which a schema is created or migrated. */
+const migrationLock = 5_060
+const closeMs = 2_000
+
+/**
+ * The connections to one database. A connection can be half open: its statements then wait for ever. So every
+ * statement has a deadline; when one passes, all connections are replaced by new ones.
+ */
+export class PostgresDatabase {
+  readonly #options: PostgresOptions
+  readonly #deadlineMs: number
+  #sql: postgres.Sql
+  #closed = false
+
+  private constructor(options: PostgresOptions) {
+    this.#options = options
+    this.#deadlineMs = options.deadlineMs ?? 5_000
+    this.#sql = this.#connect()
+  }
+
+  /** Connects, and creates or migrates the schema. Rejects with a ParleyError that says what to do. */
+  static async open(options: PostgresOptions): Promise<PostgresDatabase> {
+    const database = new PostgresDatabase(options)
+    try {
+      await database.#migrate(options.migrations ?? postgresMigrations)
+      return database
+    } catch (thrown) {
+      await database.close()
+      throw postgresFailure(thrown)
+    }
+  }
+
+  /** Runs a statement that only reads. It is repeated once if its connection turns out to be lost. */
+  async read<Result extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Result[]> {
+    try {
+      return await this.run(text, parameters)
+    } catch (thrown) {
+      if (!isConnectionLost(thrown) || thrown instanceof NoAnswer) throw postgresFailure(thrown)
+      return await this.query(text, parameters)
+    }
+  }
+
+  /** Runs one statement. Rejects with a ParleyError. */
+  async query<Result extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Result[]> {
+    try {
+      return await this.run(text, parameters)
+    } catch (thrown) {
+      throw postgresFailure(thrown)
+    }
+  }
+
+  /** Runs one statement. Rejects with the error of the driver, so that the caller can tell what happened. */
+  async run<Result extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Result[]> {
+    if (this.#closed) throw new ParleyError('internal_error', 'The database is closed.')
+    const sql = this.#sql
+    try {
+      const values = parameters.map((value) => (isArray(value) ? arrayText(value) : value))
+      const result = sql.unsafe<Row[]>(text, values, { prepare: true })
+      return (await this.#inTime(result)) as unknown as Result[]
+    } catch (thrown) {
+      if (isConnectionLost(thrown)) this.#replace(sql)
+      throw thrown
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#sql.end({ timeout: closeMs / 1_000 })
+  }
+
+  async #inTime<Result>(work: Promise<Result>): Promise<Result> {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new NoAnswer('The statement was not answered.')), this.#deadlineMs)
+    })
+    try {
+      return await Promise.race([work, late])
+    } finally {
+      clearTimeout(timer)
+      work.catch(() => undefined)
+    }
+  }
+
+  /** Gives the connections up and makes new ones. Every other statement on the old ones is rejected at once. */
+  #replace(old: postgres.Sql): void {
+    if (this.#closed || this.#sql !== old) return
+    this.#sql = this.#connect()
+    void old.end({ timeout: 0 }).catch(() => undefined)
+  }
+
+  #connect(): postgres.Sql {
+    const { url, schema = 'parley', connections = 10 } = this.#options
+    return postgres(url, {
+      max: connections,
+      connect_timeout: Math.ceil(this.#deadlineMs / 1_000),
+      onnotice: () => undefined,
+      // The driver would read the types of arrays on every new connection, and a failure of that is not handled.
+      fetch_types: false,
+      types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
+      connection: {
+        application_name: 'parley',
+        search_path: `"${schema}"`,
+        // The server gives up first, so that a slow statement does not go on without anybody who waits for it.
+        statement_timeout: this.#deadlineMs,
+      },
+    }) as unknown as postgres.Sql
+  }
+
+  async #migrate(steps: readonly PostgresMigration[]): Promise<void> {
+    const { schema = 'parley' } = this.#options
+    const work = this.#sql.begin(async (sql) => {
+      const [{ version = 0 } = {}] = await sql<{ version: number }[]>`
+        SELECT current_setting('server_version_num')::int / 10000 AS version`
+      if (version < oldestVersion) throw tooOld(version)
+      await sql`SELECT pg_advisory_xact_lock(${migrationLock})`
+      await sql.unsafe(`CREATE SCHEMA IF NOT EXISTS "${schema}"`)
+      await sql.unsafe('CREATE TABLE IF NOT EXISTS schema_version (version integer NOT NULL)')
+      const [row] = await sql<{ version: number }[]>`SELECT version FROM schema_version`
+      const current = row?.version ?? 0
+      const known = steps.at(-1)?.version ?? 0
+      if (current > known) throw tooNew(current, known)
+      if (current === known) return
+      for (const { version, sql: text } of steps) if (version > current) await sql.unsafe(text)
+      await sql`DELETE FROM schema_version`
+      await sql`INSERT INTO schema_version VALUES (${known})`
+    })
+    await this.#inTime(work)
+  }
+}
+
+function isArray(value: Parameter): value is readonly Value[] {
+  return Array.isArray(value)
+}
+
+/** An array as PostgreSQL reads it from text. */
+function arrayText(values: readonly Value[]): string {
+  const element = (value: Value) => (value === null ? 'NULL' : `"${String(value).replace(/["\\]/g, '\\$&')}"`)
+  return `{${values.map(element).join(',')}}`
+}
+
+function tooOld(version: number): ParleyError {
+  return new ParleyError(
+    'not_supported',
+    `This is PostgreSQL ${version}. Parley needs PostgreSQL ${oldestVersion} or newer.`,
+    { details: { version, oldest: oldestVersion } },
+  )
+}
+
+function tooNew(version: number, known: number): ParleyError {
+  return new ParleyError(
+    'conflict',
+    `The database has schema version ${version}; this version of Parley supports versions up to ${known}. Update Parley to use it. The database was not changed.`,
+    { details: { version, known } },
+  )
+}

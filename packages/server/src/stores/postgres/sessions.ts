@@ -1,0 +1,69 @@
+import { type SessionState, summarise } from '@parley/protocol'
+import type { SessionQuery, SessionStore } from '../../core/session-store.ts'
+import { readCursor, searchWords, writeCursor } from '../session-listing.ts'
+import type { PostgresDatabase } from './database.ts'
+import { safeText, searchable } from './session-columns.ts'
+
+type ListMethods = Pick<SessionStore, 'list' | 'sessionsOf' | 'unsettled' | 'waiting'>
+
+/** Lists the sessions from the columns of their rows. */
+export function createPostgresSessions(database: PostgresDatabase): ListMethods {
+  return {
+    async list(query) {
+      const { where, values } = conditions(query)
+      const rows = await database.read<{ state: string }>(
+        `SELECT state FROM sessions ${where} ORDER BY pinned DESC, updated_at DESC, id LIMIT $1`,
+        [query.limit + 1, ...values],
+      )
+      const states = rows.slice(0, query.limit).map(parseState)
+      const last = states.at(-1)
+      return {
+        sessions: states.map(summarise),
+        ...(last && rows.length > query.limit && { cursor: writeCursor(last) }),
+      }
+    },
+    async sessionsOf(agent, agentSessionIds) {
+      const names = new Map(agentSessionIds.map((id) => [safeText(id), id]))
+      const rows = await database.read<{ conversation: string; state: string }>(
+        `SELECT DISTINCT ON (agent_session_id) agent_session_id AS conversation, state FROM sessions
+         WHERE agent_session_id = ANY ($1::text[]) AND agent = $2
+         ORDER BY agent_session_id, updated_at DESC, id`,
+        [[...names.keys()], safeText(agent)],
+      )
+      return new Map(rows.map((row) => [names.get(row.conversation) ?? '', parseState(row).id]))
+    },
+    async unsettled() {
+      const rows = await database.read<{ state: string }>(
+        'SELECT state FROM sessions WHERE unsettled ORDER BY id',
+      )
+      return rows.map((row) => parseState(row).id)
+    },
+    async waiting() {
+      const rows = await database.read<{ state: string }>(
+        'SELECT state FROM sessions WHERE waiting_since IS NOT NULL ORDER BY waiting_since, id',
+      )
+      return rows.map(parseState)
+    },
+  }
+}
+
+function parseState({ state }: { state: string }): SessionState {
+  return JSON.parse(state) as SessionState
+}
+
+/** The condition of a list, whose parameters begin with number 2. */
+function conditions({ q, agent, status, archived, cursor }: SessionQuery) {
+  const terms: string[] = []
+  const values: (string | number | boolean)[] = []
+  const add = (value: string | number | boolean) => `$${values.push(value) + 1}`
+  if (cursor !== undefined) {
+    const { pinned, updatedAt, id } = readCursor(cursor)
+    const [p, u, i] = [`${add(pinned)}::boolean`, `${add(updatedAt)}::bigint`, add(safeText(id))]
+    terms.push(`pinned <= ${p} AND (pinned < ${p} OR updated_at < ${u} OR (updated_at = ${u} AND id > ${i}))`)
+  }
+  if (agent !== undefined) terms.push(`agent = ${add(safeText(agent))}`)
+  if (status !== undefined) terms.push(`status = ${add(status)}`)
+  if (archived !== undefined) terms.push(`archived = ${add(archived)}::boolean`)
+  for (const word of searchWords(q)) terms.push(`strpos(search, ${add(searchable(word))}) > 0`)
+  return { where: terms.length > 0 ? `WHERE ${terms.join(' AND ')}` : '', values }
+}

@@ -1,0 +1,135 @@
+import type { PermissionRule, TrustedFolder } from '@parley/protocol'
+import type { DeviceStore, StoredDevice } from '../../core/device-store.ts'
+import type { SessionStore, StoredEnvironment } from '../../core/session-store.ts'
+import type { PostgresDatabase } from './database.ts'
+import { safeOrNull, safeText } from './session-columns.ts'
+
+type SettingMethods = Pick<
+  SessionStore,
+  | 'rules'
+  | 'addRule'
+  | 'removeRule'
+  | 'trustedFolders'
+  | 'trustFolder'
+  | 'distrustFolder'
+  | 'environments'
+  | 'setEnvironment'
+> &
+  DeviceStore
+
+/** What people have set for more than one session, as JSON in one row each. */
+export function createPostgresSettings(database: PostgresDatabase): SettingMethods {
+  const remove = async (table: string, column: string, value: string): Promise<boolean> => {
+    const rows = await database.query(`DELETE FROM ${table} WHERE ${column} = $1 RETURNING 1`, [
+      safeText(value),
+    ])
+    return rows.length > 0
+  }
+  return {
+    async rules() {
+      const rows = await database.read<{ rule: string }>('SELECT rule FROM rules ORDER BY number')
+      return rows.map(({ rule }) => JSON.parse(rule) as PermissionRule)
+    },
+    async addRule(rule) {
+      await database.query(
+        `INSERT INTO rules (id, session_id, rule) VALUES ($1, $2, $3)
+         ON CONFLICT (id) DO UPDATE SET session_id = excluded.session_id, rule = excluded.rule`,
+        [safeText(rule.ruleId), safeOrNull(rule.sessionId), JSON.stringify(rule)],
+      )
+    },
+    removeRule: (ruleId) => remove('rules', 'id', ruleId),
+    ...trustMethods(database, remove),
+    ...environmentMethods(database),
+    ...deviceMethods(database, remove),
+  }
+}
+
+type Remove = (table: string, column: string, value: string) => Promise<boolean>
+
+function trustMethods(
+  database: PostgresDatabase,
+  remove: Remove,
+): Pick<SessionStore, 'trustedFolders' | 'trustFolder' | 'distrustFolder'> {
+  return {
+    async trustedFolders() {
+      const rows = await database.read<TrustedFolder>(
+        'SELECT folder, trusted_at AS "trustedAt" FROM trusted_folders ORDER BY number',
+      )
+      return rows.map(({ folder, trustedAt }) => ({ folder: original(folder), trustedAt }))
+    },
+    async trustFolder({ folder, trustedAt }) {
+      await database.query(
+        `INSERT INTO trusted_folders (folder, trusted_at) VALUES ($1, $2)
+         ON CONFLICT (folder) DO UPDATE SET trusted_at = excluded.trusted_at`,
+        [safeText(folder), trustedAt],
+      )
+    },
+    distrustFolder: (folder) => remove('trusted_folders', 'folder', folder),
+  }
+}
+
+function environmentMethods(
+  database: PostgresDatabase,
+): Pick<SessionStore, 'environments' | 'setEnvironment'> {
+  return {
+    async environments() {
+      const rows = await database.read<{
+        scope: StoredEnvironment['scope']
+        place: string
+        variables: string
+      }>('SELECT scope, place, variables FROM environments ORDER BY number')
+      return rows.map(({ scope, place, variables }) => ({
+        scope,
+        place: original(place),
+        variables: JSON.parse(variables) as StoredEnvironment['variables'],
+      }))
+    },
+    async setEnvironment({ scope, place, variables }) {
+      if (Object.keys(variables).length === 0)
+        await database.query('DELETE FROM environments WHERE scope = $1 AND place = $2', [
+          scope,
+          safeText(place),
+        ])
+      else
+        await database.query(
+          `INSERT INTO environments (scope, place, variables) VALUES ($1, $2, $3)
+           ON CONFLICT (scope, place) DO UPDATE SET variables = excluded.variables`,
+          [scope, safeText(place), JSON.stringify(variables)],
+        )
+    },
+  }
+}
+
+type DeviceRow = Omit<StoredDevice, 'revokedAt'> & { readonly revokedAt: number | null }
+
+function deviceMethods(database: PostgresDatabase, remove: Remove): DeviceStore {
+  return {
+    async devices() {
+      const rows = await database.read<DeviceRow>(
+        `SELECT id AS "deviceId", name, public_key AS "publicKey", created_at AS "createdAt",
+           last_seen_at AS "lastSeenAt", revoked_at AS "revokedAt" FROM devices ORDER BY number`,
+      )
+      return rows.map(({ deviceId, name, revokedAt, ...device }) => ({
+        ...device,
+        deviceId: original(deviceId),
+        name: original(name),
+        ...(revokedAt !== null && { revokedAt }),
+      }))
+    },
+    async putDevice({ deviceId, name, publicKey, createdAt, lastSeenAt, revokedAt }) {
+      await database.query(
+        `INSERT INTO devices (id, name, public_key, created_at, last_seen_at, revoked_at)
+         VALUES ($1, $2, $3, $4, $5, $6)
+         ON CONFLICT (id) DO UPDATE SET name = excluded.name, public_key = excluded.public_key,
+           created_at = excluded.created_at, last_seen_at = excluded.last_seen_at, revoked_at = excluded.revoked_at`,
+        [safeText(deviceId), safeText(name), publicKey, createdAt, lastSeenAt, revokedAt ?? null],
+      )
+    },
+    removeDevice: (deviceId) => remove('devices', 'id', deviceId),
+  }
+}
+
+/** The text that `safeText` has escaped. */
+function original(safe: string): string {
+  return JSON.parse(`"${safe}"`) as string
+}

@@ -32,7 +32,7 @@ export type SessionStore = {
   receipt(sessionId: string, commandId: string): Promise<StoredReceipt | undefined>
 
   /** Replaces the checkpoints of the given blocks. Other checkpoints are kept. */
-  checkpoint(sessionId: string, blocks: readonly OpenBlock[]): Promise<void>
+  checkpoint(sessionId: string, blocks: readonly OpenBlock[], term?: number): Promise<void>
   /** Returns the checkpoints in the order in which the blocks were first saved. */
   checkpoints(sessionId: string): Promise<OpenBlock[]>
 
@@ -48,7 +48,7 @@ export type SessionStore = {
   /** Stored states with requests that wait for a person, the longest waiting first. */
   waiting(): Promise<SessionState[]>
   /** Deletes all rows of the session. Returns false if there was no such session. */
-  delete(sessionId: string): Promise<boolean>
+  delete(sessionId: string, term?: number): Promise<boolean>
 
   rules(): Promise<PermissionRule[]>
   addRule(rule: PermissionRule): Promise<void>
@@ -87,6 +87,8 @@ export type StoredEvent = {
 
 export type AppendBatch = {
   readonly sessionId: string
+  /** The term of the caller's ownership. A batch with an older term is refused (`conflict`) and not written. */
+  readonly term?: number
   readonly events: readonly StoredEvent[]
   /** Replaces the stored state. A state without a turn removes every checkpoint. */
   readonly state?: SessionState

@@ -28,3 +28,12 @@ export function receiptTaken(commandId: string): ParleyError {
     details: { commandId },
   })
 }
+
+/** The refusal of a write whose term is no longer the current one. */
+export function ownershipLost(sessionId: string, term: number): ParleyError {
+  return new ParleyError(
+    'conflict',
+    `Session ${sessionId} belongs to another node now; nothing of the batch was written.`,
+    { details: { staleTerm: term } },
+  )
+}

@@ -32,6 +32,7 @@ export class PostgresDatabase {
   readonly #deadlineMs: number
   #sql: postgres.Sql
   #closed = false
+  #generation = 0
 
   private constructor(options: PostgresOptions) {
     this.#options = options
@@ -49,6 +50,11 @@ export class PostgresDatabase {
       await database.close()
       throw postgresFailure(thrown)
     }
+  }
+
+  /** Changes whenever the connections are replaced. */
+  get generation(): number {
+    return this.#generation
   }
 
   /** Runs a statement that only reads. It is repeated once if its connection turns out to be lost. */
@@ -105,6 +111,7 @@ export class PostgresDatabase {
   /** Gives the connections up and makes new ones. Every other statement on the old ones is rejected at once. */
   #replace(old: postgres.Sql): void {
     if (this.#closed || this.#sql !== old) return
+    this.#generation++
     this.#sql = this.#connect()
     void old.end({ timeout: 0 }).catch(() => undefined)
   }
@@ -113,6 +120,7 @@ export class PostgresDatabase {
     const { url, schema = 'parley', connections = 10 } = this.#options
     return postgres(url, {
       max: connections,
+      max_lifetime: null,
       connect_timeout: Math.ceil(this.#deadlineMs / 1_000),
       onnotice: () => undefined,
       // The driver would read the types of arrays on every new connection, and a failure of that is not handled.

@@ -2,15 +2,45 @@ import type { DeviceStore } from '../../core/device-store.ts'
 import type { SessionStore } from '../../core/session-store.ts'
 import { PostgresDatabase, type PostgresOptions } from './database.ts'
 import { PostgresLogs } from './logs.ts'
+import { type NodeOptions, PostgresOwnership } from './ownership.ts'
 import { createPostgresSessions } from './sessions.ts'
 import { createPostgresSettings } from './settings.ts'
 
+/** A beat that takes longer is given up, so that the next one uses a new connection before the lease ends. */
+const beatDeadlineMs = 1_000
+
 export type PostgresStore = SessionStore & DeviceStore
+export type PostgresNode = { readonly store: PostgresStore; readonly ownership: PostgresOwnership }
 
 /** Keeps sessions in a PostgreSQL database. Rejects with a ParleyError if it cannot be opened. */
 export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
   const database = await PostgresDatabase.open(options)
-  const logs = new PostgresLogs(database)
+  return createStore(database, new PostgresLogs(database))
+}
+
+/** Joins the nodes on a database. Closing the store also closes the ownership. */
+export async function openPostgresNode(
+  options: PostgresOptions & { node: NodeOptions },
+): Promise<PostgresNode> {
+  const database = await PostgresDatabase.open(options)
+  try {
+    const own = await PostgresDatabase.open({ ...options, connections: 1, deadlineMs: beatDeadlineMs })
+    const ownership = new PostgresOwnership(database, own, options.node)
+    await ownership.start()
+    const owner = () => ({ node: ownership.node ?? null, place: ownership.place })
+    const store = createStore(database, new PostgresLogs(database, owner))
+    const close = async () => {
+      await ownership.close()
+      await database.close()
+    }
+    return { store: { ...store, close }, ownership }
+  } catch (thrown) {
+    await database.close()
+    throw thrown
+  }
+}
+
+function createStore(database: PostgresDatabase, logs: PostgresLogs): PostgresStore {
   // Resumes deletions that an earlier process did not finish. If that fails, the next start resumes them.
   void logs.finishDeletions().catch(() => undefined)
   return {
@@ -19,9 +49,9 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
     read: (sessionId, range) => logs.read(sessionId, range),
     load: (sessionId) => logs.load(sessionId),
     receipt: (sessionId, commandId) => logs.receipt(sessionId, commandId),
-    checkpoint: (sessionId, blocks) => logs.checkpoint(sessionId, blocks),
+    checkpoint: (sessionId, blocks, term) => logs.checkpoint(sessionId, blocks, term),
     checkpoints: (sessionId) => logs.checkpoints(sessionId),
-    delete: (sessionId) => logs.delete(sessionId),
+    delete: (sessionId, term) => logs.delete(sessionId, term),
     ...createPostgresSessions(database),
     ...createPostgresSettings(database),
     close: () => database.close(),

@@ -1,4 +1,5 @@
 import {
+  defined,
   type OpenBlock,
   ParleyError,
   type PermissionRule,
@@ -14,7 +15,7 @@ import type {
   StoredReceipt,
 } from '../../core/session-store.ts'
 import { eventTextOf } from '../event-text.ts'
-import { receiptTaken, refuseGap, sessionTaken, sessionUnknown } from '../refusals.ts'
+import { ownershipLost, receiptTaken, refuseGap, sessionTaken, sessionUnknown } from '../refusals.ts'
 import { type CheckpointRow, WrittenBlocks } from '../written-blocks.ts'
 import type { PostgresDatabase } from './database.ts'
 import { isUniqueViolation, mayHaveRun, postgresFailure } from './failure.ts'
@@ -43,8 +44,8 @@ const batchParts = (first: number) => `
     ON CONFLICT (id) DO UPDATE SET session_id = excluded.session_id, rule = excluded.rule)`
 
 const insertSession = `
-  WITH ok AS (INSERT INTO sessions (id, epoch, head, ${stateColumns})
-    VALUES ($1, $2, $3, ${stateParameters(4)}) RETURNING key, 0 AS base), ${batchParts(4 + stateColumnCount)}
+  WITH ok AS (INSERT INTO sessions (id, epoch, head, owner, place, term, ${stateColumns})
+    VALUES ($1, $2, $3, $4, $5, 1, ${stateParameters(6)}) RETURNING key, 0 AS base), ${batchParts(6 + stateColumnCount)}
   SELECT key FROM ok`
 
 const removeCheckpoints = (all: string, blocks: string) => `
@@ -52,14 +53,14 @@ const removeCheckpoints = (all: string, blocks: string) => `
     WHERE session_key = ok.key AND (${all}::boolean OR block = ANY (${blocks}::integer[])))`
 
 const update = (set: string, first: number) => `
-  WITH ok AS (UPDATE sessions SET head = head + $3${set} WHERE id = $1 AND head = $2
+  WITH ok AS (UPDATE sessions SET head = head + $3${set} WHERE id = $1 AND head = $2 AND ($4::bigint IS NULL OR term = $4)
     RETURNING key, $2::bigint AS base), ${batchParts(first + 2)}, ${removeCheckpoints(`$${first}`, `$${first + 1}`)}
   SELECT key FROM ok`
-const appendEvents = update('', 4)
-const appendWithState = update(`, (${stateColumns}) = ROW (${stateParameters(4)})`, 4 + stateColumnCount)
+const appendEvents = update('', 5)
+const appendWithState = update(`, (${stateColumns}) = ROW (${stateParameters(5)})`, 5 + stateColumnCount)
 
 const putCheckpoints = `
-  WITH ok AS (SELECT key FROM sessions WHERE id = $1 FOR SHARE),
+  WITH ok AS (SELECT key FROM sessions WHERE id = $1 AND ($9::bigint IS NULL OR term = $9) FOR SHARE),
   d AS (DELETE FROM checkpoints c USING ok, unnest($2::integer[], $3::text[], $4::integer[]) AS t(block, field, part)
     WHERE c.session_key = ok.key AND c.block = t.block AND c.field = t.field AND c.part >= t.part),
   p AS (INSERT INTO checkpoints (session_key, block, field, part, body)
@@ -71,19 +72,24 @@ const putCheckpoints = `
 /** Writes and reads the logs of sessions: events, state, receipts and checkpoints, each batch in one statement. */
 export class PostgresLogs {
   readonly #database: PostgresDatabase
+  readonly #owner: () => NewOwner
   readonly #lastWrite = new Map<string, Promise<unknown>>()
   /** The sessions that this process writes. An entry is valid as long as every failed write drops it. */
   readonly #cache = new Map<string, Known>()
 
-  constructor(database: PostgresDatabase) {
+  /** `owner` returns the node that owns new sessions, and the place of their folders. */
+  constructor(database: PostgresDatabase, owner: () => NewOwner = () => ({ node: null, place: null })) {
     this.#database = database
+    this.#owner = owner
   }
 
   async create(batch: CreateBatch): Promise<void> {
     const { sessionId, epoch, state, events } = batch
     refuseGap(batch, 0)
-    const values = [safeText(sessionId), epoch, events.length, ...stateValues(state), ...batchValues(batch)]
-    await this.#write(sessionId, () =>
+    const { node, place } = this.#owner()
+    const row = [safeText(sessionId), epoch, events.length, node, place]
+    const values = [...row, ...stateValues(state), ...batchValues(batch)]
+    await this.#write(batch, () =>
       this.#certainly(
         () => this.#database.run(insertSession, values),
         async () => (await this.load(sessionId))?.epoch === epoch,
@@ -94,18 +100,18 @@ export class PostgresLogs {
   }
 
   async append(batch: AppendBatch): Promise<void> {
-    const { sessionId, events, state, receipt, closedBlocks = [] } = batch
+    const { sessionId, events, state, receipt, term, closedBlocks = [] } = batch
     const first = events[0]?.seq
     if (first !== undefined) refuseGap(batch, first - 1)
-    await this.#write(sessionId, async () => {
-      const known = await this.#known(sessionId)
+    await this.#write(batch, async () => {
+      const known = await this.#known(batch)
       const closed = known.blocks.remove(closedBlocks)
       const isOver = state !== undefined && !state.turn
       if (isOver) known.blocks.clear()
       // Also a batch without events names the head: a late repetition of it must not replace a newer state.
       const head = first === undefined ? known.head : first - 1
       const change = [...(state ? stateValues(state) : []), isOver, closed, ...batchValues(batch)]
-      const values = [safeText(sessionId), head, events.length, ...change]
+      const values = [safeText(sessionId), head, events.length, term ?? null, ...change]
       const isWritten = await this.#certainly(
         () => this.#database.run(state ? appendWithState : appendEvents, values),
         () => this.#isStored(batch),
@@ -146,9 +152,9 @@ export class PostgresLogs {
     return row && { commandId, hash: row.hash, receipt: JSON.parse(row.receipt) as Receipt }
   }
 
-  async checkpoint(sessionId: string, blocks: readonly OpenBlock[]): Promise<void> {
-    await this.#write(sessionId, async () => {
-      const { put, remove } = (await this.#known(sessionId)).blocks.write(blocks)
+  async checkpoint(sessionId: string, blocks: readonly OpenBlock[], term?: number): Promise<void> {
+    await this.#write({ sessionId }, async () => {
+      const { put, remove } = (await this.#known({ sessionId, term })).blocks.write(blocks)
       const rows = await this.#database.query(putCheckpoints, [
         safeText(sessionId),
         remove.map(({ block }) => block),
@@ -158,8 +164,9 @@ export class PostgresLogs {
         put.map(({ field }) => field),
         put.map(({ part }) => part),
         put.map(({ body }) => body),
+        term ?? null,
       ])
-      if (rows.length === 0) throw sessionUnknown(sessionId)
+      if (rows.length === 0) throw await this.#refusal({ sessionId, events: [], ...defined({ term }) })
     })
   }
 
@@ -167,17 +174,17 @@ export class PostgresLogs {
     return (await this.#load(sessionId))?.blocks.blocks() ?? []
   }
 
-  async delete(sessionId: string): Promise<boolean> {
-    const deleted = await this.#write(sessionId, () =>
+  async delete(sessionId: string, term?: number): Promise<boolean> {
+    const deleted = await this.#write({ sessionId }, () =>
       this.#database.query<{ key: number }>(
-        `WITH ok AS (DELETE FROM sessions WHERE id = $1 RETURNING key, id),
+        `WITH ok AS (DELETE FROM sessions WHERE id = $1 AND ($2::bigint IS NULL OR term = $2) RETURNING key, id),
          r AS (DELETE FROM receipts USING ok WHERE session_key = ok.key),
          c AS (DELETE FROM checkpoints USING ok WHERE session_key = ok.key),
          u AS (DELETE FROM rules USING ok WHERE session_id = ok.id),
          v AS (DELETE FROM environments USING ok WHERE scope = 'session' AND place = ok.id),
          m AS (INSERT INTO deletions SELECT key FROM ok)
          SELECT key FROM ok`,
-        [safeText(sessionId)],
+        [safeText(sessionId), term ?? null],
       ),
     )
     this.#cache.delete(sessionId)
@@ -206,7 +213,10 @@ export class PostgresLogs {
    * Runs the writes of a session one after another, because statements on different connections are not ordered. After
    * a failure the checkpoints are read again.
    */
-  async #write<Result>(sessionId: string, work: () => Promise<Result>): Promise<Result> {
+  async #write<Result>(
+    { sessionId }: Pick<AppendBatch, 'sessionId'>,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
     const before = this.#lastWrite.get(sessionId) ?? Promise.resolve()
     const write = before.then(work)
     const settled = write.catch(() => undefined)
@@ -258,34 +268,52 @@ export class PostgresLogs {
     return receipt !== undefined && (await this.receipt(sessionId, receipt.commandId))?.hash === receipt.hash
   }
 
-  /** Why an append changed no row. */
+  /** Why a write changed no row. */
   async #refusal(batch: AppendBatch): Promise<unknown> {
-    const { head } = (await this.#load(batch.sessionId)) ?? {}
-    if (head === undefined) return sessionUnknown(batch.sessionId)
-    refuseGap(batch, head)
-    return new ParleyError('conflict', `Another process has written to session ${batch.sessionId}.`)
+    const { sessionId, term } = batch
+    const current = await this.#load(sessionId)
+    if (!current) return sessionUnknown(sessionId)
+    if (term !== undefined && current.term !== term) return ownershipLost(sessionId, term)
+    refuseGap(batch, current.head)
+    return new ParleyError('conflict', `Another process has written to session ${sessionId}.`)
   }
 
-  async #known(sessionId: string): Promise<Known> {
-    const known = this.#cache.get(sessionId) ?? (await this.#load(sessionId))
+  /** The stored rows of a session. They are read again under a new term, because another node may have written. */
+  async #known({ sessionId, term }: { sessionId: string; term?: number | undefined }): Promise<Known> {
+    const cached = this.#cache.get(sessionId)
+    if (cached && cached.claimed === term) return cached
+    const known = await this.#load(sessionId)
     if (!known) throw sessionUnknown(sessionId)
-    this.#cache.set(sessionId, known)
-    return known
+    if (term !== undefined && known.term !== term) throw ownershipLost(sessionId, term)
+    const entry = { ...known, claimed: term }
+    this.#cache.set(sessionId, entry)
+    return entry
   }
 
-  async #load(sessionId: string): Promise<Known | undefined> {
-    const rows = await this.#database.read<{ head: number } & (CheckpointRow | { block: null })>(
-      `SELECT head, block, field, part, body FROM sessions LEFT JOIN checkpoints ON session_key = key
+  /** Drops the cache of a session that this process no longer writes. */
+  forget(sessionId: string): void {
+    this.#cache.delete(sessionId)
+  }
+
+  async #load(sessionId: string): Promise<Stored | undefined> {
+    const rows = await this.#database.read<
+      { head: number; term: number } & (CheckpointRow | { block: null })
+    >(
+      `SELECT head, term, block, field, part, body FROM sessions LEFT JOIN checkpoints ON session_key = key
        WHERE id = $1 ORDER BY block, field, part`,
       [safeText(sessionId)],
     )
     const [first] = rows
     const blocks = new WrittenBlocks(rows.filter((row) => row.block !== null))
-    return first && { head: first.head, blocks }
+    return first && { head: first.head, term: first.term, blocks }
   }
 }
 
-type Known = { head: number; readonly blocks: WrittenBlocks }
+type Stored = { head: number; readonly term: number; readonly blocks: WrittenBlocks }
+/** `claimed` is the term under which the rows were read, if the writer has one. */
+type Known = Stored & { readonly claimed: number | undefined }
+
+export type NewOwner = { readonly node: number | null; readonly place: string | null }
 
 /** The rows of a statement, or what it has thrown. */
 function settled(work: Promise<unknown[]>): Promise<{ rows: unknown[] } | { thrown: unknown }> {

@@ -8,6 +8,16 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   {
     version: 1,
     sql: `
+      CREATE TABLE nodes (
+        id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        url text NOT NULL,
+        place text COLLATE "C" NOT NULL,
+        started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+        expires_at timestamptz NOT NULL,
+        -- Never taken back: a node that comes back gets another id.
+        fenced_at timestamptz
+      );
+
       CREATE TABLE sessions (
         key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         id text COLLATE "C" NOT NULL UNIQUE,
@@ -22,8 +32,12 @@ export const postgresMigrations: readonly PostgresMigration[] = [
         updated_at bigint NOT NULL,
         agent_session_id text COLLATE "C",
         search text NOT NULL,
-        state text NOT NULL
+        state text NOT NULL,
+        owner integer,
+        term bigint NOT NULL DEFAULT 0,
+        place text COLLATE "C"
       );
+      CREATE INDEX sessions_of_owners ON sessions (owner) WHERE unsettled;
       CREATE INDEX sessions_listed ON sessions (pinned DESC, updated_at DESC, id);
       CREATE INDEX sessions_unsettled ON sessions (id) WHERE unsettled;
       CREATE INDEX sessions_waiting ON sessions (waiting_since, id) WHERE waiting_since IS NOT NULL;

@@ -1,0 +1,50 @@
+/**
+ * PORT. Decides which process may write a session. Rules:
+ * - at most one process owns a session. Reading needs no owner.
+ * - each change of the owner raises the term of the session. The store refuses a write with an older term with
+ *   ParleyError `conflict`, and writes nothing of it.
+ * - a process that can no longer prove that it is alive loses all its sessions. It is told before any other process
+ *   can claim one, unless it was paused or cut off.
+ * - a failure of the medium is a ParleyError (`busy` if trying again can help, else `internal_error`).
+ */
+export type SessionOwnership = {
+  /** Makes this process the owner of a session that no living process owns. The session must exist. */
+  claim(sessionId: string): Promise<Claim>
+  /** Gives a session up, so that any process can claim it at once. Does nothing if the term is not the current one. */
+  release(sessionId: string, term: number): Promise<void>
+  /**
+   * Claims up to `limit` sessions that have work left and whose owner is gone or has released them. Each is returned
+   * to one process only.
+   */
+  adopt(limit: number): Promise<OwnedSession[]>
+  /** Calls the listener when this process has lost all its sessions. Their agents must be killed at once. */
+  onLost(listener: () => void): void
+  /** Gives up every session of this process. */
+  close(): Promise<void>
+}
+
+/** `term` is absent if no other process can write to the store. */
+export type OwnedSession = { readonly sessionId: string; readonly term?: number }
+
+export type Claim =
+  | ({ readonly type: 'owned' } & OwnedSession)
+  /** Another process owns it, and can be reached at this address. */
+  | { readonly type: 'elsewhere'; readonly url: string; readonly term: number }
+  /** Its folder is at another place, none of whose processes is alive. */
+  | { readonly type: 'awaited'; readonly place: string }
+
+/** For a store that only this process can open: it owns every session, and those with work left are adopted once. */
+export function createSoleOwnership(store: { unsettled(): Promise<string[]> }): SessionOwnership {
+  const adopted = new Set<string>()
+  return {
+    claim: async (sessionId) => ({ type: 'owned', sessionId }),
+    release: async () => undefined,
+    async adopt(limit) {
+      const left = (await store.unsettled()).filter((sessionId) => !adopted.has(sessionId)).slice(0, limit)
+      for (const sessionId of left) adopted.add(sessionId)
+      return left.map((sessionId) => ({ sessionId }))
+    },
+    onLost: () => undefined,
+    close: async () => undefined,
+  }
+}

@@ -1,0 +1,201 @@
+import type { Claim, OwnedSession, SessionOwnership } from '../../core/session-ownership.ts'
+import { sessionUnknown } from '../refusals.ts'
+import type { PostgresDatabase } from './database.ts'
+import { safeText } from './session-columns.ts'
+
+/** The class of the advisory locks that living nodes hold. */
+export const nodeLocks = 5_061
+
+export type Lease = {
+  readonly leaseMs: number
+  readonly beatMs: number
+  /** How long before the end of its lease a node stops to write, since clocks do not run equally fast. */
+  readonly marginMs: number
+}
+
+export const defaultLease: Lease = { leaseMs: 3_000, beatMs: 750, marginMs: 500 }
+
+export type NodeOptions = { readonly url: string; readonly place: string; readonly lease?: Lease }
+
+/**
+ * Owns sessions as one node among several on a database. A node proves that it is alive by extending its lease. Only
+ * the clock of the database decides when a lease has expired; a node uses its own clock only to stop earlier.
+ */
+export class PostgresOwnership implements SessionOwnership {
+  readonly #database: PostgresDatabase
+  /** One connection, which holds the advisory lock of this node: PostgreSQL releases it when the process dies. */
+  readonly #own: PostgresDatabase
+  readonly #options: NodeOptions
+  readonly #lease: Lease
+  readonly #listeners: (() => void)[] = []
+  #node: number | undefined
+  /** The time of this process at which the last confirmed beat was sent. */
+  #confirmedAt = 0
+  /** The generation of the connection that holds the lock. */
+  #lockedBy: number | undefined
+  #timer: NodeJS.Timeout | undefined
+  #watchdog: NodeJS.Timeout | undefined
+  #closed = false
+
+  constructor(database: PostgresDatabase, own: PostgresDatabase, options: NodeOptions) {
+    this.#database = database
+    this.#own = own
+    this.#options = options
+    this.#lease = options.lease ?? defaultLease
+  }
+
+  /** The id of this node, or undefined while it has none. */
+  get node(): number | undefined {
+    return this.#node
+  }
+
+  get place(): string {
+    return this.#options.place
+  }
+
+  /** Registers this node, and keeps its lease until `close`. */
+  async start(): Promise<void> {
+    await this.#register()
+    this.#beatLater()
+  }
+
+  async claim(sessionId: string): Promise<Claim> {
+    const [claimed] = await this.#database.query<{ term: number }>(
+      `UPDATE sessions s SET owner = m.id, term = s.term + 1 FROM nodes m
+       WHERE s.id = $1 AND m.id = $2 AND m.fenced_at IS NULL AND s.place = m.place
+         AND (s.owner IS NULL OR s.owner = m.id
+           OR EXISTS (SELECT FROM nodes o WHERE o.id = s.owner AND o.fenced_at IS NOT NULL))
+       RETURNING s.term`,
+      [safeText(sessionId), this.#node ?? null],
+    )
+    if (claimed) return { type: 'owned', sessionId, term: claimed.term }
+    const [owner] = await this.#database.read<{ url: string | null; term: number; place: string }>(
+      `SELECT n.url, s.term, s.place FROM sessions s LEFT JOIN nodes n ON n.id = s.owner AND n.fenced_at IS NULL
+       WHERE s.id = $1`,
+      [safeText(sessionId)],
+    )
+    if (!owner) throw sessionUnknown(sessionId)
+    if (owner.url !== null) return { type: 'elsewhere', url: owner.url, term: owner.term }
+    return { type: 'awaited', place: owner.place }
+  }
+
+  async release(sessionId: string, term: number): Promise<void> {
+    await this.#database.query(
+      'UPDATE sessions SET owner = NULL WHERE id = $1 AND term = $2 AND owner = $3',
+      [safeText(sessionId), term, this.#node ?? null],
+    )
+  }
+
+  async adopt(limit: number): Promise<OwnedSession[]> {
+    if (this.#node === undefined) return []
+    const rows = await this.#database.query<{ state: string; term: number }>(
+      `WITH o AS (SELECT s.key FROM sessions s LEFT JOIN nodes n ON n.id = s.owner
+         WHERE s.unsettled AND s.place = $2 AND (s.owner IS NULL OR n.fenced_at IS NOT NULL)
+           AND EXISTS (SELECT FROM nodes m WHERE m.id = $1 AND m.fenced_at IS NULL)
+         ORDER BY s.key LIMIT $3 FOR UPDATE OF s SKIP LOCKED)
+       UPDATE sessions s SET owner = $1, term = s.term + 1 FROM o WHERE s.key = o.key RETURNING s.state, s.term`,
+      [this.#node, this.place, limit],
+    )
+    return rows.map(({ state, term }) => ({ sessionId: (JSON.parse(state) as { id: string }).id, term }))
+  }
+
+  onLost(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /**
+   * Fences every other node whose lease has expired, so that its sessions can be claimed. Returns their ids. A node in
+   * `refusing`, whose port refuses connections, is fenced at once if PostgreSQL has ended its connection too.
+   */
+  async fenceExpired(refusing: readonly number[] = []): Promise<number[]> {
+    const rows = await this.#database.query<{ id: number }>(
+      `UPDATE nodes SET fenced_at = clock_timestamp() WHERE fenced_at IS NULL AND id <> $1
+         AND (expires_at < clock_timestamp()
+           OR (id = ANY ($2::integer[]) AND pg_try_advisory_xact_lock(${nodeLocks}, id)))
+       RETURNING id`,
+      [this.#node ?? 0, refusing],
+    )
+    return rows.map(({ id }) => id)
+  }
+
+  /** Gives up every session and the lease, so that other nodes need not wait for its end. */
+  async close(): Promise<void> {
+    this.#closed = true
+    clearTimeout(this.#timer)
+    clearTimeout(this.#watchdog)
+    const node = this.#node
+    this.#node = undefined
+    if (node !== undefined)
+      await this.#database.query('UPDATE nodes SET fenced_at = clock_timestamp() WHERE id = $1', [node])
+    await this.#own.close()
+  }
+
+  async #register(): Promise<void> {
+    const sentAt = performance.now()
+    const [row] = await this.#own.query<{ id: number }>(
+      `INSERT INTO nodes (url, place, expires_at) VALUES ($1, $2, clock_timestamp() + $3 * interval '1 ms') RETURNING id`,
+      [this.#options.url, this.place, this.#lease.leaseMs],
+    )
+    if (!row) return
+    this.#node = row.id
+    this.#confirm(sentAt)
+    await this.#lock(row.id)
+  }
+
+  #beatLater(): void {
+    this.#timer = setTimeout(() => void this.#beat(), this.#lease.beatMs)
+  }
+
+  async #beat(): Promise<void> {
+    try {
+      if (this.#node === undefined) await this.#register()
+      else await this.#extend(this.#node)
+    } catch {
+      // The next beat tries again. If none succeeds in time, the watchdog gives everything up.
+    }
+    if (!this.#closed) this.#beatLater()
+  }
+
+  async #extend(node: number): Promise<void> {
+    const sentAt = performance.now()
+    const [row] = await this.#own.query<{ id: number }>(
+      `UPDATE nodes SET expires_at = clock_timestamp() + $2 * interval '1 ms'
+       WHERE id = $1 AND fenced_at IS NULL RETURNING id`,
+      [node, this.#lease.leaseMs],
+    )
+    if (this.#node !== node) return
+    if (!row) return this.#lose()
+    this.#confirm(sentAt)
+    if (this.#lockedBy !== this.#own.generation) await this.#lock(node)
+  }
+
+  /**
+   * Takes the advisory lock of this node. If an earlier connection of this process still holds it, which PostgreSQL
+   * may not have noticed to be lost, the next beat tries again.
+   */
+  async #lock(node: number): Promise<void> {
+    const { generation } = this.#own
+    const [row] = await this.#own.query<{ locked: boolean }>(
+      `SELECT pg_try_advisory_lock(${nodeLocks}, $1) AS locked`,
+      [node],
+    )
+    if (row?.locked) this.#lockedBy = generation
+  }
+
+  #confirm(sentAt: number): void {
+    if (this.#closed) return
+    this.#confirmedAt = sentAt
+    clearTimeout(this.#watchdog)
+    const { leaseMs, marginMs } = this.#lease
+    const left = this.#confirmedAt + leaseMs - marginMs - performance.now()
+    this.#watchdog = setTimeout(() => this.#lose(), Math.max(left, 0))
+  }
+
+  /** The sessions are gone. The next beat registers the node under a new id. */
+  #lose(): void {
+    if (this.#node === undefined) return
+    this.#node = undefined
+    clearTimeout(this.#watchdog)
+    for (const listener of this.#listeners) listener()
+  }
+}

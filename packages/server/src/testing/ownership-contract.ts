@@ -1,0 +1,225 @@
+import type { Claim, OwnedSession, SessionOwnership } from '../core/session-ownership.ts'
+import type { SessionStore } from '../core/session-store.ts'
+import { afterEach, beforeEach, describe, expect, it } from './peers.ts'
+import { eventsOf, openTurn, stateOf, textBlock } from './store-samples.ts'
+
+/** A process with its store and its ownership. */
+export type NodeUnderTest = {
+  readonly store: SessionStore
+  readonly ownership: SessionOwnership
+  /** Ends it without giving anything up, as a kill does, and resolves when others may claim its sessions. */
+  die?(): Promise<void>
+  close(): Promise<void>
+}
+
+export type OwnershipUnderTest = {
+  /** Opens one more process on the same store. A sole owner has only one. */
+  open(settings?: { place?: string }): Promise<NodeUnderTest>
+  readonly isSole?: true
+  cleanup(): Promise<void>
+}
+
+/** Tests every rule of the port `SessionOwnership`, with the store that it protects. */
+export function ownershipContract(name: string, start: () => Promise<OwnershipUnderTest>): void {
+  describe(`${name} satisfies the contract of an ownership`, () => {
+    const tested = testedNodes(start)
+    soleCases(tested)
+    describe('with several processes', () => {
+      claimCases(tested)
+      fenceCases(tested)
+      adoptCases(tested)
+    })
+  })
+}
+
+type TestedNodes = {
+  open(settings?: { place?: string }): Promise<NodeUnderTest>
+  /** Two more processes; undefined if the owner is the sole one. */
+  two(): Promise<[NodeUnderTest, NodeUnderTest] | undefined>
+}
+
+function testedNodes(start: () => Promise<OwnershipUnderTest>): TestedNodes {
+  let tested: OwnershipUnderTest
+  let opened: NodeUnderTest[]
+  beforeEach(async () => {
+    tested = await start()
+    opened = []
+  })
+  afterEach(async () => {
+    await Promise.all(opened.map((node) => node.close()))
+    await tested.cleanup()
+  })
+  const open = async (settings = {}) => {
+    const node = await tested.open(settings)
+    opened.push(node)
+    return node
+  }
+  return {
+    open,
+    async two() {
+      const first = await open()
+      if (!tested.isSole) return [first, await open()]
+      // A sole owner has no other process to compare with: it must own everything.
+      await create(first, 'a')
+      expect(await first.ownership.claim('a')).toEqual({ type: 'owned', sessionId: 'a' })
+      return undefined
+    },
+  }
+}
+
+async function create({ store }: NodeUnderTest, id: string, changes: Parameters<typeof stateOf>[1] = {}) {
+  const state = stateOf(id, changes)
+  await store.create({ sessionId: id, epoch: 'e', state, events: eventsOf(id, 1, 1) })
+}
+
+function termOf(claim: Claim | OwnedSession | undefined): { term?: number } {
+  const term = claim && 'term' in claim ? claim.term : undefined
+  return term === undefined ? {} : { term }
+}
+
+function soleCases(tested: TestedNodes): void {
+  it('lets the process that has created a session claim it, and write under the term', async () => {
+    const node = await tested.open()
+    await create(node, 'a', { turn: openTurn })
+    const claim = await node.ownership.claim('a')
+    expect(claim).toMatchObject({ type: 'owned', sessionId: 'a' })
+    await node.store.append({ sessionId: 'a', events: eventsOf('a', 2, 1), ...termOf(claim) })
+    await node.store.checkpoint('a', [textBlock('b', 'text')], termOf(claim).term)
+    expect(await node.store.load('a')).toMatchObject({ head: 2 })
+    expect(await node.store.checkpoints('a')).toHaveLength(1)
+    expect(await node.store.delete('a', termOf(claim).term)).toBe(true)
+  })
+}
+
+function claimCases(tested: TestedNodes): void {
+  it('gives a session to one of them, and tells the other where it is', async () => {
+    const [one, other] = (await tested.two()) ?? []
+    if (!one || !other) return
+    await create(one, 'a')
+    const claim = await one.ownership.claim('a')
+    expect(claim).toMatchObject({ type: 'owned' })
+    expect(await other.ownership.claim('a')).toEqual({
+      type: 'elsewhere',
+      url: expect.stringMatching(/^http/),
+      ...termOf(claim),
+    })
+  })
+
+  it('gives a session to exactly one of many that claim it at once', async () => {
+    const [one, other] = (await tested.two()) ?? []
+    if (!one || !other) return
+    await create(one, 'a')
+    await one.ownership.release('a', termOf(await one.ownership.claim('a')).term ?? 0)
+    const claims = await Promise.all(
+      [one, other, await tested.open()].map((node) => node.ownership.claim('a')),
+    )
+    expect(claims.filter(({ type }) => type === 'owned')).toHaveLength(1)
+  })
+
+  it('lets another claim a released session at once, under a higher term', async () => {
+    const [one, other] = (await tested.two()) ?? []
+    if (!one || !other) return
+    await create(one, 'a')
+    const first = await one.ownership.claim('a')
+    await one.ownership.release('a', termOf(first).term ?? 0)
+    const second = await other.ownership.claim('a')
+    expect(second.type).toBe('owned')
+    expect(termOf(second).term).toBeGreaterThan(termOf(first).term ?? 0)
+    await one.ownership.release('a', termOf(first).term ?? 0)
+    expect(await one.ownership.claim('a')).toMatchObject({ type: 'elsewhere' })
+  })
+
+  it('lets others claim the sessions of one that has closed in good order', async () => {
+    const [one, other] = (await tested.two()) ?? []
+    if (!one || !other) return
+    await create(one, 'a')
+    await one.ownership.claim('a')
+    await one.close()
+    expect(await other.ownership.claim('a')).toMatchObject({ type: 'owned' })
+  })
+
+  it('gives no session to a process at another place, and says which place is awaited', async () => {
+    const [one] = (await tested.two()) ?? []
+    if (!one) return
+    const away = await tested.open({ place: 'machine:away' })
+    await create(one, 'a', { turn: openTurn })
+    await one.ownership.claim('a')
+    expect(await away.ownership.claim('a')).toMatchObject({ type: 'elsewhere' })
+    await one.close()
+    expect(await away.ownership.claim('a')).toEqual({ type: 'awaited', place: expect.any(String) })
+    expect(await away.ownership.adopt(10)).toEqual([])
+  })
+}
+
+function fenceCases(tested: TestedNodes): void {
+  it('refuses every write under an older term, and writes nothing of it', async () => {
+    const [one, other] = (await tested.two()) ?? []
+    if (!one || !other) return
+    await create(one, 'a', { turn: openTurn })
+    const old = termOf(await one.ownership.claim('a'))
+    await one.store.checkpoint('a', [textBlock('b', 'one')], old.term)
+    await one.ownership.release('a', old.term ?? 0)
+    const current = termOf(await other.ownership.claim('a'))
+    const refused = { code: 'conflict', details: { staleTerm: old.term } }
+    const late = { sessionId: 'a', events: eventsOf('a', 2, 1), state: stateOf('a'), ...old }
+    await expect(one.store.append(late)).rejects.toMatchObject(refused)
+    await expect(one.store.append({ ...late, events: [] })).rejects.toMatchObject(refused)
+    await expect(one.store.checkpoint('a', [textBlock('b', 'two')], old.term)).rejects.toMatchObject(refused)
+    await one.store.delete('a', old.term).catch(() => undefined)
+    expect(await other.store.load('a')).toMatchObject({ head: 1, state: { turn: openTurn } })
+    expect(await other.store.checkpoints('a')).toEqual([textBlock('b', 'one')])
+    await other.store.append({ sessionId: 'a', events: eventsOf('a', 2, 1), ...current })
+  })
+
+  it('sees what the owner before has written, also after the ownership came back', async () => {
+    const [one, other] = (await tested.two()) ?? []
+    if (!one || !other) return
+    await create(one, 'a', { turn: openTurn })
+    let seq = 2
+    for (const node of [one, other, one, other]) {
+      const { term } = termOf(await node.ownership.claim('a'))
+      const grown = 'x'.repeat(seq)
+      await node.store.checkpoint('a', [textBlock('b', grown)], term)
+      await node.store.append({
+        sessionId: 'a',
+        events: eventsOf('a', seq++, 1),
+        ...(term !== undefined && { term }),
+      })
+      expect(await node.store.checkpoints('a')).toEqual([textBlock('b', grown)])
+      await node.ownership.release('a', term ?? 0)
+    }
+    expect(await one.store.read('a', { limit: 10 })).toEqual(eventsOf('a', 1, 5))
+  })
+
+  it('takes all sessions from a process that has died, whose late writes are refused', async () => {
+    const [one, other] = (await tested.two()) ?? []
+    if (!one?.die || !other) return
+    await create(one, 'a')
+    const { term } = termOf(await one.ownership.claim('a'))
+    await one.die()
+    expect(await other.ownership.claim('a')).toMatchObject({ type: 'owned' })
+    const late = one.store.append({
+      sessionId: 'a',
+      events: eventsOf('a', 2, 1),
+      ...(term !== undefined && { term }),
+    })
+    await expect(late).rejects.toMatchObject({ code: 'conflict' })
+  })
+}
+
+function adoptCases(tested: TestedNodes): void {
+  it('shares the unsettled sessions of a dead process among the others, each once', async () => {
+    const [one, other] = (await tested.two()) ?? []
+    if (!one?.die || !other) return
+    const third = await tested.open()
+    for (let index = 0; index < 30; index++) await create(one, `busy${index}`, { turn: openTurn })
+    await create(one, 'settled')
+    expect(await other.ownership.adopt(100)).toEqual([])
+    await one.die()
+    const rounds = await Promise.all([other, third, other, third].map((node) => node.ownership.adopt(8)))
+    const last = await other.ownership.adopt(100)
+    const ids = [...rounds.flat(), ...last].map(({ sessionId }) => sessionId)
+    expect(ids.toSorted()).toEqual(Array.from({ length: 30 }, (_, index) => `busy${index}`).toSorted())
+    expect(await third.ownership.claim('settled')).toMatchObject({ type: 'owned' })
+  })
+}

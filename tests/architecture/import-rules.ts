@@ -20,6 +20,7 @@ export type Rule = {
 const core = `${server}/core/index.ts`
 const agentPort = `${server}/core/agent-adapter.ts`
 const sessionStorePort = `${server}/core/session-store.ts`
+const ownershipPort = `${server}/core/session-ownership.ts`
 const deviceStorePort = `${server}/core/device-store.ts`
 const sockets = `${server}/faces/sockets.ts`
 const agentHelpers = `${server}/adapters/*`
@@ -170,7 +171,7 @@ export const serverRules: readonly Rule[] = [
   },
   {
     folder: `${server}/stores`,
-    mayImport: [sessionStorePort, deviceStorePort],
+    mayImport: [sessionStorePort, deviceStorePort, ownershipPort],
     packages: ['@parley/protocol', 'node:fs', 'node:path', 'node:sqlite', 'node:timers', 'postgres'],
     instead: 'a store uses its ports and the protocol. A decision belongs in core.',
   },
@@ -293,6 +294,7 @@ export const serverRules: readonly Rule[] = [
       core,
       agentPort,
       sessionStorePort,
+      ownershipPort,
       deviceStorePort,
       agentList,
       agentHelpers,

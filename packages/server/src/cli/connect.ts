@@ -99,7 +99,7 @@ export async function findServer(
   if (!(await provesRecord(owner, healthMs).catch(() => false))) return undefined
   if (owner.database !== identityOf(databaseFile(configuration.dataDir))) throw copied(configuration, owner)
   const { url } = owner
-  const client = createClient({ url, token: tokenFor(owner, configuration), name: 'parley cli' })
+  const client = provenClient(owner, configuration)
   try {
     await client.call('listSessions', { query: { limit: 1 } })
   } catch (thrown) {
@@ -130,21 +130,38 @@ async function provesRecord(owner: ProvableOwner, timeoutMs: number): Promise<bo
 }
 
 /**
- * Returns a function that returns the token for a server that has just proved the record. The server may crash before
- * the client reconnects: after `provenMs`, the token is returned only after another proof.
+ * Returns a client of the server that has just proved the record. The server may crash before the client reconnects:
+ * after `provenMs`, a failed request or a lost socket, the client sends the token only after another proof.
  */
-function tokenFor(proven: ProvableOwner, configuration: Configuration): () => Promise<string> {
+function provenClient(proven: ProvableOwner, configuration: Configuration): Client {
   const token = tokenOf(configuration)
-  let provenAt = performance.now()
-  return async () => {
-    if (performance.now() - provenAt < provenMs) return token
-    // A folder that was moved has no record at its old path.
-    const owner = readOwner(configuration.dataDir) ?? proven
-    const isSame = isProvable(owner) && owner.url === proven.url
-    if (!isSame || !(await provesRecord(owner, callMs))) throw replaced(proven)
-    provenAt = performance.now()
-    return token
+  let provenUntil = performance.now() + provenMs
+  const forgetProof = () => {
+    provenUntil = 0
   }
+  const client = createClient({
+    url: proven.url,
+    name: 'parley cli',
+    async token() {
+      if (performance.now() < provenUntil) return token
+      // A folder that was moved has no record at its old path.
+      const owner = readOwner(configuration.dataDir) ?? proven
+      const isSame = isProvable(owner) && owner.url === proven.url
+      // The error in a reply is not passed on: another program may have written it, with any code and text.
+      if (!isSame || !(await provesRecord(owner, callMs).catch(() => false))) throw replaced(proven)
+      provenUntil = performance.now() + provenMs
+      return token
+    },
+    fetch: (...request) =>
+      fetch(...request).catch((thrown) => {
+        forgetProof()
+        throw thrown
+      }),
+  })
+  client.socket.onStatus(({ state }) => {
+    if (state === 'waiting') forgetProof()
+  })
+  return client
 }
 
 async function embed(configuration: Configuration, context: Context): Promise<Connected> {
@@ -247,7 +264,7 @@ function unprovable({ dataDir }: Configuration, { pid, url, isExposed }: Owner):
 function replaced({ url }: ProvableOwner): ParleyError {
   return new ParleyError(
     'busy',
-    `The server of this data folder no longer runs at ${url}: what answers there cannot prove that it is that server. The token was not sent.`,
+    `The server of this data folder no longer runs at ${url}: nothing answers there, or what answers cannot prove that it is that server. The token was not sent.`,
     { details: { reason: 'unreachable', url } },
   )
 }

@@ -1,4 +1,4 @@
-import { type ErrorCode, messageOf, ParleyError } from '@parley/protocol'
+import { type ErrorCode, messageOf, ParleyError, visible } from '@parley/protocol'
 
 /** The exit codes of every command. docs/cli.md and the help of `run` have the table. */
 export const exitCodes = { completed: 0, failed: 1, usage: 2, unknown: 3, cancelled: 130 } as const
@@ -10,8 +10,16 @@ function isUsageError({ code, details }: ParleyError): boolean {
   return usageErrors.has(code) || (code === 'agent_not_found' && details?.agents !== undefined)
 }
 
-/** The one-line message and the exit code for an error. A defect shows its stack only with --verbose. */
+/**
+ * The one-line message and the exit code for an error. A defect shows its stack only with --verbose. Control characters
+ * are made visible, because a server may have sent the message.
+ */
 export function failureOf(thrown: unknown, verbose: boolean): { line: string; exitCode: number } {
+  const { line, exitCode } = rawFailure(thrown, verbose)
+  return { line: visible(line), exitCode }
+}
+
+function rawFailure(thrown: unknown, verbose: boolean): { line: string; exitCode: number } {
   const { cancelled, failed, usage } = exitCodes
   if (thrown instanceof ParleyError) {
     const cause = verbose && thrown.cause ? `\n${describe(thrown.cause)}` : ''

@@ -1,14 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { createServer, type IncomingMessage } from 'node:http'
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { isUnreachable } from '@parley/client'
 import { describe, expect, it, vi } from 'vitest'
-import { resolveConfiguration } from './configuration.ts'
-import { connect } from './connect.ts'
+import { type Flags, resolveConfiguration } from './configuration.ts'
+import { connect, findServer } from './connect.ts'
 import { contextUnderTest } from './context-under-test.ts'
+import { proofOf } from './owner.ts'
 import { createHome, type Home } from './program-under-test.ts'
 
 type OwnerRecord = Record<'url' | 'instance' | 'secret', string> & { pid: number }
@@ -32,18 +34,27 @@ type Proof = (challenge: string) => unknown
 /**
  * Another user's program on the port of the record. It knows all that the health route of the ended server returned.
  */
-async function impostorOf({ url, instance }: OwnerRecord, proof: Proof) {
-  const requests: IncomingMessage[] = []
-  const server = createServer(async (request, response) => {
-    requests.push(request)
+function impostorOf({ url, instance }: OwnerRecord, proof: Proof) {
+  return listenAt(url, async (request, response) => {
     const challenge = new URL(request.url ?? '', url).searchParams.get('challenge') ?? ''
     const health = { ok: true, version: '1', instance, proof: await proof(challenge) }
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify({ ...health, sessions: [], url: 'http://evil.example' }))
   })
+}
+
+type Respond = (request: IncomingMessage, response: ServerResponse) => unknown
+
+async function listenAt(url: string, respond: Respond) {
+  const requests: IncomingMessage[] = []
+  const server = createServer((request, response) => {
+    requests.push(request)
+    respond(request, response)
+  })
   server.listen(Number(new URL(url).port), '127.0.0.1')
   await once(server, 'listening')
   return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
@@ -56,6 +67,18 @@ const paths = (requests: readonly IncomingMessage[]) =>
   new Set(requests.map(({ url }) => url?.replace(/\?.*/, '')))
 const sent = (requests: readonly IncomingMessage[]) =>
   requests.map(({ url, rawHeaders }) => [url, ...rawHeaders].join('\n')).join('\n')
+
+const configurationOf = ({ dataDir, folder }: Home, flags: Flags = {}) =>
+  resolveConfiguration({
+    flags: { dataDir, ...flags },
+    env: {},
+    cwd: folder,
+    home: homedir(),
+    readConfig: () => ({}),
+    readToken: () => '',
+  })
+const connectTo = (home: Home) =>
+  connect(configurationOf(home), contextUnderTest({ env: {}, cwd: home.folder }).context)
 
 describe('a program on the port of a server that crashed', () => {
   it.each<[string, (other: string) => Proof]>([
@@ -91,30 +114,30 @@ describe('a program on the port of a server that crashed', () => {
     expect(sent(impostor.requests)).not.toContain(record.secret)
   })
 
-  it('gets no token from a command that was connected to the server before', async () => {
+  const forged = (code: string, details = {}) =>
+    JSON.stringify({ error: { code, message: '\u001b[2Jforged', details } })
+  it.each([
+    ['a wrong proof', 200, JSON.stringify({ ok: true, proof: randomBytes(32).toString('base64url') })],
+    ['null', 200, 'null'],
+    ['text that is not JSON', 200, '<html>'],
+    ['401 and an error', 401, forged('unauthorized')],
+    ['401 and an error that counts as unreachable', 401, forged('unauthorized', { reason: 'unreachable' })],
+    ['403 and an error', 403, forged('forbidden')],
+  ])('gets no token from a command that was connected before, if it answers with %s', async (...answer) => {
+    const [, status, body] = answer
     await using home = createHome()
     const { running, url, token } = await home.serve()
-    const configuration = resolveConfiguration({
-      flags: { dataDir: home.dataDir },
-      env: {},
-      cwd: home.folder,
-      home: homedir(),
-      readConfig: () => ({}),
-      readToken: () => '',
-    })
-    await using connected = await connect(
-      configuration,
-      contextUnderTest({ env: {}, cwd: home.folder }).context,
-    )
+    await using connected = await connectTo(home)
     const { client } = connected
     expect(connected).toMatchObject({ embedded: false, url })
-    const record = readRecord(home)
     running.child.kill('SIGKILL')
     await running.ended
     using _ = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 60_000)
     {
-      await using impostor = await impostorOf(record, () => randomBytes(32).toString('base64url'))
-      await expect(client.call('listSessions')).rejects.toSatisfy(isUnreachable)
+      await using impostor = await listenAt(url, (_, response) => response.writeHead(status).end(body))
+      const thrown: unknown = await client.call('listSessions').catch((error) => error)
+      expect(thrown).toSatisfy(isUnreachable)
+      expect(thrown).toMatchObject({ code: 'busy', message: expect.not.stringContaining('forged') })
       client.socket.open()
       await vi.waitFor(() => expect(client.socket.status).toMatchObject({ state: 'waiting' }))
       expect(paths(impostor.requests)).toEqual(new Set(['/api/health']))
@@ -122,6 +145,39 @@ describe('a program on the port of a server that crashed', () => {
     }
     await home.serve(['--port', new URL(url).port])
     expect(await client.call('listSessions')).toMatchObject({ sessions: [] })
+  })
+
+  it('gets no token in the second after a proof, once a call has failed or the socket was lost', async () => {
+    await using home = createHome()
+    const { running, url, token } = await home.serve()
+    await using called = await connectTo(home)
+    await using followed = await connectTo(home)
+    followed.client.socket.open()
+    await vi.waitFor(() => expect(followed.client.socket.status.state).toBe('open'))
+    using _ = vi.spyOn(performance, 'now').mockReturnValue(performance.now())
+    await Promise.all([called, followed].map(({ client }) => client.call('listSessions')))
+    running.child.kill('SIGKILL')
+    await running.ended
+    await vi.waitFor(() => expect(followed.client.socket.status.state).not.toBe('open'))
+    await expect(called.client.call('listSessions')).rejects.toSatisfy(isUnreachable)
+    await using impostor = await listenAt(url, (_, response) => response.end('{}'))
+    for (const { client } of [called, followed])
+      await expect(client.call('listSessions')).rejects.toSatisfy(isUnreachable)
+    expect(paths(impostor.requests)).toEqual(new Set(['/api/health']))
+    expect(sent(impostor.requests)).not.toContain(token)
+  })
+
+  it('gets no request after the server was started again at another URL', async () => {
+    await using home = createHome()
+    const { running, url } = await home.serve()
+    await using connected = await connectTo(home)
+    running.child.kill('SIGKILL')
+    await running.ended
+    await using impostor = await listenAt(url, (_, response) => response.end('{}'))
+    await home.serve()
+    using _ = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 60_000)
+    await expect(connected.client.call('listSessions')).rejects.toSatisfy(isUnreachable)
+    expect(impostor.requests).toEqual([])
   })
 })
 
@@ -181,7 +237,31 @@ describe('the owner record', () => {
   })
 
   it.each([
+    ['without the identity of a database', undefined],
+    ['with the identity of another database', '1:2'],
+  ])('%s gives no token to a server that proves it, if the folder has no database', async (_, database) => {
+    await using home = createHome()
+    const secret = randomBytes(32).toString('base64url')
+    const record = { instance: 'one', secret, database, pid: process.pid }
+    await using server = await listenAt('http://127.0.0.1:0', (request, response) => {
+      const { url, instance } = { ...record, url: server.url }
+      const challenge = new URL(request.url ?? '', url).searchParams.get('challenge') ?? ''
+      response.setHeader('content-type', 'application/json')
+      response.end(
+        JSON.stringify({ ok: true, sessions: [], proof: proofOf({ secret, instance, url }, challenge) }),
+      )
+    })
+    mkdirSync(home.dataDir)
+    writeRecord(home, { ...record, url: server.url })
+    const configuration = configurationOf(home, { token: 'the-token-of-the-user' })
+    for (const lock of ['held', 'unknown'] as const)
+      await expect(findServer(configuration, { lock })).rejects.toMatchObject({ code: 'conflict' })
+    expect(sent(server.requests)).not.toContain('the-token-of-the-user')
+  })
+
+  it.each([
     ['without a secret', 0o600, { secret: undefined }],
+    ['without the identity of its database', 0o600, { database: undefined }],
     ['that other users can read', 0o644, {}],
   ])('%s is ignored if no process holds the data folder', async (_, mode, changes) => {
     await using home = createHome()

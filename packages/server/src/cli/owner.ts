@@ -34,10 +34,10 @@ export function isAlive(pid: number): boolean {
 }
 
 /** A record that a server can prove to have written. */
-export type ProvableOwner = Owner & Required<Pick<Owner, 'url' | 'instance' | 'secret'>>
+export type ProvableOwner = Owner & Required<Pick<Owner, 'url' | 'instance' | 'secret' | 'database'>>
 
 export function isProvable(owner: Owner): owner is ProvableOwner {
-  return !owner.isExposed && [owner.url, owner.instance, owner.secret].every(Boolean)
+  return !owner.isExposed && [owner.url, owner.instance, owner.secret, owner.database].every(Boolean)
 }
 
 /** A challenge or a secret: 32 random bytes as base64url. */

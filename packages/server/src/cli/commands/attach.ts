@@ -11,7 +11,7 @@ import { TerminalPerson } from '../terminal/person.ts'
 import { createRequestNotices } from '../terminal/request-notices.ts'
 import { Screen } from '../terminal/screen.ts'
 import { Transcript } from '../terminal/transcript.ts'
-import { oneLine } from '../terminal/visible.ts'
+import { oneLine, visible } from '../terminal/visible.ts'
 import { watchSession } from '../watch-session.ts'
 
 export type AttachOptions = Flags & { readonly tail?: string }
@@ -46,7 +46,7 @@ export async function attach(reference: string, options: AttachOptions, context:
       typed.push(line)
       client
         .prompt(id, line)
-        .catch((thrown: Error) => screen.say(output.errStyle.red(`parley: ${thrown.message}`)))
+        .catch((thrown: Error) => screen.say(output.errStyle.red(visible(`parley: ${thrown.message}`))))
     },
     onEnd: () => leaving.abort(),
   }

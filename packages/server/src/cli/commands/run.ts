@@ -11,6 +11,7 @@ import {
   type SessionEvent,
   type SessionState,
   type UnknownEvent,
+  visible,
 } from '@parley/protocol'
 import type { Configuration, Flags } from '../configuration.ts'
 import { type Connected, connect } from '../connect.ts'
@@ -93,7 +94,7 @@ export async function run(
     return end === undefined ? exitCodes.cancelled : exitCodes[end.outcome]
   } catch (thrown) {
     if (!(thrown instanceof ParleyError) || thrown.details?.reason !== 'lost') throw thrown
-    context.output.err(`parley: ${thrown.message}\n`)
+    context.output.err(`parley: ${visible(thrown.message)}\n`)
     return exitCodes.unknown
   } finally {
     clearTimeout(timer)
@@ -310,7 +311,7 @@ function answererOf(run: Run, stop: (why: string | undefined) => void): Answerer
         'the agent asks a question and nobody is there to answer it; stopping the turn. Run it on a terminal, or prompt it from the console',
       ),
     onError: (thrown) =>
-      stop(`could not answer a permission (${(thrown as Error).message}); stopping the turn`),
+      stop(`could not answer a permission (${visible((thrown as Error).message)}); stopping the turn`),
   })
 }
 

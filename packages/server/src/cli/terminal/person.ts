@@ -11,6 +11,7 @@ import {
 } from './request-lines.ts'
 import type { Keyboard, Screen } from './screen.ts'
 import type { Style } from './style.ts'
+import { visible } from './visible.ts'
 
 /** Answers requests of an agent: the person at this terminal, or a policy if nobody is there. */
 export type Answerer = {
@@ -72,7 +73,7 @@ export class TerminalPerson implements Answerer {
       await this.#ask(requestId, controller.signal)
     } catch (thrown) {
       if (thrown === again) this.#queue.unshift(requestId)
-      else if (thrown !== gone) screen.say(style.red(`parley: ${(thrown as Error).message}`))
+      else if (thrown !== gone) screen.say(style.red(visible(`parley: ${(thrown as Error).message}`)))
     } finally {
       this.#current = undefined
     }
@@ -104,7 +105,7 @@ export class TerminalPerson implements Answerer {
       if (thrown.code === 'conflict') return screen.say(style.dim('answered elsewhere'))
       if (thrown.code !== 'forbidden') throw thrown
       // A rule forbids this answer, but another answer is still possible.
-      screen.say(style.yellow(thrown.message))
+      screen.say(style.yellow(visible(thrown.message)))
       throw again
     }
   }

@@ -5,6 +5,7 @@ import type { Answerer } from './person.ts'
 import { permissionLines, questionLines } from './request-lines.ts'
 import type { Screen } from './screen.ts'
 import type { Style } from './style.ts'
+import { visible } from './visible.ts'
 
 export type RequestNoticesOptions = {
   readonly client: Client
@@ -37,7 +38,9 @@ export function createRequestNotices({
 
   return {
     requested(requestId) {
-      show(requestId).catch((thrown: unknown) => screen.say(style.red(`parley: ${messageOf(thrown)}`)))
+      show(requestId).catch((thrown: unknown) =>
+        screen.say(style.red(visible(`parley: ${messageOf(thrown)}`))),
+      )
     },
     resolved: () => undefined,
     reconnected: () => undefined,

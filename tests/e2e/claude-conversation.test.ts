@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -18,7 +19,11 @@ beforeAll(async () => {
 afterAll(() => claude?.[Symbol.asyncDispose]())
 
 const history = { say: 'history' } as const
-const reported = modelPrompt('The word is parsley.', done)
+/** A prompt with a word that the agent does not know yet. Tests share a session, so each test needs its own word. */
+function report(): { word: string; prompt: string } {
+  const word = randomUUID()
+  return { word, prompt: modelPrompt(`The word is ${word}.`, done) }
+}
 const asked = modelPrompt('Which word?', history)
 
 describe('an answer', () => {
@@ -108,7 +113,8 @@ describe('a turn that is stopped', () => {
 
   it('in mid-answer keeps the text so far and the process, and disconnects from the model', async () => {
     const session = await claude.sharedSession()
-    const before = await session.completes(reported)
+    const { word, prompt } = report()
+    const before = await session.completes(prompt)
     const hold = claude.model.hold(5)
     await session.prompt(modelPrompt('Talk.', { content: 'One, two, three, four, five, six, seven, eight.' }))
     await hold.reached
@@ -121,7 +127,7 @@ describe('a turn that is stopped', () => {
     expect(log.ofTurn('text.written')).toMatchObject([{ interrupted: true, text: /^One, two/ }])
     const next = await session.completes(asked)
     expect(next.connections).toEqual(before.connections)
-    expect(next.said).toContain('parsley')
+    expect(next.said).toContain(word)
   })
 })
 
@@ -142,11 +148,12 @@ it('a turn takes a prompt while it works', async () => {
 describe.each(['SIGTERM', 'SIGKILL'] as const)('after a restart of the server (%s)', (signal) => {
   it('remembers, under the same id, in another process', async () => {
     const session = await claude.sharedSession()
-    const first = await session.completes(reported)
+    const { word, prompt } = report()
+    const first = await session.completes(prompt)
     await claude.server.end(signal)
     await claude.server.start()
     const second = await session.completes(asked)
-    expect(second.said).toContain('The word is parsley.')
+    expect(second.said).toContain(`The word is ${word}.`)
     expect(second.connections).toHaveLength(first.connections.length + 1)
     const ids = second.connected.flatMap(({ agentSessionId }) => agentSessionId ?? [])
     expect(new Set(ids).size).toBe(1)
@@ -156,22 +163,24 @@ describe.each(['SIGTERM', 'SIGKILL'] as const)('after a restart of the server (%
 
 it('a fork and its source both remember the past, and neither sees the other', async () => {
   const parent = await claude.sharedSession()
-  await parent.completes(reported)
+  const { word, prompt } = report()
+  await parent.completes(prompt)
   const { sessionId } = await claude.client.fork(parent.id)
   const fork = claude.follow(sessionId)
-  const secret = modelPrompt('The second word is tarragon.', history)
-  const inFork = await fork.completes(secret)
-  expect(inFork.said).toContain('parsley')
+  const secret = randomUUID()
+  const inFork = await fork.completes(modelPrompt(`The second word is ${secret}.`, history))
+  expect(inFork.said).toContain(word)
+  expect(inFork.said).toContain(secret)
   const inParent = await parent.completes(asked)
-  expect(inParent.said).toContain('parsley')
-  expect(inParent.said).not.toContain('tarragon')
+  expect(inParent.said).toContain(word)
+  expect(inParent.said).not.toContain(secret)
   const ids = (log: typeof inFork) => log.connected.at(-1)?.agentSessionId
   expect(ids(inFork)).not.toBe(ids(inParent))
 })
 
 it('a compaction is reported, and the session continues with the summary', async () => {
   const session = await claude.sharedSession()
-  await session.completes(reported)
+  await session.completes(report().prompt)
   await session.compact()
   const log = await session.ended()
   expect(log.outcomes).toEqual(['completed', 'completed'])

@@ -65,7 +65,7 @@ describe('by plain HTTP and server-sent events', () => {
         break
       }
     }
-    expect(toolResult()).toContain('blue')
+    expect(toolResult()).toContain(String.raw`\"Which colour?\"=\"blue\"`)
   })
 
   it('asks for permission and streams the answer', async () => {

@@ -167,7 +167,7 @@ describe('a request of Claude Code', () => {
     await card(page).getByRole('button', { name: 'Answer' }).click()
     await says(page, chosen.content)
     await says(page, 'blue')
-    expect(JSON.stringify(model.calls.at(-1)?.body)).toContain('blue')
+    expect(JSON.stringify(model.calls.at(-1)?.body)).toContain(String.raw`\"Which colour?\"=\"blue\"`)
     expect(consoleErrors).toEqual([])
     await context.close()
   })

@@ -250,7 +250,7 @@ it('the answer to a question reaches the model after a restart', async () => {
   await session.command({ type: 'question.answer', requestId, answers: { 1: 'blue' } })
   await turn.completed()
   expect(place.modelCalls).toBe(2)
-  expect(JSON.stringify(home.model.calls.at(-1)?.body)).toContain('blue')
+  expect(JSON.stringify(home.model.calls.at(-1)?.body)).toContain(String.raw`\"Which colour?\"=\"blue\"`)
 })
 
 it('a plan that is approved after a restart sets the granted mode', async () => {

@@ -1,9 +1,9 @@
-import { readdirSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { ParleyError } from '@parley/protocol'
-import { type Configuration, defaultDataDir, type Flags } from './configuration.ts'
+import { type Configuration, configFile, databaseFile, defaultDataDir, type Flags } from './configuration.ts'
 import { type Context, configurationOf } from './context.ts'
-import { ownFiles } from './data-folder.ts'
+import { tokenFile } from './token-file.ts'
 
 /**
  * The configuration of a command that adds nothing to the data folder. Throws if the folder has no data, because its
@@ -19,7 +19,9 @@ export function existingConfigurationOf(context: Context, flags: Flags): Configu
   )
 }
 
+/** Only for a folder whose configuration was read: that refuses a config.json of another program. */
 function hasData(dataDir: string): boolean {
-  const isFolder = statSync(dataDir, { throwIfNoEntry: false })?.isDirectory() ?? false
-  return isFolder && readdirSync(dataDir).some((name) => ownFiles.test(name))
+  return [databaseFile, tokenFile, configFile].some((fileIn) =>
+    statSync(fileIn(dataDir), { throwIfNoEntry: false })?.isFile(),
+  )
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ExportFormat, type SessionEvent } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
@@ -117,6 +117,30 @@ describe('a data folder without data', () => {
     const env = { PARLEY_DATA_DIR: 'project' }
     expect((await home.run(['sessions'], { env })).exitCode).toBe(2)
     expect(readdirSync(join(home.folder, 'project'))).toEqual(['notes.txt'])
+  })
+
+  it.each([['demo/'], ['agents/'], ['token/'], ['tokenizer.py'], ['parley.sqlite.owner.json']])(
+    'that has only %s is left unchanged',
+    async (name) => {
+      await using home = createHome()
+      const folder = join(home.folder, 'project')
+      mkdirSync(folder, { mode: 0o755 })
+      if (name.endsWith('/')) mkdirSync(join(folder, name))
+      else writeFileSync(join(folder, name), '')
+      const { exitCode, stderr } = await home.run(['sessions', '--data-dir', 'project'])
+      expect(stderr).toContain('There is no Parley data')
+      expect(exitCode).toBe(2)
+      expect(readdirSync(folder)).toEqual([name.replace('/', '')])
+      expect(statSync(folder).mode & 0o777).toBe(0o755)
+    },
+  )
+
+  it.each(['token', 'config.json'])('that has only the file %s of Parley is used', async (name) => {
+    await using home = createHome()
+    mkdirSync(join(home.folder, 'project'))
+    const text = name === 'token' ? 'a-token-of-at-least-16-characters' : '{"port":0}'
+    writeFileSync(join(home.folder, 'project', name), text, { mode: 0o600 })
+    expect(await home.run(['sessions', '--data-dir', 'project'])).toMatchObject({ exitCode: 0 })
   })
 
   it('is created by a command that stores something', async () => {

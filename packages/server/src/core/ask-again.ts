@@ -5,6 +5,8 @@ const restarted =
   'Parley was restarted while you waited for an answer. Go on where you were: call the same tool again with the same input.'
 
 const maxTitle = 500
+const maxName = 100
+const maxCalls = 20
 
 /**
  * The prompt that makes a restarted agent continue a parked turn, if the prompt of that turn need not be sent again.
@@ -20,9 +22,17 @@ export function isAskAgain(text: string): boolean {
 
 /**
  * Tells the model which calls have no result. The agent's conversation may not show this: some agents store it in
- * batches, so a killed agent may have lost its last call and the results of the calls before it.
+ * batches, so a killed agent may have lost its last call and the results of the calls before it. A file that the agent has read
+ * may have influenced a name or a title, so each is one line of limited length, and the title is quoted.
  */
 export function openCallsNotice(openCalls: readonly OpenCall[]): string {
-  const names = openCalls.map(({ name, title }) => `${name} "${title.slice(0, maxTitle)}"`)
-  return `You waited for: ${names.join(', ')}. All other calls of this turn have ended, even where your record shows no result: do not repeat them.`
+  const names = openCalls
+    .slice(0, maxCalls)
+    .map(({ name, title }) => `${oneLine(name, maxName)} ${JSON.stringify(oneLine(title, maxTitle))}`)
+  const more = openCalls.length > maxCalls ? ` and ${openCalls.length - maxCalls} more` : ''
+  return `You waited for: ${names.join(', ')}${more}. All other calls of this turn have ended, even where your record shows no result: do not repeat them.`
+}
+
+function oneLine(text: string, maxLength: number): string {
+  return text.replace(/\s+/g, ' ').slice(0, maxLength)
 }

@@ -57,6 +57,21 @@ test('the caller gets the error of the token source', async () => {
   expect(peer.requests).toHaveLength(1)
 })
 
+test.each(['at first', 'after a refusal'])(
+  'a call does not wait for its token for longer than its limit: %s',
+  async (when) => {
+    await using peer = await answering(401, 'application/json', '{}')
+    const never = new Promise<string>(() => {})
+    const token = async (refused?: string) => (when === 'at first' || refused ? never : 'old')
+    const http = createHttp({ url: peer.url, token })
+    await expect(http.call('listAgents', { timeoutMs: 20 })).rejects.toSatisfy(isUnreachable)
+    const controller = new AbortController()
+    const given = http.call('listAgents', { signal: controller.signal })
+    controller.abort()
+    await expect(given).rejects.toMatchObject({ code: 'cancelled' })
+  },
+)
+
 test('a refusal is a ParleyError with its code and details', async () => {
   const body = JSON.stringify({ error: { code: 'conflict', message: 'no', details: { head: 3 } } })
   await using peer = await answering(409, 'application/json', body)

@@ -76,10 +76,10 @@ export function createHttp(options: HttpOptions): Http {
           ...(token !== undefined && { authorization: `Bearer ${token}` }),
         },
       })
-    const token = route.open ? undefined : await credential.token()
+    const token = route.open ? undefined : await unlessAborted(credential.token(), init.signal)
     const response = await attempt(token)
     if (response.status !== 401 || route.open) return response
-    const other = await credential.renew(token)
+    const other = await unlessAborted(credential.renew(token), init.signal)
     if (other === undefined) return response
     void response.body?.cancel().catch(() => {})
     return attempt(other)
@@ -120,6 +120,17 @@ export function createHttp(options: HttpOptions): Http {
     }
   }
   return { url, call: call as Call, stream: stream as Http['stream'] }
+}
+
+/** Resolves or rejects as the work does. If the signal aborts first, rejects with its reason, as `fetch` does. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
+  if (!signal) return work
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason)
+    signal.addEventListener('abort', stop, { once: true })
+    if (signal.aborted) stop()
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  })
 }
 
 async function* serverSentEvents(body: ReadableStream<Uint8Array> | null) {

@@ -251,7 +251,7 @@ describe('the page is not fooled by deceptive content', () => {
     await shows(page, /co\\u\{202e\}evil/)
     await eventually(() =>
       conversation(page)
-        .getByText(/A picture that cannot be shown/)
+        .getByText(/This picture cannot be shown/)
         .count(),
     ).toBe(3)
     const text = (await page.locator('body').textContent()) ?? ''

@@ -10,7 +10,7 @@ const newAgentId = z
   .string()
   .regex(
     /^[a-z0-9][a-z0-9-]{0,63}$/,
-    'lowercase letters, digits and dashes, beginning with a letter or digit',
+    'must contain only lowercase letters, digits and dashes, and begin with a letter or digit',
   )
 
 /** A program that speaks the Agent Client Protocol over stdio. It runs as the user of the server. */
@@ -44,7 +44,7 @@ export const AgentKey = z.strictObject({
     .trim()
     .min(1)
     .max(10_000)
-    .regex(/^[\x21-\x7e]+$/, 'a key is one word without spaces'),
+    .regex(/^[\x21-\x7e]+$/, 'a key can contain only ASCII characters, without spaces'),
 })
 export type AgentKey = z.infer<typeof AgentKey>
 

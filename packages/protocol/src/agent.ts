@@ -98,7 +98,7 @@ export const AgentModels = z.object({
   models: z.array(AgentModel),
   source: z.enum(['probe', 'session']).optional().meta({
     description:
-      'The source of the list: the program at its probe, or the agent of a session. Absent: not reported',
+      'The source of the list: the probe of the program, or the agent of a session. Absent: not reported',
   }),
   defaultModel: z.string().optional().meta({ description: 'The id of the default model' }),
   defaultSmallModel: z.string().optional().meta({ description: 'The id of the model for side tasks' }),
@@ -126,7 +126,10 @@ export const AgentProbe = z.object({
     .string()
     .optional()
     .meta({ description: 'What to do if the agent is not found, not signed in or not usable' }),
-  command: z.string().optional().meta({ description: 'The command that does this, if there is one' }),
+  command: z
+    .string()
+    .optional()
+    .meta({ description: 'The command that does what `hint` says, if there is one' }),
   models: z.array(AgentModel).optional(),
 })
 export type AgentProbe = z.infer<typeof AgentProbe>
@@ -156,16 +159,15 @@ export const AgentInfo = AgentProbe.extend({
   keys: z
     .array(z.string())
     .optional()
-    .meta({ description: 'Environment variables for its API key, the preferred one first' }),
+    .meta({ description: "Environment variables for the agent's API key, the preferred one first" }),
   conversations: z
     .boolean()
     .optional()
     .meta({ description: "The agent's own conversations can be listed and imported" }),
   added: z.literal(true).optional().meta({ description: 'Added by a person, who can also remove it' }),
-  keysSet: z
-    .array(z.string())
-    .optional()
-    .meta({ description: 'Names of the variables that config.json sets for it; values are never returned' }),
+  keysSet: z.array(z.string()).optional().meta({
+    description: 'Names of the variables that config.json sets for the agent; values are never returned',
+  }),
   install: AgentInstall.optional().meta({ description: 'Present if Parley can install the agent' }),
   installing: Installing.optional(),
   installError: ErrorInfo.optional().meta({ description: 'Why the last installation failed' }),

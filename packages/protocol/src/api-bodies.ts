@@ -76,7 +76,8 @@ export const EventPage = z.object({
     .array(z.union([SessionEvent, UnknownEvent]))
     .optional()
     .meta({
-      description: 'If requested: the earlier events that contain the prompts of its turns and of the queue',
+      description:
+        'If requested: the earlier events that contain the prompts of the queue and of the turns on this page',
     }),
   head: z.int(),
   epoch: z.string(),
@@ -101,7 +102,7 @@ export const NewRule = RulePattern.extend({
   tool: RulePattern.shape.tool.max(500),
   match: z
     .record(fieldNames, z.string().max(10_000))
-    .refine((match) => Object.keys(match).length <= 50, 'a rule names at most 50 fields')
+    .refine((match) => Object.keys(match).length <= 50, 'a rule can name at most 50 fields')
     .and(withoutProto)
     .optional(),
   exact: z.record(fieldNames, z.unknown()).and(withoutProto).optional(),

@@ -30,7 +30,8 @@ const definitions = {
         .optional()
         .meta({ description: 'Identifies this run of the server; changes with each start' }),
       proof: z.string().optional().meta({
-        description: 'HMAC of the challenge with the secret of the owner record; only for a challenge',
+        description:
+          'HMAC of the challenge with the secret of the owner record; present if a challenge was sent',
       }),
     }),
   },

@@ -6,11 +6,11 @@ export const FileChange = z.object({
   /** The previous path of a moved file. */
   from: z.string().optional(),
   status: z.enum(['added', 'modified', 'deleted', 'renamed', 'untracked', 'conflicted']),
-  added: z.int().optional().meta({ description: 'Number of lines; absent for binary files' }),
+  added: z.int().optional().meta({ description: 'Number of added lines; absent for binary files' }),
   removed: z.int().optional(),
   binary: z.boolean(),
   generated: z.boolean().meta({
-    description: 'A generated file: a lock file, a bundle, or marked as generated in .gitattributes',
+    description: 'A generated file: a lock file, a bundle, or a file marked as generated in .gitattributes',
   }),
 })
 export type FileChange = z.infer<typeof FileChange>

@@ -39,8 +39,8 @@ export const ChatRequest = z.strictObject({
   messages: z.array(UiMessage).min(1).meta({ description: 'At least the last message' }),
   trigger: z.enum(['submit-message', 'regenerate-message']).default('submit-message'),
   messageId: z.string().optional().meta({ description: 'The message that is answered or replaced' }),
-  agent: AgentId.optional().meta({ description: 'For a new chat; default: the configured one' }),
-  cwd: z.string().min(1).optional().meta({ description: 'For a new chat; default: the configured one' }),
+  agent: AgentId.optional().meta({ description: 'For a new chat; default: the configured agent' }),
+  cwd: z.string().min(1).optional().meta({ description: 'For a new chat; default: the configured folder' }),
   model: z.string().optional().meta({ description: 'Applies from this prompt on' }),
   mode: PermissionMode.optional().meta({ description: 'Applies from this prompt on' }),
   permissions: z

@@ -16,7 +16,8 @@ export const PromptSubmit = z
     parts: PromptParts.optional(),
     delivery: Delivery.default('queue'),
     before: z.array(PromptId).max(1000).optional().meta({
-      description: 'Places the prompt before the first of these that is still queued; otherwise last',
+      description:
+        'Places the prompt before the first of these prompts that is still queued, or last if none is',
     }),
     messageId: MessageId.optional().meta({
       description: "The client's id for the prompt; stored in the log",
@@ -37,7 +38,7 @@ export const Command = z.discriminatedUnion('type', [
     type: z.literal('prompt.move'),
     promptId: PromptId,
     before: PromptId.optional().meta({
-      description: 'The queued prompt to place it before; otherwise last',
+      description: 'Places the prompt before this queued prompt; if absent, last',
     }),
   }),
   z.strictObject({

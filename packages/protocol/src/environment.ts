@@ -9,7 +9,10 @@ import { SessionId } from './ids.ts'
 export const VariableName = z
   .string()
   .max(200)
-  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'not the name of a variable: letters, digits and _')
+  .regex(
+    /^[A-Za-z_][A-Za-z0-9_]*$/,
+    'a variable name has only letters, digits and _, and does not begin with a digit',
+  )
 
 const Value = z
   .string()

@@ -65,7 +65,7 @@ export const permissionRoutes = {
     method: 'POST',
     path: '/api/environment',
     summary:
-      'Set variables for the agent of a session, or of all sessions in a folder; they take effect when it next starts',
+      'Set variables for the agent of a session, or of all sessions in a folder; they take effect when the agent next starts',
     body: NewEnvironment,
     reply: EnvironmentInfo,
     status: 201,
@@ -73,7 +73,7 @@ export const permissionRoutes = {
   unsetEnvironment: {
     method: 'DELETE',
     path: '/api/environment',
-    summary: 'Remove one variable of a session or a folder, or all of them',
+    summary: 'Remove one variable, or all variables, of a session or a folder',
     query: OldEnvironment,
     reply: NoContent,
   },

@@ -25,7 +25,7 @@ export const RulePattern = z.object({
   exact: z
     .record(z.string(), z.unknown())
     .optional()
-    .meta({ description: 'Input fields that must equal this value' }),
+    .meta({ description: 'Input fields, each with the value that it must equal' }),
   any: z.array(z.string()).optional().meta({ description: 'Input fields that may have any value' }),
   outside: z.boolean().optional().meta({ description: "Also covers files outside the session's folders" }),
   protected: z.boolean().optional().meta({

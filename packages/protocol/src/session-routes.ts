@@ -29,7 +29,8 @@ export const sessionRoutes = {
   prepareSession: {
     method: 'POST',
     path: '/api/sessions/prepare',
-    summary: 'Announce a session, so that its agent is started now if it can be started without a session',
+    summary:
+      'Announce a session that will be created; its agent is started now if it can start without a session',
     body: ExpectedSession,
     reply: NoContent,
   },
@@ -95,7 +96,7 @@ export const sessionRoutes = {
         .meta({ description: "For a stream: also send the agent's native messages, which are not replayed" }),
       prompts: z.enum(['true', 'false']).optional().meta({
         description:
-          'For a page: also return the earlier events that contain the prompts of its turns and of the queue',
+          'For a page: also return the earlier events that contain the prompts of the queue and of the turns on this page',
       }),
     }),
     reply: EventPage,

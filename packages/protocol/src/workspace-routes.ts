@@ -25,7 +25,7 @@ export const workspaceRoutes = {
     method: 'GET',
     path: '/api/files',
     summary:
-      'Find files in any folder that match the query, for the prompt of a session that does not exist yet',
+      'Find files that match the query in the folder `cwd`, for the prompt of a session that is not created yet',
     query: z.object({
       cwd: z.string().min(1),
       q: z.string().max(500).default(''),
@@ -37,7 +37,7 @@ export const workspaceRoutes = {
     method: 'GET',
     path: '/api/sessions/:id/changes',
     summary:
-      "List changes in the session's folder since HEAD or another commit; as text/event-stream, reports when they may differ",
+      "List changes in the session's folder since HEAD or another commit; as text/event-stream, reports when the list may have changed",
     params: bySession,
     query: z.object({ base: z.string().default('HEAD') }),
     reply: Changes,

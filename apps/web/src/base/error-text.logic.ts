@@ -30,7 +30,7 @@ export function errorText(thrown: unknown): string {
     return `Open the link that the server printed when it started, or print a new one: ${command} ${dataDirNote}`
   }
   if (typeof details?.status === 'number') {
-    return 'The reply did not come from the Parley server. A proxy between it and this browser may be the cause.'
+    return 'The reply did not come from the Parley server. A proxy between the server and this browser may have sent it.'
   }
   if (code === 'validation_error' && typeof details?.cwd === 'string') {
     return `${details.cwd} cannot be used: it is missing, or not a folder.`

@@ -6,7 +6,7 @@ export function Picture({ mimeType, data, name }: { mimeType: string; data: stri
   const [broken, setBroken] = useState(false)
   const address = pictureAddress({ mimeType, data })
   if (address === undefined || broken) {
-    return <p className="text-sm text-soft">A picture that cannot be shown ({mimeType})</p>
+    return <p className="text-sm text-soft">This picture cannot be shown ({mimeType})</p>
   }
   return (
     <img

@@ -50,7 +50,7 @@ export default function ChangesPanel() {
           />
         ))}
         {changes.cut && (
-          <p className="px-4 py-3 text-sm text-soft">There are too many files to show all of them.</p>
+          <p className="px-4 py-3 text-sm text-soft">Too many files have changed to show all of them.</p>
         )}
       </div>
       <UnsentComments />

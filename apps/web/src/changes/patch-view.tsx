@@ -63,7 +63,9 @@ export const PatchView = memo(function PatchView({ path, lines, split }: Props) 
       </ScrollRegion>
       {editing && !isShown(editing) && (
         <div className="border-t border-line px-3 py-2">
-          <p className="pb-1 text-xs text-soft">On line {editing.line}, which is no longer changed:</p>
+          <p className="pb-1 text-xs text-soft">
+            Comment on line {editing.line}, which is no longer in the changes:
+          </p>
           <CommentForm editing={editing} {...editor} />
         </div>
       )}

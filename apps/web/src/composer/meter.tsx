@@ -14,7 +14,7 @@ export default function Meter({ usage, beside }: Props) {
     `In: ${amount(usage.total.input)}, out: ${amount(usage.total.output)}`,
     usage.costUsd !== undefined &&
       (usage.notionalCost
-        ? `At list price: ${dollars(usage.costUsd)}. Your subscription pays${paidBy ? ` (${paidBy})` : ''}`
+        ? `At list price: ${dollars(usage.costUsd)}. Paid by your subscription${paidBy ? ` (${paidBy})` : ''}`
         : `Cost: ${dollars(usage.costUsd)}${paidBy ? ` (${paidBy})` : ''}`),
   ].filter(Boolean)
   return (

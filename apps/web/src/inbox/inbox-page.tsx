@@ -42,8 +42,8 @@ export default function InboxPage() {
               errorText(error)
             ) : (
               <>
-                <CircleCheck size={16} className="text-good" aria-hidden /> No open requests. When an agent in
-                any session needs your answer, it appears here.
+                <CircleCheck size={16} className="text-good" aria-hidden /> No open requests. When an agent
+                needs your answer, its request appears here.
               </>
             )}
           </p>

@@ -79,7 +79,7 @@ export function splitPrompt(parts: readonly PromptPart[]): { text: string; attac
 export function overflow(name: string, size: number, attached: readonly Attachment[]): string | undefined {
   const together = attached.reduce((sum, one) => sum + one.size, size)
   if (together <= maxTotalBytes) return undefined
-  return `${name} does not fit: a prompt can have ${maxFileBytes / 1_000_000} MB of attachments. Send it with the next one.`
+  return `${name} does not fit: a prompt can have ${maxFileBytes / 1_000_000} MB of attachments. Send it with the next prompt.`
 }
 
 /** Why a file cannot be attached; undefined if it can. */

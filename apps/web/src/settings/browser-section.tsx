@@ -22,7 +22,7 @@ export function BrowserSection() {
             name="notifications"
             state={state}
             label="Notify me"
-            note="Once, when a session needs your answer, finishes or fails while you are not looking at this page."
+            note="Shows one notification when a session needs your answer, finishes or fails while you are not looking at this page."
           />
           {state.notifications && <NotificationPermission refused />}
         </div>

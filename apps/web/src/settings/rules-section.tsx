@@ -26,7 +26,7 @@ export function RulesSection() {
   return (
     <Section
       title="Rules and grants"
-      purpose="What agents may do without asking, and what they may never do. Deny overrides allow. Rules come from here and from “Allow for…” answers. A rule that denies a command compares its text: it is not a sandbox."
+      purpose="What agents may do without asking, and what they may never do. Deny overrides allow. Rules come from here and from “Allow for…” answers. A rule that denies a command compares only the text of the command, so it is not a sandbox."
     >
       {!rules && <p className="text-sm text-faint">Loading…</p>}
       {rules?.length === 0 && (
@@ -142,7 +142,7 @@ function Reach({ form, write }: { form: RuleForm; write: (change: Partial<RuleFo
     return (
       <p className="text-xs text-soft">
         The pattern is compared with the text of each simple command in a line, also after sudo, env or sh -c.
-        This is not a sandbox: a script or another program can do the same.
+        This is not a sandbox: a script or another program can still do what the command does.
       </p>
     )
   }

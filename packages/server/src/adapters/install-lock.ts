@@ -81,7 +81,7 @@ function inUse(file: string, agent: string, pid: number | undefined): ParleyErro
   const who = pid ? `process ${pid}` : 'another process'
   return new ParleyError(
     'busy',
-    `${agent} is being installed, updated or removed by ${who} right now. Wait for it; if there is no such process, delete ${file}.`,
+    `${agent} is being installed, updated or removed by ${who} right now. Wait until it has finished; if there is no such process, delete ${file}.`,
     { details: { agent, file, ...(pid && { pid }) } },
   )
 }

@@ -142,7 +142,10 @@ function explain(
     ]
   }
   if (/CERT|SELF_SIGNED|ISSUER/.test(code)) {
-    return ['certificate', `npm does not trust its registry (${code}). Set cafile in .npmrc.`]
+    return [
+      'certificate',
+      `npm does not trust the certificate of its registry (${code}). Set cafile in .npmrc.`,
+    ]
   }
   if (code === 'EBADPLATFORM') {
     return ['platform', `${name} ${version} does not run on ${process.platform} ${process.arch}.`]
@@ -152,7 +155,7 @@ function explain(
   }
   if (code === 'ENOTCACHED') return ['network', `npm is set to work offline, and does not have ${name}.`]
   if (/^(ECONN|ENET|EHOST|ENOTFOUND|EAI_|ETIMEDOUT|ERR_SOCKET|FETCH_ERROR|E5\d\d)/.test(code)) {
-    const hint = 'Check the network, and the registry and proxy that npm is set to, then try again.'
+    const hint = 'Check the network, and the registry and the proxy in the settings of npm, then try again.'
     return ['network', `npm cannot reach its registry (${code}). ${hint}`]
   }
   return ['npm', `npm could not install ${name} ${version}: ${words}${code ? ` (${code})` : ''}`]

@@ -96,13 +96,13 @@ function placeIn({ cwd, settings }: Session, path: string): string | undefined {
   return placeOrNone(resolve(cwd, path))
 }
 
-/** The content of a file; null if it does not exist. Rejects for anything but a regular file. */
+/** The content of a file; null if it does not exist. Rejects if it is not a regular file, or too large to be kept. */
 async function contentOf(place: string): Promise<Content> {
   try {
     await using file = await open(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     const stat = await file.stat()
-    if (!stat.isFile() || stat.size > maxKeptBytes)
-      throw new Error(`${place} is not a regular file, so it cannot be restored`)
+    if (!stat.isFile()) throw new Error(`${place} is not a regular file, so it cannot be restored`)
+    if (stat.size > maxKeptBytes) throw new Error(`${place} is too large to be restored`)
     return { bytes: await file.readFile(), mode: stat.mode & 0o777 }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
@@ -136,14 +136,16 @@ export async function rewindTurn(
     const stopReason = undo ? 'rewind_undone' : 'rewound'
     return { type: 'turn.ended', outcome: 'completed', stopReason, result: resultText(files, undo) }
   } catch (thrown) {
-    const what = undo ? 'The restore cannot be undone' : 'The files cannot be restored to that prompt'
+    const what = undo
+      ? 'The restore cannot be undone'
+      : 'The files cannot be restored to their state before that prompt'
     const error = { code: 'conflict' as const, message: `${what}: ${messageOf(thrown)}` }
     return { type: 'turn.ended', outcome: 'failed', stopReason: undo ? 'not_undone' : 'not_rewound', error }
   }
 }
 
 function resultText(files: readonly string[], undo: boolean): string {
-  if (undo) return `Undone. Files as they were before the restore: ${files.join(', ')}`
+  if (undo) return `Undone. These files are as they were before the restore: ${files.join(', ')}`
   if (files.length === 0) return 'No file had changed since that prompt.'
-  return `Files restored to before that prompt: ${files.join(', ')}`
+  return `Files restored to their state before that prompt: ${files.join(', ')}`
 }

@@ -84,9 +84,9 @@ describe('parley agents doctor', () => {
       { timeout: '50ms' },
     )
     expect(exitCode).toBe(1)
-    expect(out).toMatch(/^fail start +tiny does not answer within 50 ms$/m)
+    expect(out).toMatch(/^fail start +tiny did not answer within 50 ms$/m)
     const stubborn = await examine({ connect: () => new Promise(() => {}) }, { timeout: '50ms' })
-    expect(stubborn.out).toMatch(/^fail start +tiny does not answer within 50 ms$/m)
+    expect(stubborn.out).toMatch(/^fail start +tiny did not answer within 50 ms$/m)
   })
 
   it('reports why an agent cannot be started, with the end of its stderr', async () => {

@@ -81,7 +81,7 @@ describe('parley agents install', () => {
     const { said, context } = contextUnderTest({ env: registry.env, cwd: root })
     expect(await installAgents(['tiny'], { dataDir, version: '1.1.0' }, context, twoAgents)).toBe(0)
     expect(said.err).toContain(
-      'tiny 1.1.0 is not tested with this version of Parley; 1.0.0 is. To install that: parley agents update tiny\n',
+      'tiny 1.1.0 is not tested with this version of Parley; 1.0.0 is. To install the tested version: parley agents update tiny\n',
     )
     expect(await installAgents(['tiny'], { dataDir, latest: true }, context, twoAgents)).toBe(0)
     expect(installed('tiny')).toBe('2.0.0')
@@ -100,7 +100,7 @@ describe('parley agents install', () => {
   it('refuses agents that it cannot install, and unknown ones', async () => {
     const { said, context } = contextUnderTest({ env: registry.env, cwd: root })
     expect(await installAgents(['own'], { dataDir }, context, twoAgents)).toBe(0)
-    expect(said.err).toBe('own is already installed, and not by Parley: left unchanged.\n')
+    expect(said.err).toBe('own is already installed, but not by Parley, so it was left unchanged.\n')
     const probe = async () => ({ found: false, hint: 'Get it from its makers.' })
     const absent: ListAgents = () => [{ ...createScriptedAdapter({ id: 'own', name: 'Own' }), probe }]
     const { code, message } = await refusal(installAgents(['own'], { dataDir }, context, absent))

@@ -192,7 +192,7 @@ describe('parley attach', () => {
     await first.until('until you stop me')
     const running = home.onTerminal(['attach', 'last'])
     const said = await running.until(
-      /Ctrl-C or Ctrl-D leaves .* this stops its turn: npm start -- cancel ses_\w+/,
+      /Ctrl-C or Ctrl-D leaves .* to stop the turn, run in another terminal: npm start -- cancel ses_\w+/,
     )
     await running.until('until you stop me')
     running.type('\u0003')
@@ -249,7 +249,7 @@ describe('parley attach', () => {
     await using home = createHome()
     await home.serve()
     const first = home.start(['run', 'demo', 'show a permission', '--on-permission', 'ask'])
-    await first.until('waiting for an answer from elsewhere')
+    await first.until('waiting for an answer from another client')
     const running = home.onTerminal(['attach', 'last'])
     await running.until(choose)
     running.type('1\r')
@@ -262,7 +262,7 @@ describe('parley attach', () => {
     await using home = createHome()
     await home.serve()
     const first = home.start(['run', 'demo', 'show a permission', '--on-permission', 'ask'])
-    await first.until('waiting for an answer from elsewhere')
+    await first.until('waiting for an answer from another client')
     const watching = home.start(['attach', 'last'])
     await watching.until('The agent asks for permission: execute')
     await watching.until('on a terminal: npm start -- attach ses_')

@@ -40,7 +40,9 @@ const agent = {
   disabled: z.boolean().optional(),
   userSettings: z.boolean().optional(),
 }
-const agentId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'lowercase letters, digits and dashes')
+const agentId = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'must contain only lowercase letters, digits and dashes')
 
 /** Settings of a new chat that its AI SDK page does not send. */
 const chat = {
@@ -105,7 +107,7 @@ export function parseConfigFile(text: string, file: string): ConfigFile {
     const names = issue.keys.map((key) => `"${path ? `${path}.` : ''}${key}"`).join(', ')
     const [part] = issue.path
     const known = Object.keys(knownIn[String(part)] ?? ConfigFile.shape)
-    throw refusal(`${file} has ${names}, which is unknown. Known names: ${known.join(', ')}.`, parsed.error)
+    throw refusal(`Unknown in ${file}: ${names}. Known names: ${known.join(', ')}.`, parsed.error)
   }
   const message = issue?.code === 'invalid_key' ? issue.issues[0]?.message : issue?.message
   throw refusal(`${file} is not valid${path ? ` at ${path}` : ''}: ${message}.`, parsed.error)

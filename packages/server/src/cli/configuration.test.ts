@@ -152,7 +152,7 @@ describe('config.json', () => {
   })
 
   it('is refused with an unknown key, which is named', () => {
-    expect(refusal(() => parse({ prot: 1 })).message).toMatch(/config\.json has "prot".*port/)
+    expect(refusal(() => parse({ prot: 1 })).message).toMatch(/Unknown in \S+config\.json: "prot".*port/)
     expect(refusal(() => parse({ limits: { max: 1 } })).message).toMatch(/"limits\.max".*maxConnections/)
     expect(refusal(() => parse({ chat: { folder: '/' } })).message).toMatch(
       /"chat\.folder".*agent, cwd, mode/,
@@ -165,7 +165,7 @@ describe('config.json', () => {
   it('is refused with an invalid agent, with the reason', () => {
     const agents = (id: string, entry: unknown) => refusal(() => parse({ agents: { [id]: entry } })).message
     expect(agents('codex', { comand: 'x' })).toMatch(/"agents\.codex\.comand".*command, args, disabled/)
-    expect(agents('../codex', {})).toMatch(/agents\.\.\.\/codex: lowercase letters/)
+    expect(agents('../codex', {})).toMatch(/agents\.\.\.\/codex: must contain only lowercase letters/)
     expect(agents('codex', { command: './codex' })).toMatch(
       /agents\.codex\.command: must be an absolute path/,
     )

@@ -228,9 +228,9 @@ async function othersDone(
     if (used.length === 0) return
     if (!announced) {
       const ids = used.map(({ id }) => id).join(', ')
-      const hint = `Ctrl-C stops it. To keep a server running: ${commandLine('serve')}`
+      const hint = `Ctrl-C stops this server. To keep a server running: ${commandLine('serve')}`
       output.err(
-        `parley: another command uses this command's temporary server (${ids}); waiting for it. ${hint}\n`,
+        `parley: another command uses this command's temporary server (${ids}); waiting for that command. ${hint}\n`,
       )
       announced = true
     }

@@ -40,7 +40,7 @@ it('reads a value on a terminal without echo', async () => {
 
 it.each([
   [['env', 'PATH'], 'x', 'Parley itself depends on it'],
-  [['env', 'A-B'], 'x', 'not the name of a variable'],
+  [['env', 'A-B'], 'x', 'a variable name has only letters, digits and _'],
   [['env', 'A'], '', 'No value was given'],
   [['env', 'A', '--inherit'], '', 'A is not set in this environment'],
   [['env', 'A', '--folder', '.', '--session', 'last'], 'x', 'not both'],

@@ -61,7 +61,7 @@ async function look({ adapter, commandLine, stop, add }: ExaminationInput): Prom
 function versionCheck(version: string, { id, install }: AgentAdapter, commandLine: CommandLine): Check {
   if (!install || install.version === version) return ok('version', version)
   const command = commandLine(`agents install ${id}`)
-  const text = `${version} is not tested with this version of Parley; ${install.version} is. To install that: ${command}`
+  const text = `${version} is not tested with this version of Parley; ${install.version} is. To install the tested version: ${command}`
   return warn('version', text)
 }
 
@@ -109,7 +109,7 @@ function startFailure(thrown: unknown, isLate: boolean, { adapter, timeoutMs }: 
   const lines = tailOf(details?.stderrTail)
   const more = { name, result: 'fail' as const, ...(lines.length > 0 && { lines }) }
   if (isLate || code === 'busy') {
-    return { ...more, text: `${adapter.name} does not answer within ${durationText(timeoutMs)}` }
+    return { ...more, text: `${adapter.name} did not answer within ${durationText(timeoutMs)}` }
   }
   return { ...more, text: message }
 }
@@ -190,7 +190,7 @@ async function end(connection: AgentConnection, add: (check: Check) => void): Pr
     await withTimeout(closeMs, connection.close())
     add(ok('end', 'ended when asked to'))
   } catch {
-    const text = `does not exit within ${durationText(closeMs)}: check for a leftover process`
+    const text = `did not exit within ${durationText(closeMs)}: check for a leftover process`
     add(warn('end', text))
   }
 }

@@ -245,7 +245,7 @@ describe('the commands that read sessions', () => {
     expect((await home.run(['sessions', '--waiting'])).stderr).toBe('No open requests.\n')
     await home.serve()
     const asking = home.start(['run', 'demo', 'show a permission', '--on-permission', 'ask'])
-    await asking.until('waiting for an answer from elsewhere: npm start -- attach ses_')
+    await asking.until('waiting for an answer from another client. To answer: npm start -- attach ses_')
     const { stdout } = await home.run(['sessions', '--waiting'])
     expect(stdout).toMatch(/^ID .*ASKS FOR/)
     expect(stdout).toMatch(/^ses_\S+ +demo +now +execute rm -rf build/m)

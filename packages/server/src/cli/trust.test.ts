@@ -31,7 +31,7 @@ describe('parley trust', () => {
     expect(await home.run(['trust', '.'])).toMatchObject({
       exitCode: 0,
       stdout: '',
-      stderr: `Trusted ${home.folder}, and all inside it. Takes effect when an agent next starts; idle agents restart with their next prompt.\n`,
+      stderr: `Trusted ${home.folder} and all folders inside it. Takes effect when an agent next starts; idle agents restart with their next prompt.\n`,
     })
     const { stdout } = await home.run(['trust', 'an app', '--json'])
     expect(JSON.parse(stdout)).toEqual({ folder: app, trustedAt: expect.any(Number) })
@@ -42,7 +42,7 @@ describe('parley trust', () => {
 
     const still = await home.run(['trust', '--remove', 'an app'])
     expect(still.stderr).toContain(`No longer trusted: ${app}.`)
-    expect(still.stderr).toContain(`it is inside ${home.folder}, which is still trusted.`)
+    expect(still.stderr).toContain(`that folder is inside ${home.folder}, which is still trusted.`)
     const last = await home.run(['trust', '--remove', '.'])
     expect([last.exitCode, last.stderr]).toEqual([0, expect.not.stringContaining('still')])
     expect(await listed(home)).toEqual([])
@@ -65,7 +65,7 @@ describe('parley trust', () => {
   it.each([
     [['trust', '--list', '--remove'], 2, '--list takes no folder'],
     [['trust', '--list', 'x'], 2, '--list takes no folder'],
-    [['trust', '--remove', 'x'], 1, 'is not trusted. npm start -- trust --list lists what is.'],
+    [['trust', '--remove', 'x'], 1, 'is not trusted. npm start -- trust --list lists the trusted folders.'],
   ])('answers %j with one line', async (args, code, words) => {
     await using home = createHome()
     const { exitCode, stdout, stderr } = await home.run(args)

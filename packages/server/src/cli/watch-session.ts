@@ -68,7 +68,7 @@ function notify(answerer: Answerer, event: SessionEvent | UnknownEvent): void {
 function serverLost(look: string): ParleyError {
   return new ParleyError(
     'busy',
-    `The server has not answered for a minute; the outcome is unknown. When it is back: ${look}`,
+    `The server has not answered for a minute; the outcome is unknown. When it is back, run: ${look}`,
     { details: { reason: 'lost' } },
   )
 }

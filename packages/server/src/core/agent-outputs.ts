@@ -131,7 +131,7 @@ class OutputRecorder {
       commit()
       return this.#checkTools(output)
     }
-    const reason = 'could not be recorded as it was'
+    const reason = 'could not be recorded in its original form'
     await persist((state) => ({
       drafts: [
         { type: 'agent.unrecognised', native: { type: output.type }, reason },

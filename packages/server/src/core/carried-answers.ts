@@ -46,7 +46,7 @@ export function unusedAnswers(carried: readonly CarriedAnswer[]): EventDraft[] {
         ? 'Your answer was not used: the agent did not ask the question again after its restart.'
         : outcome === 'allowed'
           ? 'The call that you allowed did not run: the agent did not request it again after its restart.'
-          : 'The agent did not request the call that you denied again.',
+          : 'Your denial was not used: the agent did not request the call again after its restart.',
     data: { requestId, outcome },
   }))
 }

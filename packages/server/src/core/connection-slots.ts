@@ -94,5 +94,5 @@ export function createConnectionSlots(max: number): ConnectionSlots {
 }
 
 function cancelledWait(): ParleyError {
-  return new ParleyError('cancelled', 'Cancelled while it waited for a free connection.')
+  return new ParleyError('cancelled', 'Cancelled while the session waited for a free connection.')
 }

@@ -116,7 +116,7 @@ function submit(
     refuseIf(
       turn.parked !== undefined,
       'conflict',
-      'The turn waits for an answer and cannot be steered. Answer it, cancel it, or queue the prompt.',
+      'The turn waits for an answer and cannot be steered. Answer the request, cancel the turn, or queue the prompt.',
     )
     return { drafts: [{ ...submitted, turnId: turn.turnId }], reply: { promptId } }
   }

@@ -375,7 +375,10 @@ function failedToStart(error: unknown): Omit<TurnEnd, 'durationMs'> {
 }
 
 function notRewindable(error: unknown): never {
-  throw new ParleyError('conflict', `The files cannot be restored to that prompt: ${messageOf(error)}`)
+  throw new ParleyError(
+    'conflict',
+    `The files cannot be restored to their state before that prompt: ${messageOf(error)}`,
+  )
 }
 
 function cannotResume(adapter: AgentAdapter): ParleyError {

@@ -111,7 +111,7 @@ function repeated<R>(command: Command, hash: string, before: { hash: string; rec
 
 function forked(drafts: readonly EventDraft[]): DraftOf<'session.forked'> {
   const draft = drafts.find((one) => one.type === 'session.forked')
-  if (!draft) throw new ParleyError('internal_error', 'A fork without a new session.')
+  if (!draft) throw new ParleyError('internal_error', 'The fork has no new session.')
   return draft
 }
 

@@ -7,7 +7,7 @@ export function refuseGap(batch: AppendBatch, head: number): void {
     if (seq !== last + 1) {
       throw new ParleyError(
         'conflict',
-        `Event ${seq} cannot follow event ${last} of session ${batch.sessionId}; nothing of the batch was written.`,
+        `Event ${seq} cannot follow event ${last} of session ${batch.sessionId}; no event of the batch was written.`,
         { details: { head, seq } },
       )
     }

@@ -36,7 +36,7 @@ export function jsonSchemaOf(input: ToolInput): Record<string, unknown> {
   if ('_zod' in input) {
     return z.toJSONSchema(input as unknown as z.core.$ZodType, { io: 'input', target: 'draft-7' })
   }
-  throw new Error(`a schema of ${input['~standard'].vendor} without "~standard".jsonSchema`)
+  throw new Error(`a schema of ${input['~standard'].vendor} has no "~standard".jsonSchema`)
 }
 
 type JsonSchemaConverter = { input(options: { target: 'draft-07' }): Record<string, unknown> }

@@ -28,14 +28,14 @@ export const Dialect = z.strictObject({
   kinds: z
     .record(z.string(), ToolKind)
     .optional()
-    .describe('The kinds of tools, where the agent does not report them'),
+    .describe('The kinds of the tools for which the agent reports none'),
   commandInTitle: z.boolean().optional().describe('A command has no input: its title is the command'),
   inputInContent: z.boolean().optional().describe('A call has no input: its content is the input as JSON'),
   cancelledOutput: Pattern.optional().describe(
-    'The output of a call that was stopped but is reported as completed',
+    'Matches the output of a call that was stopped but is reported as completed',
   ),
   exitCode: Pattern.optional().describe(
-    'The first group is the exit code; it precedes the output of a command',
+    'Matches what precedes the output of a command; the first group is the exit code',
   ),
   planFile: Pattern.optional().describe('Matches the title of a plan; the first group is its file'),
 
@@ -64,12 +64,12 @@ export const Dialect = z.strictObject({
   forgetsOpenCall: z
     .boolean()
     .optional()
-    .describe('A call that waited when the process ended is not in the conversation of the agent'),
+    .describe("A call that waited when the process ended is missing from the agent's conversation"),
   minuteInSessionFile: z
     .strictObject({ home: z.string(), folder: z.string() })
     .optional()
     .describe(
-      'The file of a session is named by minute and id: a session that was started in the current minute must be renamed first',
+      'The file of a session is named by minute and id: before a session is loaded, a file of the current minute must be renamed',
     ),
   steering: z.string().optional().describe('The method that sends a prompt into a running turn'),
 })
@@ -85,12 +85,20 @@ export const AcpAgent = z.strictObject({
   description: z.string().optional(),
   command: z.string().min(1).describe('A program on the PATH, or an absolute path'),
   args: z.array(z.string()).default([]),
-  env: z.record(z.string(), z.string()).default({}).describe('Set for its process, unless already set'),
-  vendor: z.array(z.string()).default([]).describe('Names, or prefixes of names, of its own variables'),
+  env: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe('Variables that are set for the process, unless they are already set'),
+  vendor: z
+    .array(z.string())
+    .default([])
+    .describe("Names, or prefixes of names, of the agent's own variables"),
   without: z
     .array(z.string())
     .default([])
-    .describe('Those of its variables that belong to another running session'),
+    .describe(
+      'Variables that are not passed on, because they belong to another running session of the agent',
+    ),
   install: z
     .strictObject({ package: z.string(), version: z.string() })
     .optional()
@@ -100,7 +108,10 @@ export const AcpAgent = z.strictObject({
     .strictObject({
       hint: z.string().describe('How to sign in; {program} stands for the command that starts the program'),
       command: z.string().optional().describe('The command that signs in, if there is one'),
-      variables: z.array(z.string()).default([]).describe('If one of them is set, the agent is signed in'),
+      variables: z
+        .array(z.string())
+        .default([])
+        .describe('If one of these variables is set, the agent is signed in'),
       files: z
         .array(z.string())
         .default([])
@@ -116,7 +127,9 @@ export const AcpAgent = z.strictObject({
       chosen: z
         .strictObject({ file: z.string(), holds: z.string() })
         .optional()
-        .describe('If the file contains this text, the person has chosen a method, and Parley chooses none'),
+        .describe(
+          'If `file` contains the text `holds`, the person has chosen a method, and Parley chooses none',
+        ),
     })
     .optional(),
   trust: z
@@ -143,7 +156,7 @@ export const AcpAgent = z.strictObject({
   directories: z
     .string()
     .optional()
-    .describe('The argument that names an additional folder; repeated for each'),
+    .describe('The argument that names an additional folder; repeated for each folder'),
   files: z
     .array(z.enum(['read', 'write']))
     .default(['read', 'write'])

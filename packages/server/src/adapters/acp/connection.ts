@@ -286,7 +286,7 @@ class AcpConnection implements AgentConnection {
       return this.#put({ type: 'agent.unrecognised', native: line, reason })
     }
     if (this.#invalidLines > maxRecordedLines + 1) return
-    const text = `${this.#options.agent.name} writes more lines that are not messages; they are omitted.`
+    const text = `${this.#options.agent.name} writes more lines that are not messages; they are not recorded.`
     await this.#put({ type: 'agent.noticed', level: 'warning', code: 'garbage', text })
   }
 

@@ -58,7 +58,7 @@ export async function initialize(wire: ClientContext, agent: KnownAgent): Promis
   })
   if (about.protocolVersion === PROTOCOL_VERSION) return about
   const spoken = `${agent.name} uses version ${about.protocolVersion} of the Agent Client Protocol`
-  const message = `${spoken}, Parley uses ${PROTOCOL_VERSION}. Install another version of the agent.`
+  const message = `${spoken}, but Parley uses ${PROTOCOL_VERSION}. Install another version of the agent.`
   throw new ParleyError('agent_failed', message)
 }
 

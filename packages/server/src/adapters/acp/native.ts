@@ -132,24 +132,26 @@ export const ignoredUpdates = {
 
 /** Updates that need a capability which Parley does not offer. They are recorded whole as unrecognised. */
 export const notOffered = {
-  plan_update: 'needs the client capability plan: in the log a session has one plan',
-  plan_removed: 'needs the client capability plan',
-  subagent_update: 'needs the client capability subagents: a session has one conversation',
-  session_message: 'needs the client capability subagents',
-  session_message_chunk: 'needs the client capability subagents',
+  plan_update:
+    'needs the client capability "plan", which is not offered because a session has only one plan in the log',
+  plan_removed: 'needs the client capability "plan"',
+  subagent_update:
+    'needs the client capability "subagents", which is not offered because a session has only one conversation',
+  session_message: 'needs the client capability "subagents"',
+  session_message_chunk: 'needs the client capability "subagents"',
 } as const satisfies Partial<Record<UpdateKey, string>>
 
 /** The methods that an agent may call on the client, and how each is handled. */
 export const clientMethods = {
   'session/update': 'translated',
   'session/request_permission': 'answered by a rule, the mode or a person',
-  'fs/read_text_file': 'done, inside the folders of the session, unless a rule refuses it',
-  'fs/write_text_file': 'done, inside the folders of the session, when it is allowed',
+  'fs/read_text_file': 'performed inside the folders of the session, unless a rule refuses it',
+  'fs/write_text_file': 'performed inside the folders of the session, if it is allowed',
   'elicitation/create': 'answered by a person',
   'elicitation/complete': 'withdraws the question',
   'auth/status_update': 'translated',
   '$/cancel_request': 'withdraws a request',
-  'terminal/create': 'refused: agents run commands themselves, after they have asked',
+  'terminal/create': 'refused: agents run commands themselves, after they have asked for permission',
   'terminal/output': 'refused: there are no terminals',
   'terminal/release': 'refused: there are no terminals',
   'terminal/wait_for_exit': 'refused: there are no terminals',

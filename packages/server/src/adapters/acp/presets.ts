@@ -30,7 +30,7 @@ export const gemini: AcpAgent = {
   without: ['GEMINI_CLI', 'GEMINI_CLI_IDE_SERVER_PORT', 'GEMINI_CLI_IDE_WORKSPACE_PATH'],
   install: { package: '@google/gemini-cli', version: '0.61.0' },
   signIn: {
-    hint: 'Set GEMINI_API_KEY, or sign in once with the program itself: run {program} and choose.',
+    hint: 'Set GEMINI_API_KEY, or sign in once with the program itself: run {program} and choose a sign-in method.',
     command: '{program}',
     variables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GENAI_USE_VERTEXAI', 'GOOGLE_GENAI_USE_GCA'],
     files: ['.gemini/oauth_creds.json'],
@@ -204,7 +204,10 @@ export const qwen: AcpAgent = {
   args: ['--acp'],
   vendor: ['QWEN_', 'DASHSCOPE_', 'OPENAI_'],
   installGuide: 'https://github.com/QwenLM/qwen-code',
-  signIn: { hint: 'Sign in once with the program itself: run {program} and choose.', command: '{program}' },
+  signIn: {
+    hint: 'Sign in once with the program itself: run {program} and choose a sign-in method.',
+    command: '{program}',
+  },
 }
 
 export const kimi: AcpAgent = {

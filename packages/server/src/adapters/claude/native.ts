@@ -109,17 +109,17 @@ export const ignored = {
   'system/hook_started': 'system/hook_response reports how the hook ended; the start adds nothing',
   'system/hook_progress': 'system/hook_response repeats the whole output of the hook',
   'system/session_state_changed':
-    'the host tracks whether a turn runs; sent only with an environment variable',
+    'the host tracks whether a turn runs; sent only if an environment variable is set',
   'system/control_request_progress': 'progress of a control request (side_question) that we never make',
   'system/elicitation_complete': 'the connection has already sent the answer to the elicitation',
   tool_use_summary:
-    'a summary, by a model, of calls that are recorded in full; sent only with an environment variable',
+    'a summary, by a model, of calls that are recorded in full; sent only if an environment variable is set',
   prompt_suggestion: 'sent only with the option promptSuggestions, which adds calls to the model',
 } as const satisfies Partial<Record<NativeKey, string>>
 
 /** Frames that arrive although the SDK's union lacks them. */
 export const ignoredFrames = {
-  attachment: 'a note to the model, such as that a hook has run, when a deferred call continues',
+  attachment: 'a note to the model when a deferred call continues, for example that a hook has run',
   active_goal: 'a goal set by a command of the terminal; not part of the conversation',
   keep_alive: 'a heartbeat without content',
   'system/ui_invalidate':

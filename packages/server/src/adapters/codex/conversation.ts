@@ -44,7 +44,7 @@ async function expectAsking(server: AppServer, { thread, ...opened }: NativeThre
 
 function hookNotRun(): ParleyError {
   const message =
-    'Codex does not run the hook that Parley uses to deny calls, so no session is started: hooks are switched off or not allowed. Remove "hooks = false" under [features] in the config.toml of Codex, or ask the administrator of its settings.'
+    'Codex does not run the hook that Parley uses to deny calls, because hooks are switched off or not allowed, so no session was started. Remove "hooks = false" under [features] in the config.toml of Codex, or ask the administrator who manages its settings.'
   return new ParleyError('agent_failed', message)
 }
 

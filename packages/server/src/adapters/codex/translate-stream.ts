@@ -134,7 +134,7 @@ function write(state: TranslateState, type: Written, { threadId, blockId, text }
   const retracted: AgentOutput = {
     type: 'block.retracted',
     blockId,
-    reason: 'the final text differs from the streamed one',
+    reason: 'the final text differs from the streamed text',
   }
   return { state: next, outputs: [retracted, ...written(`${blockId}:whole`)] }
 }

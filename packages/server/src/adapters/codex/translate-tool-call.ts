@@ -115,7 +115,7 @@ export function leaveRunning(state: TranslateState): Translation {
         outcome: 'completed',
         content: [
           { type: 'terminal', output: call.output },
-          { type: 'text', text: 'It continues in the background.' },
+          { type: 'text', text: 'The command continues in the background.' },
         ],
         ...parentOf(state, call.threadId),
       },
@@ -139,7 +139,7 @@ function endBackground(state: TranslateState, item: NativeCallItem, task: Task):
   const ended: Task = {
     ...task,
     status: failed ? 'failed' : 'completed',
-    ...(exitCode !== null && { summary: `It ended with exit code ${exitCode}.` }),
+    ...(exitCode !== null && { summary: `The command ended with exit code ${exitCode}.` }),
   }
   return { state: { ...state, background }, outputs: [{ type: 'task.updated', ...ended }] }
 }

@@ -62,7 +62,7 @@ describe('texts', () => {
   it('are retracted and written anew if they differ from their deltas', () => {
     const { outputs } = translateAll(inTurn(), delta('a', 'Hello <note>'), said('a', 'Hello'))
     expect(outputs.slice(1)).toEqual([
-      { type: 'block.retracted', blockId: 'a', reason: 'the final text differs from the streamed one' },
+      { type: 'block.retracted', blockId: 'a', reason: 'the final text differs from the streamed text' },
       { type: 'text.written', blockId: 'a:whole', text: 'Hello' },
     ])
   })

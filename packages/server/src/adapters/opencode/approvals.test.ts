@@ -192,7 +192,7 @@ describe('a call that OpenCode would run without asking', { timeout: 90_000 }, (
         expect(await turn.asked()).toMatchObject({
           tool: 'task',
           kind: 'subagent',
-          reason: 'This subagent may use these without asking: bash',
+          reason: 'This subagent may use these tools without asking: bash',
         })
         await turn.completed()
       },

@@ -12,7 +12,7 @@ export type NativePartType = Part['type']
 export type NativeMessage = UserMessage | AssistantMessage
 export type NativeError = NonNullable<AssistantMessage['error']>
 
-const newApi = 'part of the future session API, which we do not call; classic sessions send none'
+const newApi = 'part of the future session API, which we do not call; classic sessions send no such event'
 const screen = 'for the screen of the terminal program, which is not shown here'
 const machinery = 'internals of the server, not part of a conversation'
 const catalogue = 'lists of models and integrations, which are read when they are needed'
@@ -47,7 +47,7 @@ export const ignored = {
   'pty.exited': 'a terminal that a person opened outside the conversation',
   'pty.deleted': 'a terminal that a person opened outside the conversation',
   'lsp.updated': machinery,
-  'mcp.tools.changed': 'its tools are offered to the model with the next step',
+  'mcp.tools.changed': 'the new tools are offered to the model with the next step',
   'installation.updated': 'Parley reports the running version when it connects',
   'installation.update-available': 'the person, or Parley, decides which version to install',
   'vcs.branch.updated': machinery,
@@ -102,10 +102,10 @@ export const ignoredFrames = {
 /** Parts that intentionally produce no output. */
 export const ignoredParts = {
   snapshot: 'a state of the folder that OpenCode keeps for itself',
-  patch: 'which files a step changed: each tool call reports its own',
+  patch: 'the files that a step changed; each tool call reports its own',
   agent: 'part of a prompt: a subagent that it names',
   subtask: 'part of a prompt: the subagent that a command starts; its call comes as a tool part',
-  retry: 'session.status reports it when it happens',
+  retry: 'session.status reports each retry',
 } as const satisfies Partial<Record<NativePartType, string>>
 
 /** The metadata fields of a tool's state that we read, by tool. Every field may be missing. */

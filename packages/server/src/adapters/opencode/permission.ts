@@ -163,10 +163,11 @@ export class PermissionRequests {
 
   #reasonOf(native: PermissionRequest): string | undefined {
     const { permission, patterns } = native
-    if (permission === 'external_directory') return `It uses files outside the folder: ${patterns.join(', ')}`
+    if (permission === 'external_directory')
+      return `This call uses files outside the folder: ${patterns.join(', ')}`
     if (permission === 'task') {
       const names = this.#unasked(native)
-      if (names.length > 0) return `This subagent may use these without asking: ${names.join(', ')}`
+      if (names.length > 0) return `This subagent may use these tools without asking: ${names.join(', ')}`
     }
     return isHarmless(permission) ? `OpenCode asks before it does this: ${patterns.join(', ')}` : undefined
   }

@@ -82,7 +82,7 @@ export const askingScenes: readonly Scene[] = [
   {
     name: 'command',
     words: ['run a command', 'command', 'terminal'],
-    shows: 'runs a command, with its output as it comes (pretended: nothing is run)',
+    shows: 'runs a command, with its output as it comes (simulated: nothing is run)',
     script: [
       { type: 'text', text: 'I run the tests.' },
       {
@@ -109,7 +109,7 @@ export const askingScenes: readonly Scene[] = [
   {
     name: 'edit',
     words: ['edit', 'diff', 'change a file'],
-    shows: 'edits a file and shows the diff (pretended: nothing is written)',
+    shows: 'edits a file and shows the diff (simulated: nothing is written)',
     script: [
       {
         type: 'tool',
@@ -157,7 +157,7 @@ export const askingScenes: readonly Scene[] = [
             text: 'Where should the data live?',
             options: [
               { label: 'SQLite', description: 'One file, nothing to run' },
-              { label: 'Postgres', description: 'A server, for many at once' },
+              { label: 'Postgres', description: 'A server, for many users at once' },
             ],
             multiple: false,
             freeText: true,

@@ -54,7 +54,10 @@ export const scenes: readonly Scene[] = [
           },
         ],
       },
-      { type: 'text', text: 'That is one pixel. Images that you attach to a prompt I acknowledge by name.' },
+      {
+        type: 'text',
+        text: 'That is one pixel. If you attach images to a prompt, I name them in my answer.',
+      },
     ],
   },
   {
@@ -95,7 +98,7 @@ export const scenes: readonly Scene[] = [
   {
     name: 'usage',
     words: ['usage', 'cost', 'tokens'],
-    shows: 'measures context, tokens and cost',
+    shows: 'reports context, tokens and cost',
     script: [
       {
         type: 'usage',
@@ -146,7 +149,7 @@ export const scenes: readonly Scene[] = [
   {
     name: 'fail',
     words: ['fail', 'error'],
-    shows: 'has a tool fail, and then the turn',
+    shows: 'makes a tool call fail, and then the turn',
     script: [
       {
         type: 'tool',

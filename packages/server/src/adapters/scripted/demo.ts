@@ -18,7 +18,7 @@ export function createDemoAdapter(options: DemoOptions = {}): AgentAdapter {
     script: demoScript,
     commands: [
       ...scenes.map(({ name, shows }) => ({ name, description: `The demo ${shows}` })),
-      { name: 'everything', description: 'Most of it, one after another' },
+      { name: 'everything', description: 'Most of these scenes, one after another' },
       { name: 'help', description: 'What the demo can show' },
     ],
     pieceDelayMs: 25,
@@ -52,7 +52,7 @@ function help(): string {
     'I am the demo agent. I follow a script, so nothing I show is real. Say one of these:',
     '',
     ...rows,
-    '- **everything**: most of it, one after another',
+    '- **everything**: most of these scenes, one after another',
   ].join('\n')
 }
 

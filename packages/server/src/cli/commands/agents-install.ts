@@ -48,7 +48,7 @@ export async function installAgents(
     }
     const { found, hint = 'See its documentation.' } = await probe(AbortSignal.timeout(probeMs))
     if (!found) throw new ParleyError('not_supported', `Parley does not install ${name}. ${hint}`)
-    context.output.err(`${id} is already installed, and not by Parley: left unchanged.\n`)
+    context.output.err(`${id} is already installed, but not by Parley, so it was left unchanged.\n`)
   }
   return installEach(wanted, folder, options, context)
 }
@@ -181,6 +181,6 @@ function printInstalled(
   if (tested) return
   const back = commandLine(`agents update ${id}`)
   output.err(
-    `${id} ${version} is not tested with this version of Parley; ${install.version} is. To install that: ${back}\n`,
+    `${id} ${version} is not tested with this version of Parley; ${install.version} is. To install the tested version: ${back}\n`,
   )
 }

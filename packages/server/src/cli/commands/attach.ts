@@ -124,11 +124,11 @@ function headline(state: SessionState, context: Context): string {
   const facts = `${oneLine(title) || 'untitled'} · ${agent} · ${status} · ${oneLine(cwd)}${resume}`
   if (!context.output.canAsk) return facts
   const stop = context.commandLine(`cancel ${id}`)
-  return `${facts}\na line you type is a prompt · Ctrl-C or Ctrl-D leaves · in another terminal, this stops its turn: ${stop}`
+  return `${facts}\na line you type is a prompt · Ctrl-C or Ctrl-D leaves · to stop the turn, run in another terminal: ${stop}`
 }
 
 function temporaryText({ commandLine }: Context): string {
-  return `no server is running: the session stops when you leave. To keep it running, start one: ${commandLine('serve')}`
+  return `no server is running: the session stops when you leave. To keep it running, start a server: ${commandLine('serve')}`
 }
 
 function leftText(id: string, embedded: boolean, { commandLine }: Context): string {
@@ -140,5 +140,8 @@ function leftText(id: string, embedded: boolean, { commandLine }: Context): stri
 function tailOf(given: string | undefined): number {
   if (given === undefined) return 60
   if (/^\d{1,4}$/.test(given)) return Number(given)
-  throw new ParleyError('validation_error', `--tail takes how many events to show first, not "${given}".`)
+  throw new ParleyError(
+    'validation_error',
+    `--tail takes the number of events to show first, not "${given}".`,
+  )
 }

@@ -116,7 +116,7 @@ async function serverCheck(
   if (isHeld) {
     const who = owner ? `pid ${owner.pid}` : 'another process'
     const where = owner?.url ? ` at ${owner.url}` : ''
-    const text = `${who} holds the data folder but does not answer${where}: stop it and start again`
+    const text = `${who} holds the data folder but does not answer${where}: stop it, then start Parley again`
     return { server: undefined, check: fail(name, text) }
   }
   const { host, port } = configuration

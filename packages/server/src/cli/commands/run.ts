@@ -251,7 +251,7 @@ async function openSession(
     if (options[name] === undefined) continue
     throw new ParleyError(
       'validation_error',
-      `--${name} is for a new session; --session continues an old one.`,
+      `--${name} is for a new session; --session continues an existing one.`,
     )
   }
   const id = await findSession(client, options.session, context)
@@ -308,10 +308,12 @@ function answererOf(run: Run, stop: (why: string | undefined) => void): Answerer
     },
     onQuestion: () =>
       stop(
-        'the agent asks a question and nobody is there to answer it; stopping the turn. Run it on a terminal, or prompt it from the console',
+        'the agent asks a question and nobody is there to answer it; stopping the turn. Run this command on a terminal, or send the prompt in the console',
       ),
     onError: (thrown) =>
-      stop(`could not answer a permission (${visible((thrown as Error).message)}); stopping the turn`),
+      stop(
+        `could not answer a permission request (${visible((thrown as Error).message)}); stopping the turn`,
+      ),
   })
 }
 
@@ -319,7 +321,7 @@ function waitForOthers({ screen, session, context }: Run): Answerer {
   return {
     requested: () =>
       screen.say(
-        `parley: waiting for an answer from elsewhere: ${context.commandLine(`attach ${session.id}`)}`,
+        `parley: waiting for an answer from another client. To answer: ${context.commandLine(`attach ${session.id}`)}`,
       ),
     resolved: () => {},
     reconnected: () => {},

@@ -70,7 +70,7 @@ function remoteLines(bound: { hostname: string; port: number }, { output }: Cont
   const { yellow } = output.outStyle
   const urls = remoteUrls(bound)
   return [
-    yellow(`It can be reached from other machines${urls.length > 0 ? ', at' : '.'}`),
+    yellow(`The server can be reached from other machines${urls.length > 0 ? ', at' : '.'}`),
     ...urls.map((url) => `  ${url}`),
     yellow('Anybody who has the token can run commands here as you, and connections are not encrypted.'),
   ]

@@ -29,7 +29,7 @@ export async function trust(
   }
   if (!options.list && given === undefined) {
     const here = context.commandLine('trust .')
-    throw new ParleyError('validation_error', `Which folder? For this one: ${here}`)
+    throw new ParleyError('validation_error', `Give a folder. To trust the current folder: ${here}`)
   }
   const isAdding = !options.list && !options.remove
   const configuration = (isAdding ? configurationOf : existingConfigurationOf)(context, options)
@@ -56,7 +56,7 @@ type Change = (client: Client, folder: string, options: TrustOptions, context: C
 
 const add: Change = async (client, folder, { json }, { output }) => {
   const trusted = await client.call('trustFolder', { body: { folder } })
-  const text = `Trusted ${oneLine(trusted.folder)}, and all inside it. ${fromWhen}`
+  const text = `Trusted ${oneLine(trusted.folder)} and all folders inside it. ${fromWhen}`
   return printResult(output, json, { value: trusted, text })
 }
 
@@ -72,7 +72,7 @@ const remove: Change = async (client, folder, { json }, { output }) => {
   const text = `No longer trusted: ${oneLine(gone?.folder ?? folder)}. ${fromWhen}`
   printResult(output, json, { value: gone ?? { folder }, text })
   const parent = folders.find((one) => isInside(gone?.folder ?? folder, one))
-  if (parent) output.err(`parley: it is inside ${oneLine(parent.folder)}, which is still trusted.\n`)
+  if (parent) output.err(`parley: that folder is inside ${oneLine(parent.folder)}, which is still trusted.\n`)
   return 0
 }
 
@@ -85,6 +85,6 @@ function isInside(folder: string, parent: TrustedFolder): boolean {
 /** Rewords the server's error for a person who typed `trust`. */
 function rewordedForTrust(thrown: unknown, folder: string, { commandLine }: Context): unknown {
   if (!hasCode(thrown, 'not_found')) return thrown
-  const words = `${folder} is not trusted. ${commandLine('trust --list')} lists what is.`
+  const words = `${folder} is not trusted. ${commandLine('trust --list')} lists the trusted folders.`
   return new ParleyError(thrown.code, words, { cause: thrown })
 }

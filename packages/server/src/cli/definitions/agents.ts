@@ -26,13 +26,13 @@ export function addAgentCommands({ add: addToProgram, under, run }: Registry): v
     .argument('<agents...>', 'the agents')
     .option('--latest', 'the latest version, which may not be tested with this version of Parley')
     .option('--version <version>', 'this version, which may not be tested with this version of Parley')
-    .option('--wait', 'wait if another command is installing it')
+    .option('--wait', 'wait if another command is installing the agent')
     .option(...into)
     .option('--json', 'one agent per line, as JSON')
     .addHelpText(
       'after',
       `
-Each agent gets its own folder. A new version is installed beside the old one and tested before it replaces it: an
+Each agent gets its own folder. A new version is installed beside the old one and tested before it replaces the old one: an
 installation that fails or is stopped with Ctrl-C changes nothing. npm's own settings apply (registry, proxy, .npmrc).`,
     )
     .action(run(async () => (await load()).installAgents))
@@ -105,7 +105,7 @@ function addAgentDoctor({ add, run }: Pick<Registry, 'add' | 'run'>): void {
     'parley agents doctor codex --prompt "Say hello"',
   )
     .argument('<agent>', 'the agent')
-    .option('--timeout <time>', 'how long it may take to start, and to answer (default: 60s)')
+    .option('--timeout <time>', 'how long the agent may take to start, and to answer (default: 60s)')
     .option('--prompt <text>', 'also send this prompt to its model; permission requests are denied')
     .option(...into)
     .option('--json', 'one check per line, as JSON')

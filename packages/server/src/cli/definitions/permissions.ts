@@ -23,7 +23,7 @@ function addRules({ add: addToProgram, under, run }: Registry): void {
   const add = under(rules)
   add(
     'add',
-    'add a rule for every session, or for those of one folder',
+    'add a rule for all sessions, or for the sessions of one folder',
     'parley rules add allow Bash --match "command=npm test" --folder .',
     'parley rules add disable WebFetch --agent claude',
   )
@@ -67,7 +67,7 @@ agent next starts: an idle agent restarts with its next prompt, a running turn c
 function addEnv({ add, run }: Registry): void {
   add(
     'env',
-    'set environment variables for agents, for a folder and all folders inside it or for one session',
+    'set environment variables for agents: in a folder and all folders inside it, or in one session',
     'parley env',
     'parley env GITHUB_TOKEN --folder ~/code/app',
     'parley env NPM_TOKEN --inherit',

@@ -26,7 +26,7 @@ export function addServe({ add, run }: Registry): void {
       'after',
       `
 The last line on stdout is a link that signs a browser in. Logs go to stderr, as JSON unless it is a terminal.
-SIGINT or SIGTERM stops it. Open requests are kept; answer them after the next start.`,
+SIGINT or SIGTERM stops the server. Open requests are kept; answer them after the next start.`,
     )
     .action(run(async () => (await import('../commands/serve.ts')).serve))
 }

@@ -38,13 +38,17 @@ function addRun({ add, context, run }: Registry): void {
 The agent's text goes to stdout, everything else to stderr. Ctrl-C stops the turn; Ctrl-C twice exits at once.
 Exit codes: 0 completed, 1 failed, 2 usage error, 3 outcome unknown, 130 cancelled (also by --timeout).
 A denied permission is not a failure: the exit code is that of the turn.
-If the agent cannot be started, the session and its prompt are kept, and the output says how to show it and retry.`,
+If the agent cannot be started, the session and its prompt are kept, and the output says how to show the session and retry.`,
     )
     .action(run(async () => (await import('../commands/run.ts')).run))
 }
 
 function addAttach({ add, context, run }: Registry): void {
-  add('attach', 'follow a session on the terminal, answer its requests, send prompts', 'parley attach last')
+  add(
+    'attach',
+    'follow a session on the terminal, answer its requests and send prompts',
+    'parley attach last',
+  )
     .argument(...sessionArgument)
     .option('--tail <events>', 'how many of the last events to show first (default: 60)')
     .addHelpText(
@@ -53,7 +57,7 @@ function addAttach({ add, context, run }: Registry): void {
 A line you type is a prompt. Ctrl-C or Ctrl-D leaves the session, even during a question,
 and neither stops the turn nor answers the question.
 The session continues on the server. If no server runs, a running turn ends when you leave.
-To stop its turn, in another terminal: ${context.invocation} cancel <session>`,
+To stop the turn, run in another terminal: ${context.invocation} cancel <session>`,
     )
     .action(run(async () => (await import('../commands/attach.ts')).attach))
 }

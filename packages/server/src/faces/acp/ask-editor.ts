@@ -177,7 +177,7 @@ async function askOneByOne(
   if (questions.some(({ multiple, options }) => multiple || options.length === 0)) {
     const words = questions.map(({ text }) => text).join(' ')
     await context.cannotAsk(
-      `${context.agentName} asks: ${words} This editor does not support forms, so it cannot be answered here.`,
+      `${context.agentName} asks: ${words} This editor does not support forms, so this question cannot be answered here.`,
     )
     return 'not-possible'
   }

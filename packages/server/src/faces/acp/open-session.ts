@@ -356,7 +356,7 @@ export class OpenSession {
     clearTimeout(this.#lostTimer)
     const lost = () => {
       const { elsewhere } = this.#options
-      const where = elsewhere ? ` To see what it did: ${elsewhere}` : ''
+      const where = elsewhere ? ` To see what the agent did: ${elsewhere}` : ''
       const message = `The connection to the server was lost; the outcome is unknown.${where}`
       this.#pending?.response.reject(new ParleyError('busy', message, { details: { reason: 'lost' } }))
     }

@@ -115,7 +115,7 @@ function checked(value: unknown): Answers {
   if (parsed.success) return parsed.data
   throw new ParleyError(
     'validation_error',
-    'The output of a question is { answers: { [question id]: label, labels or text } }.',
+    'The output of a question must be { answers: { [question id]: label, labels or text } }.',
   )
 }
 

@@ -71,7 +71,7 @@ const longestId = 150
 
 function promptParts({ parts, id }: UiMessage): PromptPart[] {
   if (id === '' || id.length > longestId) {
-    throw new ParleyError('validation_error', `The id of a message has 1 to ${longestId} characters.`)
+    throw new ParleyError('validation_error', `The id of a message must have 1 to ${longestId} characters.`)
   }
   const known: readonly string[] = ['text', 'file']
   const stranger = parts.find(({ type }) => !known.includes(type))

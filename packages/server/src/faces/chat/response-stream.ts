@@ -205,7 +205,7 @@ const streamHeaders = {
 }
 
 const blocked =
-  'Your message is queued, but the turn before it waits for an answer. Answer it (reload the chat to see it), or stop it.'
+  'Your message is queued, but the turn before it waits for an answer. Reload the chat to see the request and answer it, or stop that turn.'
 
 const paused =
   'Your message is paused, because the turn before it was stopped. It runs when the queue is resumed in another client.'

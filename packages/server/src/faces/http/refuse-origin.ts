@@ -5,7 +5,7 @@ import { WebSocketServer } from 'ws'
 import { destroyAfter } from '../sockets.ts'
 import type { Authentication } from './authentication.ts'
 
-const reason = 'Pages from that address may not use this server (--allow-origin).'
+const reason = 'Pages from that address may not use this server. To allow them, use --allow-origin.'
 const lingerMs = 1000
 
 /**

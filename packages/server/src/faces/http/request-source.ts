@@ -38,7 +38,7 @@ export function createRequestSource(settings: SourceSettings): RequestSource {
       if (!isOurs(host)) {
         throw new ParleyError(
           'forbidden',
-          'This server does not answer by that host name. Use the address that it printed at start, or add the name to its allowed hosts (--allow-host).',
+          'This server does not answer to that host name. Use the address that it printed when it started, or add the name to its allowed hosts (--allow-host).',
           { details: { header: 'Host' } },
         )
       }

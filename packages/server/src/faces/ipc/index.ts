@@ -119,7 +119,7 @@ function imagePart(image: CheckedImage): PromptPart {
   const mimeType = found?.[1] ?? (typeof image === 'string' ? undefined : image.mimeType)
   const data = found?.[2] ?? (typeof image === 'string' ? undefined : image.data)
   if (mimeType === undefined || data === undefined) {
-    const message = 'An image is a data URL (data:image/png;base64,…), or { data, mimeType }.'
+    const message = 'An image must be a data URL (data:image/png;base64,…), or { data, mimeType }.'
     throw new ParleyError('validation_error', message)
   }
   return { type: 'image', mimeType, data, ...(name !== undefined && { name }) }

@@ -227,10 +227,16 @@ describe('a stored value that is not a prompt', () => {
     expect(browser.entries.size).toBe(0)
   })
 
-  it('is also ignored if an earlier version stored it', async () => {
+  it.each([
+    { words: [null] },
+    { words: undefined },
+    { followers: 'prm_1' },
+    { followers: [1] },
+    { sessionId: undefined },
+  ])('is also ignored if an earlier version stored it: %j', async (changes) => {
     const { browser, server, open } = setUp()
-    const old = { commandId: 'cmd_1', sessionId: 'ses_1', words: [null], along: 0, delivery: 'queue' }
-    browser.entries.set('parley:outbox', JSON.stringify({ prompts: [old] }))
+    const old = { commandId: 'cmd_1', sessionId: 'ses_1', words: [text('one')], along: 0, delivery: 'queue' }
+    browser.entries.set('parley:outbox', JSON.stringify({ prompts: [{ ...old, ...changes }] }))
     expect(open().prompts.get()).toEqual([])
     await browser.settle()
     expect(server.arrivals).toEqual([])

@@ -43,8 +43,7 @@ export class PromptOutbox extends Outbox<PromptContent> {
     super({
       ...options,
       name: 'prompt',
-      isContent: ({ sessionId, textParts, followers }) =>
-        Boolean(sessionId) && isListOf(textParts, isTextPart) && isListOf(followers, isString),
+      isContent,
       send: (prompt, signal) => this.#send(prompt, signal),
       onRefused: () => 'remove',
       sequenceOf: ({ sessionId }) => sessionId,
@@ -107,12 +106,16 @@ export class PromptOutbox extends Outbox<PromptContent> {
       if (text === null) return
       storage.remove(oldKey)
       for (const prompt of JSON.parse(text).prompts) {
-        if (!isListOf(prompt?.words, isTextPart)) continue
-        const { commandId, words: textParts, along: attachmentCount, ...rest } = prompt
-        this.add({ followers: [], paused: false, ...rest, textParts, attachmentCount }, commandId)
+        const { commandId, words: textParts, along: attachmentCount, ...rest } = prompt ?? {}
+        const content = { followers: [], paused: false, ...rest, textParts, attachmentCount }
+        if (isContent(content)) this.add(content, commandId)
       }
     } catch {}
   }
+}
+
+function isContent({ sessionId, textParts, followers }: Partial<PromptContent>): boolean {
+  return Boolean(sessionId) && isListOf(textParts, isTextPart) && isListOf(followers, isString)
 }
 
 function isListOf(value: unknown, isMember: (member: unknown) => boolean): boolean {

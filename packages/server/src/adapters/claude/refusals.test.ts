@@ -17,12 +17,14 @@ writeFileSync(
 const touch = { name: 'Bash', id: 'toolu_a', arguments: '{"command":"touch done.txt","description":"touch"}' }
 const touching = modelPrompt('Touch it.', { toolCalls: [touch] }, { content: 'I tried.' })
 
-const sessions = new SessionsByMode(home)
+const shared = new SessionsByMode(home)
+/** For tests that start Claude Code. A mode is used once, so that its session is new. */
+const fresh = new SessionsByMode(home)
 
 async function play(
   mode: PermissionMode,
   rule?: NewRule,
-  prompt = touching,
+  { prompt = touching, sessions = shared } = {},
 ): Promise<{ ran: boolean; events: SessionEvent[] }> {
   const { cwd, events } = await sessions.play(mode, prompt, rule)
   const file = join(cwd, 'done.txt')
@@ -62,17 +64,29 @@ it.each([
   })
 })
 
+it.each(['ask', 'bypass'] as const)(
+  'a rule that exists before Claude Code is started refuses a command: mode %s',
+  async (mode) => {
+    const { ran, events } = await play(mode, deny, { sessions: fresh })
+    expect({ ran, decisions: decisions(events), ends: ends(events) }).toEqual({
+      ran: false,
+      decisions: [['denied', 'rule']],
+      ends: ['denied'],
+    })
+  },
+)
+
 it('a rule that denies subagents holds in every mode', async () => {
   const input = { description: 'look', subagent_type: 'general-purpose', prompt: 'Look.' }
   const call = { name: 'Agent', id: 'toolu_a', arguments: JSON.stringify(input) }
   const prompt = modelPrompt('Delegate.', { toolCalls: [call] }, { content: 'I tried.' })
   const agents = ['Task', 'Agent'].map((tool) => ({ tool, decision: 'deny', scope: 'always' }) as const)
   for (const mode of ['ask', 'bypass', 'read-only'] as const) {
-    const allowed = await play(mode, undefined, prompt)
+    const allowed = await play(mode, undefined, { prompt })
     expect(ends(allowed.events)[0]).toBe('completed')
     const called = allowed.events.find((event) => event.type === 'tool-call.called')
     const rule = agents.find(({ tool }) => called?.type === 'tool-call.called' && called.name === tool)
-    const refused = await play(mode, rule, prompt)
+    const refused = await play(mode, rule, { prompt })
     expect(ends(refused.events)).toEqual(['denied'])
   }
 })

@@ -250,6 +250,24 @@ describe('a call id that is used again in a later turn', () => {
     const recorded = ['tool-call.called', result, 'agent.unrecognised', 'turn.ended']
     expect(inNextTurn([call, ended], [other, call, ended])).toEqual(recorded)
   })
+
+  it('gets no earlier result if later results of other calls are too large to keep both', () => {
+    const large = { ...other, content: [{ type: 'text', text: 'x'.repeat(9 * 2 ** 20) }] } as AgentOutput
+    const second = { toolCallId: 'call_2' }
+    const drafts = inNextTurn(
+      [call, ended, { ...call, ...second }, { ...ended, ...second }],
+      [large, { ...large, ...second } as AgentOutput, call],
+    )
+    expect(drafts).toEqual(['tool-call.called', [expect.objectContaining({ type: 'text' })], 'turn.ended'])
+    expect(JSON.stringify(drafts)).not.toContain('xxx')
+  })
+
+  it('gets no result that was reported outside turns before its turn', () => {
+    const turnless = freshProgress()
+    turnless.repeated.set('call_1', ended as DraftOf<'tool-call.ended'>)
+    progressAfter(freshProgress(), running, turnless)
+    expect(turnless.repeated.size).toBe(0)
+  })
 })
 
 describe('the end of a turn', () => {

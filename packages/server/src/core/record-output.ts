@@ -16,7 +16,15 @@ import type { Ids } from './clock.ts'
 import { ClosedCalls } from './closed-calls.ts'
 import { endTurn, invalidEnd } from './end-turn.ts'
 import { closeTask } from './task-transactions.ts'
-import { type CallDraft, emptyOrder, flushHeld, inOrder, type Step, type ToolOrder } from './tool-order.ts'
+import {
+  type CallDraft,
+  emptyOrder,
+  flushHeld,
+  inOrder,
+  keepRepeated,
+  type Step,
+  type ToolOrder,
+} from './tool-order.ts'
 
 /** The progress of a turn, or of work outside turns, that is not in the state. */
 export type TurnProgress = {
@@ -25,20 +33,19 @@ export type TurnProgress = {
   readonly closed: ClosedCalls
   /**
    * The latest result of each call that already had a result. It is a repetition, unless the agent uses the id for
-   * another call and reports that call only after its result.
+   * another call and reports that call only after its result. The two cases look the same: if the agent repeats an old
+   * result and then uses the id again, the new call ends with the old result, and its own is recorded as unrecognised.
    */
   readonly repeated: Map<string, DraftOf<'tool-call.ended'>>
   /** The last text that the main agent wrote. */
   lastText?: string
 }
 
-const maxRepeated = 100
-
 export function freshProgress(closed = new ClosedCalls()): TurnProgress {
   return { order: emptyOrder(), written: new Set(), closed, repeated: new Map() }
 }
 
-/** The progress after the end of a turn. Calls that a background task continues become calls outside turns. */
+/** The progress after the start or the end of a turn. Calls that a background task continues become calls outside turns. */
 export function progressAfter(
   { order, closed }: TurnProgress,
   state: SessionState,
@@ -47,6 +54,7 @@ export function progressAfter(
   for (const [id, title] of order.called)
     if (openBlock(state, id)) turnless.order.called.set(id, title)
     else closed.close(id, order.ended.has(id) ? undefined : title)
+  if (state.turn) turnless.repeated.clear()
   return freshProgress(closed)
 }
 
@@ -236,7 +244,7 @@ function lateStep(draft: EventDraft, state: SessionState, progress: TurnProgress
   if (openBlock(state, toolCallId) || !isClosed(toolCallId, progress)) return undefined
   const title = closed.has(toolCallId) ? closed.title(toolCallId) : order.called.get(toolCallId)
   if (draft.type === 'tool-call.updated') return { drafts: [], commit: noCommit }
-  if (title === undefined) return { drafts: [], commit: () => keepRepeated(progress, draft) }
+  if (title === undefined) return { drafts: [], commit: () => keepRepeated(progress.repeated, draft) }
   const { outcome, content } = draft
   const notice: EventDraft = {
     type: 'agent.noticed',
@@ -253,12 +261,6 @@ function lateStep(draft: EventDraft, state: SessionState, progress: TurnProgress
       closed.close(toolCallId, undefined)
     },
   }
-}
-
-function keepRepeated({ repeated }: TurnProgress, draft: DraftOf<'tool-call.ended'>): void {
-  repeated.set(draft.toolCallId, draft)
-  const [oldest = ''] = repeated.keys()
-  if (repeated.size > maxRepeated) repeated.delete(oldest)
 }
 
 /**

@@ -92,6 +92,21 @@ describe('results that wait for their calls', () => {
     expect(flushed.length).toBeLessThanOrEqual(1000)
     expect(recorded.length + flushed.length).toBe(count)
   })
+
+  it('wait up to a total size: the oldest are kept as unrecognised messages', () => {
+    const order = emptyOrder()
+    const large = (toolCallId: string): CallDraft => ({
+      ...ended,
+      toolCallId,
+      content: [{ type: 'text', text: 'x'.repeat(7 * 2 ** 20) }],
+    })
+    const recorded = record(order, ...['call_1', 'call_2', 'call_3', 'call_4'].map(large))
+    expect(recorded).toMatchObject([
+      { type: 'agent.unrecognised', native: { toolCallId: 'call_1' } },
+      { type: 'agent.unrecognised', native: { toolCallId: 'call_2' } },
+    ])
+    expect([...order.held.keys()]).toEqual(['call_3', 'call_4'])
+  })
 })
 
 describe('a repeated draft', () => {

@@ -10,11 +10,23 @@ export type ToolOrder = {
   /** The titles of the calls, by id. */
   readonly called: Map<string, string>
   readonly ended: Set<string>
-  /** The updates and results that wait for their calls, by id; at most `maxHeld`. */
+  /** The updates and results that wait for their calls, by id; at most `maxHeld`, of a limited total size. */
   readonly held: Map<string, CallDraft[]>
 }
 
 const maxHeld = 1000
+const maxRepeated = 100
+/** The limit of the sum of `sizeOf` for drafts that wait, except for the last one. */
+const maxHeldSize = 16 * 2 ** 20
+
+const sizes = new WeakMap<CallDraft, number>()
+
+/** The length of the draft as JSON. */
+function sizeOf(draft: CallDraft): number {
+  const size = sizes.get(draft) ?? JSON.stringify(draft).length
+  sizes.set(draft, size)
+  return size
+}
 
 export type Step = { readonly drafts: EventDraft[]; commit(): void }
 
@@ -27,7 +39,7 @@ const noCommit = () => undefined
 /**
  * Puts the drafts of tool calls in order: a result waits for its call, and a call and its result are recorded once. A
  * second call becomes an update; drafts after the end are kept as unrecognised messages. So are the drafts that have
- * waited longest, if too many wait.
+ * waited longest, if too many wait or they are too large.
  */
 export function inOrder(order: ToolOrder, draft: CallDraft): Step {
   const id = draft.toolCallId
@@ -53,14 +65,39 @@ function late(draft: CallDraft): Step {
 }
 
 function hold({ held }: ToolOrder, draft: CallDraft): Step {
-  const count = [...held.values()].reduce((sum, { length }) => sum + length, 0)
-  const [oldest] = count < maxHeld ? [] : held
+  const dropped = oldestOf(held, sizeOf(draft))
   return {
-    drafts: (oldest?.[1] ?? []).map((one) => unrecognised(one, unknownCall)),
+    drafts: dropped.flatMap(([, drafts]) => drafts.map((one) => unrecognised(one, unknownCall))),
     commit() {
-      if (oldest) held.delete(oldest[0])
+      for (const [id] of dropped) held.delete(id)
       held.set(draft.toolCallId, [...(held.get(draft.toolCallId) ?? []), draft])
     },
+  }
+}
+
+/** The entries to drop, oldest first, so that another draft of the given size can be held. */
+function oldestOf(held: ToolOrder['held'], addedSize: number): [string, CallDraft[]][] {
+  const drafts = [...held.values()].flat()
+  let count = drafts.length
+  let size = drafts.reduce((sum, draft) => sum + sizeOf(draft), addedSize)
+  return [...held].filter(([, oldest]) => {
+    if (count < maxHeld && size <= maxHeldSize) return false
+    count -= oldest.length
+    size -= oldest.reduce((sum, draft) => sum + sizeOf(draft), 0)
+    return true
+  })
+}
+
+type Result = DraftOf<'tool-call.ended'>
+
+/** Adds a result by the id of its call, and drops the oldest ones if there are too many or they are too large. */
+export function keepRepeated(repeated: Map<string, Result>, draft: Result): void {
+  repeated.set(draft.toolCallId, draft)
+  let size = [...repeated.values()].reduce((sum, one) => sum + sizeOf(one), 0)
+  for (const [id, oldest] of repeated) {
+    if (repeated.size <= maxRepeated && size <= maxHeldSize) return
+    size -= sizeOf(oldest)
+    repeated.delete(id)
   }
 }
 

@@ -203,6 +203,14 @@ describe('the owner record', () => {
     expect(stdout + stderr).not.toContain(secret)
   })
 
+  it('has the address of the socket if the server was started with a name, which may have several', async () => {
+    await using home = createHome()
+    const { url } = await home.serve(['--host', 'localhost'])
+    expect(url).toMatch(/^http:\/\/localhost:\d+$/)
+    expect(readRecord(home).url).toMatch(/^http:\/\/(127\.0\.0\.1|\[::1\]):\d+$/)
+    expect((await home.run(['token', '--link'])).stdout).toContain(`${url}/`)
+  })
+
   it('has a new secret after each start, and is made private again', async () => {
     await using home = createHome()
     const { record } = await crashed(home)

@@ -48,9 +48,10 @@ export function randomValue(): string {
 /**
  * Proves that a server wrote the owner record. The record of a server that crashed stays behind, and another user's
  * program may then listen on the recorded port and answer with the recorded instance, which is public. It does not
- * know the secret, and cannot pass the challenge on: only the run that wrote the record could answer it, and that run
- * has ended if its port is free. The proof names the instance and the URL, so that the answer of a run that listens
- * elsewhere is refused too.
+ * know the secret. It cannot pass the challenge on to the run that wrote the record, because that run has ended if its
+ * address is free. (This does not hold for a name that leads to another address while the run listens; the record has
+ * the address if it is a loopback address.) The proof names the instance and the URL, so the answer of a run that
+ * listens elsewhere is refused too.
  */
 export function proofOf(
   { secret, instance, url }: Pick<ProvableOwner, 'secret' | 'instance' | 'url'>,

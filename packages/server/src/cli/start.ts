@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defined, newId } from '@parley/protocol'
@@ -11,6 +12,7 @@ import { createHost } from '../create-host.ts'
 import type { ChatDefaults } from '../faces/chat/index.ts'
 import { lazyChatFace } from '../faces/chat/lazy.ts'
 import { type CommandLine, plainCommandLine } from '../faces/http/command-line.ts'
+import { urlHost } from '../faces/http/request-source.ts'
 import { type HttpServer, startServer } from '../faces/http/serve.ts'
 import { createTerminalFace } from '../faces/terminal/index.ts'
 import { createWebSocketFace } from '../faces/websocket/index.ts'
@@ -87,6 +89,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   })
   const instance = randomUUID()
   const secret = randomValue()
+  let ownerUrl = ''
   let followers = 0
   const http = await startServer({
     consoleFolder: builtConsole,
@@ -98,7 +101,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
     host,
     version,
     instance,
-    prove: (challenge, url) => proofOf({ secret, instance, url }, challenge),
+    prove: (challenge) => proofOf({ secret, instance, url: ownerUrl }, challenge),
     chat,
     metrics: (now) => telemetry.metrics({ ...now, clients: { ...now.clients, websocket: websocket.peers } }),
     websocket: (upgrade) => {
@@ -107,7 +110,8 @@ export async function startParley(options: StartOptions): Promise<Parley> {
       websocket.accept(upgrade)
     },
   })
-  store.describeOwner({ url: http.url, instance, secret })
+  ownerUrl = ownerUrlOf(http)
+  store.describeOwner({ url: ownerUrl, instance, secret })
   undo.defer(() => http.close())
   undo.defer(() => websocket.close())
   undo.defer(() => chat.close())
@@ -122,6 +126,15 @@ export async function startParley(options: StartOptions): Promise<Parley> {
       return closed
     },
   }
+}
+
+/**
+ * The URL of the owner record. A name such as localhost may have several addresses, and another program may listen at
+ * one of them, so the URL has the loopback address of the socket instead.
+ */
+function ownerUrlOf({ url, port, server }: HttpServer): string {
+  const { address } = server.address() as AddressInfo
+  return address === '127.0.0.1' || address === '::1' ? `http://${urlHost(address)}:${port}` : url
 }
 
 type HostParts = {

@@ -16,7 +16,7 @@ export type ToolOrder = {
 
 const maxHeld = 1000
 const maxRepeated = 100
-/** The limit of the sum of `sizeOf` for drafts that wait, except for the last one. */
+/** The limit of the sum of `sizeOf`. A single draft that waits may exceed it. */
 const maxHeldSize = 16 * 2 ** 20
 
 const sizes = new WeakMap<CallDraft, number>()

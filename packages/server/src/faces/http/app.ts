@@ -36,7 +36,7 @@ export function createApp(parts: AppParts): App {
     ok: true as const,
     version,
     ...defined({ instance: parts.instance }),
-    ...(challenge !== undefined && defined({ proof: parts.prove?.(challenge, parts.url()) })),
+    ...(challenge !== undefined && defined({ proof: parts.prove?.(challenge) })),
   }))
   mount(app, parts, routes.openapi, () => openapiDocument(version))
   app.get('/api/ws', () => {

@@ -49,8 +49,8 @@ export type AppParts = {
   readonly consoleFolder?: string | undefined
 }
 
-/** Returns the proof, for readers of the owner record, that the server at this URL wrote the record. */
-export type Prove = (challenge: string, url: string) => string
+/** Returns the proof, for readers of the owner record, that this server wrote the record. */
+export type Prove = (challenge: string) => string
 
 type ChatReader = { readonly outgoing: ServerResponse; readonly sdk: 6 | 7 }
 

@@ -91,7 +91,7 @@ describe('an agent whose program is missing', () => {
       await expect(starting).rejects.toMatchObject({ code, message })
       if (adapter.install) expect(hint).toBe(`Install it: npm start -- agents install ${id}`)
       else if (acpAgents.some((preset) => preset.id === id))
-        expect(hint).toMatch(/^\S+ is not installed\. See /)
+        expect(hint).toMatch(/^To install it, see https:\/\//)
       else expect(hint).toMatch(/^There is no program \S+ ?/)
     },
   )

@@ -88,11 +88,9 @@ export const outputCases: Pick<
     title: 'the cost is reported',
     shared: true,
     async shows(bench, scenario) {
-      const session = await bench.session(scenario.session)
-      const total = async () => (await bench.host.state(session.id)).usage?.costUsd ?? 0
-      const before = await total()
-      const end = await (await session.prompt(scenario.prompt)).completed()
-      expect(end.costUsd ?? (await total()) - before).toBeGreaterThan(0)
+      const { session, end } = await play(bench, scenario)
+      const measured = session.all('usage.measured').map(({ costUsd }) => costUsd ?? 0)
+      expect(end.costUsd ?? measured.at(-1)).toBeGreaterThan(0)
     },
   },
   structuredOutput: {

@@ -91,7 +91,8 @@ const scenarios: Scenarios = {
   },
   commands: { prompt: '/help', command: 'compact', says: '/help' },
   usage: { prompt: json({ type: 'usage', ...usage }) },
-  cost: { prompt: json({ type: 'usage', ...usage }) },
+  // The total of the session, which must grow.
+  cost: { prompt: json({ type: 'usage', ...usage, costUsd: 0.2 }) },
 }
 
 adapterContract('parley behind parley', {

@@ -115,8 +115,9 @@ const eventOf = (item: FeedItem) => (item.type === 'event' ? item.event : undefi
 async function probe(http: Http, credential: Credential): Promise<ParleyError | undefined> {
   const timeoutMs = 5_000
   try {
-    await http.call('health', { timeoutMs })
+    // First, because the token source may check the server, and refuse what another program answers there.
     const before = await credential.token()
+    await http.call('health', { timeoutMs })
     await http.call('listSessions', { query: { limit: 1 }, timeoutMs })
     if ((await credential.token()) !== before) return undefined
     const message = `The server at ${http.url} answers, but a WebSocket connection to it fails. Check whether a proxy blocks WebSockets.`

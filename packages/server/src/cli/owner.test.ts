@@ -167,6 +167,22 @@ describe('a program on the port of a server that crashed', () => {
     expect(sent(impostor.requests)).not.toContain(token)
   })
 
+  it('does not stop the socket with an error of its own, even in the second after a proof', async () => {
+    await using home = createHome()
+    const { running, url } = await home.serve()
+    await using connected = await connectTo(home)
+    const { client } = connected
+    using _ = vi.spyOn(performance, 'now').mockReturnValue(performance.now())
+    await client.call('listSessions')
+    running.child.kill('SIGKILL')
+    await running.ended
+    const body = forged('unauthorized')
+    await using _impostor = await listenAt(url, (_, response) => response.writeHead(401).end(body))
+    client.socket.open()
+    await vi.waitFor(() => expect(client.socket.status).toHaveProperty('error'))
+    expect(client.socket.status).toMatchObject({ state: 'waiting', error: { code: 'busy' } })
+  })
+
   it('gets no request after the server was started again at another URL', async () => {
     await using home = createHome()
     const { running, url } = await home.serve()

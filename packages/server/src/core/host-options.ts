@@ -5,11 +5,14 @@ import type { Clock, Ids } from './clock.ts'
 import type { HostObserver } from './host-observer.ts'
 import type { HostTool, HostToolEnv, TemporaryFolders } from './host-tool.ts'
 import type { Limits } from './limits.ts'
+import type { SessionOwnership } from './session-ownership.ts'
 import type { SessionStore } from './session-store.ts'
 
 export type HostOptions = {
   readonly adapters: readonly AgentAdapter[]
   readonly store: SessionStore
+  /** Decides which sessions this host may write. By default all, because no other process can open the store. */
+  readonly ownership?: SessionOwnership
   /** Returns the folder as the session will store it. Rejects with a ParleyError if no session can work in it. */
   readonly checkFolder: (cwd: string) => Promise<string>
   /** The HEAD commit of a folder, stored with a new session. Never rejects. */

@@ -8,12 +8,14 @@ import { createFolderTrust, type FolderTrust } from './folder-trust.ts'
 import { guardedObserver } from './host-observer.ts'
 import type { HostOptions } from './host-options.ts'
 import { createHostSessions, type HostSessions } from './host-sessions.ts'
+import type { TemporaryFolders } from './host-tool.ts'
 import { createImporting, type Importing } from './import-session.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { createModelCatalogue, type ModelCatalogue } from './model-catalogue.ts'
 import { OpenSessions } from './open-sessions.ts'
 import { createRuleBook, type Rules } from './rule-book.ts'
 import { createSessionNews, type SessionNews } from './session-news.ts'
+import { createSoleOwnership } from './session-ownership.ts'
 import type { SessionServices } from './session-services.ts'
 import { createSessionTools } from './session-tools.ts'
 import { createSpareAgents } from './spare-agents.ts'
@@ -71,6 +73,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   const news = createSessionNews(problem)
   const services: SessionServices = {
     ...{ store, clock, ids, limits, adapters, spares, rules, trusts, environments, temporaryFolders, news },
+    ownership: options.ownership ?? createSoleOwnership(store),
     slots: createConnectionSlots(limits.maxConnections),
     tools: createSessionTools(options.tools),
     toolEnv: options.toolEnv ?? (() => ({})),
@@ -78,6 +81,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     problem,
   }
   const sessions = new OpenSessions(services)
+  services.ownership.onLost(() => sessions.abandonAll())
   const hostSessions = createHostSessions(services, sessions, adapterFor)
   if (options.recover !== 'on-use') await sessions.recoverAll()
 
@@ -92,11 +96,18 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     ...hostSessions,
     ...createFeedLoops(hostSessions.follow),
     onSessionChanged: news.onSessionChanged,
-    async close() {
-      sessions.shut()
-      await agents.close()
-      await Promise.all([sessions.stopAll(), spares.close()])
-      await temporaryFolders.removeAll()
-    },
+    close: () => closeHost(sessions, agents, spares, temporaryFolders),
   }
+}
+
+async function closeHost(
+  sessions: OpenSessions,
+  agents: ReturnType<typeof createAgentList>,
+  spares: ReturnType<typeof createSpareAgents>,
+  temporaryFolders: TemporaryFolders,
+): Promise<void> {
+  sessions.shut()
+  await agents.close()
+  await Promise.all([sessions.stopAll(), spares.close()])
+  await temporaryFolders.removeAll()
 }

@@ -8,6 +8,7 @@ import {
 import { currentAdapter } from './agent-keeper.ts'
 import { isPendingSteer } from './decide.ts'
 import { turnWaits } from './end-turn.ts'
+import { isStale } from './fenced-store.ts'
 import { createHostToolCalls } from './host-tool-calls.ts'
 import { createPermissionBroker } from './permission-broker.ts'
 import { createPersisting, type Persisting } from './persist.ts'
@@ -49,9 +50,10 @@ export class LiveSession {
     const { checkpointMs } = limits
     this.log = createSessionLog({ store, clock, checkpointMs, state, joining, problem })
     const stopping = this.#stopping.signal
-    const broken = () => {
+    const broken = (error: unknown) => {
       void owner.forgetOnly(state.id, this)
-      this.stop().catch((error) => problem(error, 'stop a session that another log has written to'))
+      const ended = isStale(error) ? this.abandon() : this.stop()
+      ended.catch((thrown) => problem(thrown, 'stop a session that another log has written to'))
     }
     this.#persisting = createPersisting({ log: this.log, clock, stopping, problem, broken })
     const context: SessionContext = {
@@ -162,6 +164,17 @@ export class LiveSession {
     }
     await this.#disconnectForGood('server-stopped', aborted)
     await this.log.close('closed')
+  }
+
+  /**
+   * Called when another process may own the session: nothing more is recorded, and the agent is ended at once. Readers
+   * are told to connect again.
+   */
+  async abandon(): Promise<void> {
+    this.#stopping.abort()
+    const aborted = this.#agent.abortStart()
+    this.log.abandon()
+    await this.#disconnectForGood('closed', aborted)
   }
 
   /** Called for a deletion: nothing more is recorded. Readers are notified after `remove` has resolved. */

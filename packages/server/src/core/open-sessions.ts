@@ -1,13 +1,20 @@
 import { ParleyError, type SessionState } from '@parley/protocol'
+import { fencedStore } from './fenced-store.ts'
 import { LiveSession } from './live-session.ts'
 import { loadState } from './session-log.ts'
+import type { Claim } from './session-ownership.ts'
 import type { SessionServices } from './session-services.ts'
+
+/** How many sessions are taken over from another process in one step. */
+const adoptedAtOnce = 20
 
 /** The sessions in memory. An unused session is removed from memory, and loaded again on use. */
 export class OpenSessions {
   readonly #services: SessionServices
   readonly #sessions = new Map<string, Promise<LiveSession>>()
   readonly #usedAt = new Map<string, number>()
+  /** The terms under which this process owns the sessions. */
+  readonly #terms = new Map<string, number>()
   readonly #deleting = new Set<string>()
   #stopSweep: (() => void) | undefined
   #closing = false
@@ -33,13 +40,22 @@ export class OpenSessions {
   }
 
   async #load(sessionId: string): Promise<LiveSession> {
-    return new LiveSession(this.#services, await loadState(this.#services.store, sessionId), this)
+    const claim = await this.#services.ownership.claim(sessionId)
+    if (claim.type !== 'owned') throw notOwned(sessionId, claim)
+    return this.#live(await loadState(this.#services.store, sessionId), claim.term)
   }
 
+  /** Adds a session that this process has just created. */
   add(state: SessionState): LiveSession {
-    const session = new LiveSession(this.#services, state, this)
+    const session = this.#live(state, this.#services.ownership.firstTerm)
     void this.#add(state.id, Promise.resolve(session))
     return session
+  }
+
+  #live(state: SessionState, term: number | undefined): LiveSession {
+    if (term !== undefined) this.#terms.set(state.id, term)
+    const store = fencedStore(this.#services.store, term)
+    return new LiveSession({ ...this.#services, store }, state, this)
   }
 
   startAhead(sessionId: string): void {
@@ -50,15 +66,29 @@ export class OpenSessions {
       )
   }
 
-  /** Recovers the sessions that a restart interrupted. */
+  /** Recovers the sessions that a restart of this process, or the end of another one, interrupted. */
   async recoverAll(): Promise<void> {
-    const { store, problem } = this.#services
-    for (const sessionId of await store.unsettled()) {
-      try {
-        await (await this.open(sessionId)).recover()
-      } catch (error) {
-        problem({ error, doing: 'recover a session', sessionId })
-      }
+    for (;;) {
+      const adopted = await this.#services.ownership.adopt(adoptedAtOnce)
+      if (adopted.length === 0) return
+      for (const { sessionId } of adopted) await this.#recover(sessionId)
+    }
+  }
+
+  async #recover(sessionId: string): Promise<void> {
+    try {
+      await (await this.open(sessionId)).recover()
+    } catch (error) {
+      this.#services.problem({ error, doing: 'recover a session', sessionId })
+    }
+  }
+
+  /** Drops every session at once, because this process no longer owns any. */
+  abandonAll(): void {
+    for (const [sessionId, session] of [...this.#sessions]) {
+      this.#terms.delete(sessionId)
+      this.forget(sessionId)
+      session.then((loaded) => loaded.abandon()).catch(() => undefined)
     }
   }
 
@@ -74,8 +104,19 @@ export class OpenSessions {
     const wasOpen = this.#sessions.delete(sessionId)
     this.#usedAt.delete(sessionId)
     if (!wasOpen) return
+    this.#release(sessionId)
     this.#services.observer.left(sessionId)
     void this.removeTemporaryFolder(sessionId)
+  }
+
+  #release(sessionId: string): void {
+    const { ownership, problem } = this.#services
+    const term = this.#terms.get(sessionId)
+    this.#terms.delete(sessionId)
+    if (term === undefined) return
+    ownership
+      .release(sessionId, term)
+      .catch((error) => problem({ error, doing: 'release a session', sessionId }))
   }
 
   async removeTemporaryFolder(sessionId: string): Promise<void> {
@@ -144,6 +185,17 @@ export class OpenSessions {
     }
     if (this.#sessions.size > 0 && !this.#closing) this.#sweepLater()
   }
+}
+
+/** The refusal of a session that another process owns, or whose folder is at another place. */
+function notOwned(sessionId: string, claim: Exclude<Claim, { type: 'owned' }>): ParleyError {
+  if (claim.type === 'elsewhere')
+    return new ParleyError('conflict', `Session ${sessionId} runs on another node.`, {
+      details: { owner: { url: claim.url, term: claim.term } },
+    })
+  return new ParleyError('busy', `Session ${sessionId} waits for ${claim.place}, where its folder is.`, {
+    details: { awaited: claim.place },
+  })
 }
 
 function beingDeleted(): ParleyError {

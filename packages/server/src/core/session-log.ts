@@ -57,6 +57,8 @@ export type SessionLog = {
   readonly closed: boolean
   /** Waits for the current work, then refuses all further changes. */
   seal(reason: 'deleted' | 'closed'): Promise<void>
+  /** Ends the log at once: a write that is pending may still be stored, but nothing is announced. */
+  abandon(): void
   /** Like `seal`, but also ends the feed. */
   close(reason: 'deleted' | 'closed'): Promise<void>
 }
@@ -121,6 +123,7 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
     } finally {
       storing = false
     }
+    if (closed) throw goneError(closed)
     for (const id of closedBlocks) checkpointed.delete(id)
     state = next
     for (const { seq, json } of stored) feed.publish({ kind: 'event', seq, json: shownText(json) })
@@ -194,6 +197,11 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
       if (feed.hasNativeReaders) feed.publish({ kind: 'native', json: textOf(message) })
     },
     seal,
+    abandon() {
+      closed ??= 'closed'
+      stopCheckpoint?.()
+      feed.end('closed')
+    },
     async close(reason) {
       await seal(reason)
       feed.end(reason)

@@ -11,6 +11,7 @@ import type { Persist } from './persist.ts'
 import type { RuleBook } from './rule-book.ts'
 import type { SessionLog } from './session-log.ts'
 import type { SessionNews } from './session-news.ts'
+import type { SessionOwnership } from './session-ownership.ts'
 import type { SessionStore } from './session-store.ts'
 import type { SessionTools } from './session-tools.ts'
 import type { SpareAgents } from './spare-agents.ts'
@@ -18,6 +19,7 @@ import type { SpareAgents } from './spare-agents.ts'
 /** The services that all sessions of a host share. Created once. */
 export type SessionServices = {
   readonly store: SessionStore
+  readonly ownership: SessionOwnership
   readonly clock: Clock
   readonly ids: Ids
   readonly limits: Limits

@@ -52,12 +52,14 @@ export class TcpProxy implements AsyncDisposable {
 
   /** Stops to pass on anything, in both directions, without closing a connection. */
   stall(): void {
+    if (this.#stalled) return
     this.#stalled = true
     for (const [from, to] of this.#sockets) from.unpipe(to)
   }
 
   /** Passes on what was held back, and everything after it. */
   resume(): void {
+    if (!this.#stalled) return
     this.#stalled = false
     for (const [from, to] of this.#sockets) from.pipe(to)
   }

@@ -22,6 +22,7 @@ export type NodeOptions = { readonly url: string; readonly place: string; readon
  * the clock of the database decides when a lease has expired; a node uses its own clock only to stop earlier.
  */
 export class PostgresOwnership implements SessionOwnership {
+  readonly firstTerm = 1
   readonly #database: PostgresDatabase
   /** One connection, which holds the advisory lock of this node: PostgreSQL releases it when the process dies. */
   readonly #own: PostgresDatabase

@@ -1,0 +1,18 @@
+import { hasCode } from '@parley/protocol'
+import type { SessionStore } from './session-store.ts'
+
+/** The store for one session under this term: a write is refused once another process owns the session. */
+export function fencedStore(store: SessionStore, term: number | undefined): SessionStore {
+  if (term === undefined) return store
+  return {
+    ...store,
+    append: (batch) => store.append({ ...batch, term }),
+    checkpoint: (sessionId, blocks) => store.checkpoint(sessionId, blocks, term),
+    delete: (sessionId) => store.delete(sessionId, term),
+  }
+}
+
+/** Whether a write was refused because another process owns the session now. */
+export function isStale(thrown: unknown): boolean {
+  return hasCode(thrown, 'conflict') && thrown.details?.staleTerm !== undefined
+}

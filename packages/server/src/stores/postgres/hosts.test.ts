@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, it, vi } from 'vitest'
+import { createScriptedAdapter } from '../../adapters/scripted/index.ts'
+import { fileTranscript } from '../../adapters/scripted/transcript.ts'
+import type { Host } from '../../core/index.ts'
+import { createHost } from '../../create-host.ts'
+import { logProblems } from '../../testing/invariants.ts'
+import { TcpProxy } from '../../testing/tcp-proxy.ts'
+import { folderForFile } from '../../testing/temporary-folder.ts'
+import { openPostgresNode, type PostgresNode } from './index.ts'
+import { PostgresServer } from './postgres-under-test.ts'
+
+/** Tests two hosts in one process, each a node on the same database, with the scripted agent. */
+
+const server = await PostgresServer.forFile()
+const folder = folderForFile()
+const lease = { leaseMs: 600, beatMs: 100, marginMs: 100 }
+const opened: { dispose(): Promise<void> }[] = []
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one.dispose()
+})
+
+type NodeHost = { readonly host: Host; readonly node: PostgresNode; readonly proxy: TcpProxy }
+
+async function open(url: string): Promise<NodeHost> {
+  const proxy = await TcpProxy.open(server.port)
+  const proxied = new URL(url)
+  proxied.port = String(proxy.port)
+  const place = { url: `http://127.0.0.1:${proxy.port}`, place: 'machine:here', lease }
+  const node = await openPostgresNode({ url: proxied.href, connections: 3, deadlineMs: 500, node: place })
+  const adapters = [createScriptedAdapter({ transcript: fileTranscript(join(folder, 'transcripts')) })]
+  const host = await createHost({ adapters, store: node.store, ownership: node.ownership })
+  opened.push({
+    async dispose() {
+      proxy.resume()
+      await host.close()
+      await node.store.close()
+      await proxy.close()
+    },
+  })
+  return { host, node, proxy }
+}
+
+const script = (...steps: object[]) => JSON.stringify(steps)
+let files = 0
+
+it('a session is written by its owner, and refused elsewhere with the address of the owner', async () => {
+  const url = await server.database()
+  const [one, other] = [await open(url), await open(url)]
+  const { id } = await one.host.create({
+    agent: 'scripted',
+    cwd: folder,
+    prompt: script({ type: 'text', text: 'Hello.' }),
+  })
+  await vi.waitUntil(async () => (await one.host.state(id)).turns === 1, 10_000)
+  const refused = other.host.command(id, { type: 'prompt.submit', commandId: 'c', text: 'x' })
+  await expect(refused).rejects.toMatchObject({
+    code: 'conflict',
+    details: { owner: { url: expect.stringContaining('http://127.0.0.1') } },
+  })
+  expect((await other.host.list({ limit: 10 })).sessions.map((session) => session.id)).toEqual([id])
+})
+
+it('after its owner is cut off, another node recovers a session with an open request, and the effect runs once', async () => {
+  const url = await server.database()
+  const [one, other] = [await open(url), await open(url)]
+  const file = `effect-${++files}`
+  const effect = { writeFile: { path: join(folder, file), text: 'x' } }
+  const ask = { type: 'permission', name: 'Write', kind: 'edit', title: 'Write', effect }
+  const { id } = await one.host.create({
+    agent: 'scripted',
+    cwd: folder,
+    prompt: script(ask, { type: 'text', text: 'Done.' }),
+  })
+  await vi.waitUntil(async () => (await one.host.state(id)).requests.length === 1, 10_000)
+  const lost = new Promise<void>((resolve) => one.node.ownership.onLost(resolve))
+  one.proxy.stall()
+  await lost
+  await vi.waitUntil(async () => (await other.node.ownership.fenceExpired()).length > 0, 10_000)
+  const [request] = (await other.host.state(id)).requests
+  await other.host.command(id, {
+    type: 'permission.decide',
+    commandId: 'd',
+    requestId: request?.requestId ?? '',
+    decision: 'allow',
+  })
+  await vi.waitUntil(async () => !(await other.host.state(id)).turn, 10_000)
+  one.proxy.cut()
+  one.proxy.resume()
+  const { events } = await other.host.read(id, { after: 0, limit: 1_000 })
+  expect(logProblems(events.map(({ json }) => JSON.parse(json)))).toEqual([])
+  expect(readFileSync(join(folder, file), 'utf8')).toBe('x')
+})

@@ -29,7 +29,7 @@ type ToolPart = UiMessage['parts'][number] & {
   readonly approval?: { readonly id: string }
 }
 
-const patienceMs = 10_000
+const patienceMs = 30_000
 
 /** A page with a stock `Chat`, a stock transport and the two stock rules for sending automatically. */
 export class Page {

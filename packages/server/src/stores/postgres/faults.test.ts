@@ -19,7 +19,7 @@ beforeEach(async () => {
   const proxied = new URL(direct)
   proxied.port = String(proxy.port)
   url = proxied.href
-  store = await openPostgresStore({ url, deadlineMs: 1_000, connections: 3 })
+  store = await openPostgresStore({ url, deadlineMs: 3_000, connections: 3 })
   await store.create({
     sessionId: 'a',
     epoch: 'e',
@@ -143,7 +143,7 @@ describe('opening', () => {
   const refusal = (changes: (address: URL) => void) => {
     const address = new URL(direct)
     changes(address)
-    return openPostgresStore({ url: address.href, deadlineMs: 1_000 }).catch((thrown: unknown) => thrown)
+    return openPostgresStore({ url: address.href, deadlineMs: 3_000 }).catch((thrown: unknown) => thrown)
   }
 
   it('is refused without a word about the address or the password', async () => {

@@ -15,7 +15,7 @@ import { PostgresServer } from './postgres-under-test.ts'
 
 const server = await PostgresServer.forFile()
 const folder = folderForFile()
-const lease = { leaseMs: 600, beatMs: 100, marginMs: 100 }
+const lease = { leaseMs: 5_000, beatMs: 500, marginMs: 1_000 }
 const opened: { dispose(): Promise<void> }[] = []
 afterEach(async () => {
   for (const one of opened.splice(0)) await one.dispose()
@@ -28,7 +28,7 @@ async function open(url: string): Promise<NodeHost> {
   const proxied = new URL(url)
   proxied.port = String(proxy.port)
   const place = { url: `http://127.0.0.1:${proxy.port}`, place: 'machine:here', lease }
-  const node = await openPostgresNode({ url: proxied.href, connections: 3, deadlineMs: 500, node: place })
+  const node = await openPostgresNode({ url: proxied.href, connections: 3, node: place })
   const adapters = [createScriptedAdapter({ transcript: fileTranscript(join(folder, 'transcripts')) })]
   const host = await createHost({ adapters, store: node.store, ownership: node.ownership })
   opened.push({
@@ -53,7 +53,7 @@ it('a session is written by its owner, and refused elsewhere with the address of
     cwd: folder,
     prompt: script({ type: 'text', text: 'Hello.' }),
   })
-  await vi.waitUntil(async () => (await one.host.state(id)).turns === 1, 10_000)
+  await vi.waitUntil(async () => (await one.host.state(id)).turns === 1, 30_000)
   const refused = other.host.command(id, { type: 'prompt.submit', commandId: 'c', text: 'x' })
   await expect(refused).rejects.toMatchObject({
     code: 'conflict',
@@ -73,11 +73,11 @@ it('after its owner is cut off, another node recovers a session with an open req
     cwd: folder,
     prompt: script(ask, { type: 'text', text: 'Done.' }),
   })
-  await vi.waitUntil(async () => (await one.host.state(id)).requests.length === 1, 10_000)
+  await vi.waitUntil(async () => (await one.host.state(id)).requests.length === 1, 30_000)
   const lost = new Promise<void>((resolve) => one.node.ownership.onLost(resolve))
   one.proxy.stall()
   await lost
-  await vi.waitUntil(async () => (await other.node.ownership.fenceExpired()).length > 0, 10_000)
+  await vi.waitUntil(async () => (await other.node.ownership.fenceExpired()).length > 0, 30_000)
   const [request] = (await other.host.state(id)).requests
   await other.host.command(id, {
     type: 'permission.decide',
@@ -85,7 +85,7 @@ it('after its owner is cut off, another node recovers a session with an open req
     requestId: request?.requestId ?? '',
     decision: 'allow',
   })
-  await vi.waitUntil(async () => !(await other.host.state(id)).turn, 10_000)
+  await vi.waitUntil(async () => !(await other.host.state(id)).turn, 30_000)
   one.proxy.cut()
   one.proxy.resume()
   const { events } = await other.host.read(id, { after: 0, limit: 1_000 })

@@ -9,39 +9,37 @@ import { PostgresServer } from './postgres-under-test.ts'
 const server = await PostgresServer.forFile()
 const url = await server.database()
 let schemas = 0
-const lease: Lease = { leaseMs: 600, beatMs: 100, marginMs: 100 }
+/** No lease ends by time here: a test ends one in the database. */
+const lease: Lease = { leaseMs: 600_000, beatMs: 100, marginMs: 1_000 }
 
 ownershipContract('the PostgreSQL store', async () => {
   const schema = `nodes_${++schemas}`
   let nodes = 0
   return {
     async open({ place = 'machine:here' } = {}) {
-      // A process behind a proxy that stalls cannot prove that it is alive.
       const proxy = await TcpProxy.open(server.port)
-      const proxied = new URL(url)
-      proxied.port = String(proxy.port)
       const node = { url: `http://127.0.0.1:${4_700 + ++nodes}`, place, lease }
       const { store, ownership } = await openPostgresNode({
-        ...{ url: proxied.href, schema, connections: 3, deadlineMs: 500, node },
+        url: through(proxy),
+        schema,
+        connections: 3,
+        node,
       })
-      const others = await openPostgresNode({ url, schema, connections: 1, node: { ...node, lease } })
       let closed: Promise<void> | undefined
       return {
         store,
         ownership,
         async die() {
-          const id = ownership.node
+          const id = ownership.node ?? 0
+          // Its beats no longer arrive, so its lease is not extended again.
           proxy.stall()
-          await vi.waitUntil(async () => (await others.ownership.fenceExpired()).includes(id ?? 0), 10_000)
+          await endLease(schema, id)
+          await fenceFrom(schema, id)
           proxy.cut()
           proxy.resume()
         },
         close() {
-          closed ??= (async () => {
-            await store.close()
-            await others.store.close()
-            await proxy.close()
-          })()
+          closed ??= store.close().then(() => proxy.close())
           return closed
         },
       }
@@ -50,17 +48,31 @@ ownershipContract('the PostgreSQL store', async () => {
   }
 })
 
-it('tells a paused process that it has lost its sessions, and registers it again', async () => {
-  const proxy = await TcpProxy.open(server.port)
+function through(proxy: TcpProxy): string {
   const proxied = new URL(url)
   proxied.port = String(proxy.port)
-  const node = { url: 'http://127.0.0.1:1', place: 'machine:here', lease }
-  const { store, ownership } = await openPostgresNode({
-    url: proxied.href,
-    schema: 'paused',
-    deadlineMs: 500,
-    node,
-  })
+  return proxied.href
+}
+
+function endLease(schema: string, node: number): Promise<unknown> {
+  const expire = `UPDATE ${schema}.nodes SET expires_at = now() - interval '1 s' WHERE id = ${node}`
+  return server.admin((sql) => sql.unsafe(expire), url)
+}
+
+/** Another node fences this one. A beat that was on its way may extend the lease once more. */
+async function fenceFrom(schema: string, node: number): Promise<void> {
+  const other = await openPostgresNode({ url, schema, connections: 1, node: { url: '', place: '', lease } })
+  try {
+    while (!(await other.ownership.fenceExpired()).includes(node)) await endLease(schema, node)
+  } finally {
+    await other.store.close()
+  }
+}
+
+it('tells a paused process that it has lost its sessions, and registers it again', async () => {
+  const proxy = await TcpProxy.open(server.port)
+  const node = { url: '', place: 'machine:here', lease: { leaseMs: 4_000, beatMs: 500, marginMs: 1_000 } }
+  const { store, ownership } = await openPostgresNode({ url: through(proxy), schema: 'paused', node })
   const first = ownership.node
   await store.create({ sessionId: 'a', epoch: 'e', state: stateOf('a'), events: eventsOf('a', 1, 1) })
   const lost = new Promise<void>((resolve) => ownership.onLost(resolve))
@@ -69,7 +81,7 @@ it('tells a paused process that it has lost its sessions, and registers it again
   expect(ownership.node).toBeUndefined()
   proxy.cut()
   proxy.resume()
-  await vi.waitUntil(() => ownership.node !== undefined, 10_000)
+  await vi.waitUntil(() => ownership.node !== undefined, 30_000)
   expect(ownership.node).not.toBe(first)
   await store.close()
   await proxy.close()

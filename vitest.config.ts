@@ -27,8 +27,8 @@ export default defineConfig({
     unstubEnvs: true,
     reporters: ['default', new RetriedTests()],
     sequence: { sequencer: LongestFirst },
-    // The tests wait for programs more than they compute, so there are two more workers than cores.
-    maxWorkers: availableParallelism() + 2,
+    // The tests wait for programs more than they compute, so there are four more workers than cores.
+    maxWorkers: availableParallelism() + 4,
     projects: [
       {
         extends: true,

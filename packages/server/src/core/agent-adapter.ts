@@ -375,8 +375,8 @@ export type HostToolResult = { readonly content: readonly HostToolContent[]; rea
 export type HostTools = {
   readonly tools: readonly HostToolInfo[]
   /**
-   * Runs a tool; `name` is its name without the prefix. Pass `toolCallId` if it is known, once the call was
-   * recorded.
+   * Runs a tool; `name` is its name without the prefix. If `toolCallId` is known, pass it, and call this only after
+   * the host has recorded that call.
    */
   call(
     name: string,

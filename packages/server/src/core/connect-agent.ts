@@ -37,7 +37,7 @@ export async function connectAgent(parts: ConnectParts): Promise<AgentLink> {
     }))
     if (!recorded || signal.aborted) {
       await discard(connection, context)
-      throw new ParleyError('cancelled', 'Cancelled while the agent was started.')
+      throw new ParleyError('cancelled', 'Cancelled while the agent was starting.')
     }
     return new AgentLink(connection, services.clock, { connectionId, settings, conditions, release })
   } catch (error) {

@@ -276,7 +276,7 @@ describe('the options of a request', () => {
       any: ['file_path', 'old_string', 'new_string'],
       exact: { unsandboxed: true },
     })
-    expect(session?.label).toBe('Allow Tool on files of the folder for this session')
+    expect(session?.label).toBe("Allow Tool on files inside the session's folders for this session")
   })
 
   it('grant any other tool with exactly the input it was asked for', () => {

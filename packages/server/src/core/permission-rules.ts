@@ -151,5 +151,5 @@ function grantText({ match, any = [], outside }: RulePattern, { tool, kind }: Su
   if (outside) return `exactly this call of ${tool}, outside the folder,`
   if (kind === 'subagent') return `subagents of this kind (${tool})`
   if (any.length === 0 || kind === 'fetch') return `exactly this call of ${tool}`
-  return `${tool} on files of the folder`
+  return `${tool} on files inside the session's folders`
 }

@@ -522,7 +522,7 @@ function startChild(code: string) {
       if (done) throw new Error('the process ended')
       return value
     },
-    /** The lines that no call waited for, once the process has ended. */
+    /** The lines that `line` has not returned. Resolves when the process has ended. */
     get ended(): Promise<string[]> {
       return Array.fromAsync({ [Symbol.asyncIterator]: () => lines })
     },

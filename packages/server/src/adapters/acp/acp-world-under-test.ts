@@ -147,8 +147,8 @@ function scriptFailures(model: ModelServer): void {
 }
 
 /**
- * Matches a request whose last message contains these words and no scripted answers. An agent may send an
- * unanswered prompt again in the same message as the next prompt.
+ * Matches a request whose last message contains these words, unless the message also contains a prompt with scripted
+ * answers. An agent may repeat an unanswered prompt in the message of the next prompt.
  */
 function isAsked(words: string) {
   return ({ messages }: { messages: readonly { content?: unknown }[] }) => {

@@ -28,7 +28,7 @@ export const Dialect = z.strictObject({
   kinds: z
     .record(z.string(), ToolKind)
     .optional()
-    .describe('The kinds of the tools for which the agent reports none'),
+    .describe('The kinds of tools, by name; an entry replaces the kind that the agent reports'),
   commandInTitle: z.boolean().optional().describe('A command has no input: its title is the command'),
   inputInContent: z.boolean().optional().describe('A call has no input: its content is the input as JSON'),
   cancelledOutput: Pattern.optional().describe(

@@ -44,7 +44,7 @@ export function cannotStart(
 ): ParleyError {
   if (error instanceof ParleyError) return error
   const { name, process, failure, signal } = about
-  if (signal.aborted) return new ParleyError('cancelled', `Cancelled while ${name} was started.`)
+  if (signal.aborted) return new ParleyError('cancelled', `Cancelled while ${name} was starting.`)
   const { exitCode, stderrTail } = process.exitDetails()
   const ended = failure?.message ?? `It ended${exitCode ? ` with code ${exitCode}` : ''}.`
   const why = error instanceof RequestError ? ` It says: ${errorMessage(error)}` : ` ${ended}`

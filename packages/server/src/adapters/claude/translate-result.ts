@@ -93,7 +93,7 @@ function stopReasonOf(outcome: TurnOutcome, result: NativeResult): string {
 
 const reasons: Readonly<Record<string, string>> = {
   error_max_turns: 'The agent reached its limit of steps for one turn.',
-  error_max_budget_usd: 'The budget of this session is used up.',
+  error_max_budget_usd: 'The budget (`maxBudgetUsd`) is used up.',
   error_max_structured_output_retries: 'The model did not return a result that matches the requested schema.',
   error_during_execution: 'Claude Code failed during the turn.',
   tool_deferred_unavailable:

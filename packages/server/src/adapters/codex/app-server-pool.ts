@@ -72,7 +72,7 @@ export function createAppServerPool(options: () => AppServerOptions) {
         const shared = share()
         shared.holders++
         try {
-          const server = await unlessAborted(ready(shared), signal, 'Cancelled while Codex was started.')
+          const server = await unlessAborted(ready(shared), signal, 'Cancelled while Codex was starting.')
           if (!server.stalled) return lease(shared, server)
         } catch (error) {
           await release(shared)

@@ -47,7 +47,7 @@ export async function connectOpenCode(
 ): Promise<AgentConnection> {
   try {
     const opening = open({ server, release }, input, shared)
-    return await unlessAborted(opening, input.signal, 'Cancelled while OpenCode was started.')
+    return await unlessAborted(opening, input.signal, 'Cancelled while OpenCode was starting.')
   } catch (error) {
     const { stderrTail } = server.exitDetails()
     if (input.signal.aborted) server.checkAlive()

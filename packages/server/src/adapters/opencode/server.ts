@@ -189,7 +189,7 @@ export class ServerPool {
       return released
     }
     try {
-      await unlessAborted(shared.ready, signal, 'Cancelled while OpenCode was started.')
+      await unlessAborted(shared.ready, signal, 'Cancelled while OpenCode was starting.')
     } catch (error) {
       shared.server.checkAlive()
       await release()

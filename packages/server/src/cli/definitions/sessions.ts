@@ -66,7 +66,7 @@ function addReading({ add, run }: Registry): void {
   add('sessions', 'list sessions', 'parley sessions --waiting', 'parley sessions --json | jq .id')
     .option('--waiting', 'the open requests of all sessions')
     .option('--all', 'include archived sessions')
-    .option('--query <text>', 'only sessions with this text in their title')
+    .option('--query <text>', 'only sessions with all these words in their title, folder or agent')
     .option('--agent <agent>', 'only sessions of this agent')
     .option('--status <status>', 'idle, working, waiting or parked')
     .option('--limit <number>', 'the maximum number of sessions (default: 50)')

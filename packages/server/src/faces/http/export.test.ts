@@ -269,7 +269,7 @@ describe('an export', () => {
     followed.leave()
     const as = (format: string) => server.ask(`/api/sessions/${made.body.id}/export?as=${format}`)
     for (const format of ['markdown', 'html']) {
-      // The export also contains the prompt, which is the script with its control codes.
+      // The prompt is the script itself, which contains the codes, so it is removed before the check.
       const text = (await as(format)).text.replace(/^> .*$/gm, '').replace(/<section class="prompt">.*/g, '')
       expect(text).toContain('Warning: Trying again.')
       expect(text).toContain('The model is away.')

@@ -63,7 +63,7 @@ describe('an append', () => {
   it('is stored once if its answer is lost', async () => {
     for (let seq = 2; seq < 12; seq++) {
       const appending = append(seq)
-      // The statement is on its way to the server, and its answer on its way back, at different moments.
+      // Waits longer each time, so that the statement or its answer is cut off at different moments.
       await new Promise((resolve) => setTimeout(resolve, seq - 2))
       proxy.cut()
       await appending

@@ -16,7 +16,7 @@ export const outputCases: Pick<
   | 'retraction'
 > = {
   streaming: {
-    title: 'text is streamed in pieces before it is written',
+    title: 'text is streamed in pieces before the whole text is recorded',
     shared: true,
     async shows(bench, scenario) {
       const { turn } = await play(bench, scenario)

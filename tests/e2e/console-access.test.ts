@@ -220,8 +220,10 @@ it('the page of a one-time link sends no request without a credential, except to
     if (!pathname.startsWith('/api/') || request.headers().authorization) return
     requests.push(`${request.method()} ${pathname}`)
   })
+  const signedIn = page.waitForRequest((request) => request.headers().authorization !== undefined)
   await page.goto(await server.newLink())
   await page.getByRole('heading', { name: 'What do you want to build?' }).waitFor()
+  await signedIn
   expect(requests).toEqual(['POST /api/devices', 'POST /api/nonces', 'POST /api/access-tokens'])
 })
 

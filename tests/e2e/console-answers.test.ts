@@ -1,4 +1,4 @@
-import type { BrowserContext, Page } from 'playwright-core'
+import type { BrowserContext, Locator, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import type { TcpProxy } from '../../packages/server/src/testing/tcp-proxy.ts'
 import { phone, seriousFindings } from './console-browser.ts'
@@ -33,6 +33,21 @@ async function asked(words: string, page: Page, proxy: TcpProxy): Promise<string
   const { seq } = await server.call<{ seq: number }>(`/api/sessions/${id}?tail=0`)
   await eventually(() => keptSeq(page, id)).toBe(seq)
   return id
+}
+
+/** The boxes of these elements, once they no longer move. */
+async function settledBoxes(
+  page: Page,
+  places: readonly Locator[],
+): Promise<Awaited<ReturnType<typeof boxOf>>[]> {
+  const measure = () => Promise.all(places.map(boxOf))
+  let boxes = await measure()
+  for (;;) {
+    await page.evaluate(() => new Promise(requestAnimationFrame))
+    const next = await measure()
+    if (JSON.stringify(next) === JSON.stringify(boxes)) return next
+    boxes = next
+  }
 }
 
 async function restore(proxy: TcpProxy, page: Page, context: BrowserContext): Promise<void> {
@@ -289,7 +304,7 @@ describe('an error message', () => {
       await goOffline({ proxy, page, context })
       const header = page.getByRole('banner').or(page.locator('header')).first()
       const places = [header, page.getByTestId('timeline'), card(page), prompt(page)]
-      const before = await Promise.all(places.map(boxOf))
+      const before = await settledBoxes(page, places)
       await page.getByRole('button', { name: 'Session menu' }).click()
       await page.getByRole('menuitem', { name: 'Pin' }).click()
       const words = page.getByRole('status').getByText('It may have stopped, or the network is down')

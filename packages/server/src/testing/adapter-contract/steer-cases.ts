@@ -67,6 +67,8 @@ async function rightAfterThePrompt(
   const { session, scenario, release } = begun
   const steered = await session.prompt(scenario.words, 'steer')
   if (kill) {
+    // A process that is killed before it is connected has no end that the log could record.
+    await connected(bench, session)
     await kill(session)
     await release()
     return expectNothingTwice(bench, begun, steered, scenarios)

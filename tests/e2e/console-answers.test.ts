@@ -1,4 +1,4 @@
-import type { BrowserContext, Locator, Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import type { TcpProxy } from '../../packages/server/src/testing/tcp-proxy.ts'
 import { phone, seriousFindings } from './console-browser.ts'
@@ -10,6 +10,7 @@ import {
   keptSeq,
   openSession,
   prompt,
+  settledBoxes,
   shows,
   tapOnCard,
 } from './console-page.ts'
@@ -33,21 +34,6 @@ async function asked(words: string, page: Page, proxy: TcpProxy): Promise<string
   const { seq } = await server.call<{ seq: number }>(`/api/sessions/${id}?tail=0`)
   await eventually(() => keptSeq(page, id)).toBe(seq)
   return id
-}
-
-/** The boxes of these elements, once they no longer move. */
-async function settledBoxes(
-  page: Page,
-  places: readonly Locator[],
-): Promise<Awaited<ReturnType<typeof boxOf>>[]> {
-  const measure = () => Promise.all(places.map(boxOf))
-  let boxes = await measure()
-  for (;;) {
-    await page.evaluate(() => new Promise(requestAnimationFrame))
-    const next = await measure()
-    if (JSON.stringify(next) === JSON.stringify(boxes)) return next
-    boxes = next
-  }
 }
 
 async function restore(proxy: TcpProxy, page: Page, context: BrowserContext): Promise<void> {

@@ -43,6 +43,21 @@ export async function boxOf(element: Locator) {
   return { top: box.y, bottom: box.y + box.height, left: box.x, right: box.x + box.width, ...box }
 }
 
+/** The boxes of these elements, once they no longer move. */
+export async function settledBoxes(
+  page: Page,
+  places: readonly Locator[],
+): Promise<Awaited<ReturnType<typeof boxOf>>[]> {
+  const measure = () => Promise.all(places.map(boxOf))
+  let boxes = await measure()
+  for (;;) {
+    await page.evaluate(() => new Promise(requestAnimationFrame))
+    const next = await measure()
+    if (JSON.stringify(next) === JSON.stringify(boxes)) return next
+    boxes = next
+  }
+}
+
 /** The last seq of the browser's stored copy of a session. */
 export function keptSeq(page: Page, id: string): Promise<number> {
   return page.evaluate(

@@ -1,22 +1,15 @@
 import { join } from 'node:path'
 import { createSoleOwnership } from '../core/session-ownership.ts'
-import { type OwnershipUnderTest, ownershipContract } from '../testing/ownership-contract.ts'
-import { TemporaryFolder } from '../testing/temporary-folder.ts'
+import { soleOwnershipContract } from '../testing/ownership-contract.ts'
+import { folderForTest } from '../testing/temporary-folder.ts'
 import { createMemoryStore } from './memory.ts'
 import { openSqliteStore } from './sqlite.ts'
 
-ownershipContract('the memory store', async () => {
-  const store = createMemoryStore()
-  return { ...soleOwner(store), cleanup: async () => undefined }
-})
+soleOwnershipContract('the memory store', async () => soleOwner(createMemoryStore()))
+soleOwnershipContract('the SQLite store', async () =>
+  soleOwner(openSqliteStore({ file: join(folderForTest(), 'parley.db') })),
+)
 
-ownershipContract('the SQLite store', async () => {
-  const folder = new TemporaryFolder()
-  const store = openSqliteStore({ file: join(folder.path, 'parley.db') })
-  return { ...soleOwner(store), cleanup: async () => folder[Symbol.dispose]() }
-})
-
-function soleOwner(store: ReturnType<typeof createMemoryStore>): Omit<OwnershipUnderTest, 'cleanup'> {
-  const ownership = createSoleOwnership(store)
-  return { isSole: true, open: async () => ({ store, ownership, close: () => store.close() }) }
+function soleOwner(store: ReturnType<typeof createMemoryStore>) {
+  return { store, ownership: createSoleOwnership(store), close: () => store.close() }
 }

@@ -8,14 +8,13 @@ export type NodeUnderTest = {
   readonly store: SessionStore
   readonly ownership: SessionOwnership
   /** Ends it without giving anything up, as a kill does, and resolves when others may claim its sessions. */
-  die?(): Promise<void>
+  die(): Promise<void>
   close(): Promise<void>
 }
 
 export type OwnershipUnderTest = {
-  /** Opens one more process on the same store. A sole owner has only one. */
+  /** Opens one more process on the same store. */
   open(settings?: { place?: string }): Promise<NodeUnderTest>
-  readonly isSole?: true
   cleanup(): Promise<void>
 }
 
@@ -23,7 +22,7 @@ export type OwnershipUnderTest = {
 export function ownershipContract(name: string, start: () => Promise<OwnershipUnderTest>): void {
   describe(`${name} satisfies the contract of an ownership`, () => {
     const tested = testedNodes(start)
-    soleCases(tested)
+    claimOwnCase(tested)
     describe('with several processes', () => {
       claimCases(tested)
       fenceCases(tested)
@@ -32,10 +31,28 @@ export function ownershipContract(name: string, start: () => Promise<OwnershipUn
   })
 }
 
+/** Tests the rules that hold if no other process can open the store. */
+export function soleOwnershipContract(name: string, open: () => Promise<Omit<NodeUnderTest, 'die'>>): void {
+  describe(`${name} satisfies the contract of a sole ownership`, () => {
+    const tested = { open }
+    claimOwnCase(tested)
+
+    it('owns every session, and adopts those with work left once', async () => {
+      const node = await open()
+      await create(node, 'idle')
+      await create(node, 'busy', { turn: openTurn })
+      expect(await node.ownership.claim('idle')).toEqual({ type: 'owned', sessionId: 'idle' })
+      expect(await node.ownership.adopt(10)).toEqual([{ sessionId: 'busy' }])
+      expect(await node.ownership.adopt(10)).toEqual([])
+      await node.close()
+    })
+  })
+}
+
 type TestedNodes = {
   open(settings?: { place?: string }): Promise<NodeUnderTest>
-  /** Two more processes; undefined if the owner is the sole one. */
-  two(): Promise<[NodeUnderTest, NodeUnderTest] | undefined>
+  /** Opens two processes. */
+  two(): Promise<[NodeUnderTest, NodeUnderTest]>
 }
 
 function testedNodes(start: () => Promise<OwnershipUnderTest>): TestedNodes {
@@ -56,18 +73,15 @@ function testedNodes(start: () => Promise<OwnershipUnderTest>): TestedNodes {
   }
   return {
     open,
-    async two() {
-      const first = await open()
-      if (!tested.isSole) return [first, await open()]
-      // A sole owner has no other process to compare with: it must own everything.
-      await create(first, 'a')
-      expect(await first.ownership.claim('a')).toEqual({ type: 'owned', sessionId: 'a' })
-      return undefined
-    },
+    two: async () => [await open(), await open()],
   }
 }
 
-async function create({ store }: NodeUnderTest, id: string, changes: Parameters<typeof stateOf>[1] = {}) {
+async function create(
+  { store }: Pick<NodeUnderTest, 'store'>,
+  id: string,
+  changes: Parameters<typeof stateOf>[1] = {},
+) {
   const state = stateOf(id, changes)
   await store.create({ sessionId: id, epoch: 'e', state, events: eventsOf(id, 1, 1) })
 }
@@ -77,7 +91,7 @@ function termOf(claim: Claim | OwnedSession | undefined): { term?: number } {
   return term === undefined ? {} : { term }
 }
 
-function soleCases(tested: TestedNodes): void {
+function claimOwnCase(tested: { open(): Promise<Omit<NodeUnderTest, 'die'>> }): void {
   it('lets the process that has created a session claim it, and write under the term', async () => {
     const node = await tested.open()
     await create(node, 'a', { turn: openTurn })
@@ -93,8 +107,7 @@ function soleCases(tested: TestedNodes): void {
 
 function claimCases(tested: TestedNodes): void {
   it('gives a session to one of them, and tells the other where it is', async () => {
-    const [one, other] = (await tested.two()) ?? []
-    if (!one || !other) return
+    const [one, other] = await tested.two()
     await create(one, 'a')
     const claim = await one.ownership.claim('a')
     expect(claim).toMatchObject({ type: 'owned' })
@@ -106,8 +119,7 @@ function claimCases(tested: TestedNodes): void {
   })
 
   it('gives a session to exactly one of many that claim it at once', async () => {
-    const [one, other] = (await tested.two()) ?? []
-    if (!one || !other) return
+    const [one, other] = await tested.two()
     await create(one, 'a')
     await one.ownership.release('a', termOf(await one.ownership.claim('a')).term ?? 0)
     const claims = await Promise.all(
@@ -117,8 +129,7 @@ function claimCases(tested: TestedNodes): void {
   })
 
   it('lets another claim a released session at once, under a higher term', async () => {
-    const [one, other] = (await tested.two()) ?? []
-    if (!one || !other) return
+    const [one, other] = await tested.two()
     await create(one, 'a')
     const first = await one.ownership.claim('a')
     await one.ownership.release('a', termOf(first).term ?? 0)
@@ -130,8 +141,7 @@ function claimCases(tested: TestedNodes): void {
   })
 
   it('lets others claim the sessions of one that has closed in good order', async () => {
-    const [one, other] = (await tested.two()) ?? []
-    if (!one || !other) return
+    const [one, other] = await tested.two()
     await create(one, 'a')
     await one.ownership.claim('a')
     await one.close()
@@ -139,8 +149,7 @@ function claimCases(tested: TestedNodes): void {
   })
 
   it('gives no session to a process at another place, and says which place is awaited', async () => {
-    const [one] = (await tested.two()) ?? []
-    if (!one) return
+    const one = await tested.open()
     const away = await tested.open({ place: 'machine:away' })
     await create(one, 'a', { turn: openTurn })
     await one.ownership.claim('a')
@@ -153,8 +162,7 @@ function claimCases(tested: TestedNodes): void {
 
 function fenceCases(tested: TestedNodes): void {
   it('refuses every write under an older term, and writes nothing of it', async () => {
-    const [one, other] = (await tested.two()) ?? []
-    if (!one || !other) return
+    const [one, other] = await tested.two()
     await create(one, 'a', { turn: openTurn })
     const old = termOf(await one.ownership.claim('a'))
     await one.store.checkpoint('a', [textBlock('b', 'one')], old.term)
@@ -172,8 +180,7 @@ function fenceCases(tested: TestedNodes): void {
   })
 
   it('sees what the owner before has written, also after the ownership came back', async () => {
-    const [one, other] = (await tested.two()) ?? []
-    if (!one || !other) return
+    const [one, other] = await tested.two()
     await create(one, 'a', { turn: openTurn })
     let seq = 2
     for (const node of [one, other, one, other]) {
@@ -192,8 +199,7 @@ function fenceCases(tested: TestedNodes): void {
   })
 
   it('takes all sessions from a process that has died, whose late writes are refused', async () => {
-    const [one, other] = (await tested.two()) ?? []
-    if (!one?.die || !other) return
+    const [one, other] = await tested.two()
     await create(one, 'a')
     const { term } = termOf(await one.ownership.claim('a'))
     await one.die()
@@ -209,8 +215,7 @@ function fenceCases(tested: TestedNodes): void {
 
 function adoptCases(tested: TestedNodes): void {
   it('shares the unsettled sessions of a dead process among the others, each once', async () => {
-    const [one, other] = (await tested.two()) ?? []
-    if (!one?.die || !other) return
+    const [one, other] = await tested.two()
     const third = await tested.open()
     for (let index = 0; index < 30; index++) await create(one, `busy${index}`, { turn: openTurn })
     await create(one, 'settled')

@@ -130,7 +130,7 @@ export class PostgresDatabase {
         application_name: 'parley',
         search_path: `"${schema}"`,
         // The server gives up first, so that a slow statement does not go on without anybody who waits for it.
-        statement_timeout: this.#deadlineMs,
+        statement_timeout: Math.floor(this.#deadlineMs * 0.8),
       },
     }) as unknown as postgres.Sql
   }

@@ -27,7 +27,7 @@ export function postgresFailure(thrown: unknown): unknown {
     )
   if (code === '53300')
     return fail('busy', 'PostgreSQL has no connection left. Raise max_connections, or try again later.')
-  if (!isSqlState(code) || passing.test(code))
+  if (!isAnswer(thrown) || passing.test(code))
     return fail('busy', `PostgreSQL cannot be reached or is busy (${code}). Nothing was lost: try again.`)
   return fail(
     'internal_error',
@@ -42,7 +42,7 @@ export function mayHaveRun(thrown: unknown): boolean {
   const code = codeOf(thrown)
   if (code === undefined) return false
   // The server ends a connection with 57P0x, also while it sends the answer.
-  return isSqlState(code) ? code.startsWith('57P') || code.startsWith('08') : !unreachable.has(code)
+  return isAnswer(thrown) ? code.startsWith('57P') || code.startsWith('08') : !unreachable.has(code)
 }
 
 /** Whether the connections are of no use any more. */
@@ -59,6 +59,7 @@ function codeOf(thrown: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined
 }
 
-function isSqlState(code: string): boolean {
-  return /^[0-9A-Z]{5}$/.test(code)
+/** Whether PostgreSQL reported the error. The code alone does not tell: EPIPE has the form of an SQLSTATE. */
+function isAnswer(thrown: unknown): boolean {
+  return thrown instanceof Error && thrown.name === 'PostgresError'
 }

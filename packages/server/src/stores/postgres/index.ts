@@ -26,7 +26,10 @@ export async function openPostgresNode(
   try {
     const own = await PostgresDatabase.open({ ...options, connections: 1, deadlineMs: beatDeadlineMs })
     const ownership = new PostgresOwnership(database, own, options.node)
-    await ownership.start()
+    await ownership.start().catch(async (thrown) => {
+      await ownership.close()
+      throw thrown
+    })
     const owner = () => ({ node: ownership.node ?? null, place: ownership.place })
     const store = createStore(database, new PostgresLogs(database, owner))
     const close = async () => {

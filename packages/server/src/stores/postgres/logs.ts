@@ -290,11 +290,6 @@ export class PostgresLogs {
     return entry
   }
 
-  /** Drops the cache of a session that this process no longer writes. */
-  forget(sessionId: string): void {
-    this.#cache.delete(sessionId)
-  }
-
   async #load(sessionId: string): Promise<Stored | undefined> {
     const rows = await this.#database.read<
       { head: number; term: number } & (CheckpointRow | { block: null })
@@ -340,7 +335,7 @@ function batchValues({ sessionId, events, receipt, rules = [] }: AppendBatch) {
 }
 
 /** The columns of rules: ids, sessions and the rules as JSON. */
-export function ruleValues(rules: readonly PermissionRule[]) {
+function ruleValues(rules: readonly PermissionRule[]) {
   return [
     rules.map(({ ruleId }) => safeText(ruleId)),
     rules.map((rule) => safeOrNull(rule.sessionId)),

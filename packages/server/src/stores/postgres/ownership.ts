@@ -30,8 +30,6 @@ export class PostgresOwnership implements SessionOwnership {
   readonly #lease: Lease
   readonly #listeners: (() => void)[] = []
   #node: number | undefined
-  /** The time of this process at which the last confirmed beat was sent. */
-  #confirmedAt = 0
   /** The generation of the connection that holds the lock. */
   #lockedBy: number | undefined
   #timer: NodeJS.Timeout | undefined
@@ -126,8 +124,12 @@ export class PostgresOwnership implements SessionOwnership {
     clearTimeout(this.#watchdog)
     const node = this.#node
     this.#node = undefined
-    if (node !== undefined)
-      await this.#database.query('UPDATE nodes SET fenced_at = clock_timestamp() WHERE id = $1', [node])
+    try {
+      if (node !== undefined)
+        await this.#database.query('UPDATE nodes SET fenced_at = clock_timestamp() WHERE id = $1', [node])
+    } catch {
+      // PostgreSQL is away: the lease ends by itself.
+    }
     await this.#own.close()
   }
 
@@ -183,12 +185,12 @@ export class PostgresOwnership implements SessionOwnership {
     if (row?.locked) this.#lockedBy = generation
   }
 
+  /** Called when a beat that was sent at this time of the process is confirmed. */
   #confirm(sentAt: number): void {
     if (this.#closed) return
-    this.#confirmedAt = sentAt
     clearTimeout(this.#watchdog)
     const { leaseMs, marginMs } = this.#lease
-    const left = this.#confirmedAt + leaseMs - marginMs - performance.now()
+    const left = sentAt + leaseMs - marginMs - performance.now()
     this.#watchdog = setTimeout(() => this.#lose(), Math.max(left, 0))
   }
 

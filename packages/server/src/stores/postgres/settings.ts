@@ -1,21 +1,11 @@
 import type { PermissionRule, TrustedFolder } from '@parley/protocol'
 import type { DeviceStore, StoredDevice } from '../../core/device-store.ts'
 import type { SessionStore, StoredEnvironment } from '../../core/session-store.ts'
+import type { DecisionStore } from '../sqlite-decisions.ts'
 import type { PostgresDatabase } from './database.ts'
 import { safeOrNull, safeText } from './session-columns.ts'
 
-type SettingMethods = Pick<
-  SessionStore,
-  | 'rules'
-  | 'addRule'
-  | 'removeRule'
-  | 'trustedFolders'
-  | 'trustFolder'
-  | 'distrustFolder'
-  | 'environments'
-  | 'setEnvironment'
-> &
-  DeviceStore
+type SettingMethods = DecisionStore & DeviceStore
 
 /** What people have set for more than one session, as JSON in one row each. */
 export function createPostgresSettings(database: PostgresDatabase): SettingMethods {

@@ -71,8 +71,8 @@ export function createHostSessions(
   const { store, tools } = services
   return {
     list: (query) => store.list(query),
-    state: async (sessionId) => shownState((await sessions.open(sessionId)).state),
-    detail: async (sessionId, tail) => detailOf(services, (await sessions.open(sessionId)).state, tail),
+    state: async (sessionId) => shownState(await sessions.state(sessionId)),
+    detail: async (sessionId, tail) => detailOf(services, await sessions.state(sessionId), tail),
     async patch(sessionId, given) {
       const patch = checked(SessionPatch, given, 'The change')
       const session = await sessions.open(sessionId)
@@ -100,7 +100,7 @@ export function createHostSessions(
       return session.previewRewind(promptId)
     },
     async read(sessionId, { epoch, prompts, ...range }) {
-      const { state } = await sessions.open(sessionId)
+      const state = await sessions.state(sessionId)
       const head = state.seq
       if ((range.after ?? 0) > head || (epoch !== undefined && epoch !== state.epoch)) throw badCursor(state)
       const stored = (await readEvents(store, sessionId, range)).filter((event) => event.seq <= head)
@@ -108,7 +108,7 @@ export function createHostSessions(
       const page = { events, head, epoch: state.epoch }
       return prompts ? { ...page, prompts: await earlierPrompts(store, state, events) } : page
     },
-    follow: async (sessionId, from, reader) => (await sessions.open(sessionId)).log.feed.follow(from, reader),
+    follow: (sessionId, from, reader) => sessions.follow(sessionId, from, reader),
     async waiting() {
       const states = await store.waiting()
       return states.flatMap((state) => {

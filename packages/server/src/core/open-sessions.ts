@@ -1,6 +1,8 @@
 import { ParleyError, type SessionState } from '@parley/protocol'
 import { fencedStore } from './fenced-store.ts'
+import { FollowedSessions } from './followed-session.ts'
 import { LiveSession } from './live-session.ts'
+import type { FeedReader, FollowFrom } from './session-feed.ts'
 import { loadState } from './session-log.ts'
 import type { Claim } from './session-ownership.ts'
 import type { SessionServices } from './session-services.ts'
@@ -11,6 +13,7 @@ const adoptedAtOnce = 20
 /** The sessions in memory. An unused session is removed from memory, and loaded again on use. */
 export class OpenSessions {
   readonly #services: SessionServices
+  readonly #followed: FollowedSessions
   readonly #sessions = new Map<string, Promise<LiveSession>>()
   readonly #usedAt = new Map<string, number>()
   /** The terms under which this process owns the sessions. */
@@ -21,6 +24,8 @@ export class OpenSessions {
 
   constructor(services: SessionServices) {
     this.#services = services
+    const problem = (error: unknown) => services.problem({ error, doing: 'follow a session of another node' })
+    this.#followed = new FollowedSessions({ store: services.store, clock: services.clock, problem })
   }
 
   get closing(): boolean {
@@ -39,6 +44,23 @@ export class OpenSessions {
     return session
   }
 
+  /** The state of a session, which this process need not own. */
+  async state(sessionId: string): Promise<SessionState> {
+    if (this.#isHere(sessionId)) return (await this.open(sessionId)).state
+    return loadState(this.#services.store, sessionId)
+  }
+
+  /** Follows a session, which this process need not own. */
+  async follow(sessionId: string, from: FollowFrom, reader: FeedReader): Promise<() => void> {
+    if (this.#isHere(sessionId)) return (await this.open(sessionId)).log.feed.follow(from, reader)
+    return this.#followed.follow(sessionId, from, reader)
+  }
+
+  /** Whether the session is read here as its owner: it is open, or nobody else could own it. */
+  #isHere(sessionId: string): boolean {
+    return this.#sessions.has(sessionId) || this.#services.ownership.firstTerm === undefined
+  }
+
   async #load(sessionId: string): Promise<LiveSession> {
     const claim = await this.#services.ownership.claim(sessionId)
     if (claim.type !== 'owned') throw notOwned(sessionId, claim)
@@ -53,6 +75,7 @@ export class OpenSessions {
   }
 
   #live(state: SessionState, term: number | undefined): LiveSession {
+    this.#followed.leave(state.id)
     if (term !== undefined) this.#terms.set(state.id, term)
     const store = fencedStore(this.#services.store, term)
     return new LiveSession({ ...this.#services, store }, state, this)
@@ -156,6 +179,7 @@ export class OpenSessions {
   shut(): void {
     this.#closing = true
     this.#stopSweep?.()
+    this.#followed.leaveAll()
   }
 
   async stopAll(): Promise<void> {

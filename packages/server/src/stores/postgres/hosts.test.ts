@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { SessionEvent } from '@parley/protocol'
 import { afterEach, expect, it, vi } from 'vitest'
 import { createScriptedAdapter } from '../../adapters/scripted/index.ts'
 import { fileTranscript } from '../../adapters/scripted/transcript.ts'
@@ -91,4 +92,31 @@ it('after its owner is cut off, another node recovers a session with an open req
   const { events } = await other.host.read(id, { after: 0, limit: 1_000 })
   expect(logProblems(events.map(({ json }) => JSON.parse(json)))).toEqual([])
   expect(readFileSync(join(folder, file), 'utf8')).toBe('x')
+})
+
+it('a session can be read and followed on a node that does not own it', async () => {
+  const url = await server.database()
+  const [one, other] = [await open(url), await open(url)]
+  const { id } = await one.host.create({ agent: 'scripted', cwd: folder })
+  const seen: SessionEvent[] = []
+  const reading = (async () => {
+    for await (const event of other.host.events(id)) {
+      seen.push(event as SessionEvent)
+      if (seen.filter(({ type }) => type === 'turn.ended').length === 3) return
+    }
+  })()
+  for (let turn = 1; turn <= 3; turn++) {
+    const text = script({ type: 'text', text: `Turn ${turn}.` })
+    await one.host.command(id, { type: 'prompt.submit', commandId: `c${turn}`, text })
+    await vi.waitUntil(async () => (await one.host.state(id)).turns === turn, 30_000)
+  }
+  await reading
+  const { events } = await one.host.read(id, { after: 0, limit: 1_000 })
+  expect(seen).toEqual(events.slice(0, seen.length).map(({ json }) => JSON.parse(json)))
+  expect(await other.host.read(id, { after: 0, limit: 1_000 })).toMatchObject({ head: events.length })
+  expect((await other.host.detail(id, 10)).turns).toBe(3)
+  expect(other.node.ownership.node).not.toBe(one.node.ownership.node)
+  await expect(other.host.command(id, { type: 'session.close', commandId: 'c' })).rejects.toMatchObject({
+    code: 'conflict',
+  })
 })

@@ -208,12 +208,19 @@ export const serverRules: readonly Rule[] = [
   face('ipc', [core, `${server}/transcripts`], ['zod']),
   face('language-model', [core, agentPort, `${server}/transcripts`], []),
   face('terminal', [sockets, `${server}/workspace`], ['node:stream', 'pino', 'ws']),
-  face('websocket', [core, sockets], ['node:stream', 'pino', 'ws']),
+  face('websocket', [core, sockets], ['node:http', 'node:stream', 'pino', 'ws']),
   {
     folder: sockets,
     mayImport: [],
     packages: ['node:http', 'node:stream'],
     instead: 'this file has what faces share about sockets, and nothing of one face.',
+  },
+  {
+    folder: `${server}/nodes`,
+    mayImport: [],
+    packages: ['node:crypto'],
+    instead:
+      'nodes connect hosts through the interface of core and the protocol. SQL belongs in stores/postgres.',
   },
   {
     folder: `${server}/transcripts`,

@@ -6,6 +6,8 @@ export type Upgrade = {
   readonly request: IncomingMessage
   readonly socket: Duplex
   readonly head: Buffer
+  /** True if the caller is another node on the same database. */
+  readonly isNode: boolean
   /**
    * Registers a callback for when the caller's device is signed out. Later frames must be ignored; the socket is
    * destroyed a moment later.

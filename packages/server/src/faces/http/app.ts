@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { defined, openapiDocument, ParleyError, type Route, routes } from '@parley/protocol'
 import { Hono } from 'hono'
 import { cutWhenRevoked } from './authentication.ts'
@@ -27,6 +28,7 @@ export function createApp(parts: AppParts): App {
     if (needsToken(context.req)) {
       const caller = authentication.checkCaller(incoming)
       context.set('caller', caller)
+      if (caller.kind === 'node') setPeerHeaders(parts, incoming, outgoing)
       context.set('keepWhenRevoked', cutWhenRevoked(caller, outgoing))
     }
     return next()
@@ -60,6 +62,11 @@ export function createApp(parts: AppParts): App {
   })
   app.onError((error) => problemResponse(problemOf(error, logger)))
   return app
+}
+
+function setPeerHeaders({ peers }: AppParts, incoming: IncomingMessage, outgoing: ServerResponse): void {
+  for (const [name, value] of Object.entries(peers?.answerHeaders(incoming) ?? {}))
+    outgoing.setHeader(name, value)
 }
 
 const openRoutes = Object.values(routes as Record<string, Route>)

@@ -9,8 +9,8 @@ import { createOneTimeCodes, type OneTimeCodes } from './one-time-codes.ts'
 import { createRequestSource, type RequestSource, type SourceSettings } from './request-source.ts'
 import { shortestToken } from './token-length.ts'
 
-/** The sender of a request: a program with the server's token, or a signed-in browser. */
-export type Caller = { readonly kind: 'token' } | DeviceCaller
+/** The sender of a request: a program with the server's token, another node, or a signed-in browser. */
+export type Caller = { readonly kind: 'token' } | { readonly kind: 'node' } | DeviceCaller
 
 /** The export behind a one-time download URL, and the caller that asked for it. */
 export type Download = { readonly sessionId: string; readonly as: ExportFormat; readonly caller: Caller }
@@ -33,10 +33,18 @@ export type AuthenticationSettings = SourceSettings & {
   readonly token: string
   /** Stores signed-in browsers; without it, none can sign in. */
   readonly devices?: DeviceStore | undefined
+  /** Recognises the other nodes on the same database. Without it, there are none. */
+  readonly peers?: PeerAuthentication | undefined
   /** A monotonic clock, in milliseconds. */
   readonly now?: () => number
   /** Formats a command for public messages, without the data folder. */
   readonly commandLine?: CommandLine
+}
+
+export type PeerAuthentication = {
+  accepts(bearer: string): boolean
+  /** The headers of an answer to another node. */
+  answerHeaders(request: IncomingMessage): Record<string, string>
 }
 
 export const linkLifetimeMs = 15 * 60_000
@@ -67,6 +75,7 @@ export function createAuthentication(settings: AuthenticationSettings): Authenti
           : /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
       if (given !== undefined) {
         if (isSame(given, token)) return { kind: 'token' }
+        if (settings.peers?.accepts(given)) return { kind: 'node' }
         const caller = kept?.callerOf(given)
         if (caller) return caller
       }
@@ -104,7 +113,7 @@ export function isSignedOut(caller: Caller): boolean {
 
 /** Destroys an open response when the device that asked for it is revoked. The returned function undoes that. */
 export function cutWhenRevoked(caller: Caller, outgoing: ServerResponse): () => void {
-  if (caller.kind === 'token') return () => {}
+  if (caller.kind !== 'device') return () => {}
   const forget = caller.onRevoked(() => outgoing.destroy())
   outgoing.once('close', forget)
   return forget

@@ -7,7 +7,13 @@ import { createWorkspace, type Workspace } from '../../workspace/index.ts'
 import type { Terminals } from '../../workspace/terminals.ts'
 import type { Upgrade } from '../sockets.ts'
 import { createApp } from './app.ts'
-import { type Authentication, createAuthentication, linkTo, startLinkLifetimeMs } from './authentication.ts'
+import {
+  type Authentication,
+  createAuthentication,
+  linkTo,
+  type PeerAuthentication,
+  startLinkLifetimeMs,
+} from './authentication.ts'
 import { createChangeStreams } from './change-streams.ts'
 import { type CommandLine, plainCommandLine } from './command-line.ts'
 import type { ChatHandler, MetricsWriter, Prove } from './mount.ts'
@@ -25,6 +31,8 @@ export type FaceSettings = {
   readonly devices?: DeviceStore | undefined
   /** Monotonic time, which a test may control. */
   readonly now?: () => number
+  /** The other nodes on the same database; they are served by a host that routes nothing to other nodes. */
+  readonly peers?: PeerAuthentication & { readonly host: Host }
   readonly logger: Logger
   readonly version: string
   readonly instance?: string
@@ -63,7 +71,7 @@ const defaultLimits: FaceLimits = {
 
 /** A face without its own server: the server that embeds it passes requests to it. */
 export function createHttpFace(settings: FaceSettings) {
-  const { host, logger, bound } = settings
+  const { logger, bound } = settings
   const commandLine = settings.commandLine ?? plainCommandLine
   const limits = { ...defaultLimits, ...settings.limits }
   const url = () => {
@@ -72,29 +80,18 @@ export function createHttpFace(settings: FaceSettings) {
   }
 
   const authentication = createAuthentication({ ...settings, commandLine })
-  const streams = createEventStreams({
-    host,
-    logger,
-    heartbeatMs: limits.heartbeatMs,
-    bufferLimit: limits.bufferBytes,
-  })
   const workspace = settings.workspace ?? createWorkspace({ env: { PATH: '/usr/local/bin:/usr/bin:/bin' } })
   const changeStreams = createChangeStreams({ workspace, heartbeatMs: limits.heartbeatMs })
-  const app = createApp({
-    ...settings,
-    commandLine,
-    workspace,
-    authentication,
-    streams,
-    changeStreams,
-    url,
-    bodyLimit: limits.bodyBytes,
-  })
-
-  const answer = getRequestListener(app.fetch, {
-    overrideGlobalObjects: false,
-    errorHandler: (thrown) => problemResponse(unroutable(thrown, logger)),
-  })
+  const { heartbeatMs, bufferBytes: bufferLimit, bodyBytes: bodyLimit } = limits
+  const faceOf = (host: Host) => {
+    const streams = createEventStreams({ host, logger, heartbeatMs, bufferLimit })
+    const parts = { commandLine, workspace, authentication, streams, changeStreams, url, bodyLimit }
+    const app = createApp({ ...settings, host, ...parts })
+    const errorHandler = (thrown: unknown) => problemResponse(unroutable(thrown, logger))
+    return { streams, answer: getRequestListener(app.fetch, { overrideGlobalObjects: false, errorHandler }) }
+  }
+  const forCallers = faceOf(settings.host)
+  const forPeers = settings.peers && faceOf(settings.peers.host)
   return {
     authentication,
     url,
@@ -105,7 +102,8 @@ export function createHttpFace(settings: FaceSettings) {
       outgoing.setMaxListeners(20)
       logWhenDone(incoming, outgoing, logger)
       setSecurityHeaders(incoming, outgoing, authentication)
-      void answer(incoming, outgoing)
+      const face = forPeers && isFromPeer(incoming) ? forPeers : forCallers
+      void face.answer(incoming, outgoing)
     },
     upgrade: createUpgrade({
       authentication,
@@ -114,10 +112,16 @@ export function createHttpFace(settings: FaceSettings) {
       terminal: settings.terminal,
     }),
     close(): void {
-      streams.close()
+      forCallers.streams.close()
+      forPeers?.streams.close()
       changeStreams.close()
     },
   }
+}
+
+/** Whether the request claims to come from another node. Its claim is checked later, like any credential. */
+function isFromPeer({ headers }: IncomingMessage): boolean {
+  return headers.authorization?.startsWith('Bearer node.') === true
 }
 
 /**

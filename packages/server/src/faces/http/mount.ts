@@ -7,7 +7,7 @@ import type { Host } from '../../core/index.ts'
 import { pagePolicy } from '../../transcripts/documents/html.ts'
 import type { Workspace } from '../../workspace/index.ts'
 import type { Terminals } from '../../workspace/terminals.ts'
-import type { Authentication, Caller } from './authentication.ts'
+import type { Authentication, Caller, PeerAuthentication } from './authentication.ts'
 import type { ChangeStreams } from './change-streams.ts'
 import type { CommandLine } from './command-line.ts'
 import { readJson } from './json-body.ts'
@@ -47,6 +47,7 @@ export type AppParts = {
   /** The metrics; without them, the route answers that there are none. */
   readonly metrics?: MetricsWriter | undefined
   readonly consoleFolder?: string | undefined
+  readonly peers?: PeerAuthentication | undefined
 }
 
 /** Returns the proof, for readers of the owner record, that this server wrote the record. */

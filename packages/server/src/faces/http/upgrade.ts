@@ -32,7 +32,13 @@ export function createUpgrade({ authentication, logger, websocket, terminal }: U
       const accept = terminalId === undefined ? websocket : terminal?.bind(undefined, terminalId)
       if (!accept) throw new ParleyError('not_supported', 'This WebSocket is not enabled on this server.')
       socket.off('error', ignore)
-      accept({ request, socket, head, onSignedOut: signedOutOf(caller, socket) })
+      accept({
+        request,
+        socket,
+        head,
+        isNode: caller.kind === 'node',
+        onSignedOut: signedOutOf(caller, socket),
+      })
     } catch (error) {
       socket.on('error', ignore)
       const refusal = problemOf(error, logger)
@@ -47,7 +53,7 @@ export function createUpgrade({ authentication, logger, websocket, terminal }: U
 const lingerMs = 1000
 
 function signedOutOf(caller: Caller, socket: Duplex): Upgrade['onSignedOut'] {
-  if (caller.kind === 'token') return () => {}
+  if (caller.kind !== 'device') return () => {}
   const calls: (() => void)[] = []
   const forget = caller.onRevoked(() => {
     for (const call of calls) call()

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { webSocketProtocol } from '@parley/protocol'
 import type { Logger } from 'pino'
 import { WebSocketServer } from 'ws'
@@ -14,6 +15,8 @@ export function createWebSocketFace(options: {
   logger: Logger
   version: string
   limits?: Partial<OutboxLimits>
+  /** The headers of the answer to an upgrade, in addition to the usual ones. */
+  answerHeaders?: (request: IncomingMessage) => Record<string, string>
   /** How long a peer may take to answer a ping before it counts as gone. */
   heartbeatMs?: number
 }) {
@@ -26,6 +29,12 @@ export function createWebSocketFace(options: {
     clientTracking: false,
     handleProtocols: (offered) => offered.has(webSocketProtocol) && webSocketProtocol,
   })
+  const { answerHeaders } = options
+  if (answerHeaders) {
+    server.on('headers', (lines, request) => {
+      for (const [name, value] of Object.entries(answerHeaders(request))) lines.push(`${name}: ${value}`)
+    })
+  }
   const peers = new Set<Peer>()
   const heart = setInterval(() => {
     for (const peer of peers) peer.beat()

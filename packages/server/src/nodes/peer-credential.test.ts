@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest'
+import { challengeHeader, PeerCredential } from './peer-credential.ts'
+
+const token = 'a-token-that-all-nodes-have-0123456789'
+const here = 'http://127.0.0.1:4001'
+const there = 'http://127.0.0.1:4002'
+const node = (url: string, secret = token) => new PeerCredential(secret, () => url)
+const bearerOf = (headers: { authorization: string }) => headers.authorization.replace('Bearer ', '')
+
+it('a bearer is accepted by the node that it was made for', () => {
+  expect(node(there).accepts(bearerOf(node(here).headersFor(there)))).toBe(true)
+  expect(node(`${there}/`).accepts(bearerOf(node(here).headersFor(there)))).toBe(true)
+})
+
+it.each([
+  ['a node at another address', () => bearerOf(node(here).headersFor(here))],
+  ['a sender with another token', () => bearerOf(node(here, 'another-token').headersFor(there))],
+  ['a bearer of an hour ago', () => bearerOf(node(here).headersFor(there, Date.now() - 3_600_000))],
+  ['a bearer of the future', () => bearerOf(node(here).headersFor(there, Date.now() + 3_600_000))],
+  ['a bearer with another time', () => bearerOf(node(here).headersFor(there)).replace(/\.\d/, '.2')],
+  ['the token itself', () => token],
+  ['a proof', () => `node.${Date.now()}.${node(there).prove(String(Date.now()))}`],
+  ['nothing', () => ''],
+])('a bearer is refused: %s', (_, bearer) => {
+  expect(node(there).accepts(bearer())).toBe(false)
+})
+
+it('an answer is proved by the node at that address for that challenge only', () => {
+  const { [challengeHeader]: challenge } = node(here).headersFor(there)
+  const proof = node(there).prove(challenge)
+  expect(node(here).isProof(proof, there, challenge)).toBe(true)
+  expect(node(here).isProof(proof, here, challenge)).toBe(false)
+  expect(node(here).isProof(proof, there, `${challenge}x`)).toBe(false)
+  expect(node(here).isProof(node(there, 'another-token').prove(challenge), there, challenge)).toBe(false)
+  expect(node(here).isProof(undefined, there, challenge)).toBe(false)
+})

@@ -1,0 +1,55 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+
+/** How far the clocks of two nodes may differ. */
+const toleranceMs = 5 * 60_000
+
+export const challengeHeader = 'parley-node-challenge'
+export const proofHeader = 'parley-node-proof'
+
+/**
+ * Authenticates nodes to each other with the token that all of them have. The token itself is never sent to an
+ * address of the database, where another program may listen after a node has ended. A request carries a bearer that
+ * only the node at that address accepts, and the answer must prove that its sender has the token too.
+ */
+export class PeerCredential {
+  readonly #key: Buffer
+  readonly #url: () => string
+
+  /** `url` is the address under which the other nodes know this one. */
+  constructor(token: string, url: () => string) {
+    this.#key = createHmac('sha256', token).update('parley nodes 1').digest()
+    this.#url = url
+  }
+
+  /** The headers of one request to the node at this address. */
+  headersFor(url: string, now = Date.now()): Record<'authorization' | typeof challengeHeader, string> {
+    const bearer = `node.${now}.${this.#sign('bearer', url, String(now))}`
+    return { authorization: `Bearer ${bearer}`, [challengeHeader]: randomBytes(32).toString('base64url') }
+  }
+
+  /** Whether the bearer was made by a node for a request to this one. */
+  accepts(bearer: string, now = Date.now()): boolean {
+    const [, at = '', signature = ''] = /^node\.(\d{1,16})\.([\w-]+)$/.exec(bearer) ?? []
+    if (Math.abs(Number(at) - now) > toleranceMs) return false
+    return isSame(signature, this.#sign('bearer', this.#url(), at))
+  }
+
+  /** Proves to the sender of a challenge that this node has the token. */
+  prove(challenge: string): string {
+    return this.#sign('proof', this.#url(), challenge)
+  }
+
+  isProof(proof: string | null | undefined, url: string, challenge: string): boolean {
+    return typeof proof === 'string' && isSame(proof, this.#sign('proof', url, challenge))
+  }
+
+  #sign(purpose: 'bearer' | 'proof', url: string, value: string): string {
+    const text = [purpose, new URL(url).origin, value].join('\n')
+    return createHmac('sha256', this.#key).update(text).digest('base64url')
+  }
+}
+
+function isSame(given: string, wanted: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(wanted)]
+  return one.length === other.length && timingSafeEqual(one, other)
+}

@@ -86,3 +86,65 @@ it('tells a paused process that it has lost its sessions, and registers it again
   await store.close()
   await proxy.close()
 })
+
+it('lists the nodes with their leases and sessions', async () => {
+  const open = (name: string, place: string) =>
+    openPostgresNode({
+      url,
+      schema: 'listed',
+      node: { url: `http://${name}:4700`, place, machine: name, version: '1.2.3', lease },
+    })
+  const first = await open('one', 'machine:1')
+  const second = await open('two', 'machine:2')
+  await first.store.create({ sessionId: 'a', epoch: 'e', state: stateOf('a'), events: eventsOf('a', 1, 1) })
+  const seen = await second.ownership.nodes()
+  expect(seen).toMatchObject([
+    {
+      url: 'http://one:4700',
+      place: 'machine:1',
+      machine: 'one',
+      sessions: 1,
+      isSelf: false,
+      isFenced: false,
+    },
+    {
+      url: 'http://two:4700',
+      place: 'machine:2',
+      machine: 'two',
+      sessions: 0,
+      isSelf: true,
+      isFenced: false,
+    },
+  ])
+  for (const { leaseAgeMs, leaseLeftMs, startedAt, version } of seen) {
+    expect(leaseAgeMs).toBeGreaterThanOrEqual(0)
+    expect(leaseAgeMs + leaseLeftMs).toBeCloseTo(lease.leaseMs, 0)
+    expect(Math.abs(startedAt - performance.timeOrigin)).toBeLessThan(60_000)
+    expect(version).toBe('1.2.3')
+  }
+  await vi.waitUntil(async () =>
+    (await second.ownership.nodes()).every(({ latencyMs }) => latencyMs !== null),
+  )
+  await first.store.close()
+  expect(await second.ownership.nodes()).toMatchObject([
+    { machine: 'one', isFenced: true, sessions: 1 },
+    { machine: 'two', isFenced: false },
+  ])
+  const forget = "UPDATE listed.nodes SET fenced_at = now() - interval '2 h' WHERE machine = 'one'"
+  await server.admin((sql) => sql.unsafe(forget), url)
+  expect(await second.ownership.nodes()).toMatchObject([{ machine: 'two' }])
+  await second.store.close()
+})
+
+it('measures the latency, the version and the clock of the database', async () => {
+  const { store, ownership } = await openPostgresNode({
+    url,
+    schema: 'measured',
+    node: { url: '', place: '' },
+  })
+  const { latencyMs, version, clockSkewMs } = await ownership.measure()
+  expect(latencyMs).toBeGreaterThan(0)
+  expect(version).toMatch(/^\d+/)
+  expect(Math.abs(clockSkewMs)).toBeLessThan(5_000)
+  await store.close()
+})

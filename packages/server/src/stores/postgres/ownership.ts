@@ -15,7 +15,42 @@ export type Lease = {
 
 export const defaultLease: Lease = { leaseMs: 3_000, beatMs: 750, marginMs: 500 }
 
-export type NodeOptions = { readonly url: string; readonly place: string; readonly lease?: Lease }
+export type NodeOptions = {
+  readonly url: string
+  readonly place: string
+  /** The name of the machine, for people. */
+  readonly machine?: string
+  /** The version of Parley. */
+  readonly version?: string
+  readonly lease?: Lease
+}
+
+/** A node as the database describes it. Ages are measured by the clock of the database. */
+export type NodeRow = {
+  readonly id: number
+  readonly url: string
+  readonly place: string
+  readonly machine: string
+  readonly version: string
+  readonly startedAt: number
+  /** How long ago the node last extended its lease. */
+  readonly leaseAgeMs: number
+  /** Negative if the lease has expired. */
+  readonly leaseLeftMs: number
+  /** How many sessions it owns; of a fenced node, how many no other node has claimed yet. */
+  readonly sessions: number
+  readonly isFenced: boolean
+  readonly isSelf: boolean
+  /** How long the node waited for its last statement about its lease. */
+  readonly latencyMs: number | null
+}
+
+/** `clockSkewMs` is positive if the clock of the database is ahead of the clock of this machine. */
+export type DatabaseFacts = {
+  readonly latencyMs: number
+  readonly version: string
+  readonly clockSkewMs: number
+}
 
 /**
  * Owns sessions as one node among several on a database. A node proves that it is alive by extending its lease. Only
@@ -32,6 +67,8 @@ export class PostgresOwnership implements SessionOwnership {
   #node: number | undefined
   /** The generation of the connection that holds the lock. */
   #lockedBy: number | undefined
+  /** The duration of the last statement about the lease, which the next one reports. */
+  #latencyMs: number | null = null
   #timer: NodeJS.Timeout | undefined
   #watchdog: NodeJS.Timeout | undefined
   #closed = false
@@ -117,6 +154,33 @@ export class PostgresOwnership implements SessionOwnership {
     return rows.map(({ id }) => id)
   }
 
+  /** The nodes that are not fenced, and those that were fenced within the last hour, oldest first. */
+  async nodes(): Promise<NodeRow[]> {
+    const now = 'statement_timestamp()'
+    const ms = (interval: string) => `(extract(epoch FROM ${interval}) * 1000)::float8`
+    const rows = await this.#database.read<Omit<NodeRow, 'isSelf'>>(
+      `SELECT n.id, n.url, n.place, n.machine, n.version, ${ms('n.started_at')} AS "startedAt",
+         ${ms(`${now} - n.extended_at`)} AS "leaseAgeMs", ${ms(`n.expires_at - ${now}`)} AS "leaseLeftMs",
+         (SELECT count(*) FROM sessions s WHERE s.owner = n.id) AS sessions,
+         n.fenced_at IS NOT NULL AS "isFenced", n.latency_ms AS "latencyMs"
+       FROM nodes n WHERE n.fenced_at IS NULL OR n.fenced_at > ${now} - interval '1 hour' ORDER BY n.id`,
+    )
+    return rows.map((row) => ({ ...row, isSelf: row.id === this.#node }))
+  }
+
+  /** Measures the database with one statement. The skew is accurate to half of the latency. */
+  async measure(): Promise<DatabaseFacts> {
+    const sentAt = Date.now()
+    const start = performance.now()
+    const [row] = await this.#database.read<{ at: number; version: string }>(
+      `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS at,
+         current_setting('server_version') AS version`,
+    )
+    const latencyMs = performance.now() - start
+    const { at = sentAt, version = '' } = row ?? {}
+    return { latencyMs, version, clockSkewMs: at - (sentAt + latencyMs / 2) }
+  }
+
   /** Gives up every session and the lease, so that other nodes need not wait for its end. */
   async close(): Promise<void> {
     this.#closed = true
@@ -134,10 +198,13 @@ export class PostgresOwnership implements SessionOwnership {
   }
 
   async #register(): Promise<void> {
+    const { url, machine = '', version = '' } = this.#options
     const sentAt = performance.now()
     const [row] = await this.#own.query<{ id: number }>(
-      `INSERT INTO nodes (url, place, expires_at) VALUES ($1, $2, clock_timestamp() + $3 * interval '1 ms') RETURNING id`,
-      [this.#options.url, this.place, this.#lease.leaseMs],
+      `INSERT INTO nodes (url, place, machine, version, started_at, expires_at, latency_ms)
+       VALUES ($1, $2, $3, $4, clock_timestamp() - $5 * interval '1 ms',
+         clock_timestamp() + $6 * interval '1 ms', $7) RETURNING id`,
+      [url, this.place, machine, version, performance.now(), this.#lease.leaseMs, this.#latencyMs],
     )
     if (!row) return
     this.#node = row.id
@@ -162,9 +229,10 @@ export class PostgresOwnership implements SessionOwnership {
   async #extend(node: number): Promise<void> {
     const sentAt = performance.now()
     const [row] = await this.#own.query<{ id: number }>(
-      `UPDATE nodes SET expires_at = clock_timestamp() + $2 * interval '1 ms'
+      `UPDATE nodes SET extended_at = clock_timestamp(),
+         expires_at = clock_timestamp() + $2 * interval '1 ms', latency_ms = $3
        WHERE id = $1 AND fenced_at IS NULL RETURNING id`,
-      [node, this.#lease.leaseMs],
+      [node, this.#lease.leaseMs, this.#latencyMs],
     )
     if (this.#node !== node) return
     if (!row) return this.#lose()
@@ -187,6 +255,7 @@ export class PostgresOwnership implements SessionOwnership {
 
   /** Called when a beat that was sent at this time of the process is confirmed. */
   #confirm(sentAt: number): void {
+    this.#latencyMs = performance.now() - sentAt
     if (this.#closed) return
     clearTimeout(this.#watchdog)
     const { leaseMs, marginMs } = this.#lease

@@ -12,8 +12,16 @@ export const postgresMigrations: readonly PostgresMigration[] = [
         id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         url text NOT NULL,
         place text COLLATE "C" NOT NULL,
-        started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+        -- The name of the machine, for people.
+        machine text NOT NULL,
+        version text NOT NULL,
+        -- When the process was started, by the clock of the database.
+        started_at timestamptz NOT NULL,
+        -- When the lease was last extended.
+        extended_at timestamptz NOT NULL DEFAULT clock_timestamp(),
         expires_at timestamptz NOT NULL,
+        -- How long this node waited for the answer to its last statement about its lease.
+        latency_ms double precision,
         -- Never taken back: a node that comes back gets another id.
         fenced_at timestamptz
       );
@@ -37,7 +45,7 @@ export const postgresMigrations: readonly PostgresMigration[] = [
         term bigint NOT NULL DEFAULT 0,
         place text COLLATE "C"
       );
-      CREATE INDEX sessions_of_owners ON sessions (owner) WHERE unsettled;
+      CREATE INDEX sessions_of_owners ON sessions (owner) WHERE owner IS NOT NULL;
       CREATE INDEX sessions_listed ON sessions (pinned DESC, updated_at DESC, id);
       CREATE INDEX sessions_unsettled ON sessions (id) WHERE unsettled;
       CREATE INDEX sessions_waiting ON sessions (waiting_since, id) WHERE waiting_since IS NOT NULL;

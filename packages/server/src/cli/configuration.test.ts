@@ -136,10 +136,53 @@ describe('an invalid setting is refused', () => {
     expect(refusal(() => resolved({ flags: { token: '' } })).code).toBe('validation_error')
   })
 
-  it('for a database URL', () => {
-    const { code, message } = refusal(() => resolved({ env: { PARLEY_DATABASE_URL: 'postgres://x' } }))
-    expect(code).toBe('not_supported')
+  it.each([
+    'mysql://db/x',
+    'postgres://ada:geheim@db',
+    'postgres://ada:geheim@db/',
+    'geheim',
+    'postgres:geheim',
+    'postgres://ada:geheim@[/x',
+  ])('for the database URL %s, without repeating it', (url) => {
+    const { code, message } = refusal(() => resolved({ env: { PARLEY_DATABASE_URL: url } }))
+    expect(code).toBe('validation_error')
     expect(message).toContain('PARLEY_DATABASE_URL')
+    expect(message).not.toContain('geheim')
+    expect(refusal(() => resolved({ flags: { databaseUrl: url } })).message).toContain('--database-url')
+  })
+
+  it.each(['10.0.0.1:4747', 'ftp://node', 'http://node/path', 'http://ada:x@node', 'http://node?x', ''])(
+    'for the node URL "%s"',
+    (nodeUrl) => {
+      expect(refusal(() => resolved({ flags: { nodeUrl } })).message).toContain('--node-url takes a URL')
+    },
+  )
+
+  it.each(['volume:code', 'volume:', 'a b', '', 'x'.repeat(65), 'a:b', 'machine:'])(
+    'for the place "%s"',
+    (place) => {
+      expect(refusal(() => resolved({ flags: { place } })).code).toBe('validation_error')
+    },
+  )
+})
+
+describe('the settings of a node', () => {
+  it('come from the flag, else the environment, else config.json', () => {
+    const config = { databaseUrl: 'postgres://db/file', nodeUrl: 'http://file', place: 'file' }
+    const env = {
+      PARLEY_DATABASE_URL: 'postgresql://db/env',
+      PARLEY_NODE_URL: 'http://env:1/',
+      PARLEY_PLACE: 'env',
+    }
+    const flags = { databaseUrl: 'postgres:///flag', nodeUrl: 'https://flag', place: 'machine:flag' }
+    const readConfig = () => config
+    expect(resolved({ readConfig })).toMatchObject({ ...config, place: 'machine:file' })
+    expect(resolved({ readConfig, env })).toMatchObject({
+      databaseUrl: 'postgresql://db/env',
+      nodeUrl: 'http://env:1',
+      place: 'machine:env',
+    })
+    expect(resolved({ readConfig, env, flags })).toMatchObject(flags)
   })
 })
 

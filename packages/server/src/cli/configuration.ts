@@ -19,6 +19,9 @@ export type Flags = {
   readonly allowHost?: readonly string[]
   readonly logLevel?: string
   readonly verbose?: boolean
+  readonly databaseUrl?: string
+  readonly nodeUrl?: string
+  readonly place?: string
 }
 
 export type Configuration = {
@@ -31,6 +34,11 @@ export type Configuration = {
   readonly allowedOrigins: readonly string[]
   readonly allowedHosts: readonly string[]
   readonly logLevel?: LogLevel
+  /** The PostgreSQL database that makes this server a node. It may contain a password. Without it, SQLite is used. */
+  readonly databaseUrl?: string
+  /** Where other nodes reach this server. By default, the address on which it listens. */
+  readonly nodeUrl?: string
+  readonly place?: string
   readonly limits: Partial<Limits>
   readonly agents: Readonly<Record<string, AgentSettings>>
   readonly chat: ChatDefaults
@@ -56,7 +64,6 @@ export const defaultPort = 4747
  */
 export function resolveConfiguration(sources: ConfigurationSources): Configuration {
   const { flags, env, home, cwd } = sources
-  refuseDatabaseUrl(env)
   const given = flags.dataDir ?? said(env.PARLEY_DATA_DIR)
   if (given === '') throw refusal('--data-dir takes the path of a folder.')
   const dataDir = given === undefined ? defaultDataDir(home) : resolve(cwd, given)
@@ -83,6 +90,21 @@ export function resolveConfiguration(sources: ConfigurationSources): Configurati
     ['PARLEY_LOG_LEVEL', said(env.PARLEY_LOG_LEVEL)],
     [file, config.logLevel],
   )
+  const databaseUrl = first(
+    ['--database-url', flags.databaseUrl],
+    ['PARLEY_DATABASE_URL', said(env.PARLEY_DATABASE_URL)],
+    [file, config.databaseUrl],
+  )
+  const nodeUrl = first(
+    ['--node-url', flags.nodeUrl],
+    ['PARLEY_NODE_URL', said(env.PARLEY_NODE_URL)],
+    [file, config.nodeUrl],
+  )
+  const place = first(
+    ['--place', flags.place],
+    ['PARLEY_PLACE', said(env.PARLEY_PLACE)],
+    [file, config.place],
+  )
   return {
     dataDir,
     host: host?.value ?? defaultHost,
@@ -92,6 +114,9 @@ export function resolveConfiguration(sources: ConfigurationSources): Configurati
     allowedOrigins: flags.allowOrigin ?? config.allowOrigins ?? [],
     allowedHosts: flags.allowHost ?? config.allowHosts ?? [],
     ...(logLevel && { logLevel: levelOf(logLevel.value, logLevel.from) }),
+    ...(databaseUrl && { databaseUrl: databaseUrlOf(databaseUrl) }),
+    ...(nodeUrl && { nodeUrl: nodeUrlOf(nodeUrl) }),
+    ...(place && { place: placeOf(place) }),
     limits: defined(config.limits ?? {}),
     agents: agentSettings(config.agents),
     chat: defined(config.chat ?? {}),
@@ -127,16 +152,26 @@ function said(variable: string | undefined): string | undefined {
   return variable === '' ? undefined : variable
 }
 
-/**
- * Throws if PARLEY_DATABASE_URL is set: ignoring the variable would store conversations where nobody looks
- * for them.
- */
-function refuseDatabaseUrl(env: ConfigurationSources['env']): void {
-  if (!env.PARLEY_DATABASE_URL) return
-  throw new ParleyError(
-    'not_supported',
-    'PARLEY_DATABASE_URL is set, but this version keeps everything in SQLite in the data folder. Unset it.',
-  )
+/** The refusal does not repeat the value, which may contain a password. */
+function databaseUrlOf({ value, from }: Given<string>): string {
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  if (url && /^postgres(ql)?:$/.test(url.protocol) && /^\/./.test(url.pathname)) return value
+  throw refusal(`${from} takes the URL of a PostgreSQL database, as in postgres://user@host:5432/database.`)
+}
+
+function nodeUrlOf({ value, from }: Given<string>): string {
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  if (url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url.origin
+  throw refusal(`${from} takes a URL such as http://10.0.0.1:4747, without a path, a user or a password.`)
+}
+
+/** Returns the place with its kind, as sessions have it. */
+function placeOf({ value, from }: Given<string>): string {
+  if (value.startsWith('volume:'))
+    throw refusal(`${from} cannot name a volume yet: only the machine on which a folder is can be named.`)
+  const name = value.replace(/^machine:/, '')
+  if (/^[\w.-]{1,64}$/.test(name)) return `machine:${name}`
+  throw refusal(`${from} takes a name of up to 64 letters, digits, dots, dashes and underscores.`)
 }
 
 function portOf(value: string | number, from: string): number {

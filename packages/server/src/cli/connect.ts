@@ -44,7 +44,8 @@ const retryMs = 100
 const followMs = 10_000
 
 /**
- * Uses the running server if one answers, else starts one. If two commands start at once, the one that finds the folder
+ * Uses the running server if one answers, else starts one. A server that ends with its command would be a poor node
+ * for others, so with a database none is started. If two commands start at once, the one that finds the folder
  * locked looks for the server of the other.
  */
 export async function connect(configuration: Configuration, context: Context): Promise<Connected> {
@@ -52,6 +53,7 @@ export async function connect(configuration: Configuration, context: Context): P
   for (;;) {
     const running = await findServer(configuration, { lock: 'free' })
     if (running) return running
+    if (configuration.databaseUrl !== undefined) throw noNode(configuration, context)
     try {
       return await embed(configuration, context)
     } catch (thrown) {
@@ -236,6 +238,14 @@ async function othersDone(
     }
     await new Promise((resolve) => setTimeout(resolve, retryMs))
   }
+}
+
+function noNode({ dataDir }: Configuration, { commandLine }: Context): ParleyError {
+  return new ParleyError(
+    'busy',
+    `The sessions are in a PostgreSQL database, and no server of ${dataDir} runs here to reach them. Start one: ${commandLine('serve')}`,
+    { details: { dataDir } },
+  )
 }
 
 function copied({ dataDir }: Configuration, { pid, url }: Owner): ParleyError {

@@ -156,7 +156,7 @@ describe('parley serve', () => {
 
   it.each([
     [['--port', '70000'], {}, '--port takes a port from 0 to 65535'],
-    [[], { PARLEY_DATABASE_URL: 'postgres://db' }, 'PARLEY_DATABASE_URL'],
+    [[], { PARLEY_DATABASE_URL: 'mysql://db' }, 'PARLEY_DATABASE_URL takes'],
     [['--prot', '1'], {}, 'Did you mean --port?'],
     [['srve'], {}, 'Did you mean serve?'],
     [['--data-dir', 'x', 'sessions'], {}, 'Put options after the command'],

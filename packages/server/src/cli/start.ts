@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defined, newId } from '@parley/protocol'
-import type { Logger } from 'pino'
 import { type BuiltInAdapterOptions, builtInAdapters } from '../adapters/index.ts'
 import { fileTranscript } from '../adapters/scripted/transcript.ts'
 import type { AgentAdapter } from '../core/agent-adapter.ts'
@@ -16,7 +15,6 @@ import { urlHost } from '../faces/http/request-source.ts'
 import { type HttpServer, startServer } from '../faces/http/serve.ts'
 import { createTerminalFace } from '../faces/terminal/index.ts'
 import { createWebSocketFace } from '../faces/websocket/index.ts'
-import { openSqliteStore, type SqliteStore } from '../stores/sqlite.ts'
 import { createTelemetry, type Telemetry, type TelemetryOptions } from '../telemetry/index.ts'
 import { version } from '../version.ts'
 import { createWorkspace, type Workspace } from '../workspace/index.ts'
@@ -26,18 +24,17 @@ import { createAgentKeeper } from './agent-keeper.ts'
 import { agentsFolder, configFile } from './configuration.ts'
 import { makeDataFolder } from './data-folder.ts'
 import { logSteps } from './log-steps.ts'
+import type { OpenedStore, StoreOptions } from './open-node.ts'
+import { openStore } from './open-store.ts'
 import { proofOf, randomValue } from './owner.ts'
 
 /** The built console is inside the package. The path is the same for the published program and for its sources. */
 const builtConsole = fileURLToPath(new URL('../../dist/console', import.meta.url))
 
-export type StartOptions = {
-  readonly dataDir: string
-  readonly hostname: string
+export type StartOptions = StoreOptions & {
   /** 0 picks a free port. */
   readonly port: number
   readonly token: string
-  readonly logger: Logger
   readonly adapters?: readonly AgentAdapter[]
   /** Settings of the built-in adapters from the configuration. */
   readonly agents?: BuiltInAdapterOptions['agents']
@@ -62,21 +59,22 @@ export type Parley = {
 }
 
 /**
- * Starts the whole server: a store in the data folder, a host on it, and its faces. If it rejects, nothing is left
+ * Starts the whole server: a store, a host on it, and its faces. If it rejects, nothing is left
  * open.
  */
 export async function startParley(options: StartOptions): Promise<Parley> {
-  const { dataDir, logger } = options
-  makeDataFolder(dataDir)
+  const { logger } = options
+  makeDataFolder(options.dataDir)
   await using undo = new AsyncDisposableStack()
-  const store = openSqliteStore({ file: join(dataDir, 'parley.sqlite') })
+  const opened = await openStore(options)
+  const { store, node } = opened
   undo.defer(() => store.close())
   const workspace = createWorkspace({ env: process.env })
   const telemetry = createTelemetry({
     ...options.telemetry,
     problem: (error) => logger.error({ err: error }, 'could not notify a subscriber of telemetry'),
   })
-  const host = await hostOn(store, { options, workspace, telemetry })
+  const host = await hostOn(opened, { options, workspace, telemetry })
   undo.defer(() => host.close())
   const terminals = createTerminals({ env: process.env, newId: () => newId('trm') })
   undo.defer(async () => terminals.closeAll())
@@ -115,6 +113,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   undo.defer(() => http.close())
   undo.defer(() => websocket.close())
   undo.defer(() => chat.close())
+  await node?.join(host, http.url)
   const closing = undo.move()
   let closed: Promise<void> | undefined
   return {
@@ -143,12 +142,16 @@ type HostParts = {
   readonly telemetry: Telemetry
 }
 
-function hostOn(store: SqliteStore, { options, workspace, telemetry }: HostParts): Promise<Host> {
+function hostOn(
+  { store, ownership }: OpenedStore,
+  { options, workspace, telemetry }: HostParts,
+): Promise<Host> {
   const { dataDir, logger, limits, recover } = options
   const adapters = options.adapters ?? adaptersOf(options)
   return createHost({
     adapters,
     store,
+    ...(ownership && { ownership }),
     telemetry,
     observer: logSteps(logger),
     commitOf: workspace.commit,

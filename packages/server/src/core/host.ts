@@ -31,6 +31,8 @@ export type Host = AgentList &
   HostSessions &
   FeedLoops &
   Pick<SessionNews, 'onSessionChanged'> & {
+    /** Recovers sessions with work left whose owner is gone. Called again and again where there are several nodes. */
+    adopt(): Promise<void>
     /** Parks or ends running turns, and closes every connection. The caller closes the store. */
     close(): Promise<void>
   }
@@ -96,6 +98,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     ...hostSessions,
     ...createFeedLoops(hostSessions.follow),
     onSessionChanged: news.onSessionChanged,
+    adopt: () => sessions.recoverAll(),
     close: () => closeHost(sessions, agents, spares, temporaryFolders),
   }
 }

@@ -8,6 +8,9 @@ export function addServerCommands(registry: Registry): void {
   addDoctorAndToken(registry)
 }
 
+const databaseUrlHelp =
+  'keep everything in this PostgreSQL; others on this machine can see it: better set PARLEY_DATABASE_URL'
+
 export function addServe({ add, run }: Registry): void {
   add(
     'serve',
@@ -21,6 +24,9 @@ export function addServe({ add, run }: Registry): void {
     .option('--allow-remote', 'confirm that a non-loopback --host is intended; needs a token of your own')
     .addOption(list('--allow-origin <origin>', 'allow web pages of this origin; repeatable'))
     .addOption(list('--allow-host <name>', 'also accept this host name; repeatable'))
+    .option('--database-url <url>', databaseUrlHelp)
+    .option('--node-url <url>', 'where other nodes reach this one (default: the address it listens on)')
+    .option('--place <name>', 'the name of this machine among the nodes (default: made from its machine id)')
     .option('--json', 'print one line {"url","token","pid"} instead of the greeting and the link')
     .addHelpText(
       'after',
@@ -77,6 +83,7 @@ function addDoctorAndToken({ add, run }: Registry): void {
   add('doctor', 'check this machine and the data folder; exit code 1 if something fails', 'parley doctor')
     .option('--host <address>', 'check this address (default: 127.0.0.1)')
     .option('--port <port>', 'check this port (default: 4747)')
+    .option('--database-url <url>', databaseUrlHelp.replace('keep everything in', 'check'))
     .option('--json', 'one check per line, as JSON')
     .action(run(async () => (await import('../commands/doctor.ts')).doctor))
   add(

@@ -18,7 +18,9 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   return createStore(database, new PostgresLogs(database))
 }
 
-/** Joins the nodes on a database. Closing the store also closes the ownership. */
+/**
+ * Opens a database that several nodes share. Without a URL, this node owns nothing before `ownership.start`. Closing the store also closes the ownership.
+ */
 export async function openPostgresNode(
   options: PostgresOptions & { node: NodeOptions },
 ): Promise<PostgresNode> {
@@ -26,16 +28,17 @@ export async function openPostgresNode(
   try {
     const own = await PostgresDatabase.open({ ...options, connections: 1, deadlineMs: beatDeadlineMs })
     const ownership = new PostgresOwnership(database, own, options.node)
-    await ownership.start().catch(async (thrown) => {
-      await ownership.close()
-      throw thrown
-    })
-    const owner = () => ({ node: ownership.node ?? null, place: ownership.place })
-    const store = createStore(database, new PostgresLogs(database, owner))
+    const store = createStore(database, new PostgresLogs(database, () => ownership.newOwner()))
     const close = async () => {
       await ownership.close()
       await database.close()
     }
+    const { url } = options.node
+    if (url !== undefined)
+      await ownership.start(url).catch(async (thrown) => {
+        await ownership.close()
+        throw thrown
+      })
     return { store: { ...store, close }, ownership }
   } catch (thrown) {
     await database.close()

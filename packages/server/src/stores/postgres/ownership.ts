@@ -1,6 +1,8 @@
+import { ParleyError } from '@parley/protocol'
 import type { Claim, OwnedSession, SessionOwnership } from '../../core/session-ownership.ts'
 import { sessionUnknown } from '../refusals.ts'
 import type { PostgresDatabase } from './database.ts'
+import type { NewOwner } from './logs.ts'
 import { safeText } from './session-columns.ts'
 
 /** The class of the advisory locks that living nodes hold. */
@@ -16,7 +18,8 @@ export type Lease = {
 export const defaultLease: Lease = { leaseMs: 3_000, beatMs: 750, marginMs: 500 }
 
 export type NodeOptions = {
-  readonly url: string
+  /** Where other nodes reach this one. Without it, the node is registered later, by `start`. */
+  readonly url?: string
   readonly place: string
   /** The name of the machine, for people. */
   readonly machine?: string
@@ -64,6 +67,7 @@ export class PostgresOwnership implements SessionOwnership {
   readonly #options: NodeOptions
   readonly #lease: Lease
   readonly #listeners: (() => void)[] = []
+  #url = ''
   #node: number | undefined
   /** The generation of the connection that holds the lock. */
   #lockedBy: number | undefined
@@ -89,8 +93,15 @@ export class PostgresOwnership implements SessionOwnership {
     return this.#options.place
   }
 
-  /** Registers this node, and keeps its lease until `close`. */
-  async start(): Promise<void> {
+  /** The owner of a session that is created now. Throws while this node has no lease. */
+  newOwner(): NewOwner {
+    if (this.#node === undefined) throw noLease()
+    return { node: this.#node, place: this.place }
+  }
+
+  /** Registers this node, which others reach at `url`, and keeps its lease until `close`. */
+  async start(url: string): Promise<void> {
+    this.#url = url
     await this.#register()
     this.#beatLater()
   }
@@ -198,13 +209,13 @@ export class PostgresOwnership implements SessionOwnership {
   }
 
   async #register(): Promise<void> {
-    const { url, machine = '', version = '' } = this.#options
+    const { machine = '', version = '' } = this.#options
     const sentAt = performance.now()
     const [row] = await this.#own.query<{ id: number }>(
       `INSERT INTO nodes (url, place, machine, version, started_at, expires_at, latency_ms)
        VALUES ($1, $2, $3, $4, clock_timestamp() - $5 * interval '1 ms',
          clock_timestamp() + $6 * interval '1 ms', $7) RETURNING id`,
-      [url, this.place, machine, version, performance.now(), this.#lease.leaseMs, this.#latencyMs],
+      [this.#url, this.place, machine, version, performance.now(), this.#lease.leaseMs, this.#latencyMs],
     )
     if (!row) return
     this.#node = row.id
@@ -270,4 +281,8 @@ export class PostgresOwnership implements SessionOwnership {
     clearTimeout(this.#watchdog)
     for (const listener of this.#listeners) listener()
   }
+}
+
+function noLease(): ParleyError {
+  return new ParleyError('busy', 'This node is not connected to its database at the moment. Try again.')
 }

@@ -1,0 +1,91 @@
+import { hostname as machineName } from 'node:os'
+import { ParleyError } from '@parley/protocol'
+import type { Logger } from 'pino'
+import type { Host, HostOptions } from '../core/index.ts'
+import { openPostgresNode, type PostgresStore } from '../stores/postgres/index.ts'
+import { openSqliteStore, type SqliteStore } from '../stores/sqlite.ts'
+import { version } from '../version.ts'
+import { type Configuration, databaseFile } from './configuration.ts'
+import { placeOfMachine } from './place.ts'
+
+export type StoreOptions = Pick<Configuration, 'dataDir' | 'databaseUrl' | 'nodeUrl' | 'place'> & {
+  readonly hostname: string
+  readonly logger: Logger
+}
+
+export type OpenedStore = {
+  readonly store: PostgresStore & Pick<SqliteStore, 'describeOwner'>
+  /** Absent if only this process can write to the store. */
+  readonly ownership?: HostOptions['ownership']
+  readonly node?: OpenedNode
+}
+
+export type OpenedNode = {
+  /**
+   * Makes this server a node among those on its database, and then recovers sessions. Until then it owns no session.
+   * Called with the URL at which the server listens.
+   */
+  join(host: Host, listening: string): Promise<void>
+}
+
+/**
+ * Opens the database of a node. The SQLite file of the data folder stays empty: it locks the folder, and the owner
+ * record beside it tells commands on this machine where the server is.
+ */
+export async function openNode(
+  options: StoreOptions & { readonly databaseUrl: string },
+): Promise<OpenedStore> {
+  const { dataDir, hostname, databaseUrl, nodeUrl } = options
+  if (nodeUrl === undefined && isUnspecified(hostname)) throw noNodeUrl(hostname)
+  const folder = openSqliteStore({ file: databaseFile(dataDir) })
+  try {
+    const place = options.place ?? placeOfMachine(dataDir)
+    const { store, ownership } = await openPostgresNode({
+      url: databaseUrl,
+      node: { place, machine: machineName(), version },
+    })
+    await warnOfSessions(folder, store, options)
+    const close = async () => {
+      await store.close()
+      await folder.close()
+    }
+    return {
+      store: { ...store, describeOwner: folder.describeOwner, close },
+      ownership,
+      node: {
+        async join(host, listening) {
+          await ownership.start(nodeUrl ?? listening)
+          await ownership.fenceExpired()
+          await host.adopt()
+        },
+      },
+    }
+  } catch (thrown) {
+    await folder.close()
+    throw thrown
+  }
+}
+
+/** Sessions of the SQLite file are not served. That is said unless they were copied to the database. */
+async function warnOfSessions(
+  folder: SqliteStore,
+  store: PostgresStore,
+  { dataDir, logger }: StoreOptions,
+): Promise<void> {
+  const [latest] = (await folder.list({ limit: 1 })).sessions
+  if (latest && !(await store.load(latest.id)))
+    logger.warn(
+      `${databaseFile(dataDir)} has sessions that are not in the PostgreSQL database, and they are not served`,
+    )
+}
+
+function isUnspecified(hostname: string): boolean {
+  return /^(0\.0\.0\.0|\[?::\]?)$/.test(hostname)
+}
+
+function noNodeUrl(hostname: string): ParleyError {
+  return new ParleyError(
+    'validation_error',
+    `The server listens on every address (${hostname}), so other nodes cannot know which of them to use. Give one with PARLEY_NODE_URL or --node-url, as in http://10.0.0.1:4747.`,
+  )
+}

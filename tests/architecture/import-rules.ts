@@ -218,7 +218,7 @@ export const serverRules: readonly Rule[] = [
   {
     folder: `${server}/nodes`,
     mayImport: [`${server}/telemetry/metrics.ts`],
-    packages: ['node:crypto'],
+    packages: ['@parley/protocol', 'node:crypto'],
     instead:
       'nodes connect hosts through the interface of core and the protocol. SQL belongs in stores/postgres.',
   },

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { accessRoutes } from './access-routes.ts'
 import { agentRoutes } from './agent-routes.ts'
 import { chatRoutes } from './chat-routes.ts'
+import { NodeCheck, NodeList } from './node.ts'
 import { permissionRoutes } from './permission-routes.ts'
 import { NoContent, type Route, type RouteDefinition } from './route.ts'
 import { sessionRoutes } from './session-routes.ts'
@@ -41,6 +42,18 @@ const definitions = {
   ...workspaceRoutes,
   ...permissionRoutes,
   ...accessRoutes,
+  listNodes: {
+    method: 'GET',
+    path: '/api/nodes',
+    summary: 'List the nodes on the database of this server, oldest first; on SQLite, this server alone',
+    query: z.object({
+      check: NodeCheck.optional().meta({
+        description:
+          'peers: ask every living node for an answer at its URL; all: also let every node ask every other one',
+      }),
+    }),
+    reply: NodeList,
+  },
   metrics: {
     method: 'GET',
     path: '/metrics',

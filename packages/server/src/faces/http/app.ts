@@ -11,6 +11,7 @@ import { mountDevices } from './routes/devices.ts'
 import { mountEvents } from './routes/events.ts'
 import { mountExport } from './routes/export.ts'
 import { mountMetrics } from './routes/metrics.ts'
+import { mountNodes } from './routes/nodes.ts'
 import { mountPermissions } from './routes/permissions.ts'
 import { mountSessions } from './routes/sessions.ts'
 import { mountTerminals } from './routes/terminals.ts'
@@ -54,6 +55,7 @@ export function createApp(parts: AppParts): App {
   mountTerminals(app, parts)
   mountDevices(app, parts)
   mountMetrics(app, parts)
+  mountNodes(app, parts)
   const unknownPage = mountConsole(app, parts)
 
   app.notFound((context) => {

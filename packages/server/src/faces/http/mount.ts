@@ -1,6 +1,13 @@
 import type { ServerResponse } from 'node:http'
 import type { HttpBindings } from '@hono/node-server'
-import { type ChatRequest, type Route, type UiMessage, validationError } from '@parley/protocol'
+import {
+  type ChatRequest,
+  type NodeCheck,
+  type NodeList,
+  type Route,
+  type UiMessage,
+  validationError,
+} from '@parley/protocol'
 import type { Context, Hono } from 'hono'
 import type { Logger } from 'pino'
 import type { Host } from '../../core/index.ts'
@@ -46,6 +53,8 @@ export type AppParts = {
   readonly chat?: ChatHandler | undefined
   /** The metrics; without them, the route answers that there are none. */
   readonly metrics?: MetricsWriter | undefined
+  /** Lists the nodes on the database; without it, this server is the only one. */
+  readonly nodes?: NodeLister | undefined
   readonly consoleFolder?: string | undefined
   readonly peers?: PeerAuthentication | undefined
 }
@@ -67,7 +76,9 @@ export type MetricsWriter = (now: {
   readonly version: string
   readonly clients: Readonly<Record<string, number>>
   readonly waiting: Readonly<Record<string, number>>
-}) => string
+}) => string | Promise<string>
+
+export type NodeLister = (check?: NodeCheck) => Promise<NodeList>
 
 type Schema = NonNullable<Route['body']>
 type Output<S> = S extends { parse(value: unknown): infer Value } ? Value : undefined

@@ -7,7 +7,7 @@ export function mountMetrics(app: App, parts: AppParts): void {
     if (!parts.metrics) throw new ParleyError('not_supported', 'Metrics are not enabled on this server.')
     const waiting = { permission: 0, question: 0 }
     for (const { request } of await host.waiting()) waiting[request.type]++
-    const text = parts.metrics({ version, clients: { sse: streams.count }, waiting })
+    const text = await parts.metrics({ version, clients: { sse: streams.count }, waiting })
     return new Response(text, { headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' } })
   })
 }

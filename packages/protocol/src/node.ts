@@ -1,0 +1,68 @@
+import { z } from 'zod'
+
+/** Why a node was not reached at its URL. */
+export const NodeProblem = z.enum([
+  'unreachable',
+  'no-answer',
+  'other-token',
+  'host-not-allowed',
+  'other-node',
+  'not-a-node',
+])
+export type NodeProblem = z.infer<typeof NodeProblem>
+
+/** A server, as one of the servers on a database. A server on SQLite is the only one. */
+export const NodeInfo = z.object({
+  id: z.int().meta({ description: 'Changes with each start, and when the node loses its lease' }),
+  url: z.string().meta({ description: 'Where other nodes reach it' }),
+  machine: z.string().meta({ description: 'The name of its machine, for people' }),
+  place: z.string().optional().meta({
+    description: 'Where its folders are: nodes of one place can run the same sessions. Absent on SQLite',
+  }),
+  version: z.string(),
+  startedAt: z.number(),
+  isSelf: z.boolean().meta({ description: 'Whether this is the node that answers' }),
+  state: z.enum(['alive', 'expired', 'gone']).meta({
+    description:
+      'alive: its lease is valid; expired: its lease has ended, and another node is about to take over its sessions; gone: it was stopped or replaced within the last hour',
+  }),
+  sessions: z.int().optional().meta({
+    description: 'Number of sessions that it owns. Absent on SQLite, where one server owns all of them',
+  }),
+  leaseAgeMs: z
+    .number()
+    .optional()
+    .meta({ description: 'Time since it last extended its lease. Absent on SQLite' }),
+  databaseLatencyMs: z
+    .number()
+    .optional()
+    .meta({ description: 'Time that its last statement about its lease took' }),
+  reachable: z
+    .boolean()
+    .optional()
+    .meta({ description: 'Whether the node that answers reached it at its URL. Present if it was checked' }),
+  problem: NodeProblem.optional().meta({ description: 'Why it was not reached' }),
+  cannotReach: z
+    .array(z.object({ id: z.int(), problem: NodeProblem }))
+    .optional()
+    .meta({ description: 'The nodes that it did not reach itself. Present with check=all' }),
+})
+export type NodeInfo = z.infer<typeof NodeInfo>
+
+export const DatabaseInfo = z.object({
+  version: z.string(),
+  latencyMs: z.number(),
+  clockSkewMs: z.number().meta({
+    description: 'How far the clock of the database is ahead of the clock of the node that answers',
+  }),
+})
+export type DatabaseInfo = z.infer<typeof DatabaseInfo>
+
+export const NodeList = z.object({
+  nodes: z.array(NodeInfo),
+  database: DatabaseInfo.optional().meta({ description: 'The PostgreSQL database. Absent on SQLite' }),
+})
+export type NodeList = z.infer<typeof NodeList>
+
+export const NodeCheck = z.enum(['peers', 'all'])
+export type NodeCheck = z.infer<typeof NodeCheck>

@@ -21,6 +21,7 @@ const core = `${server}/core/index.ts`
 const agentPort = `${server}/core/agent-adapter.ts`
 const sessionStorePort = `${server}/core/session-store.ts`
 const ownershipPort = `${server}/core/session-ownership.ts`
+const settingsPort = `${server}/core/shared-settings.ts`
 const deviceStorePort = `${server}/core/device-store.ts`
 const sockets = `${server}/faces/sockets.ts`
 const agentHelpers = `${server}/adapters/*`
@@ -171,7 +172,7 @@ export const serverRules: readonly Rule[] = [
   },
   {
     folder: `${server}/stores`,
-    mayImport: [sessionStorePort, deviceStorePort, ownershipPort],
+    mayImport: [sessionStorePort, deviceStorePort, ownershipPort, settingsPort],
     packages: ['@parley/protocol', 'node:fs', 'node:path', 'node:sqlite', 'node:timers', 'postgres'],
     instead: 'a store uses its ports and the protocol. A decision belongs in core.',
   },

@@ -151,7 +151,7 @@ function hostOn(
   return createHost({
     adapters,
     store,
-    ...(ownership && { ownership }),
+    ...defined({ ownership, shared: store.shared }),
     telemetry,
     observer: logSteps(logger),
     commitOf: workspace.commit,

@@ -1,3 +1,5 @@
+import type { SharedSettings } from './shared-settings.ts'
+
 /** A signed-in browser as it is stored: its public key, and when it was used. */
 export type StoredDevice = {
   readonly deviceId: string
@@ -19,8 +21,10 @@ export type StoredDevice = {
 export type DeviceStore = {
   /** All devices, in the order in which they were first stored. */
   devices(): Promise<StoredDevice[]>
-  /** Adds a device, or replaces the one with the same id, in the same place. */
+  /** Adds a device, or replaces the one with the same id, in the same place. A revocation is kept. */
   putDevice(device: StoredDevice): Promise<void>
   /** Removes a device. Returns false if there was no such device. */
   removeDevice(deviceId: string): Promise<boolean>
+  /** Absent if no other process can open the store. */
+  readonly shared?: SharedSettings
 }

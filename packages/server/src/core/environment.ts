@@ -10,6 +10,8 @@ import type { AgentAdapter } from './agent-adapter.ts'
 import { checked } from './checked.ts'
 import { isWithin } from './folder-trust.ts'
 import type { SessionStore, StoredEnvironment } from './session-store.ts'
+import type { SharedSettings } from './shared-settings.ts'
+import { type SettingsCopy, StoredList } from './stored-list.ts'
 
 /** Environment variables for agent processes. Names can be listed; values are passed only to the process. */
 export type Environments = {
@@ -65,20 +67,25 @@ export type EnvironmentParts = {
   /** Refuses an unknown session, or one whose agent takes no variables. */
   readonly expectSession: (sessionId: string) => Promise<void>
   readonly changed: () => void
+  readonly shared?: SharedSettings | undefined
 }
 
 export async function createEnvironments(
   parts: EnvironmentParts,
-): Promise<SessionEnvironments & { methods: Environments }> {
-  const { store, changed } = parts
-  let all = await store.environments()
-  const find = ({ scope, place }: Place) => all.find((one) => one.scope === scope && one.place === place)
+): Promise<SessionEnvironments & SettingsCopy & { methods: Environments }> {
+  const { store, changed, shared } = parts
+  const list = await StoredList.load(() => store.environments())
+  const find = ({ scope, place }: Place) =>
+    list.items.find((one) => one.scope === scope && one.place === place)
+  const without = (where: Place) => {
+    const old = find(where)
+    return list.items.filter((one) => one !== old)
+  }
 
   async function keep(where: Place, variables: EnvironmentVariables): Promise<void> {
     const kept = { ...where, variables: { ...variables } }
     await store.setEnvironment(kept)
-    all = all.filter((one) => one !== find(where))
-    if (Object.keys(variables).length > 0) all = [...all, kept]
+    list.items = [...without(where), ...(Object.keys(variables).length > 0 ? [kept] : [])]
     changed()
   }
 
@@ -100,7 +107,7 @@ export async function createEnvironments(
 
   const methods: Environments = {
     async environments() {
-      return all.map(infoOf)
+      return list.items.map(infoOf)
     },
     async setEnvironment(given) {
       const { variables, ...rest } = checked(NewEnvironment, given, 'The environment')
@@ -109,6 +116,7 @@ export async function createEnvironments(
       const both = { ...find(where)?.variables, ...variables }
       checked(EnvironmentVariables, both, 'The environment')
       await keep(where, both)
+      await shared?.changed()
       return infoOf({ ...where, variables: both })
     },
     async unsetEnvironment(given) {
@@ -119,6 +127,7 @@ export async function createEnvironments(
       if (name === undefined ? names.length === 0 : !names.includes(name)) throw notSet(name, where)
       const { [name ?? '']: _, ...others } = variables
       await keep(where, name === undefined ? {} : others)
+      await shared?.changed()
     },
   }
   return {
@@ -132,17 +141,24 @@ export async function createEnvironments(
       if (own) await keep({ scope: 'session', place: to }, own.variables)
     },
     forget(sessionId) {
-      all = all.filter((one) => one !== find({ scope: 'session', place: sessionId }))
+      list.items = without({ scope: 'session', place: sessionId })
     },
-    variablesFor(session) {
-      if (all.length === 0) return undefined
-      const around = all.filter(({ scope, place }) => scope === 'folder' && isWithin(session.cwd, place))
-      const inwards = around.toSorted((a, b) => a.place.length - b.place.length)
-      const own = find({ scope: 'session', place: session.id })
-      const merged = [...inwards, ...(own ? [own] : [])].map(({ variables }) => variables)
-      return merged.length === 0 ? undefined : Object.assign({}, ...merged)
-    },
+    reload: () => list.reload(),
+    variablesFor: (session) => merged(list.items, session),
   }
+}
+
+/** The variables of the folders around a session, the outermost first, and those of the session itself. */
+function merged(
+  all: readonly StoredEnvironment[],
+  session: Pick<SessionState, 'id' | 'cwd'>,
+): EnvironmentVariables | undefined {
+  if (all.length === 0) return undefined
+  const around = all.filter(({ scope, place }) => scope === 'folder' && isWithin(session.cwd, place))
+  const inwards = around.toSorted((a, b) => a.place.length - b.place.length)
+  const own = all.filter(({ scope, place }) => scope === 'session' && place === session.id)
+  const each = [...inwards, ...own].map(({ variables }) => variables)
+  return each.length === 0 ? undefined : Object.assign({}, ...each)
 }
 
 function expectFree(variables: EnvironmentVariables, adapters: Iterable<AgentAdapter>): void {

@@ -1,6 +1,8 @@
 import { ParleyError, type TrustedFolder } from '@parley/protocol'
 import type { Clock } from './clock.ts'
 import type { SessionStore } from './session-store.ts'
+import type { SharedSettings } from './shared-settings.ts'
+import { type SettingsCopy, StoredList } from './stored-list.ts'
 
 /** The folders that the person trusts. A decision is stored, covers all folders inside, and can be revoked. */
 export type FolderTrust = {
@@ -19,33 +21,40 @@ export async function createFolderTrust(options: {
   clock: Clock
   checkFolder: (folder: string) => Promise<string>
   changed: () => void
-}): Promise<FolderTrust & { trusts: Trusts }> {
-  const { store, clock, checkFolder, changed } = options
-  let list = await store.trustedFolders()
-  const without = (folder: string) => list.filter((one) => one.folder !== folder)
+  shared?: SharedSettings | undefined
+}): Promise<SettingsCopy & { trusts: Trusts; methods: FolderTrust }> {
+  const { store, clock, checkFolder, changed, shared } = options
+  const list = await StoredList.load(() => store.trustedFolders())
+  const without = (folder: string) => list.items.filter((one) => one.folder !== folder)
 
-  return {
-    trusts: (folder) => list.some((one) => isWithin(folder, one.folder)),
-    async trusted() {
-      return [...list]
-    },
+  const methods: FolderTrust = {
+    trusted: async () => [...list.items],
     async trust(given) {
       const folder = await checkFolder(given)
-      const before = list.find((one) => one.folder === folder)
-      if (before) return before
-      const trusted = { folder, trustedAt: clock.now() }
-      await store.trustFolder(trusted)
-      list = [...without(folder), trusted]
-      changed()
+      const before = list.items.find((one) => one.folder === folder)
+      const trusted = before ?? { folder, trustedAt: clock.now() }
+      if (!before) {
+        await store.trustFolder(trusted)
+        list.items = [...without(folder), trusted]
+        changed()
+      }
+      await shared?.changed()
       return trusted
     },
     async distrust(given) {
-      const isListed = list.some(({ folder }) => folder === given)
+      const isListed = list.items.some(({ folder }) => folder === given)
       const folder = isListed ? given : await checkFolder(given).catch(() => given)
-      if (!(await store.distrustFolder(folder))) throw notListed(folder, list)
-      list = without(folder)
-      changed()
+      const isRemoved = await store.distrustFolder(folder)
+      list.items = without(folder)
+      if (isRemoved) changed()
+      await shared?.changed()
+      if (!isRemoved) throw notListed(folder, list.items)
     },
+  }
+  return {
+    methods,
+    trusts: (folder) => list.items.some((one) => isWithin(folder, one.folder)),
+    reload: () => list.reload(),
   }
 }
 

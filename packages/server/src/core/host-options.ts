@@ -7,12 +7,15 @@ import type { HostTool, HostToolEnv, TemporaryFolders } from './host-tool.ts'
 import type { Limits } from './limits.ts'
 import type { SessionOwnership } from './session-ownership.ts'
 import type { SessionStore } from './session-store.ts'
+import type { SharedSettings } from './shared-settings.ts'
 
 export type HostOptions = {
   readonly adapters: readonly AgentAdapter[]
   readonly store: SessionStore
   /** Decides which sessions this host may write. By default all, because no other process can open the store. */
   readonly ownership?: SessionOwnership
+  /** Shares rules, trust and variables with other processes on the store. By default there are none. */
+  readonly shared?: SharedSettings
   /** Returns the folder as the session will store it. Rejects with a ParleyError if no session can work in it. */
   readonly checkFolder: (cwd: string) => Promise<string>
   /** The HEAD commit of a folder, stored with a new session. Never rejects. */

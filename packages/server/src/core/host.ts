@@ -19,6 +19,7 @@ import { createSoleOwnership } from './session-ownership.ts'
 import type { SessionServices } from './session-services.ts'
 import { createSessionTools } from './session-tools.ts'
 import { createSpareAgents } from './spare-agents.ts'
+import type { SettingsCopy } from './stored-list.ts'
 
 /** Holds sessions, adapters and a store. All code outside core uses this interface; every refusal is a ParleyError. */
 export type Host = AgentList &
@@ -42,7 +43,7 @@ export type Host = AgentList &
  * recovered before this resolves.
  */
 export async function createCoreHost(options: HostOptions): Promise<Host> {
-  const { store, clock, ids, checkFolder, temporaryFolders, problem = () => undefined } = options
+  const { store, clock, ids, checkFolder, temporaryFolders, shared, problem = () => undefined } = options
   const limits: Limits = { ...defaultLimits, ...options.limits }
   const adapters = new Map(options.adapters.map((adapter) => [adapter.id, adapter]))
   const refreshSessions = () => sessions.each((session) => session.refresh())
@@ -60,10 +61,16 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     spares.leaveFolders()
     refreshSessions()
   }
-  const { trusts, ...trust } = await createFolderTrust({ store, clock, checkFolder, changed: trustChanged })
+  const settings = Promise.withResolvers<SettingsCopy[]>()
+  shared?.onChanged(async () => {
+    await Promise.all((await settings.promise).map((copy) => copy.reload()))
+    trustChanged()
+  })
+  const trust = await createFolderTrust({ store, clock, checkFolder, shared, changed: trustChanged })
   const environments = await createEnvironments({
     store,
     checkFolder,
+    shared,
     adapters: () => adapters.values(),
     changed: refreshSessions,
     expectSession: async (id) => {
@@ -71,10 +78,12 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     },
   })
   const expectSession = (id: string) => sessions.open(id)
-  const rules = await createRuleBook({ store, clock, ids, checkFolder, expectSession })
+  const rules = await createRuleBook({ store, clock, ids, checkFolder, expectSession, shared })
+  settings.resolve([trust, environments, rules])
   const news = createSessionNews(problem)
   const services: SessionServices = {
-    ...{ store, clock, ids, limits, adapters, spares, rules, trusts, environments, temporaryFolders, news },
+    ...{ store, clock, ids, limits, adapters, spares, rules, environments, temporaryFolders, news, shared },
+    trusts: trust.trusts,
     ownership: options.ownership ?? createSoleOwnership(store),
     slots: createConnectionSlots(limits.maxConnections),
     tools: createSessionTools(options.tools),
@@ -90,11 +99,11 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   return {
     ...agents.list,
     ...createModelCatalogue({ store, clock, agents: agents.list.agents, adapters }),
-    ...trust,
+    ...trust.methods,
     ...environments.methods,
     ...createImporting({ store, clock, ids, adapterFor, checkFolder, created: news.created }),
     ...rules.methods,
-    ...createSessionCreation({ services, sessions, adapterFor, trust, folders: options }),
+    ...createSessionCreation({ services, sessions, adapterFor, trust: trust.methods, folders: options }),
     ...hostSessions,
     ...createFeedLoops(hostSessions.follow),
     onSessionChanged: news.onSessionChanged,

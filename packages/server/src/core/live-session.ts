@@ -97,6 +97,7 @@ export class LiveSession {
     const closes = command.type === 'session.close' || command.type === 'session.release'
     if (fresh && closes && !this.state.turn) await this.#loop.disconnect('closed')
     if (fresh && command.type === 'task.stop') this.#agent.stopTasks(command.taskId)
+    if (fresh && refusesElsewhere(command)) await this.#context.services.shared?.changed()
     return receipt
   }
 
@@ -202,4 +203,14 @@ export class LiveSession {
     await this.#loop.disconnect(reason)
     this.#loop.stopTimers()
   }
+}
+
+/**
+ * Whether the answer grants a rule that refuses calls of other sessions, which other processes may run. A rule that
+ * allows calls may become known there later: until then a person is asked. A rule for this session is read by every
+ * process that claims the session.
+ */
+function refusesElsewhere(command: Command): boolean {
+  if (command.type !== 'permission.decide' || command.decision !== 'deny') return false
+  return command.scope === 'project' || command.scope === 'always'
 }

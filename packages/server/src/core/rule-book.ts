@@ -3,6 +3,8 @@ import { checked } from './checked.ts'
 import type { Clock, Ids } from './clock.ts'
 import { hashOf } from './hash.ts'
 import type { SessionStore } from './session-store.ts'
+import type { SharedSettings } from './shared-settings.ts'
+import { type SettingsCopy, StoredList } from './stored-list.ts'
 
 export type Rules = {
   rules(): Promise<PermissionRule[]>
@@ -11,7 +13,7 @@ export type Rules = {
 }
 
 /** The rules of a host: a copy in memory of the stored rules. */
-export type RuleBook = {
+export type RuleBook = SettingsCopy & {
   readonly current: readonly PermissionRule[]
   /** Adds rules that an answer granted. They were stored with the answer. */
   granted(rules: readonly PermissionRule[]): void
@@ -26,44 +28,53 @@ export async function createRuleBook(options: {
   checkFolder: (folder: string) => Promise<string>
   /** Rejects for an unknown session. */
   expectSession: (sessionId: string) => Promise<unknown>
+  shared?: SharedSettings | undefined
 }): Promise<RuleBook & { methods: Rules }> {
-  const { store, clock, ids, checkFolder, expectSession } = options
-  let current = await store.rules()
+  const { store, clock, ids, checkFolder, expectSession, shared } = options
+  const list = await StoredList.load(() => store.rules())
+  const without = (ruleId: string) => list.items.filter((rule) => rule.ruleId !== ruleId)
+  const add = (rule: PermissionRule) => {
+    list.items = [...without(rule.ruleId), rule]
+  }
 
   const methods: Rules = {
-    rules: async () => [...current],
+    rules: async () => [...list.items],
     async addRule(given) {
       const input = checked(NewRule, given, 'The rule')
       // Sessions store the real path of their folder, so a rule with another path to that folder would match no
       // session.
       const place = input.project !== undefined && { project: await checkFolder(input.project) }
       const wanted = { ...input, ...place }
-      const same = current.find(({ ruleId, createdAt, ...rule }) => hashOf(rule) === hashOf(wanted))
-      if (same) return same
-      const rule: PermissionRule = { ...wanted, ruleId: ids('rule'), createdAt: clock.now() }
-      if (rule.sessionId !== undefined) await expectSession(rule.sessionId)
-      await store.addRule(rule)
-      current = [...current, rule]
+      const same = list.items.find(({ ruleId, createdAt, ...rule }) => hashOf(rule) === hashOf(wanted))
+      const rule = same ?? { ...wanted, ruleId: ids('rule'), createdAt: clock.now() }
+      if (!same) {
+        if (rule.sessionId !== undefined) await expectSession(rule.sessionId)
+        await store.addRule(rule)
+        add(rule)
+      }
+      await shared?.changed()
       return rule
     },
     async removeRule(ruleId) {
-      if (!(await store.removeRule(ruleId))) {
+      const isRemoved = await store.removeRule(ruleId)
+      list.items = without(ruleId)
+      await shared?.changed()
+      if (!isRemoved)
         throw new ParleyError('not_found', `There is no rule ${ruleId}. List the rules to see their ids.`)
-      }
-      current = current.filter((rule) => rule.ruleId !== ruleId)
     },
   }
 
   return {
     methods,
     get current() {
-      return current
+      return list.items
     },
     granted(rules) {
-      if (rules.length > 0) current = [...current, ...rules]
+      for (const rule of rules) add(rule)
     },
     forgetSession(sessionId) {
-      current = current.filter((rule) => rule.sessionId !== sessionId)
+      list.items = list.items.filter((rule) => rule.sessionId !== sessionId)
     },
+    reload: () => list.reload(),
   }
 }

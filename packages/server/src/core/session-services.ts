@@ -14,12 +14,14 @@ import type { SessionNews } from './session-news.ts'
 import type { SessionOwnership } from './session-ownership.ts'
 import type { SessionStore } from './session-store.ts'
 import type { SessionTools } from './session-tools.ts'
+import type { SharedSettings } from './shared-settings.ts'
 import type { SpareAgents } from './spare-agents.ts'
 
 /** The services that all sessions of a host share. Created once. */
 export type SessionServices = {
   readonly store: SessionStore
   readonly ownership: SessionOwnership
+  readonly shared: SharedSettings | undefined
   readonly clock: Clock
   readonly ids: Ids
   readonly limits: Limits

@@ -1,4 +1,5 @@
 import {
+  defined,
   type OpenBlock,
   type PermissionRule,
   type SessionState,
@@ -192,7 +193,10 @@ function deviceMethods(): DeviceStore {
   const devices = new Map<string, StoredDevice>()
   return {
     devices: async () => [...devices.values()].map(copy),
-    putDevice: async (device) => void devices.set(device.deviceId, copy(device)),
+    async putDevice(device) {
+      const { revokedAt } = devices.get(device.deviceId) ?? {}
+      devices.set(device.deviceId, { ...defined({ revokedAt }), ...copy(device) })
+    },
     removeDevice: async (deviceId) => devices.delete(deviceId),
   }
 }

@@ -11,7 +11,8 @@ export function createSqliteDevices(database: SqliteDatabase): DeviceStore {
   const upsert = database.prepare(
     `INSERT INTO devices (id, name, public_key, created_at, last_seen_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT (id) DO UPDATE SET name = excluded.name, public_key = excluded.public_key,
-       created_at = excluded.created_at, last_seen_at = excluded.last_seen_at, revoked_at = excluded.revoked_at`,
+       created_at = excluded.created_at, last_seen_at = excluded.last_seen_at,
+       revoked_at = coalesce(excluded.revoked_at, revoked_at)`,
   )
   const remove = database.prepare('DELETE FROM devices WHERE id = ?')
   return {

@@ -27,11 +27,13 @@ export function deviceStoreContract(name: string, open: () => Promise<DeviceStor
       expect(await store.devices()).toEqual(devices)
     })
 
-    it('replaces a device at its place, which can remove a revocation', async () => {
-      await store.putDevice(deviceOf('a', { revokedAt: 5 }))
-      await store.putDevice(deviceOf('b'))
+    it('replaces a device at its place, and keeps its revocation', async () => {
+      await store.putDevice(deviceOf('a'))
+      await store.putDevice(deviceOf('b', { revokedAt: 5 }))
       await store.putDevice(deviceOf('a', { lastSeenAt: 7 }))
-      expect(await store.devices()).toEqual([deviceOf('a', { lastSeenAt: 7 }), deviceOf('b')])
+      await store.putDevice(deviceOf('b', { lastSeenAt: 8 }))
+      const [a, b] = [deviceOf('a', { lastSeenAt: 7 }), deviceOf('b', { lastSeenAt: 8, revokedAt: 5 })]
+      expect(await store.devices()).toEqual([a, b])
     })
 
     it('removes a device once', async () => {

@@ -57,6 +57,7 @@ export class Devices {
     this.#now = now
     this.#nonces = createNonces({ lifetimeMs: nonceLifetimeMs, now })
     this.#renewals = createRateLimit({ max: 240, perMs: 60_000, now })
+    store.shared?.onChanged(() => this.#reload())
   }
 
   /** Throws ParleyError `validation_error` if the key is not a P-256 key. */
@@ -66,13 +67,14 @@ export class Devices {
 
   /** Stores a new device. The caller must have checked a one-time code. */
   async register(publicKey: string, name: string): Promise<Device> {
-    const key = keyOf(publicKey)
+    this.checkKey(publicKey)
     const all = await this.#load()
     await this.#makeRoom(all)
     const at = Date.now()
     const device = { deviceId: newId('dev'), name, publicKey, createdAt: at, lastSeenAt: at }
     await this.#store.putDevice(device)
-    all.set(device.deviceId, { device, key, held: new Set(), tokens: new Map() })
+    all.set(device.deviceId, knownOf(device))
+    await this.#store.shared?.changed()
     return shown(device)
   }
 
@@ -88,11 +90,32 @@ export class Devices {
   async revoke(deviceId: string): Promise<void> {
     const known = (await this.#load()).get(deviceId)
     if (!known) throw new ParleyError('not_found', `No signed-in browser has the id ${deviceId}.`)
-    known.device = { ...known.device, revokedAt: known.device.revokedAt ?? Date.now() }
+    this.#cutOff(known, known.device.revokedAt ?? Date.now())
+    await this.#store.putDevice(known.device)
+    await this.#store.shared?.changed()
+  }
+
+  #cutOff(known: Known, revokedAt: number): void {
+    known.device = { ...known.device, revokedAt }
     this.#forgetTokens(known, () => true)
     for (const call of [...known.held]) call()
     known.held.clear()
-    await this.#store.putDevice(known.device)
+  }
+
+  /** Applies what other processes have stored: new devices, revocations, and removals of revoked devices. */
+  async #reload(): Promise<void> {
+    if (!this.#loading) return
+    const all = await this.#loading
+    const before = [...all.keys()]
+    const stored = new Map((await this.#store.devices()).map((device) => [device.deviceId, device]))
+    for (const device of stored.values())
+      if (!all.has(device.deviceId)) all.set(device.deviceId, knownOf(device))
+    for (const deviceId of before) {
+      const known = all.get(deviceId)
+      const { revokedAt } = stored.get(deviceId) ?? { revokedAt: Date.now() }
+      if (known && revokedAt !== undefined) this.#cutOff(known, revokedAt)
+      if (!stored.has(deviceId)) all.delete(deviceId)
+    }
   }
 
   nonce(): Nonce {

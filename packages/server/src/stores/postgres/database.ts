@@ -12,6 +12,8 @@ export type PostgresOptions = {
   /** How long a statement may take until its connection is given up. The default is 5 seconds. */
   readonly deadlineMs?: number
   readonly migrations?: readonly PostgresMigration[]
+  /** Called after `ring` in any process, on connections that listen. */
+  readonly onRing?: () => void
 }
 
 type Value = string | number | boolean | null
@@ -90,6 +92,23 @@ export class PostgresDatabase {
     }
   }
 
+  /** Makes the connection that this runs on listen for rings. Repeat it, since a new connection does not listen. */
+  async listen(): Promise<void> {
+    await this.query(`LISTEN "${this.#channel}"`)
+  }
+
+  /**
+   * Calls `onRing` of every listening process. This is a transaction of its own: PostgreSQL commits transactions with a
+   * notification one at a time.
+   */
+  async ring(): Promise<void> {
+    await this.query("SELECT pg_notify($1, '')", [this.#channel])
+  }
+
+  get #channel(): string {
+    return `parley ${this.#options.schema ?? 'parley'}`
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     await this.#sql.end({ timeout: closeMs / 1_000 })
@@ -117,8 +136,10 @@ export class PostgresDatabase {
   }
 
   #connect(): postgres.Sql {
-    const { url, schema = 'parley', connections = 10 } = this.#options
+    const { url, schema = 'parley', connections = 10, onRing } = this.#options
+    const rung = onRing ? { onnotify: () => onRing() } : {}
     return postgres(url, {
+      ...rung,
       max: connections,
       max_lifetime: null,
       connect_timeout: Math.ceil(this.#deadlineMs / 1_000),

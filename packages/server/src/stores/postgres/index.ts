@@ -1,5 +1,6 @@
 import type { DeviceStore } from '../../core/device-store.ts'
 import type { SessionStore } from '../../core/session-store.ts'
+import type { SharedSettings } from '../../core/shared-settings.ts'
 import { PostgresDatabase, type PostgresOptions } from './database.ts'
 import { PostgresLogs } from './logs.ts'
 import { type NodeOptions, PostgresOwnership } from './ownership.ts'
@@ -10,7 +11,11 @@ import { createPostgresSettings } from './settings.ts'
 const beatDeadlineMs = 1_000
 
 export type PostgresStore = SessionStore & DeviceStore
-export type PostgresNode = { readonly store: PostgresStore; readonly ownership: PostgresOwnership }
+export type PostgresNode = {
+  readonly store: PostgresStore
+  readonly ownership: PostgresOwnership
+  readonly shared: SharedSettings
+}
 
 /** Keeps sessions in a PostgreSQL database. Rejects with a ParleyError if it cannot be opened. */
 export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
@@ -26,7 +31,13 @@ export async function openPostgresNode(
 ): Promise<PostgresNode> {
   const database = await PostgresDatabase.open(options)
   try {
-    const own = await PostgresDatabase.open({ ...options, connections: 1, deadlineMs: beatDeadlineMs })
+    const onRing = () => ownership.settings.look()
+    const own = await PostgresDatabase.open({
+      ...options,
+      connections: 1,
+      deadlineMs: beatDeadlineMs,
+      onRing,
+    })
     const ownership = new PostgresOwnership(database, own, options.node)
     const store = createStore(database, new PostgresLogs(database, () => ownership.newOwner()))
     const close = async () => {
@@ -39,7 +50,8 @@ export async function openPostgresNode(
         await ownership.close()
         throw thrown
       })
-    return { store: { ...store, close }, ownership }
+    const shared = ownership.settings
+    return { store: { ...store, shared, close }, ownership, shared }
   } catch (thrown) {
     await database.close()
     throw thrown

@@ -4,6 +4,7 @@ import { sessionUnknown } from '../refusals.ts'
 import type { PostgresDatabase } from './database.ts'
 import type { NewOwner } from './logs.ts'
 import { safeText } from './session-columns.ts'
+import { PostgresSharedSettings } from './shared-settings.ts'
 
 /** The class of the advisory locks that living nodes hold. */
 export const nodeLocks = 5_061
@@ -61,6 +62,7 @@ export type DatabaseFacts = {
  */
 export class PostgresOwnership implements SessionOwnership {
   readonly firstTerm = 1
+  readonly settings: PostgresSharedSettings
   readonly #database: PostgresDatabase
   /** One connection, which holds the advisory lock of this node: PostgreSQL releases it when the process dies. */
   readonly #own: PostgresDatabase
@@ -81,7 +83,15 @@ export class PostgresOwnership implements SessionOwnership {
     this.#database = database
     this.#own = own
     this.#options = options
-    this.#lease = options.lease ?? defaultLease
+    const lease = options.lease ?? defaultLease
+    this.#lease = lease
+    const self = () => this.#node
+    this.settings = new PostgresSharedSettings(database, {
+      get id() {
+        return self()
+      },
+      leaseMs: lease.leaseMs,
+    })
   }
 
   /** The id of this node, or undefined while it has none. */
@@ -115,7 +125,10 @@ export class PostgresOwnership implements SessionOwnership {
        RETURNING s.term`,
       [safeText(sessionId), this.#node ?? null],
     )
-    if (claimed) return { type: 'owned', sessionId, term: claimed.term }
+    if (claimed) {
+      await this.settings.upToDate()
+      return { type: 'owned', sessionId, term: claimed.term }
+    }
     const [owner] = await this.#database.read<{ url: string | null; term: number; place: string }>(
       `SELECT n.url, s.term, s.place FROM sessions s LEFT JOIN nodes n ON n.id = s.owner AND n.fenced_at IS NULL
        WHERE s.id = $1`,
@@ -140,9 +153,11 @@ export class PostgresOwnership implements SessionOwnership {
          WHERE s.unsettled AND s.place = $2 AND (s.owner IS NULL OR n.fenced_at IS NOT NULL)
            AND EXISTS (SELECT FROM nodes m WHERE m.id = $1 AND m.fenced_at IS NULL)
          ORDER BY s.key LIMIT $3 FOR UPDATE OF s SKIP LOCKED)
-       UPDATE sessions s SET owner = $1, term = s.term + 1 FROM o WHERE s.key = o.key RETURNING s.state, s.term`,
+       UPDATE sessions s SET owner = $1, term = s.term + 1 FROM o WHERE s.key = o.key 
+       RETURNING s.state, s.term`,
       [this.#node, this.place, limit],
     )
+    if (rows.length > 0) await this.settings.upToDate()
     return rows.map(({ state, term }) => ({ sessionId: (JSON.parse(state) as { id: string }).id, term }))
   }
 
@@ -156,7 +171,8 @@ export class PostgresOwnership implements SessionOwnership {
    */
   async fenceExpired(refusing: readonly number[] = []): Promise<number[]> {
     const rows = await this.#database.query<{ id: number }>(
-      `UPDATE nodes SET fenced_at = clock_timestamp() WHERE fenced_at IS NULL AND id <> $1
+      `UPDATE nodes SET fenced_at = clock_timestamp(), expires_at = least(expires_at, clock_timestamp())
+       WHERE fenced_at IS NULL AND id <> $1
          AND (expires_at < clock_timestamp()
            OR (id = ANY ($2::integer[]) AND pg_try_advisory_xact_lock(${nodeLocks}, id)))
        RETURNING id`,
@@ -201,26 +217,37 @@ export class PostgresOwnership implements SessionOwnership {
     this.#node = undefined
     try {
       if (node !== undefined)
-        await this.#database.query('UPDATE nodes SET fenced_at = clock_timestamp() WHERE id = $1', [node])
+        await this.#database.query(
+          'UPDATE nodes SET fenced_at = clock_timestamp(), expires_at = clock_timestamp() WHERE id = $1',
+          [node],
+        )
     } catch {
       // PostgreSQL is away: the lease ends by itself.
     }
     await this.#own.close()
   }
 
+  /** A node that is not registered owns nothing, so nobody waits until it has applied the settings. */
   async #register(): Promise<void> {
+    await this.settings.upToDate()
     const { machine = '', version = '' } = this.#options
     const sentAt = performance.now()
     const [row] = await this.#own.query<{ id: number }>(
-      `INSERT INTO nodes (url, place, machine, version, started_at, expires_at, latency_ms)
+      `INSERT INTO nodes (url, place, machine, version, started_at, expires_at, latency_ms, settings_seen)
        VALUES ($1, $2, $3, $4, clock_timestamp() - $5 * interval '1 ms',
-         clock_timestamp() + $6 * interval '1 ms', $7) RETURNING id`,
-      [this.#url, this.place, machine, version, performance.now(), this.#lease.leaseMs, this.#latencyMs],
+         clock_timestamp() + $6 * interval '1 ms', $7, $8) RETURNING id`,
+      [
+        ...[this.#url, this.place, machine, version, performance.now()],
+        ...[this.#lease.leaseMs, this.#latencyMs, this.settings.applied],
+      ],
     )
+    // From now on a change of the settings waits for this node.
+    await this.settings.upToDate()
     if (!row) return
     this.#node = row.id
     this.#confirm(sentAt)
     await this.#lock(row.id)
+    await this.#own.listen()
   }
 
   #beatLater(): void {
@@ -239,15 +266,17 @@ export class PostgresOwnership implements SessionOwnership {
 
   async #extend(node: number): Promise<void> {
     const sentAt = performance.now()
-    const [row] = await this.#own.query<{ id: number }>(
+    const [row] = await this.#own.query<{ id: number; version: number }>(
       `UPDATE nodes SET extended_at = clock_timestamp(),
-         expires_at = clock_timestamp() + $2 * interval '1 ms', latency_ms = $3
-       WHERE id = $1 AND fenced_at IS NULL RETURNING id`,
-      [node, this.#lease.leaseMs, this.#latencyMs],
+         expires_at = clock_timestamp() + $2 * interval '1 ms', latency_ms = $3, settings_seen = $4
+       WHERE id = $1 AND fenced_at IS NULL RETURNING id, (SELECT version FROM settings_version) AS version`,
+      [node, this.#lease.leaseMs, this.#latencyMs, this.settings.applied],
     )
     if (this.#node !== node) return
     if (!row) return this.#lose()
     this.#confirm(sentAt)
+    this.settings.noticed(row.version)
+    await this.#own.listen()
     if (this.#lockedBy !== this.#own.generation) await this.#lock(node)
   }
 

@@ -23,7 +23,8 @@ export const postgresMigrations: readonly PostgresMigration[] = [
         -- How long this node waited for the answer to its last statement about its lease.
         latency_ms double precision,
         -- Never taken back: a node that comes back gets another id.
-        fenced_at timestamptz
+        fenced_at timestamptz,
+        settings_seen bigint NOT NULL
       );
 
       CREATE TABLE sessions (
@@ -107,6 +108,23 @@ export const postgresMigrations: readonly PostgresMigration[] = [
         last_seen_at bigint NOT NULL,
         revoked_at bigint
       );
+
+      -- Raised with every change of a setting, in the same transaction. Nothing may be notified here: that would make
+      -- the appends of all sessions wait for each other.
+      CREATE TABLE settings_version (version bigint NOT NULL);
+      INSERT INTO settings_version VALUES (1);
+      CREATE FUNCTION settings_changed() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS
+        'BEGIN UPDATE settings_version SET version = version + 1; RETURN NULL; END';
+      CREATE TRIGGER settings_changed AFTER INSERT OR UPDATE OR DELETE ON rules
+        FOR EACH ROW EXECUTE FUNCTION settings_changed();
+      CREATE TRIGGER settings_changed AFTER INSERT OR UPDATE OR DELETE ON trusted_folders
+        FOR EACH ROW EXECUTE FUNCTION settings_changed();
+      CREATE TRIGGER settings_changed AFTER INSERT OR UPDATE OR DELETE ON environments
+        FOR EACH ROW EXECUTE FUNCTION settings_changed();
+      CREATE TRIGGER device_added AFTER INSERT OR DELETE ON devices
+        FOR EACH ROW EXECUTE FUNCTION settings_changed();
+      CREATE TRIGGER device_revoked AFTER UPDATE ON devices FOR EACH ROW
+        WHEN (OLD.revoked_at IS DISTINCT FROM NEW.revoked_at) EXECUTE FUNCTION settings_changed();
     `,
   },
 ]

@@ -111,7 +111,8 @@ function deviceMethods(database: PostgresDatabase, remove: Remove): DeviceStore 
         `INSERT INTO devices (id, name, public_key, created_at, last_seen_at, revoked_at)
          VALUES ($1, $2, $3, $4, $5, $6)
          ON CONFLICT (id) DO UPDATE SET name = excluded.name, public_key = excluded.public_key,
-           created_at = excluded.created_at, last_seen_at = excluded.last_seen_at, revoked_at = excluded.revoked_at`,
+           created_at = excluded.created_at, last_seen_at = excluded.last_seen_at,
+           revoked_at = coalesce(excluded.revoked_at, devices.revoked_at)`,
         [safeText(deviceId), safeText(name), publicKey, createdAt, lastSeenAt, revokedAt ?? null],
       )
     },

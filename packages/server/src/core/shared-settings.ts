@@ -1,0 +1,19 @@
+/**
+ * PORT. Tells the processes that share a store about changed settings: rules, trusted folders, variables, devices. Each
+ * process keeps a copy of them in memory. Absent if no other process can open the store. Rules:
+ * - a process applies a change soon after it is stored, and in any case before it becomes the owner of a session.
+ * - a process that does not apply a change in time loses its sessions.
+ */
+export type SharedSettings = {
+  /**
+   * Resolves when every living process has applied all changes that were stored before the call. A change is answered
+   * only then: otherwise a new refusal might not hold where the session runs. Rejects with ParleyError `busy` if that
+   * cannot be found out; the change is stored nevertheless, and will be applied.
+   */
+  changed(): Promise<void>
+  /**
+   * Calls `apply`, which must read the settings again, after they have changed. Call this before the settings are first
+   * read: a process without listeners has nothing to apply.
+   */
+  onChanged(apply: () => Promise<void>): void
+}

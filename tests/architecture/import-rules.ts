@@ -264,6 +264,7 @@ export const serverRules: readonly Rule[] = [
       agentList,
       agentHelpers,
       `${server}/adapters/scripted/transcript.ts`,
+      `${server}/nodes`,
       `${server}/stores`,
       `${server}/faces`,
       `${server}/transcripts`,

@@ -99,6 +99,7 @@ describe('a data folder without data', () => {
     ['trust --list'],
     ['env'],
     ['devices'],
+    ['nodes'],
     ['token'],
   ])('is not created by "%s", which says what to do, with exit code 2', async (line) => {
     await using home = createHome()

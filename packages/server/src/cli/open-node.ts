@@ -2,6 +2,9 @@ import { hostname as machineName } from 'node:os'
 import { ParleyError } from '@parley/protocol'
 import type { Logger } from 'pino'
 import type { Host, HostOptions } from '../core/index.ts'
+import { createNodeList } from '../nodes/node-list.ts'
+import { createNodeMetrics, measuredAppends, nodeMetricsText } from '../nodes/node-metrics.ts'
+import { PeerCredential } from '../nodes/peer-credential.ts'
 import { openPostgresNode, type PostgresStore } from '../stores/postgres/index.ts'
 import { openSqliteStore, type SqliteStore } from '../stores/sqlite.ts'
 import { version } from '../version.ts'
@@ -10,6 +13,8 @@ import { placeOfMachine } from './place.ts'
 
 export type StoreOptions = Pick<Configuration, 'dataDir' | 'databaseUrl' | 'nodeUrl' | 'place'> & {
   readonly hostname: string
+  /** The token that all nodes have. */
+  readonly token: string
   readonly logger: Logger
 }
 
@@ -26,6 +31,9 @@ export type OpenedNode = {
    * Called with the URL at which the server listens.
    */
   join(host: Host, listening: string): Promise<void>
+  readonly list: ReturnType<typeof createNodeList>
+  /** The metrics of this node, in the text format of Prometheus. */
+  metrics(): Promise<string>
 }
 
 /**
@@ -42,22 +50,28 @@ export async function openNode(
     const place = options.place ?? placeOfMachine(dataDir)
     const { store, ownership } = await openPostgresNode({
       url: databaseUrl,
-      node: { place, machine: machineName(), version },
+      node: { place, machine: options.place?.replace(/^machine:/, '') ?? machineName(), version },
     })
+    const metrics = createNodeMetrics()
+    let ownUrl = nodeUrl ?? ''
+    const list = createNodeList({ ownership, credential: new PeerCredential(options.token, () => ownUrl) })
     await warnOfSessions(folder, store, options)
     const close = async () => {
       await store.close()
       await folder.close()
     }
     return {
-      store: { ...store, describeOwner: folder.describeOwner, close },
+      store: { ...measuredAppends(store, metrics), describeOwner: folder.describeOwner, close },
       ownership,
       node: {
         async join(host, listening) {
-          await ownership.start(nodeUrl ?? listening)
+          ownUrl = nodeUrl ?? listening
+          await ownership.start(ownUrl)
           await ownership.fenceExpired()
           await host.adopt()
         },
+        list,
+        metrics: () => nodeMetricsText(metrics, ownership),
       },
     }
   } catch (thrown) {

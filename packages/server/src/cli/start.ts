@@ -34,7 +34,6 @@ const builtConsole = fileURLToPath(new URL('../../dist/console', import.meta.url
 export type StartOptions = StoreOptions & {
   /** 0 picks a free port. */
   readonly port: number
-  readonly token: string
   readonly adapters?: readonly AgentAdapter[]
   /** Settings of the built-in adapters from the configuration. */
   readonly agents?: BuiltInAdapterOptions['agents']
@@ -101,7 +100,11 @@ export async function startParley(options: StartOptions): Promise<Parley> {
     instance,
     prove: (challenge) => proofOf({ secret, instance, url: ownerUrl }, challenge),
     chat,
-    metrics: (now) => telemetry.metrics({ ...now, clients: { ...now.clients, websocket: websocket.peers } }),
+    metrics: async (now) => {
+      const clients = { ...now.clients, websocket: websocket.peers }
+      return telemetry.metrics({ ...now, clients }) + ((await node?.metrics()) ?? '')
+    },
+    ...(node && { nodes: node.list }),
     websocket: (upgrade) => {
       followers++
       upgrade.socket.once('close', () => followers--)

@@ -23,12 +23,16 @@ export type NodeListParts = {
 export function createNodeList(parts: NodeListParts): (check?: NodeCheck) => Promise<NodeList> {
   const { ownership } = parts
   return async (check) => {
-    const [stored, database] = await Promise.all([ownership.nodes(), ownership.measure()])
-    const nodes = stored.filter((node) => !isReplaced(node, stored)).map(infoOf)
+    const [nodes, database] = await Promise.all([storedNodes(ownership), ownership.measure()])
     if (check === undefined) return { nodes, database }
     const checked = nodes.map((node) => (node.state === 'gone' ? node : checkedNode(node, check, parts)))
     return { nodes: await Promise.all(checked), database }
   }
+}
+
+export async function storedNodes(ownership: Pick<NodeListParts['ownership'], 'nodes'>): Promise<NodeInfo[]> {
+  const stored = await ownership.nodes()
+  return stored.filter((node) => !isReplaced(node, stored)).map(infoOf)
 }
 
 /** Whether a server at the same URL was started since. */

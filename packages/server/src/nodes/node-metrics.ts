@@ -1,10 +1,18 @@
 import { createCounter, createHistogram, gaugeLines } from '../telemetry/metrics.ts'
+import { type NodeListParts, storedNodes } from './node-list.ts'
+
+/** How long the database may take to list the nodes; a scraper does not wait much longer. */
+const listMs = 2_000
 
 /** Values that are read when the metrics are requested. Those of the database are absent while it is away. */
 export type NodeMetricsNow = {
   /** How long ago this node last extended its lease; undefined while it has none. */
   readonly leaseAgeMs: number | undefined
-  readonly nodes?: readonly { readonly isSelf: boolean; readonly sessions: number; readonly state: string }[]
+  readonly nodes?: readonly {
+    readonly isSelf: boolean
+    readonly sessions?: number | undefined
+    readonly state: string
+  }[]
 }
 
 export type NodeMetrics = {
@@ -80,7 +88,7 @@ function gauges({ leaseAgeMs, nodes }: NodeMetricsNow): string[] {
         help: 'Sessions that this node owns. Absent while the database is away.',
         labels: [],
       },
-      own.map(({ sessions }) => [[], sessions] as const),
+      own.map(({ sessions = 0 }) => [[], sessions] as const),
     ),
   ]
 }
@@ -99,4 +107,18 @@ export function measuredAppends<Store extends { append(...given: never[]): Promi
     }
   }
   return { ...store, append }
+}
+
+/** The metrics of a node. They need no database, except for the number of nodes and sessions. */
+export async function nodeMetricsText(
+  metrics: NodeMetrics,
+  ownership: Pick<NodeListParts['ownership'], 'nodes'> & Pick<NodeMetricsNow, 'leaseAgeMs'>,
+): Promise<string> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), listMs)
+  })
+  const nodes = await Promise.race([storedNodes(ownership).catch(() => undefined), late])
+  clearTimeout(timer)
+  return metrics.text({ leaseAgeMs: ownership.leaseAgeMs, ...(nodes && { nodes }) })
 }

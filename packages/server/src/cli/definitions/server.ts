@@ -5,6 +5,7 @@ import { list, type Registry } from './registry.ts'
 export function addServerCommands(registry: Registry): void {
   addAcp(registry)
   addDevices(registry)
+  addNodes(registry)
   addDoctorAndToken(registry)
 }
 
@@ -77,6 +78,23 @@ function addDevices({ add, under, run }: Registry): void {
     .argument('[device]', 'its id, or the start of it')
     .option('--all', 'every browser')
     .action(run(async () => (await load()).revokeDevices))
+}
+
+function addNodes({ add, run }: Registry): void {
+  add(
+    'nodes',
+    'list the servers on the PostgreSQL database: their machines, sessions and leases',
+    'parley nodes',
+    'parley nodes --json',
+  )
+    .option('--json', 'one node per line, as JSON')
+    .addHelpText(
+      'after',
+      `
+LEASE is the time since the node last proved that it is alive; POSTGRES is the time that its database took to answer it.
+A server on SQLite is the only node.`,
+    )
+    .action(run(async () => (await import('../commands/nodes.ts')).nodes))
 }
 
 function addDoctorAndToken({ add, run }: Registry): void {

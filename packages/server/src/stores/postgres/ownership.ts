@@ -73,6 +73,7 @@ export class PostgresOwnership implements SessionOwnership {
   #node: number | undefined
   /** The generation of the connection that holds the lock. */
   #lockedBy: number | undefined
+  #beatenAt = 0
   /** The duration of the last statement about the lease, which the next one reports. */
   #latencyMs: number | null = null
   #timer: NodeJS.Timeout | undefined
@@ -97,6 +98,11 @@ export class PostgresOwnership implements SessionOwnership {
   /** The id of this node, or undefined while it has none. */
   get node(): number | undefined {
     return this.#node
+  }
+
+  /** How long ago, by the clock of the process, this node sent the last beat that was confirmed. */
+  get leaseAgeMs(): number | undefined {
+    return this.#node === undefined ? undefined : performance.now() - this.#beatenAt
   }
 
   get place(): string {
@@ -295,6 +301,7 @@ export class PostgresOwnership implements SessionOwnership {
 
   /** Called when a beat that was sent at this time of the process is confirmed. */
   #confirm(sentAt: number): void {
+    this.#beatenAt = sentAt
     this.#latencyMs = performance.now() - sentAt
     if (this.#closed) return
     clearTimeout(this.#watchdog)

@@ -1,0 +1,59 @@
+import type { DatabaseInfo, NodeInfo } from '@parley/protocol'
+import type { Flags } from '../configuration.ts'
+import { connect } from '../connect.ts'
+import type { Context } from '../context.ts'
+import { durationText } from '../durations.ts'
+import { existingConfigurationOf } from '../existing-data.ts'
+import { printList } from '../terminal/table.ts'
+
+const columns = [
+  { name: 'NODE' },
+  { name: 'MACHINE', shrinks: true },
+  { name: 'PLACE', shrinks: true },
+  { name: 'STATE' },
+  { name: 'SESSIONS' },
+  { name: 'LEASE' },
+  { name: 'POSTGRES' },
+  { name: 'VERSION' },
+]
+
+export async function nodes(options: Flags & { readonly json?: boolean }, context: Context): Promise<number> {
+  const { output } = context
+  await using server = await connect(existingConfigurationOf(context, options), context)
+  const { nodes: found, database } = await server.client.call('listNodes')
+  const list = {
+    columns,
+    row: rowOf,
+    empty: 'This server has lost its lease and is about to get another one.',
+  }
+  printList(found, list, { json: options.json, output })
+  if (!options.json) output.err(`${output.errStyle.dim(databaseText(database))}\n`)
+  return 0
+}
+
+function rowOf(node: NodeInfo): string[] {
+  const { url, machine, place, state, isSelf, sessions, leaseAgeMs, databaseLatencyMs, version } = node
+  return [
+    url,
+    machine,
+    place ?? '-',
+    isSelf ? `${state} (this one)` : state,
+    sessions === undefined ? '-' : String(sessions),
+    leaseAgeMs === undefined ? '-' : durationText(leaseAgeMs),
+    databaseLatencyMs === undefined ? '-' : millisecondsText(databaseLatencyMs),
+    version,
+  ]
+}
+
+function databaseText(database: DatabaseInfo | undefined): string {
+  if (!database) return 'This server uses SQLite, so it is the only node.'
+  const { version, latencyMs, clockSkewMs } = database
+  const skew = Math.round(clockSkewMs)
+  const clock =
+    skew === 0 ? 'the same clock' : `its clock is ${Math.abs(skew)} ms ${skew > 0 ? 'ahead' : 'behind'}`
+  return `PostgreSQL ${version}: answers in ${millisecondsText(latencyMs)}, ${clock}`
+}
+
+export function millisecondsText(ms: number): string {
+  return ms < 10 ? `${ms.toFixed(1)} ms` : durationText(ms)
+}

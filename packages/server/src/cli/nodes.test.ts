@@ -1,0 +1,78 @@
+import { expect, it } from 'vitest'
+import { PostgresServer } from '../stores/postgres/postgres-under-test.ts'
+import { readPrometheus, sampleValue } from '../telemetry/prometheus-under-test.ts'
+import { createHome, type Served } from './program-under-test.ts'
+
+const postgres = await PostgresServer.forFile()
+const token = 'the-token-of-all-nodes-0123456789'
+
+async function metricsOf({ url }: Served) {
+  const response = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } })
+  expect(response.status).toBe(200)
+  return readPrometheus(await response.text())
+}
+
+it('parley nodes lists the servers on a database, and /metrics counts them', async () => {
+  await using one = createHome()
+  await using two = createHome()
+  const databaseUrl = await postgres.database()
+  const place = (name: string) => ({
+    env: { PARLEY_DATABASE_URL: databaseUrl, PARLEY_TOKEN: token, PARLEY_PLACE: name },
+  })
+  const first = await one.serve([], place('desk'))
+  const second = await two.serve([], place('laptop'))
+  expect(await one.run(['run', 'demo', 'help'], place('desk'))).toMatchObject({ exitCode: 0 })
+
+  const { exitCode, stdout, stderr } = await two.run(['nodes'], place('laptop'))
+  expect(exitCode).toBe(0)
+  const [head, ...rows] = stdout.trimEnd().split('\n')
+  expect(head).toMatch(/^NODE +MACHINE +PLACE +STATE +SESSIONS +LEASE +POSTGRES +VERSION$/)
+  expect(rows).toHaveLength(2)
+  expect(rows[0]).toMatch(
+    new RegExp(`^${first.url} +desk +machine:desk +alive +1 +[\\d.]+ m?s +[\\d.]+ ms +\\d`),
+  )
+  expect(rows[1]).toMatch(new RegExp(`^${second.url} +laptop +machine:laptop +alive \\(this one\\) +0 `))
+  expect(stderr).toMatch(/^PostgreSQL \d[^:]*: answers in [\d.]+ ms, .* clock/)
+
+  const json = (await two.run(['nodes', '--json'], place('laptop'))).stdout.trimEnd().split('\n')
+  expect(json.map((line) => JSON.parse(line))).toMatchObject([{ machine: 'desk' }, { isSelf: true }])
+  expect(stdout + json.join()).not.toContain(new URL(databaseUrl).pathname.slice(1))
+
+  const families = await metricsOf(first)
+  const value = (name: string, labels?: Record<string, string>) => sampleValue(families, name, labels)
+  expect(value('parley_nodes', { state: 'alive' })).toBe(2)
+  expect(value('parley_sessions_owned')).toBe(1)
+  expect(value('parley_node_lease_age_seconds')).toBeLessThan(10)
+  expect(value('parley_session_takeovers_total')).toBe(0)
+  expect(value('parley_append_seconds_count')).toBeGreaterThan(0)
+})
+
+it('parley nodes lists the server alone if it uses SQLite, without metrics of nodes', async () => {
+  await using home = createHome()
+  const given = { env: { PARLEY_TOKEN: token } }
+  const served = await home.serve([], given)
+  const { exitCode, stdout, stderr } = await home.run(['nodes'], given)
+  expect(exitCode).toBe(0)
+  expect(stdout.trimEnd().split('\n')[1]).toMatch(
+    new RegExp(`^${served.url} +\\S+ +- +alive \\(this one\\) +- +- +- +\\d`),
+  )
+  expect(stderr).toContain('SQLite')
+  const families = await metricsOf(served)
+  expect(families.has('parley_sessions_live')).toBe(true)
+  for (const name of ['parley_nodes', 'parley_append_seconds']) expect(families.has(name)).toBe(false)
+})
+
+it('/metrics answers while the database is away', async () => {
+  await using own = await PostgresServer.open()
+  await using home = createHome()
+  const served = await home.serve([], {
+    env: { PARLEY_DATABASE_URL: await own.database(), PARLEY_TOKEN: token },
+  })
+  await own.stop('SIGQUIT')
+  const families = await metricsOf(served)
+  const samples = (name: string) => families.get(name)?.samples.length
+  expect(samples('parley_nodes')).toBe(0)
+  expect(samples('parley_requests_waiting')).toBe(0)
+  expect(samples('parley_session_takeovers_total')).toBe(1)
+  expect(samples('parley_sessions_live')).toBe(1)
+})

@@ -1,4 +1,4 @@
-import { client, examples, protocol, server } from './workspace.ts'
+import { server } from './workspace.ts'
 
 /**
  * The files and packages that a folder may import. The first rule that matches a file applies. Every list is exact: an
@@ -24,62 +24,9 @@ const ownershipPort = `${server}/core/session-ownership.ts`
 const settingsPort = `${server}/core/shared-settings.ts`
 const deviceStorePort = `${server}/core/device-store.ts`
 const sockets = `${server}/faces/sockets.ts`
+const otherNodes = `${server}/faces/other-nodes.ts`
 const agentHelpers = `${server}/adapters/*`
 const agentList = `${server}/adapters/index.ts`
-
-export const packageRules: readonly Rule[] = [
-  {
-    folder: `${protocol}/diff.ts`,
-    mayImport: [protocol],
-    packages: ['diff'],
-    instead: 'the reader of diffs uses the package diff and the protocol.',
-  },
-  {
-    folder: protocol,
-    mayImport: [],
-    packages: ['zod'],
-    instead:
-      'the protocol runs in browsers and uses only zod. Move the code to the client or the server, whichever needs it.',
-  },
-  {
-    folder: `${client}/react.ts`,
-    mayImport: [client],
-    packages: ['@parley/protocol', 'react'],
-    instead: 'the hooks use React and the client.',
-  },
-  {
-    folder: client,
-    mayImport: [],
-    packages: ['@parley/protocol'],
-    instead: 'the client runs in browsers and uses only the protocol. React belongs in react.ts.',
-  },
-  {
-    folder: examples,
-    mayImport: [],
-    packages: [
-      '@parley/protocol',
-      '@parley/server',
-      '@parley/server/embed',
-      '@parley/server/language-model',
-      '@parley/server/testing',
-      '@hono/node-server',
-      '@opentelemetry/api',
-      '@opentelemetry/sdk-trace',
-      'ai6',
-      'hono',
-      'node:diagnostics_channel',
-      'node:events',
-      'node:fs',
-      'node:http',
-      'node:module',
-      'node:net',
-      'node:os',
-      'node:path',
-      'zod',
-    ],
-    instead: 'an example uses only what a program outside this repository can use.',
-  },
-]
 
 const adapter = (name: string, packages: string[]): Rule => ({
   folder: `${server}/adapters/${name}`,
@@ -188,7 +135,15 @@ export const serverRules: readonly Rule[] = [
   ),
   face(
     'http',
-    [core, sessionStorePort, deviceStorePort, sockets, `${server}/transcripts`, `${server}/workspace`],
+    [
+      core,
+      sessionStorePort,
+      deviceStorePort,
+      sockets,
+      otherNodes,
+      `${server}/transcripts`,
+      `${server}/workspace`,
+    ],
     [
       '@hono/node-server',
       'hono',
@@ -209,7 +164,7 @@ export const serverRules: readonly Rule[] = [
   face('ipc', [core, `${server}/transcripts`], ['zod']),
   face('language-model', [core, agentPort, `${server}/transcripts`], []),
   face('terminal', [sockets, `${server}/workspace`], ['node:stream', 'pino', 'ws']),
-  face('websocket', [core, sockets], ['node:http', 'node:stream', 'pino', 'ws']),
+  face('websocket', [core, sockets], ['node:stream', 'pino', 'ws']),
   {
     folder: sockets,
     mayImport: [],
@@ -217,9 +172,20 @@ export const serverRules: readonly Rule[] = [
     instead: 'this file has what faces share about sockets, and nothing of one face.',
   },
   {
+    folder: otherNodes,
+    mayImport: [sockets],
+    packages: ['@parley/protocol', 'node:http'],
+    instead: 'this file has what faces need of the other nodes, which are passed in.',
+  },
+  {
     folder: `${server}/nodes`,
-    mayImport: [`${server}/telemetry/metrics.ts`],
-    packages: ['@parley/protocol', 'node:crypto'],
+    mayImport: [
+      otherNodes,
+      sockets,
+      `${server}/stores/postgres/ownership.ts`,
+      `${server}/telemetry/metrics.ts`,
+    ],
+    packages: ['@parley/protocol', 'node:crypto', 'node:http', 'node:https', 'node:stream'],
     instead:
       'nodes connect hosts through the interface of core and the protocol. SQL belongs in stores/postgres.',
   },

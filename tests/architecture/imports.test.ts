@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { dependencyProblem, importProblem, unusedEntries } from './check-import.ts'
 import { consoleRules } from './console-rules.ts'
-import { packageRules, serverRules } from './import-rules.ts'
+import { serverRules } from './import-rules.ts'
+import { packageRules } from './package-rules.ts'
 import { importsOf, server, sourceFiles, textOf, web } from './workspace.ts'
 
 const rules = [...packageRules, ...serverRules, ...consoleRules()]

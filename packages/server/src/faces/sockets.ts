@@ -15,6 +15,19 @@ export type Upgrade = {
   readonly onSignedOut: (call: () => void) => void
 }
 
+/** The headers of an answer to an upgrade, in addition to the usual ones. */
+export type AnswerHeaders = (request: IncomingMessage) => Record<string, string>
+
+type UpgradingServer = {
+  on(event: 'headers', listener: (lines: string[], request: IncomingMessage) => void): unknown
+}
+
+export function addAnswerHeaders(server: UpgradingServer, answerHeaders: AnswerHeaders): void {
+  server.on('headers', (lines, request) => {
+    for (const [name, value] of Object.entries(answerHeaders(request))) lines.push(`${name}: ${value}`)
+  })
+}
+
 /** Destroys the stream if it has not closed after `ms`. Until then, its reader can read the rest. */
 export function destroyAfter(ms: number, stream: Writable): void {
   const timer = setTimeout(() => stream.destroy(), ms).unref()

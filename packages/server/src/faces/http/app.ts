@@ -24,9 +24,12 @@ export function createApp(parts: AppParts): App {
 
   app.use('*', async (context, next) => {
     const { incoming, outgoing } = context.env
-    authentication.source.check(incoming)
+    // A node has checked where the request comes from before it passed the request on.
+    const isFromNode = authentication.isFromNode(incoming)
+    if (!isFromNode) authentication.source.check(incoming)
     if (context.req.method === 'OPTIONS' && authentication.source.sharedOrigin(incoming)) return preflight()
-    if (needsToken(context.req)) {
+    if (isFromNode || needsToken(context.req)) {
+      await authentication.learn(incoming)
       const caller = authentication.checkCaller(incoming)
       context.set('caller', caller)
       if (caller.kind === 'node') setPeerHeaders(parts, incoming, outgoing)

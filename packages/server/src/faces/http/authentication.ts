@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { type ExportFormat, ParleyError, tokenOfProtocols } from '@parley/protocol'
 import type { DeviceStore } from '../../core/device-store.ts'
+import type { OtherNodes } from '../other-nodes.ts'
 import { type CommandLine, plainCommandLine } from './command-line.ts'
 import { type DeviceCaller, Devices } from './devices.ts'
 import { createOneTimeCodes, type OneTimeCodes } from './one-time-codes.ts'
@@ -23,6 +24,10 @@ export type Authentication = {
   readonly downloads: OneTimeCodes<Download>
   /** The signed-in browsers. Throws ParleyError `not_supported` if there is no device store. */
   devices(): Devices
+  /** Whether the request was sent by another node. */
+  isFromNode(request: IncomingMessage): boolean
+  /** Must be awaited before `checkCaller` if it returns a promise. */
+  learn(request: IncomingMessage): Promise<unknown> | undefined
   /** The sender of a request. Throws ParleyError `unauthorized` without a valid token. Cookies are ignored. */
   checkCaller(request: IncomingMessage): Caller
   /** A Set-Cookie header that clears the cookie of an earlier version, if the browser still sends it. */
@@ -35,6 +40,7 @@ export type AuthenticationSettings = SourceSettings & {
   readonly devices?: DeviceStore | undefined
   /** Recognises the other nodes on the same database. Without it, there are none. */
   readonly peers?: PeerAuthentication | undefined
+  readonly otherNodes?: OtherNodes | undefined
   /** A monotonic clock, in milliseconds. */
   readonly now?: () => number
   /** Formats a command for public messages, without the data folder. */
@@ -57,25 +63,29 @@ export function createAuthentication(settings: AuthenticationSettings): Authenti
     throw new ParleyError('validation_error', `The token needs at least ${shortestToken} characters.`)
   }
   const link = commandLine('token --link')
-  const kept = settings.devices && new Devices({ store: settings.devices, ...(now && { now }) })
+  const { devices: store, otherNodes: others, peers } = settings
+  const kept = store && new Devices({ store, others, ...(now && { now }) })
 
   return {
     source: createRequestSource(settings),
-    codes: createOneTimeCodes(now),
-    downloads: createOneTimeCodes(now),
+    codes: createOneTimeCodes(now, undefined, others?.suffix),
+    downloads: createOneTimeCodes(now, undefined, others?.suffix),
     devices() {
       if (kept) return kept
       throw new ParleyError('not_supported', 'Signing in browsers is not enabled on this server.')
     },
+    isFromNode(request) {
+      return peers?.accepts(credentialOf(request) ?? '') === true
+    },
+    learn(request) {
+      return kept?.learn(credentialOf(request) ?? '')
+    },
     checkCaller(request) {
-      const { authorization, 'sec-websocket-protocol': protocols } = request.headers
-      const given =
-        authorization === undefined
-          ? tokenOfProtocols(protocols)
-          : /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
+      const { authorization } = request.headers
+      const given = credentialOf(request)
       if (given !== undefined) {
         if (isSame(given, token)) return { kind: 'token' }
-        if (settings.peers?.accepts(given)) return { kind: 'node' }
+        if (peers?.accepts(given)) return { kind: 'node' }
         const caller = kept?.callerOf(given)
         if (caller) return caller
       }
@@ -93,6 +103,13 @@ export function createAuthentication(settings: AuthenticationSettings): Authenti
       return `${name}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0`
     },
   }
+}
+
+/** The credential of a request: in its Authorization header or, for a WebSocket of a browser, in a subprotocol. */
+function credentialOf({ headers }: IncomingMessage): string | undefined {
+  const { authorization, 'sec-websocket-protocol': protocols } = headers
+  if (authorization === undefined) return tokenOfProtocols(protocols)
+  return /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   signedText,
 } from '@parley/protocol'
 import type { DeviceStore, StoredDevice } from '../../core/device-store.ts'
+import type { OtherNodes } from '../other-nodes.ts'
 import { createNonces } from './nonces.ts'
 import { createRateLimit } from './rate-limit.ts'
 
@@ -29,6 +30,12 @@ type Known = {
   readonly tokens: Map<string, number>
 }
 
+export type DevicesOptions = {
+  readonly store: DeviceStore
+  readonly now?: () => number
+  readonly others?: OtherNodes | undefined
+}
+
 export const nonceLifetimeMs = 60_000
 export const accessTokenLifetimeMs = 15 * 60_000
 const seenEveryMs = 60_000
@@ -41,7 +48,8 @@ const maxDevices = 1000
 
 /**
  * Signed-in browsers and their access tokens. Devices are stored; tokens and nonces are only in memory, so after a
- * restart each browser signs a new nonce. Times are monotonic, except those that are shown.
+ * restart each browser signs a new nonce. Times are monotonic, except those that are shown. If there are other nodes,
+ * tokens are signed instead of kept, so that every node accepts them.
  */
 export class Devices {
   readonly #store: DeviceStore
@@ -50,12 +58,16 @@ export class Devices {
   readonly #renewals
   /** The device of each access token, by the hash of the token. */
   readonly #owners = new Map<string, Known>()
+  readonly #others: OtherNodes | undefined
   #loading: Promise<Map<string, Known>> | undefined
+  /** The devices, once they are loaded. */
+  #all: Map<string, Known> | undefined
 
-  constructor({ store, now = () => performance.now() }: { store: DeviceStore; now?: () => number }) {
+  constructor({ store, now = () => performance.now(), others }: DevicesOptions) {
     this.#store = store
     this.#now = now
-    this.#nonces = createNonces({ lifetimeMs: nonceLifetimeMs, now })
+    this.#others = others
+    this.#nonces = createNonces({ lifetimeMs: nonceLifetimeMs, now, suffix: others?.suffix })
     this.#renewals = createRateLimit({ max: 240, perMs: 60_000, now })
     store.shared?.onChanged(() => this.#reload())
   }
@@ -137,29 +149,50 @@ export class Devices {
     if (known.device.revokedAt !== undefined) throw refused('This browser was signed out.', 'revoked')
     this.#renewals.check(deviceId)
     this.#renewals.count(deviceId)
+    this.#see(known)
+    const token = this.#others?.tokens.issue(deviceId, accessTokenLifetimeMs) ?? this.#newToken(known)
+    return { token, expiresInMs: accessTokenLifetimeMs }
+  }
+
+  #newToken(known: Known): string {
     this.#forgetTokens(known, (expiresAt, count) => expiresAt <= this.#now() || count >= maxTokens)
     const token = randomBytes(32).toString('base64url')
     known.tokens.set(hashOf(token), this.#now() + accessTokenLifetimeMs)
     this.#owners.set(hashOf(token), known)
-    this.#see(known)
-    return { token, expiresInMs: accessTokenLifetimeMs }
+    return token
+  }
+
+  /** If this returns a promise, `callerOf` knows the token only after it: another node has issued it. */
+  learn(token: string): Promise<unknown> | undefined {
+    const isIssued = !this.#all && this.#others?.tokens.deviceOf(token) !== undefined
+    return isIssued ? this.#load() : undefined
   }
 
   /** The device that an access token belongs to, if the token is valid. */
   callerOf(token: string): DeviceCaller | undefined {
-    const hash = hashOf(token)
-    const known = this.#owners.get(hash)
-    const expiresAt = known?.tokens.get(hash)
-    if (!known || expiresAt === undefined || expiresAt <= this.#now()) return undefined
-    if (known.device.revokedAt !== undefined) return undefined
+    const known = this.#others ? this.#signedFor(token, this.#others) : this.#keptFor(token)
+    if (!known || known.device.revokedAt !== undefined) return undefined
     this.#see(known)
     return callerFor(known)
   }
 
+  #signedFor(token: string, { tokens }: OtherNodes): Known | undefined {
+    const deviceId = tokens.deviceOf(token)
+    return deviceId === undefined ? undefined : this.#all?.get(deviceId)
+  }
+
+  #keptFor(token: string): Known | undefined {
+    const hash = hashOf(token)
+    const known = this.#owners.get(hash)
+    const expiresAt = known?.tokens.get(hash)
+    return expiresAt !== undefined && expiresAt > this.#now() ? known : undefined
+  }
+
   #load(): Promise<Map<string, Known>> {
-    this.#loading ??= this.#store
-      .devices()
-      .then((devices) => new Map(devices.map((device) => [device.deviceId, knownOf(device)])))
+    this.#loading ??= this.#store.devices().then((devices) => {
+      this.#all = new Map(devices.map((device) => [device.deviceId, knownOf(device)]))
+      return this.#all
+    })
     this.#loading.catch(() => {
       this.#loading = undefined
     })

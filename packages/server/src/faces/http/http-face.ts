@@ -5,6 +5,7 @@ import type { DeviceStore } from '../../core/device-store.ts'
 import type { Host } from '../../core/index.ts'
 import { createWorkspace, type Workspace } from '../../workspace/index.ts'
 import type { Terminals } from '../../workspace/terminals.ts'
+import type { OtherNodes } from '../other-nodes.ts'
 import type { Upgrade } from '../sockets.ts'
 import { createApp } from './app.ts'
 import {
@@ -33,6 +34,8 @@ export type FaceSettings = {
   readonly now?: () => number
   /** The other nodes on the same database; they are served by a host that routes nothing to other nodes. */
   readonly peers?: PeerAuthentication & { readonly host: Host }
+  /** Passes requests on to other nodes. */
+  readonly otherNodes?: OtherNodes
   readonly logger: Logger
   readonly version: string
   readonly instance?: string
@@ -112,6 +115,7 @@ export function createHttpFace(settings: FaceSettings) {
       logger,
       websocket: settings.websocket,
       terminal: settings.terminal,
+      otherNodes: settings.otherNodes,
     }),
     close(): void {
       forCallers.streams.close()

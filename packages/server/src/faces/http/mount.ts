@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { HttpBindings } from '@hono/node-server'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import {
   type ChatRequest,
   type NodeCheck,
@@ -14,6 +15,7 @@ import type { Host } from '../../core/index.ts'
 import { pagePolicy } from '../../transcripts/documents/html.ts'
 import type { Workspace } from '../../workspace/index.ts'
 import type { Terminals } from '../../workspace/terminals.ts'
+import type { OtherNodes } from '../other-nodes.ts'
 import type { Authentication, Caller, PeerAuthentication } from './authentication.ts'
 import type { ChangeStreams } from './change-streams.ts'
 import type { CommandLine } from './command-line.ts'
@@ -23,7 +25,7 @@ import type { EventStreams } from './sse.ts'
 type Env = {
   Bindings: HttpBindings
   Variables: {
-    /** The authenticated caller, on routes that need a token. */
+    /** The authenticated caller, on routes that need a token and for requests of nodes. */
     caller: Caller
     /** Must be called if a later revocation of the caller's device must not cut this response. */
     keepWhenRevoked: () => void
@@ -57,6 +59,7 @@ export type AppParts = {
   readonly nodes?: NodeLister | undefined
   readonly consoleFolder?: string | undefined
   readonly peers?: PeerAuthentication | undefined
+  readonly otherNodes?: OtherNodes | undefined
 }
 
 /** Returns the proof, for readers of the owner record, that this server wrote the record. */
@@ -103,7 +106,7 @@ const openBodyBytes = 64 * 1024
  */
 export function mount<R extends Route>(
   app: App,
-  { bodyLimit }: { bodyLimit: number },
+  { bodyLimit, otherNodes }: Pick<AppParts, 'bodyLimit' | 'otherNodes'>,
   route: R,
   handle: (call: Call<R>) => Promise<Reply<R>> | Reply<R>,
 ): void {
@@ -114,12 +117,24 @@ export function mount<R extends Route>(
     const body = route.body
       ? checked(route.body, 'The body', await readJson(context.env.incoming, limit))
       : undefined
+    const request = { route, params, query, body, ...requestOf(context) }
+    if (await otherNodes?.answer(request)) return RESPONSE_ALREADY_SENT
     const reply = await handle({ params, query, body, context } as Call<R>)
     if (reply instanceof Response) return reply
     return reply == null
       ? new Response(null, { status: route.status })
       : json(JSON.stringify(reply), route.status)
   })
+}
+
+function requestOf(context: RequestContext) {
+  const { incoming, outgoing } = context.env
+  return { incoming, outgoing, isFromNode: isFromNode(context) }
+}
+
+/** Whether another node has sent the request. */
+export function isFromNode(context: RequestContext): boolean {
+  return context.get('caller')?.kind === 'node'
 }
 
 export function json(text: string, status = 200): Response {
@@ -137,11 +152,11 @@ export function htmlResponse(text: string, status: number, headers: Record<strin
   })
 }
 
-function checked(schema: Schema | undefined, what: string, value: unknown): unknown {
+function checked(schema: Schema | undefined, what: string, value: unknown) {
   if (!schema) return undefined
   const result = schema.safeParse(value)
   if (!result.success) throw validationError(what, result.error)
-  return result.data
+  return result.data as Record<string, unknown>
 }
 
 /** Whether the request asks for server-sent events instead of one answer. */

@@ -4,11 +4,18 @@ const randomLength = 16
 const timeLength = 8
 const codeLength = 16
 
+type NonceOptions = {
+  readonly lifetimeMs: number
+  readonly now: () => number
+  /** Ends every nonce. */
+  readonly suffix?: (() => string) | undefined
+}
+
 /**
  * Nonces that devices sign. A nonce contains an authentication code that proves that this process made it and when.
  * So nothing is stored for unused nonces, and requesting many costs the server no memory. `now` is monotonic.
  */
-export function createNonces({ lifetimeMs, now }: { lifetimeMs: number; now: () => number }) {
+export function createNonces({ lifetimeMs, now, suffix = () => '' }: NonceOptions) {
   const secret = randomBytes(32)
   const used = new Map<string, number>()
   const codeOf = (content: Buffer) =>
@@ -19,11 +26,12 @@ export function createNonces({ lifetimeMs, now }: { lifetimeMs: number; now: () 
       const time = Buffer.alloc(timeLength)
       time.writeDoubleBE(now())
       const content = Buffer.concat([randomBytes(randomLength), time])
-      return Buffer.concat([content, codeOf(content)]).toString('base64url')
+      return Buffer.concat([content, codeOf(content)]).toString('base64url') + suffix()
     },
     /** Whether this process made the nonce, and it has neither expired nor been used. */
     isFresh(nonce: string): boolean {
-      const bytes = Buffer.from(nonce, 'base64url')
+      if (!nonce.endsWith(suffix())) return false
+      const bytes = Buffer.from(nonce.slice(0, nonce.length - suffix().length), 'base64url')
       if (bytes.length !== randomLength + timeLength + codeLength || used.has(nonce)) return false
       const content = bytes.subarray(0, randomLength + timeLength)
       if (!timingSafeEqual(codeOf(content), bytes.subarray(content.length))) return false

@@ -7,10 +7,13 @@ export type OneTimeCodes<Value> = {
   redeem(code: string): Value | undefined
 }
 
-/** `now` is monotonic, so changing the system clock does not change when a code expires. */
+/**
+ * `now` is monotonic, so changing the system clock does not change when a code expires. `suffix` ends every code.
+ */
 export function createOneTimeCodes<Value>(
   now: () => number = () => performance.now(),
   max = 1000,
+  suffix: () => string = () => '',
 ): OneTimeCodes<Value> {
   const issued = new Map<string, { value: Value; expiresAt: number }>()
 
@@ -25,7 +28,7 @@ export function createOneTimeCodes<Value>(
   return {
     issue(value, lifetimeMs) {
       prune()
-      const code = randomBytes(32).toString('base64url')
+      const code = randomBytes(32).toString('base64url') + suffix()
       issued.set(code, { value, expiresAt: now() + lifetimeMs })
       return code
     },

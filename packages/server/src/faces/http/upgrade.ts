@@ -2,6 +2,7 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { ParleyError } from '@parley/protocol'
 import type { Logger } from 'pino'
+import type { OtherNodes } from '../other-nodes.ts'
 import { destroyAfter, type Upgrade } from '../sockets.ts'
 import type { Authentication, Caller } from './authentication.ts'
 import { type Problem, problemOf } from './problem.ts'
@@ -15,30 +16,30 @@ export type UpgradeParts = {
   readonly websocket: WebSocketHandler | undefined
   /** Takes over the upgrade for the terminal with this id. */
   readonly terminal: ((terminalId: string, upgrade: Upgrade) => void) | undefined
+  readonly otherNodes: OtherNodes | undefined
 }
 
 /** Applies to a WebSocket upgrade the same checks as to any request. */
-export function createUpgrade({ authentication, logger, websocket, terminal }: UpgradeParts) {
-  return (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+export function createUpgrade({ authentication, logger, websocket, terminal, otherNodes }: UpgradeParts) {
+  return async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
     const ignore = () => {}
     socket.on('error', ignore)
     try {
-      authentication.source.check(request)
+      if (!authentication.isFromNode(request)) authentication.source.check(request)
       const terminalId = /^\/api\/terminals\/([\w-]+)$/.exec(pathOf(request))?.[1]
       if (pathOf(request) !== '/api/ws' && terminalId === undefined) {
         throw new ParleyError('not_found', 'There is no WebSocket here; connect to /api/ws.')
       }
+      const learning = authentication.learn(request)
+      if (learning) await learning
       const caller = authentication.checkCaller(request)
       const accept = terminalId === undefined ? websocket : terminal?.bind(undefined, terminalId)
       if (!accept) throw new ParleyError('not_supported', 'This WebSocket is not enabled on this server.')
+      const isNode = caller.kind === 'node'
+      const upgrade = { request, socket, head, isNode, onSignedOut: signedOutOf(caller, socket) }
+      if (terminalId !== undefined && !isNode && (await otherNodes?.upgrade(terminalId, upgrade))) return
       socket.off('error', ignore)
-      accept({
-        request,
-        socket,
-        head,
-        isNode: caller.kind === 'node',
-        onSignedOut: signedOutOf(caller, socket),
-      })
+      accept(upgrade)
     } catch (error) {
       socket.on('error', ignore)
       const refusal = problemOf(error, logger)

@@ -9,7 +9,7 @@ import {
 import type { Logger } from 'pino'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { Terminals, TerminalView } from '../../workspace/terminals.ts'
-import { destroyAfter, type Upgrade } from '../sockets.ts'
+import { type AnswerHeaders, addAnswerHeaders, destroyAfter, type Upgrade } from '../sockets.ts'
 
 const maxFrameBytes = 1024 * 1024
 /** How long a dropped reader may take to read the rest of its output and the reason. */
@@ -18,13 +18,19 @@ const lingerMs = 30_000
 /**
  * Serves a terminal on its own WebSocket: first the current screen, then its output. The client sends input and sizes.
  */
-export function createTerminalFace({ terminals, logger }: { terminals: Terminals; logger: Logger }) {
+export function createTerminalFace(options: {
+  terminals: Terminals
+  logger: Logger
+  answerHeaders?: AnswerHeaders
+}) {
+  const { terminals, logger, answerHeaders } = options
   const server = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,
     maxPayload: maxFrameBytes,
     handleProtocols: (offered) => offered.has(webSocketProtocol) && webSocketProtocol,
   })
+  if (answerHeaders) addAnswerHeaders(server, answerHeaders)
   return {
     accept(terminalId: string, { request, socket, head, onSignedOut }: Upgrade): void {
       server.handleUpgrade(request, socket, head, (websocket) => {

@@ -1,9 +1,8 @@
-import type { IncomingMessage } from 'node:http'
 import { webSocketProtocol } from '@parley/protocol'
 import type { Logger } from 'pino'
 import { WebSocketServer } from 'ws'
 import type { Host } from '../../core/index.ts'
-import type { Upgrade } from '../sockets.ts'
+import { type AnswerHeaders, addAnswerHeaders, type Upgrade } from '../sockets.ts'
 import { defaultOutboxLimits, type OutboxLimits } from './outbox.ts'
 import { changeFrame, Peer } from './peer.ts'
 
@@ -15,8 +14,7 @@ export function createWebSocketFace(options: {
   logger: Logger
   version: string
   limits?: Partial<OutboxLimits>
-  /** The headers of the answer to an upgrade, in addition to the usual ones. */
-  answerHeaders?: (request: IncomingMessage) => Record<string, string>
+  answerHeaders?: AnswerHeaders
   /** How long a peer may take to answer a ping before it counts as gone. */
   heartbeatMs?: number
 }) {
@@ -30,11 +28,7 @@ export function createWebSocketFace(options: {
     handleProtocols: (offered) => offered.has(webSocketProtocol) && webSocketProtocol,
   })
   const { answerHeaders } = options
-  if (answerHeaders) {
-    server.on('headers', (lines, request) => {
-      for (const [name, value] of Object.entries(answerHeaders(request))) lines.push(`${name}: ${value}`)
-    })
-  }
+  if (answerHeaders) addAnswerHeaders(server, answerHeaders)
   const peers = new Set<Peer>()
   const heart = setInterval(() => {
     for (const peer of peers) peer.beat()

@@ -49,6 +49,14 @@ export type NodeRow = {
   readonly latencyMs: number | null
 }
 
+export type Whereabouts = {
+  readonly place: string
+  /** True if it is the place of this node. */
+  readonly isHere: boolean
+  /** The addresses of the nodes there that are not fenced. */
+  readonly nodes: readonly string[]
+}
+
 /** `clockSkewMs` is positive if the clock of the database is ahead of the clock of this machine. */
 export type DatabaseFacts = {
   readonly latencyMs: number
@@ -199,6 +207,27 @@ export class PostgresOwnership implements SessionOwnership {
        FROM nodes n WHERE n.fenced_at IS NULL OR n.fenced_at > ${now} - interval '1 hour' ORDER BY n.id`,
     )
     return rows.map((row) => ({ ...row, isSelf: row.id === this.#node }))
+  }
+
+  /** The addresses of all nodes that are not fenced. */
+  async living(): Promise<string[]> {
+    const rows = await this.#database.read<{ url: string }>(
+      'SELECT url FROM nodes WHERE fenced_at IS NULL ORDER BY id',
+    )
+    return rows.map(({ url }) => url)
+  }
+
+  /** Where the folder of a session is, and the nodes there, its owner first. Undefined if there is no such session. */
+  async whereabouts(sessionId: string): Promise<Whereabouts | undefined> {
+    const rows = await this.#database.read<{ place: string | null; url: string | null }>(
+      `SELECT s.place, n.url FROM sessions s LEFT JOIN nodes n ON n.place = s.place AND n.fenced_at IS NULL
+       WHERE s.id = $1 ORDER BY coalesce(n.id = s.owner, false) DESC, n.id`,
+      [safeText(sessionId)],
+    )
+    const [first] = rows
+    if (!first) return undefined
+    const nodes = rows.flatMap(({ url }) => url ?? [])
+    return { place: first.place ?? 'an unknown machine', isHere: first.place === this.place, nodes }
   }
 
   /** Measures the database with one statement. The skew is accurate to half of the latency. */

@@ -1,7 +1,8 @@
 import { hasCode, ParleyError, routes } from '@parley/protocol'
+import { clientAddress } from '../../other-nodes.ts'
 import { isSignedOut, linkLifetimeMs, linkTo } from '../authentication.ts'
 import { deviceName } from '../device-name.ts'
-import { type App, type AppParts, mount, type RequestContext } from '../mount.ts'
+import { type App, type AppParts, isFromNode, mount, type RequestContext } from '../mount.ts'
 import { createRateLimit } from '../rate-limit.ts'
 
 const failures = { max: 300, perMs: 60_000 }
@@ -12,7 +13,7 @@ export function mountDevices(app: App, parts: AppParts): void {
 
   /** Rate-limits failures per address. */
   async function guarded<Reply>(context: RequestContext, work: () => Promise<Reply>): Promise<Reply> {
-    const address = context.env.incoming.socket.remoteAddress ?? ''
+    const address = clientAddress(context.env.incoming, isFromNode(context))
     limit.check(address)
     try {
       return await work()

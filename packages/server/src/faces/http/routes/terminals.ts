@@ -1,5 +1,5 @@
 import { newId, ParleyError, routes } from '@parley/protocol'
-import { type App, type AppParts, mount } from '../mount.ts'
+import { type App, type AppParts, isFromNode, mount } from '../mount.ts'
 
 export function mountTerminals(app: App, parts: AppParts): void {
   const { host } = parts
@@ -7,9 +7,12 @@ export function mountTerminals(app: App, parts: AppParts): void {
     if (parts.terminals) return parts.terminals
     throw new ParleyError('not_supported', 'Terminals are not enabled on this server.')
   }
-  mount(app, parts, routes.listTerminals, async ({ params }) => {
+  mount(app, parts, routes.listTerminals, async ({ params, context }) => {
     const { id } = await host.state(params.id)
-    return { terminals: parts.terminals?.list(id) ?? [] }
+    const here = parts.terminals?.list(id) ?? []
+    if (!parts.otherNodes || isFromNode(context)) return { terminals: here }
+    const all = [...here, ...(await parts.otherNodes.terminals(id))]
+    return { terminals: all.sort((one, other) => one.startedAt - other.startedAt) }
   })
   mount(app, parts, routes.openTerminal, async ({ params, body: { run, cols, rows } }) => {
     const { id, cwd, terminal: command } = await host.detail(params.id, 0)

@@ -1,0 +1,51 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Route, Terminal } from '@parley/protocol'
+import type { Upgrade } from './sockets.ts'
+
+/**
+ * What the face needs of the other nodes on the same database. A server that is the only one on its store has none.
+ * A request of another node is never passed on again.
+ */
+export type OtherNodes = {
+  readonly tokens: SharedTokens
+  /** Ends every id and code that only this node can serve, so that each node finds the one that made it. */
+  suffix(): string
+  /**
+   * Passes a request on to the node that must answer it, and writes its answer. Returns false if this node must
+   * answer. Throws ParleyError `busy` if the other node cannot be reached, and `conflict` with the detail `moved` if
+   * the request was passed on to this node but belongs to another one.
+   */
+  answer(request: PassedRequest): Promise<boolean>
+  /** Connects the socket with the terminal of another node. Returns false if the terminal can only be here. */
+  upgrade(terminalId: string, upgrade: Upgrade): Promise<boolean>
+  /** The terminals that other nodes have opened for the session. */
+  terminals(sessionId: string): Promise<Terminal[]>
+}
+
+/** A request whose path, query and body are valid. */
+export type PassedRequest = {
+  readonly route: Route
+  readonly params: Readonly<Record<string, unknown>> | undefined
+  readonly query: Readonly<Record<string, unknown>> | undefined
+  readonly body: unknown
+  /** True if another node has sent it. */
+  readonly isFromNode: boolean
+  readonly incoming: IncomingMessage
+  readonly outgoing: ServerResponse
+}
+
+/** Access tokens of devices that every node accepts. */
+export type SharedTokens = {
+  issue(deviceId: string, lifetimeMs: number): string
+  /** The device of a token that a node has issued and that has not expired. The device may be revoked. */
+  deviceOf(token: string): string | undefined
+}
+
+/** Names the address of the client in a request that a node passes on. */
+export const clientAddressHeader = 'parley-client-address'
+
+/** The address of the client, whichever node it is connected to. */
+export function clientAddress(incoming: IncomingMessage, isFromNode: boolean): string {
+  const named = isFromNode ? incoming.headers[clientAddressHeader] : undefined
+  return typeof named === 'string' ? named : (incoming.socket.remoteAddress ?? '')
+}

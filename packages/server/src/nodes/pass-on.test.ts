@@ -1,0 +1,162 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Terminal } from '@parley/protocol'
+import { afterAll, beforeEach, expect, it, vi } from 'vitest'
+import { codeOf, deviceUnderTest } from '../faces/http/device-under-test.ts'
+import { type Answer, type Asked, testToken } from '../faces/http/server-under-test.ts'
+import { PostgresServer } from '../stores/postgres/postgres-under-test.ts'
+import { folderForFile } from '../testing/temporary-folder.ts'
+import { type ServingNode, servingNode } from './serving-node-under-test.ts'
+
+/** Three nodes in one process, as if on two machines. Clients use them in turn. */
+
+const postgres = await PostgresServer.forFile()
+const folder = folderForFile()
+beforeEach(() => void vi.stubEnv('HOME', folder))
+const databaseUrl = await postgres.database()
+const start = (place: string) => servingNode({ databaseUrl, place, folder })
+const [owner, beside, far] = [await start('machine:a'), await start('machine:a'), await start('machine:b')]
+const nodes = [owner, beside, far]
+afterAll(async () => {
+  for (const node of nodes) await node.dispose()
+})
+
+const cwd = repository()
+const { id } = await owner.host.create({ agent: 'scripted', cwd })
+
+function repository(): string {
+  const path = mkdtempSync(join(folder, 'repository-'))
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.org', ...args], { cwd: path })
+  git('init', '-q')
+  writeFileSync(join(path, 'one.txt'), 'one\n')
+  git('add', '.')
+  git('commit', '-qm', 'first')
+  writeFileSync(join(path, 'one.txt'), 'two\n')
+  return path
+}
+
+/** How many connections of other nodes this node serves. */
+function connectionsOf({ server }: ServingNode): Promise<number> {
+  return new Promise((resolve, reject) =>
+    server.server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+  )
+}
+
+/** Sends each request to the next node. */
+function roundRobin() {
+  let turn = 0
+  const next = () => nodes[turn++ % nodes.length] as ServingNode
+  return {
+    next,
+    ask: (path: string, asked?: Asked): Promise<Answer> => next().server.ask(path, asked),
+    link: () => next().server.link(),
+  }
+}
+
+it.each([
+  ['files', `/api/sessions/${id}/files?q=one&limit=5`],
+  ['changes', `/api/sessions/${id}/changes`],
+  ['a patch', `/api/sessions/${id}/changes/patch?path=one.txt`],
+  ['a refusal', `/api/sessions/${id}/changes/patch?path=%2e%2e%2fsecret`],
+  ['events', `/api/sessions/${id}/events`],
+  ['the state', `/api/sessions/${id}`],
+  ['an export', `/api/sessions/${id}/export?as=html`],
+  ['sessions', '/api/sessions'],
+  ['an unknown session', '/api/sessions/ses_unknown/files'],
+])('every node gives the same answer: %s', async (_, path) => {
+  const own = await owner.server.ask(path)
+  for (const node of [beside, far]) {
+    const { status, text, headers } = await node.server.ask(path)
+    expect({ status, text }).toEqual({ status: own.status, text: own.text })
+    const compared = ['content-type', 'content-security-policy', 'content-disposition', 'x-frame-options']
+    for (const name of [...compared, 'cache-control', 'x-content-type-options', 'referrer-policy'])
+      expect(headers[name], name).toEqual(own.headers[name])
+    expect(headers['parley-node-proof']).toBeUndefined()
+  }
+})
+
+it('a node at the place of the session reads the folder itself; another one passes the request on', async () => {
+  const path = `/api/sessions/${id}/files`
+  const before = owner.server.log.length
+  expect((await beside.server.ask(`${path}?q=beside`)).status).toBe(200)
+  expect(owner.server.log.slice(before).join('')).not.toContain(path)
+  expect((await far.server.ask(`${path}?q=far`)).status).toBe(200)
+  expect(owner.server.log.slice(before).join('')).toContain(path)
+})
+
+it('the stream of changes is passed on, and ends when its reader leaves', async () => {
+  const headers = { authorization: `Bearer ${testToken}`, accept: 'text/event-stream' }
+  const leaving = new AbortController()
+  const url = `${far.server.url}/api/sessions/${id}/changes`
+  const response = await fetch(url, { headers, signal: leaving.signal })
+  expect(response.headers.get('content-type')).toContain('text/event-stream')
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let seen = ''
+  while (!seen.includes('event: watching')) seen += (await reader?.read())?.value ?? ''
+  writeFileSync(join(cwd, 'two.txt'), 'new\n')
+  while (!seen.includes('event: changed')) seen += (await reader?.read())?.value ?? ''
+  leaving.abort()
+  await vi.waitUntil(async () => (await connectionsOf(owner)) === 0, 30_000)
+})
+
+it('a terminal is listed, used and removed through every node, and belongs to the node that opened it', async () => {
+  const path = `/api/sessions/${id}/terminals`
+  const open = async (node: ServingNode) => {
+    const { status, body } = await node.server.ask(path, { body: { cols: 80, rows: 24 } })
+    expect(status).toBe(201)
+    return (body as unknown as Terminal).terminalId
+  }
+  const terminals = [await open(owner), await open(beside), await open(far)]
+  expect(terminals.map((terminal) => terminal.slice(-9))).toEqual([owner, beside, owner].map((n) => n.suffix))
+  for (const node of nodes) {
+    const listed = (await node.server.ask(path)).body.terminals as Terminal[]
+    expect(listed.map(({ terminalId }) => terminalId)).toEqual(terminals)
+  }
+  for (const [index, node] of [far, far, beside].entries()) {
+    const client = node.terminal(terminals[index] ?? '')
+    expect(await client.opened).toBe(true)
+    client.type(`echo $((40 + 2))-${index}\n`)
+    await vi.waitUntil(() => client.text.includes(`42-${index}`), 30_000)
+    client.socket.close()
+    await client.ended
+  }
+  for (const [index, node] of [beside, far, far].entries()) {
+    const client = node.terminal(terminals[index] ?? '')
+    await client.opened
+    expect((await node.server.ask(`/api/terminals/${terminals[index]}`, { method: 'DELETE' })).status).toBe(
+      204,
+    )
+    client.socket.close()
+    await client.ended
+  }
+  for (const node of nodes) expect((await node.server.ask(path)).body.terminals).toEqual([])
+})
+
+it('an unknown terminal is refused as on one node, whatever node its id names', async () => {
+  for (const { suffix } of nodes) {
+    const unknown = `trm_unknown${suffix}`
+    expect(await far.terminal(unknown).ended).toBe(4004)
+    expect((await far.server.ask(`/api/terminals/${unknown}`, { method: 'DELETE' })).status).toBe(404)
+  }
+  expect(await far.terminal('trm_unknown-00000000').ended).toBe(4004)
+})
+
+it('a browser signs in and stays signed in while each of its requests reaches another node', async () => {
+  const balanced = roundRobin()
+  for (let round = 0; round < 3; round++) {
+    const device = deviceUnderTest(balanced, '')
+    const { body } = await balanced.ask('/api/links', { method: 'POST' })
+    balanced.next()
+    expect((await device.register(codeOf(String(body.url)))).status).toBe(201)
+    balanced.next()
+    const headers = { authorization: `Bearer ${await device.token()}` }
+    for (let request = 0; request < 6; request++)
+      expect((await balanced.ask('/api/sessions', { headers })).status).toBe(200)
+    for (const node of nodes) {
+      const listed = (await node.server.ask('/api/devices', { headers })).body.devices as { current?: true }[]
+      expect(listed.filter(({ current }) => current)).toHaveLength(1)
+    }
+  }
+})

@@ -1,0 +1,223 @@
+import { createHash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { hasCode, ParleyError, type Route, type RouteName, routes, type Terminal } from '@parley/protocol'
+import {
+  clientAddressHeader,
+  type OtherNodes,
+  type PassedRequest,
+  type SharedTokens,
+} from '../faces/other-nodes.ts'
+import type { Upgrade } from '../faces/sockets.ts'
+import type { PostgresOwnership } from '../stores/postgres/ownership.ts'
+import { createAccessTokens } from './access-tokens.ts'
+import type { PeerCredential } from './peer-credential.ts'
+import { askPeer, type PeerRequest, upgradePeer } from './peer-request.ts'
+import { connectSockets, copyAnswer, PeerConnections, passedHeaders, upgradeHeaders } from './relay.ts'
+import { whereServed } from './where-served.ts'
+
+type Directory = Pick<PostgresOwnership, 'living' | 'whereabouts'>
+
+export type PassOnOptions = {
+  readonly directory: Directory
+  readonly credential: PeerCredential
+  /** The address under which the other nodes know this one. */
+  readonly url: () => string
+  /** The token that all nodes share. */
+  readonly token: string
+  readonly limits?: Partial<PassOnLimits>
+}
+
+export type PassOnLimits = {
+  /** How long a node may take until it answers. */
+  readonly answerMs: number
+  /** How long a begun answer may pause. Streams have a heartbeat. */
+  readonly idleMs: number
+  /** How long a node may take to list its terminals. */
+  readonly listMs: number
+}
+
+const defaultLimits: PassOnLimits = { answerMs: 30_000, idleMs: 60_000, listMs: 3_000 }
+const maxListBytes = 1024 * 1024
+
+const names = new Map<Route, RouteName>(
+  Object.entries(routes).map(([name, route]) => [route, name as RouteName]),
+)
+
+/**
+ * Passes requests on to the node that can answer them, as `whereServed` says. Addresses come from the database only;
+ * the path, the query and the body are written anew from their valid values.
+ */
+export class PassOn implements OtherNodes {
+  readonly tokens: SharedTokens
+  readonly #directory: Directory
+  readonly #credential: PeerCredential
+  readonly #url: () => string
+  readonly #limits: PassOnLimits
+  readonly #connections: PeerConnections
+
+  constructor({ directory, credential, url, token, limits }: PassOnOptions) {
+    this.#directory = directory
+    this.#credential = credential
+    this.#url = url
+    this.#limits = { ...defaultLimits, ...limits }
+    this.#connections = new PeerConnections(() => directory.living())
+    this.tokens = createAccessTokens(token)
+  }
+
+  readonly suffix = (): string => suffixOf(this.#url())
+
+  async answer(request: PassedRequest): Promise<boolean> {
+    const nodes = await this.#nodesFor(request)
+    if (!nodes) return false
+    if (request.isFromNode) {
+      const message = 'This request was passed on to a node that cannot answer it. Try again.'
+      throw new ParleyError('conflict', message, { details: { moved: true } })
+    }
+    await this.#pass(request, nodes)
+    return true
+  }
+
+  async upgrade(terminalId: string, upgrade: Upgrade): Promise<boolean> {
+    const maker = await this.#makerOf(terminalId)
+    if (!maker) return false
+    const { request, socket } = upgrade
+    const peer = await upgradePeer(this.#credential, {
+      url: maker,
+      method: 'GET',
+      path: `/api/terminals/${encodeURIComponent(terminalId)}`,
+      headers: { ...upgradeHeaders(request), ...clientOf(request) },
+      deadlineMs: this.#limits.answerMs,
+    })
+    if (socket.destroyed) peer.socket.destroy()
+    else {
+      this.#connections.add(maker, peer.socket)
+      connectSockets(upgrade, peer)
+    }
+    return true
+  }
+
+  async terminals(sessionId: string): Promise<Terminal[]> {
+    const { nodes = [] } = (await this.#directory.whereabouts(sessionId)) ?? {}
+    const lists = await Promise.all(this.#others(nodes).map((url) => this.#terminalsOf(url, sessionId)))
+    return lists.flat()
+  }
+
+  /** A node that refuses connections has ended, and so have its terminals. */
+  async #terminalsOf(url: string, sessionId: string): Promise<Terminal[]> {
+    const path = pathOf(routes.listTerminals, { params: { id: sessionId } })
+    const { listMs: deadlineMs } = this.#limits
+    try {
+      const signal = AbortSignal.timeout(deadlineMs)
+      const answer = await this.#ask({ url, method: 'GET', path, deadlineMs, signal })
+      const text = await textOf(answer, maxListBytes)
+      return answer.statusCode === 200 ? routes.listTerminals.reply.parse(JSON.parse(text)).terminals : []
+    } catch (error) {
+      if (hasCode(error, 'busy')) {
+        if (error.cause instanceof Error && 'code' in error.cause && error.cause.code === 'ECONNREFUSED')
+          return []
+        throw error
+      }
+      const message = `The node at ${url} did not list its terminals. Try again soon.`
+      throw new ParleyError('busy', message, { details: { node: url }, cause: error })
+    }
+  }
+
+  /** The nodes that can answer the request, the best one first. Undefined if this node must answer it. */
+  async #nodesFor({ route, params, body }: PassedRequest): Promise<readonly string[] | undefined> {
+    const name = names.get(route)
+    const where = name && whereServed[name]
+    if (where === 'place') return this.#nodesAt(String(params?.id))
+    if (where !== 'maker') return undefined
+    const { id, code, nonce } = { ...params, ...(body as object) } as Record<string, unknown>
+    const maker = await this.#makerOf(String(id ?? code ?? nonce))
+    return maker === undefined ? undefined : [maker]
+  }
+
+  async #nodesAt(sessionId: string): Promise<readonly string[] | undefined> {
+    const found = await this.#directory.whereabouts(sessionId)
+    if (!found || found.isHere) return undefined
+    const nodes = this.#others(found.nodes)
+    if (nodes.length > 0) return nodes
+    throw new ParleyError(
+      'busy',
+      `The folder of this session is on ${found.place}, and no node there is running.`,
+      { details: { awaited: found.place } },
+    )
+  }
+
+  /** The address of the living node that made an id or a code. Undefined if it is this node, or there is none. */
+  async #makerOf(made: string): Promise<string | undefined> {
+    const [suffix] = /-[0-9a-f]{8}$/.exec(made) ?? []
+    if (suffix === undefined || suffix === this.suffix()) return undefined
+    return this.#others(await this.#directory.living()).find((url) => suffixOf(url) === suffix)
+  }
+
+  #others(nodes: readonly string[]): string[] {
+    return nodes.filter((url) => suffixOf(url) !== this.suffix())
+  }
+
+  async #pass({ incoming, outgoing, ...request }: PassedRequest, nodes: readonly string[]): Promise<void> {
+    const gone = new AbortController()
+    outgoing.once('close', () => gone.abort())
+    const body = request.body === undefined ? undefined : JSON.stringify(request.body)
+    const answer = await this.#askFirst(nodes, {
+      method: incoming.method ?? 'GET',
+      path: pathOf(request.route, request),
+      headers: {
+        ...passedHeaders(incoming),
+        ...clientOf(incoming),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      body,
+      deadlineMs: this.#limits.answerMs,
+      signal: gone.signal,
+    })
+    await copyAnswer(answer, outgoing, this.#limits.idleMs)
+  }
+
+  /** The answer of the first node that can be reached. A node that may have received the request is the last one. */
+  async #askFirst(nodes: readonly string[], asked: Omit<PeerRequest, 'url'>): Promise<IncomingMessage> {
+    for (const [index, url] of nodes.entries()) {
+      try {
+        return await this.#ask({ ...asked, url })
+      } catch (error) {
+        const isLast = index === nodes.length - 1
+        if (isLast || !hasCode(error, 'busy') || error.details?.connected !== false) throw error
+      }
+    }
+    throw new ParleyError('internal_error', 'There is no node to ask.')
+  }
+
+  async #ask(asked: PeerRequest): Promise<IncomingMessage> {
+    const answer = await askPeer(this.#credential, asked)
+    this.#connections.add(asked.url, answer.socket)
+    return answer
+  }
+}
+
+/** Ends what the node at this address makes. The address is stable while ids of nodes change with their leases. */
+function suffixOf(url: string): string {
+  return `-${createHash('sha256').update(new URL(url).origin).digest('hex').slice(0, 8)}`
+}
+
+function clientOf({ socket }: IncomingMessage): Record<string, string> {
+  return { [clientAddressHeader]: socket.remoteAddress ?? '' }
+}
+
+function pathOf(route: Route, { params, query }: Partial<Pick<PassedRequest, 'params' | 'query'>>): string {
+  const path = route.path.replace(/:(\w+)/g, (_, name) => encodeURIComponent(String(params?.[name])))
+  const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined)
+  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)]))
+  return search.size > 0 ? `${path}?${search}` : path
+}
+
+async function textOf(answer: IncomingMessage, limit: number): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > limit) throw new ParleyError('internal_error', 'The answer of a node is too large.')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}

@@ -1,0 +1,76 @@
+import type { RouteName } from '@parley/protocol'
+
+/**
+ * Which node answers a request:
+ * - `any`: every node, from the database.
+ * - `owner`: the owner of the session. The host of each node sends the operation to it; the face does nothing.
+ * - `place`: a node at the place of the session, because the answer is made from its folder.
+ * - `maker`: the node that made the id or code in the request, because only its memory has what the id stands for.
+ * - `here`: the node that the client is connected to. The answer describes its machine or the node itself.
+ */
+export type Where = 'any' | 'owner' | 'place' | 'maker' | 'here'
+
+export const whereServed: Readonly<Record<RouteName, Where>> = {
+  health: 'here',
+  openapi: 'here',
+  metrics: 'here',
+  listNodes: 'any',
+
+  listSessions: 'any',
+  getSession: 'any',
+  events: 'any',
+  exportSession: 'any',
+  listPermissions: 'any',
+  chatMessages: 'any',
+  resumeChat: 'any',
+  patchSession: 'owner',
+  deleteSession: 'owner',
+  command: 'owner',
+  previewRewind: 'owner',
+  chat: 'owner',
+  stopChat: 'owner',
+
+  createSession: 'here',
+  prepareSession: 'here',
+  findFolders: 'here',
+  findFilesIn: 'here',
+  listConversations: 'here',
+  importConversation: 'here',
+  listAgents: 'here',
+  listModels: 'here',
+  addAgent: 'here',
+  forgetAgent: 'here',
+  setAgentKey: 'here',
+  removeAgentKey: 'here',
+  testAgent: 'here',
+  installAgent: 'here',
+  removeAgent: 'here',
+
+  findFiles: 'place',
+  listChanges: 'place',
+  getPatch: 'place',
+  openTerminal: 'place',
+  // The node that answers asks the other nodes at the place for theirs.
+  listTerminals: 'any',
+  removeTerminal: 'maker',
+
+  listRules: 'any',
+  createRule: 'any',
+  deleteRule: 'any',
+  listTrustedFolders: 'any',
+  trustFolder: 'any',
+  distrustFolder: 'any',
+  listEnvironments: 'any',
+  setEnvironment: 'any',
+  unsetEnvironment: 'any',
+
+  createLink: 'any',
+  createDevice: 'maker',
+  listDevices: 'any',
+  revokeDevice: 'any',
+  signOut: 'any',
+  createNonce: 'any',
+  createAccessToken: 'maker',
+  createDownload: 'any',
+  download: 'maker',
+}

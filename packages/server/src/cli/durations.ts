@@ -17,6 +17,11 @@ export function durationText(ms: number): string {
   return `${Math.round(ms / 60_000)} min`
 }
 
+/** Like `durationText`, with a digit after the point for short durations. */
+export function millisecondsText(ms: number): string {
+  return ms < 10 ? `${ms.toFixed(1)} ms` : durationText(ms)
+}
+
 export function ageText(ms: number): string {
   const minutes = Math.floor(ms / 60_000)
   if (minutes < 1) return 'now'

@@ -44,7 +44,7 @@ export async function doctor(options: DoctorOptions, context: Context): Promise<
   const { check, server } = await serverCheck(configuration, isHeld)
   add([check])
   await using _ = server
-  add([await databaseCheck(configuration, isHeld)])
+  add(await storeChecks(configuration, { isHeld, server }))
   add(await agentChecks(server, configuration, context))
   return checks.some(({ result }) => result === 'fail') ? 1 : 0
 }
@@ -133,6 +133,31 @@ function listenProblem(host: string, port: number): Promise<string | undefined> 
     probe.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
     probe.listen({ host, port }, () => probe.close(() => resolve(undefined)))
   })
+}
+
+/** The checks of the database, and on PostgreSQL those of the nodes that use it. */
+async function storeChecks(
+  configuration: Configuration,
+  { isHeld, server }: { isHeld: boolean; server: Connected | undefined },
+): Promise<Check[]> {
+  const { databaseUrl } = configuration
+  if (databaseUrl === undefined) return [await databaseCheck(configuration, isHeld)]
+  const { databaseChecks, nodeChecks } = await import('../doctor-nodes.ts')
+  const checks = await databaseChecks(databaseUrl)
+  if (!server) return [...checks, notChecked('no server runs here')]
+  try {
+    const list = await server.client.call('listNodes', { query: { check: 'all' } })
+    if (list.database) return [...checks, ...nodeChecks(list)]
+    const text = 'the running server uses SQLite: restart it, so that it uses PARLEY_DATABASE_URL'
+    return [...checks, fail('nodes', text)]
+  } catch (thrown) {
+    return [...checks, notChecked(messageOf(thrown))]
+  }
+}
+
+function notChecked(reason: string): Check {
+  const text = `not checked: ${reason}. The nodes are checked while a server runs`
+  return { name: 'nodes', result: 'info', text }
 }
 
 /**

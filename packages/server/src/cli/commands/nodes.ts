@@ -2,7 +2,7 @@ import type { DatabaseInfo, NodeInfo } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import type { Context } from '../context.ts'
-import { durationText } from '../durations.ts'
+import { durationText, millisecondsText } from '../durations.ts'
 import { existingConfigurationOf } from '../existing-data.ts'
 import { printList } from '../terminal/table.ts'
 
@@ -52,8 +52,4 @@ function databaseText(database: DatabaseInfo | undefined): string {
   const clock =
     skew === 0 ? 'the same clock' : `its clock is ${Math.abs(skew)} ms ${skew > 0 ? 'ahead' : 'behind'}`
   return `PostgreSQL ${version}: answers in ${millisecondsText(latencyMs)}, ${clock}`
-}
-
-export function millisecondsText(ms: number): string {
-  return ms < 10 ? `${ms.toFixed(1)} ms` : durationText(ms)
 }

@@ -20,7 +20,8 @@ type Value = string | number | boolean | null
 type Parameter = Value | readonly Value[]
 type Row = Record<string, unknown>
 
-const oldestVersion = 15
+/** The oldest major version of PostgreSQL that is supported. */
+export const oldestVersion = 15
 /** The key of the advisory lock under which a schema is created or migrated. */
 const migrationLock = 5_060
 const closeMs = 2_000
@@ -52,6 +53,11 @@ export class PostgresDatabase {
       await database.close()
       throw postgresFailure(thrown)
     }
+  }
+
+  /** Uses the database as it is: the schema is neither created nor migrated. The first statement connects. */
+  static unchanged(options: PostgresOptions): PostgresDatabase {
+    return new PostgresDatabase(options)
   }
 
   /** Changes whenever the connections are replaced. */

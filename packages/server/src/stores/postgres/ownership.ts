@@ -2,6 +2,7 @@ import { ParleyError } from '@parley/protocol'
 import type { Claim, OwnedSession, SessionOwnership } from '../../core/session-ownership.ts'
 import { sessionUnknown } from '../refusals.ts'
 import type { PostgresDatabase } from './database.ts'
+import { type DatabaseFacts, measureDatabase } from './inspect.ts'
 import type { NewOwner } from './logs.ts'
 import { safeText } from './session-columns.ts'
 import { PostgresSharedSettings } from './shared-settings.ts'
@@ -55,13 +56,6 @@ export type Whereabouts = {
   readonly isHere: boolean
   /** The addresses of the nodes there that are not fenced. */
   readonly nodes: readonly string[]
-}
-
-/** `clockSkewMs` is positive if the clock of the database is ahead of the clock of this machine. */
-export type DatabaseFacts = {
-  readonly latencyMs: number
-  readonly version: string
-  readonly clockSkewMs: number
 }
 
 /**
@@ -230,17 +224,8 @@ export class PostgresOwnership implements SessionOwnership {
     return { place: first.place ?? 'an unknown machine', isHere: first.place === this.place, nodes }
   }
 
-  /** Measures the database with one statement. The skew is accurate to half of the latency. */
-  async measure(): Promise<DatabaseFacts> {
-    const sentAt = Date.now()
-    const start = performance.now()
-    const [row] = await this.#database.read<{ at: number; version: string }>(
-      `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS at,
-         current_setting('server_version') AS version`,
-    )
-    const latencyMs = performance.now() - start
-    const { at = sentAt, version = '' } = row ?? {}
-    return { latencyMs, version, clockSkewMs: at - (sentAt + latencyMs / 2) }
+  measure(): Promise<DatabaseFacts> {
+    return measureDatabase(this.#database)
   }
 
   /** Gives up every session and the lease, so that other nodes need not wait for its end. */

@@ -160,3 +160,109 @@ it('a browser signs in and stays signed in while each of its requests reaches an
     }
   }
 })
+
+it('a download link works once, on any node', async () => {
+  for (const [maker, user] of [
+    [owner, far],
+    [far, beside],
+    [beside, beside],
+  ] as const) {
+    const { body } = await maker.server.ask(`/api/sessions/${id}/downloads`, { body: { as: 'html' } })
+    const path = String(body.path)
+    const head = { method: 'HEAD', token: false } as const
+    expect((await user.server.ask(path, head)).status).toBe(204)
+    const page = await user.server.ask(path, { token: false })
+    expect(page.status).toBe(200)
+    expect(page.headers['content-security-policy']).toContain('sandbox')
+    expect((await maker.server.ask(path, { token: false })).status).toBe(404)
+    expect((await user.server.ask(path, { token: false })).status).toBe(404)
+  }
+})
+
+it('a nonce can be used once, whichever nodes get it', async () => {
+  const device = deviceUnderTest(roundRobin(), '')
+  await device.register()
+  const at = (node: ServingNode, body: unknown) =>
+    node.server.ask('/api/access-tokens', { token: false, body })
+  const signed = device.signed(await device.nonce())
+  const answers = await Promise.all([...nodes, ...nodes].map((node) => at(node, signed)))
+  expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
+  const refused = answers.filter(({ status }) => status !== 201)
+  for (const { status, body } of refused) {
+    expect(status).toBe(401)
+    expect(body.error).toMatchObject({ details: { reason: 'nonce' } })
+  }
+})
+
+it('a revoked device loses its streams and terminals, those that are passed on too, and every node refuses it', async () => {
+  const device = deviceUnderTest(far.server, '')
+  await device.register()
+  const token = await device.token()
+  const headers = { authorization: `Bearer ${token}` }
+  const path = `/api/sessions/${id}/terminals`
+  const { body } = await far.server.ask(path, { headers, body: { cols: 80, rows: 24 } })
+  const { terminalId } = body as unknown as Terminal
+  const client = far.terminal(terminalId, token)
+  expect(await client.opened).toBe(true)
+  const accept = { ...headers, accept: 'text/event-stream' }
+  const stream = await fetch(`${far.server.url}/api/sessions/${id}/changes`, { headers: accept })
+  const download = await far.server.ask(`/api/sessions/${id}/downloads`, { headers, body: { as: 'jsonl' } })
+  expect((await owner.server.ask('/api/sessions', { headers })).status).toBe(200)
+
+  const revoked = await beside.server.ask(`/api/devices/${device.deviceId}`, { method: 'DELETE' })
+  expect(revoked.status).toBe(204)
+  for (const node of nodes) expect((await node.server.ask('/api/sessions', { headers })).status).toBe(401)
+  for (const node of nodes) expect(await node.terminal(terminalId, token).ended).toBe(401)
+  const void_ = await owner.server.ask(String(download.body.path), { token: false })
+  expect(void_.status).toBe(404)
+  await client.ended
+  await expect(stream.text()).rejects.toThrow()
+  await owner.server.ask(`/api/terminals/${terminalId}`, { method: 'DELETE' })
+})
+
+it('a request that was passed on is never passed on again', async () => {
+  const path = `/api/sessions/${id}/files`
+  const before = owner.server.log.length
+  const headers = beside.credential.headersFor(far.inbound.url)
+  const { status, body } = await far.server.ask(path, { headers })
+  expect({ status, body }).toMatchObject({ status: 409, body: { error: { details: { moved: true } } } })
+  const terminal = await far.server.ask(`/api/terminals/trm_1${owner.suffix}`, { headers, method: 'DELETE' })
+  expect(terminal.body).toMatchObject({ error: { details: { moved: true } } })
+  expect(owner.server.log.slice(before).join('')).not.toContain('/api/')
+})
+
+it.each([
+  ['a bearer of a node without a signature', () => 'node.1.x'],
+  [
+    'a bearer for another node',
+    () => far.credential.headersFor(owner.inbound.url).authorization.replace('Bearer ', ''),
+  ],
+  ['an access token with another device', () => `device.YQ.9999999999999.aaaaaaaaaaaaaaaa.${'a'.repeat(43)}`],
+])('a caller is refused: %s', async (_, bearer) => {
+  const headers = { authorization: `Bearer ${bearer()}`, 'parley-client-address': '10.0.0.1' }
+  for (const path of [`/api/sessions/${id}/files`, '/api/sessions'])
+    expect((await far.server.ask(path, { headers })).status).toBe(401)
+  expect(await far.terminal('trm_1', bearer()).ended).toBe(401)
+})
+
+it('headers of the caller change neither the target nor the origin check', async () => {
+  const path = `/api/sessions/${id}/files`
+  const before = owner.server.log.length
+  const forwarded = { 'x-forwarded-host': 'example.org', forwarded: 'host=example.org', cookie: 'a=b' }
+  expect((await far.server.ask(path, { headers: forwarded })).status).toBe(200)
+  expect((await far.server.ask(path, { headers: { origin: 'http://example.org' } })).status).toBe(403)
+  expect((await far.server.ask(path, { headers: { host: 'example.org' } })).status).toBe(403)
+  const passed = owner.server.log.slice(before).filter((line) => line.includes(path))
+  expect(passed).toHaveLength(1)
+})
+
+it.each(['..', '%2e%2e', '..%2f..%2fapi%2fdevices', 'http:%2f%2f127.0.0.1:1', '%00', 'a%0d%0ab'])(
+  'a session id that is an address or a path is an unknown session: %s',
+  async (sessionId) => {
+    const before = owner.server.log.length
+    const { status } = await far.server.ask(`/api/sessions/${sessionId}/files`)
+    expect(status).toBeGreaterThanOrEqual(400)
+    expect(status).toBeLessThan(500)
+    expect(owner.server.log.slice(before).join('')).not.toContain('/api/')
+  },
+)

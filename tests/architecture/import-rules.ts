@@ -118,6 +118,13 @@ export const serverRules: readonly Rule[] = [
     instead: 'a helper of adapters uses no agent: what only one agent needs belongs in its folder.',
   },
   {
+    folder: `${server}/stores/postgres/tls.ts`,
+    mayImport: [`${server}/stores/postgres/database-url.ts`],
+    packages: ['@parley/protocol', 'node:fs', 'node:net', 'node:os', 'node:path', 'node:tls'],
+    instead:
+      'this file has the TLS settings of connections to PostgreSQL. It reads certificates, not tables.',
+  },
+  {
     folder: `${server}/stores`,
     mayImport: [sessionStorePort, deviceStorePort, ownershipPort, settingsPort],
     packages: ['@parley/protocol', 'node:fs', 'node:path', 'node:sqlite', 'node:timers', 'postgres'],

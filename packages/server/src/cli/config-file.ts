@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { lstatSync, readFileSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { ParleyError, PermissionMode } from '@parley/protocol'
 import { z } from 'zod'
 import type { Limits } from '../core/index.ts'
@@ -100,7 +101,9 @@ export function parseConfigFile(text: string, file: string): ConfigFile {
   try {
     value = JSON.parse(text)
   } catch (thrown) {
-    throw refusal(`${file} is not JSON (${(thrown as Error).message}). Correct it or move it away.`, thrown)
+    // The message quotes the file, which may contain secrets.
+    const why = (thrown as Error).message.replace(/,? *(\.{3})?".*/s, '')
+    throw refusal(`${file} is not JSON (${why}). Correct it or move it away.`)
   }
   const parsed = ConfigFile.safeParse(value)
   if (parsed.success) return parsed.data
@@ -116,6 +119,16 @@ export function parseConfigFile(text: string, file: string): ConfigFile {
   throw refusal(`${file} is not valid${path ? ` at ${path}` : ''}: ${message}.`, parsed.error)
 }
 
-function refusal(message: string, cause: unknown): ParleyError {
-  return new ParleyError('validation_error', message, { cause })
+/** Whether other users of this machine can read the file, or what it links to, and the file contains secrets. */
+export function isConfigExposed(file: string): boolean {
+  const found = lstatSync(file, { throwIfNoEntry: false })
+  if (!found || process.platform === 'win32') return false
+  const isOpen = (path: string) => (statSync(path).mode & 0o077) !== 0
+  if (!isOpen(file) || (!found.isSymbolicLink() && !isOpen(dirname(file)))) return false
+  const { token, databaseUrl } = readConfigFile(file)
+  return token !== undefined || databaseUrl !== undefined
+}
+
+function refusal(message: string, cause?: unknown): ParleyError {
+  return new ParleyError('validation_error', message, cause === undefined ? {} : { cause })
 }

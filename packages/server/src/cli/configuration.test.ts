@@ -223,4 +223,16 @@ describe('config.json', () => {
     expect(refusal(() => parse([])).message).toContain('config.json')
     expect(refusal(() => parseConfigFile('{', '/d/config.json')).message).toContain('not JSON')
   })
+
+  it.each([
+    '{"databaseUrl": "postgres://ada:geheim@db/x", "port": x}',
+    '{"databaseUrl": "postgres://ada:geheim@db/x"',
+    '{"databaseUrl": postgres://ada:geheim@db/x}',
+    '{"databaseUrl": "postgres://ada:geheim@db/x\n"}',
+    `{"databaseUrl": "geheim${'x'.repeat(200)}", }`,
+  ])('does not show its secrets if it is not JSON: %s', (text) => {
+    const { message, cause } = refusal(() => parseConfigFile(text, '/d/config.json'))
+    expect(message).toMatch(/config\.json is not JSON \([^)]+\)+\. Correct/)
+    expect(`${message}${cause}`).not.toContain('geheim')
+  })
 })

@@ -16,6 +16,7 @@ export async function runProgram(process: NodeJS.Process): Promise<never> {
   const context = contextOf(process)
   const { output } = context
   const args = withDefaultCommand(process.argv.slice(2))
+  hideSecrets(process)
   let exitCode = 0
   try {
     const program = createProgram(context, (code) => {
@@ -71,14 +72,34 @@ async function report(thrown: unknown, args: string[], context: Context): Promis
   const { output, env } = context
   if (thrown instanceof CommanderError) {
     if (thrown.exitCode === 0) return 0
-    output.err(`${usageLine(thrown, args, context)}\n`)
+    output.err(`${withoutDatabaseUrls(usageLine(thrown, args, context))}\n`)
     return 2
   }
   const { failureOf } = await import('./failure.ts')
   const verbose = args.includes('--verbose') || /^(debug|trace)$/.test(env.PARLEY_LOG_LEVEL ?? '')
   const { line, exitCode } = failureOf(thrown, verbose)
-  output.err(`${line}\n`)
+  output.err(`${withoutDatabaseUrls(line)}\n`)
   return exitCode
+}
+
+/** Removes database URLs, because an error about the arguments may repeat them. */
+function withoutDatabaseUrls(text: string): string {
+  return text.replace(/\bpostgres(ql)?:\S+/gi, 'postgres://***')
+}
+
+/**
+ * Replaces secrets in the list of processes. They can be seen there until this runs, and in the arguments of a shell or
+ * npm that started this program.
+ */
+function hideSecrets(process: NodeJS.Process): void {
+  const args = process.argv.slice(2)
+  const secret = /^--(token|database-url)$/
+  const shown = args.map((arg, index) =>
+    secret.test(args[index - 1] ?? '')
+      ? '***'
+      : withoutDatabaseUrls(arg).replace(/^(--(?:token|database-url)=).*/s, '$1***'),
+  )
+  if (shown.join() !== args.join()) process.title = ['parley', ...shown].join(' ')
 }
 
 function usageLine(

@@ -4,10 +4,11 @@ import { assertBindable, isLoopback } from '../../faces/http/authentication.ts'
 import { createRequestSource, remoteUrls } from '../../faces/http/request-source.ts'
 import { version } from '../../version.ts'
 import { createCommandLine } from '../command-line.ts'
-import type { Configuration, Flags } from '../configuration.ts'
+import { isConfigExposed } from '../config-file.ts'
+import { type Configuration, configFile, type Flags } from '../configuration.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { isDataFolderOpen } from '../data-folder.ts'
-import { visibleTokenWarning } from '../definitions/registry.ts'
+import { visibleDatabaseUrlWarning, visibleTokenWarning } from '../definitions/registry.ts'
 import { createLogger } from '../log.ts'
 import { type Parley, startParley } from '../start.ts'
 import { isTokenExposed, tokenFile, tokenOf } from '../token-file.ts'
@@ -26,6 +27,8 @@ export async function serve(options: ServeOptions, context: Context): Promise<nu
   })
   createRequestSource({ bound: () => ({ hostname: host, port }), allowedOrigins, allowedHosts })
   const token = tokenOf(configuration)
+  // No program that the server starts can inherit them, whatever starts it.
+  for (const name of ['PARLEY_TOKEN', 'PARLEY_DATABASE_URL']) delete process.env[name]
   const logger = createLogger(configuration.logLevel ?? 'info', output)
 
   const stopped = stopSignal()
@@ -38,6 +41,9 @@ export async function serve(options: ServeOptions, context: Context): Promise<nu
     publicCommandLine: createCommandLine({ invocation: context.invocation }),
   })
   if (options.token !== undefined) logger.warn(visibleTokenWarning)
+  if (options.databaseUrl !== undefined) logger.warn(visibleDatabaseUrlWarning)
+  if (isConfigExposed(configFile(dataDir)))
+    logger.warn(`other users can read the secrets in ${configFile(dataDir)}; run chmod 600 on it`)
   if (isDataFolderOpen(dataDir)) logger.warn(`other users can read ${dataDir}; run: chmod 700 ${dataDir}`)
   if (!configuration.token && isTokenExposed(dataDir)) {
     logger.warn(`other users can read ${tokenFile(dataDir)}; run chmod 600 on it`)

@@ -47,6 +47,9 @@ export function createRegistry(
 export const visibleTokenWarning =
   '--token shows the token to everybody who lists processes: set PARLEY_TOKEN or use --token-file'
 
+export const visibleDatabaseUrlWarning =
+  '--database-url shows the URL to everybody who lists processes while the program starts: set PARLEY_DATABASE_URL'
+
 export const sessionArgument = ['<session>', 'its id, the start of it, or "last"'] as const
 
 /** An option that may be given several times. */

@@ -1,7 +1,9 @@
 import { ParleyError } from '@parley/protocol'
 import postgres from 'postgres'
+import { type DatabaseAddress, parseDatabaseUrl } from './database-url.ts'
 import { isConnectionLost, NoAnswer, postgresFailure } from './failure.ts'
 import { type PostgresMigration, postgresMigrations } from './schema.ts'
+import { type Encryption, encryptionsOf, isEncryptionRefused, noTls, offersTls } from './tls.ts'
 
 export type PostgresOptions = {
   readonly url: string
@@ -25,39 +27,64 @@ export const oldestVersion = 15
 /** The key of the advisory lock under which a schema is created or migrated. */
 const migrationLock = 5_060
 const closeMs = 2_000
+const migrationMs = 3_600_000
 
 /**
  * The connections to one database. A connection can be half open: its statements then wait for ever. So every
  * statement has a deadline; when one passes, all connections are replaced by new ones.
  */
 export class PostgresDatabase {
-  readonly #options: PostgresOptions
+  readonly #options: Omit<PostgresOptions, 'url'>
+  readonly #address: DatabaseAddress
+  readonly #encryption: Encryption
   readonly #deadlineMs: number
   #sql: postgres.Sql
   #closed = false
   #generation = 0
 
-  private constructor(options: PostgresOptions) {
+  private constructor(
+    address: DatabaseAddress,
+    encryption: Encryption,
+    options: Omit<PostgresOptions, 'url'>,
+  ) {
     this.#options = options
+    this.#address = address
+    this.#encryption = encryption
     this.#deadlineMs = options.deadlineMs ?? 5_000
     this.#sql = this.#connect()
   }
 
   /** Connects, and creates or migrates the schema. Rejects with a ParleyError that says what to do. */
-  static async open(options: PostgresOptions): Promise<PostgresDatabase> {
-    const database = new PostgresDatabase(options)
-    try {
-      await database.#migrate(options.migrations ?? postgresMigrations)
-      return database
-    } catch (thrown) {
-      await database.close()
-      throw postgresFailure(thrown)
-    }
+  static open(options: PostgresOptions): Promise<PostgresDatabase> {
+    return PostgresDatabase.#opened(options, (database) =>
+      database.#migrate(options.migrations ?? postgresMigrations),
+    )
   }
 
-  /** Uses the database as it is: the schema is neither created nor migrated. The first statement connects. */
-  static unchanged(options: PostgresOptions): PostgresDatabase {
-    return new PostgresDatabase(options)
+  /** Uses the database as it is: the schema is neither created nor migrated. */
+  static unchanged(options: PostgresOptions): Promise<PostgresDatabase> {
+    return PostgresDatabase.#opened(options, (database) => database.run('SELECT 1'))
+  }
+
+  /** Tries the ways to connect in their order. `first` is the first work on the new connection. */
+  static async #opened(
+    { url, ...options }: PostgresOptions,
+    first: (database: PostgresDatabase) => Promise<unknown>,
+  ): Promise<PostgresDatabase> {
+    const address = parseDatabaseUrl(url)
+    const encryptions = encryptionsOf(address)
+    for (const encryption of encryptions) {
+      const database = new PostgresDatabase(address, encryption, options)
+      try {
+        await first(database)
+        return database
+      } catch (thrown) {
+        await database.close()
+        const isLast = encryption === encryptions.at(-1)
+        if (isLast || !isEncryptionRefused(thrown)) throw await openingFailure(thrown, address, encryption)
+      }
+    }
+    throw new ParleyError('internal_error', 'There is no way to connect to PostgreSQL.')
   }
 
   /** Changes whenever the connections are replaced. */
@@ -120,10 +147,10 @@ export class PostgresDatabase {
     await this.#sql.end({ timeout: closeMs / 1_000 })
   }
 
-  async #inTime<Result>(work: Promise<Result>): Promise<Result> {
+  async #inTime<Result>(work: Promise<Result>, deadlineMs = this.#deadlineMs): Promise<Result> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new NoAnswer('The statement was not answered.')), this.#deadlineMs)
+      timer = setTimeout(() => reject(new NoAnswer('The statement was not answered.')), deadlineMs)
     })
     try {
       return await Promise.race([work, late])
@@ -142,10 +169,20 @@ export class PostgresDatabase {
   }
 
   #connect(): postgres.Sql {
-    const { url, schema = 'parley', connections = 10, onRing } = this.#options
+    const { schema = 'parley', connections = 10, onRing } = this.#options
     const rung = onRing ? { onnotify: () => onRing() } : {}
-    return postgres(url, {
+    const { host, port, database, user, password } = this.#address
+    const socket = host.startsWith('/') && { path: `${host}/.s.PGSQL.${port}` }
+    // The driver accepts arrays, other than its types say. It would split an IPv6 address in a string at its colons.
+    const server = { host: [host], port: [port] } as unknown as { host: string; port: number }
+    return postgres({
+      ...server,
+      ...socket,
       ...rung,
+      database,
+      user,
+      password,
+      ssl: this.#encryption,
       max: connections,
       max_lifetime: null,
       connect_timeout: Math.ceil(this.#deadlineMs / 1_000),
@@ -164,10 +201,13 @@ export class PostgresDatabase {
 
   async #migrate(steps: readonly PostgresMigration[]): Promise<void> {
     const { schema = 'parley' } = this.#options
+    const [{ version = 0 } = {}] = await this.#inTime(
+      this.#sql<{ version: number }[]>`SELECT current_setting('server_version_num')::int / 10000 AS version`,
+    )
+    if (version < oldestVersion) throw tooOld(version)
     const work = this.#sql.begin(async (sql) => {
-      const [{ version = 0 } = {}] = await sql<{ version: number }[]>`
-        SELECT current_setting('server_version_num')::int / 10000 AS version`
-      if (version < oldestVersion) throw tooOld(version)
+      // A step may take long, and so may another process that migrates at the same time.
+      await sql`SET LOCAL statement_timeout = 0`
       await sql`SELECT pg_advisory_xact_lock(${migrationLock})`
       await sql.unsafe(`CREATE SCHEMA IF NOT EXISTS "${schema}"`)
       await sql.unsafe('CREATE TABLE IF NOT EXISTS schema_version (version integer NOT NULL)')
@@ -180,8 +220,19 @@ export class PostgresDatabase {
       await sql`DELETE FROM schema_version`
       await sql`INSERT INTO schema_version VALUES (${known})`
     })
-    await this.#inTime(work)
+    await this.#inTime(work, migrationMs)
   }
+}
+
+/** The error of a failed `open`. A server without TLS only closes the connection, so it is asked. */
+async function openingFailure(
+  thrown: unknown,
+  { host, port, tls }: DatabaseAddress,
+  encryption: Encryption,
+): Promise<unknown> {
+  const isRefused = typeof encryption === 'object' && isEncryptionRefused(thrown)
+  if (isRefused && (await offersTls({ host, port })) === false) return noTls(tls.sslmode)
+  return postgresFailure(thrown)
 }
 
 function isArray(value: Parameter): value is readonly Value[] {

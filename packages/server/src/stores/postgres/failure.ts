@@ -1,4 +1,5 @@
 import { ParleyError } from '@parley/protocol'
+import { tlsFailure } from './tls.ts'
 
 /** Codes of the driver for a connection that was never made, so that nothing was sent on it. */
 const unreachable = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH', 'CONNECT_TIMEOUT'])
@@ -20,6 +21,8 @@ export function postgresFailure(thrown: unknown): unknown {
   if (thrown instanceof NoAnswer)
     return fail('busy', 'PostgreSQL did not answer in time. Nothing was lost: try again.')
   if (code === undefined) return thrown
+  const untrusted = isAnswer(thrown) ? undefined : tlsFailure(code)
+  if (untrusted !== undefined) return fail('internal_error', untrusted)
   if (badAccess.test(code))
     return fail(
       'internal_error',
@@ -42,12 +45,14 @@ export function mayHaveRun(thrown: unknown): boolean {
   const code = codeOf(thrown)
   if (code === undefined) return false
   // The server ends a connection with 57P0x, also while it sends the answer.
-  return isAnswer(thrown) ? code.startsWith('57P') || code.startsWith('08') : !unreachable.has(code)
+  if (isAnswer(thrown)) return code.startsWith('57P') || code.startsWith('08')
+  return !unreachable.has(code) && tlsFailure(code) === undefined
 }
 
 /** Whether the connections are of no use any more. */
 export function isConnectionLost(thrown: unknown): boolean {
-  return thrown instanceof NoAnswer || mayHaveRun(thrown) || unreachable.has(codeOf(thrown) ?? '')
+  const code = codeOf(thrown) ?? ''
+  return mayHaveRun(thrown) || unreachable.has(code) || (!isAnswer(thrown) && tlsFailure(code) !== undefined)
 }
 
 export function isUniqueViolation(thrown: unknown, constraint: string): boolean {

@@ -33,7 +33,7 @@ export async function measureDatabase(database: PostgresDatabase): Promise<Datab
 
 /** Looks at a database, and changes nothing. Rejects with a ParleyError if it cannot be used. */
 export async function inspectDatabase(options: PostgresOptions): Promise<DatabaseInspection> {
-  const database = PostgresDatabase.unchanged({ ...options, connections: 1 })
+  const database = await PostgresDatabase.unchanged({ ...options, connections: 1 })
   try {
     const [found] = await database.read<Found>(
       `SELECT current_setting('server_version_num')::int / 10000 AS "majorVersion",

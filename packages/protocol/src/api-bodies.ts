@@ -5,6 +5,7 @@ import { SessionEvent, UnknownEvent } from './event.ts'
 import { AgentId, CommandId, SessionId } from './ids.ts'
 import { McpServers } from './mcp-server.ts'
 import { PermissionMode, RuleDecision, RulePattern, RuleScope } from './permission.ts'
+import { Place } from './place.ts'
 import { PromptParts } from './prompt.ts'
 import { SessionOptions } from './session.ts'
 import { OpenRequest, SessionState } from './session-state.ts'
@@ -58,6 +59,7 @@ export type SessionPatch = z.infer<typeof SessionPatch>
  * blocks come from. Earlier events can be read with `events?before=`.
  */
 export const SessionDetail = SessionState.extend({
+  place: Place.optional(),
   trusted: z.boolean().meta({
     description: 'Whether the folder is trusted now; a change takes effect when the agent next starts',
   }),
@@ -111,6 +113,7 @@ export const NewRule = RulePattern.extend({
   scope: RuleScope,
   sessionId: SessionId.optional(),
   project: z.string().optional(),
+  place: Place.optional(),
   agent: AgentId.optional(),
 })
   .strict()
@@ -121,6 +124,10 @@ export const NewRule = RulePattern.extend({
   .refine((rule) => rule.scope !== 'project' || rule.project !== undefined, {
     message: 'a rule with scope project needs project',
     path: ['project'],
+  })
+  .refine((rule) => rule.place === undefined || rule.project !== undefined, {
+    message: 'place is only valid with project',
+    path: ['place'],
   })
   .refine(
     ({ decision, any, outside, protected: covers }) => decision === 'allow' || !(any || outside || covers),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { SessionId } from './ids.ts'
+import { Place } from './place.ts'
 
 /**
  * Environment variables of an agent's process, for one session or for all sessions of a folder. Values are
@@ -24,23 +25,28 @@ export const EnvironmentVariables = z
   .refine((variables) => Object.keys(variables).length <= 100, 'at most 100 variables')
 export type EnvironmentVariables = z.infer<typeof EnvironmentVariables>
 
-const place = { sessionId: SessionId.optional(), folder: z.string().min(1).optional() }
-const onePlace = (given: { sessionId?: unknown; folder?: unknown }) =>
-  (given.sessionId === undefined) !== (given.folder === undefined)
-const whichPlace = 'give either sessionId or folder'
+const target = {
+  sessionId: SessionId.optional(),
+  folder: z.string().min(1).optional(),
+  place: Place.optional(),
+}
+type Target = { sessionId?: unknown; folder?: unknown; place?: unknown }
+const isOneTarget = ({ sessionId, folder, place }: Target) =>
+  sessionId === undefined ? folder !== undefined : folder === undefined && place === undefined
+const whichTarget = 'give either sessionId or folder; place is only valid with folder'
 
 /** Sets variables; variables that are not named keep their values. */
 export const NewEnvironment = z
-  .strictObject({ ...place, variables: EnvironmentVariables })
-  .refine(onePlace, whichPlace)
+  .strictObject({ ...target, variables: EnvironmentVariables })
+  .refine(isOneTarget, whichTarget)
 export type NewEnvironment = z.infer<typeof NewEnvironment>
 
 /** Removes one variable, or without a name all variables of the session or folder. */
 export const OldEnvironment = z
-  .strictObject({ ...place, name: VariableName.optional() })
-  .refine(onePlace, whichPlace)
+  .strictObject({ ...target, name: VariableName.optional() })
+  .refine(isOneTarget, whichTarget)
 export type OldEnvironment = z.infer<typeof OldEnvironment>
 
 /** The names of the variables that are set for a session, or for a folder and everything inside it. */
-export const EnvironmentInfo = z.object({ ...place, names: z.array(z.string()) })
+export const EnvironmentInfo = z.object({ ...target, names: z.array(z.string()) })
 export type EnvironmentInfo = z.infer<typeof EnvironmentInfo>

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AgentId, RequestId, SessionId, ToolCallId } from './ids.ts'
+import { Place } from './place.ts'
 import { Diff, ToolKind } from './tool-call.ts'
 
 export const PermissionMode = z.enum(['ask', 'accept-edits', 'read-only', 'plan', 'bypass'])
@@ -44,6 +45,7 @@ export const PermissionRule = RulePattern.extend({
   scope: RuleScope,
   sessionId: SessionId.optional().meta({ description: 'Required with scope session' }),
   project: z.string().optional().meta({ description: 'The folder; required with scope project' }),
+  place: Place.optional(),
   agent: AgentId.optional().meta({ description: 'The rule applies only to this agent' }),
   createdAt: z.number(),
 })

@@ -1,4 +1,4 @@
-import type { NewRule, PermissionRule } from '@parley/protocol'
+import { isAtSeveralPlaces, type NewRule, type NewTrust, type PermissionRule } from '@parley/protocol'
 import { useAgents } from '../base/agents.ts'
 import { client } from '../base/client.ts'
 import { useNow } from '../base/clock.ts'
@@ -34,7 +34,12 @@ export function RulesSection() {
       )}
       <ul className="flex flex-col gap-2">
         {rules?.map((rule) => (
-          <RuleRow key={rule.ruleId} rule={rule} onRevoke={() => revoke(rule)} />
+          <RuleRow
+            key={rule.ruleId}
+            rule={rule}
+            showsPlace={isAtSeveralPlaces(rules)}
+            onRevoke={() => revoke(rule)}
+          />
         ))}
       </ul>
       <AddRule onAdded={reload} />
@@ -44,7 +49,9 @@ export function RulesSection() {
 
 const decisionNames = { allow: 'Allow', ask: 'Ask', deny: 'Deny', disable: 'Disable' }
 
-function RuleRow({ rule, onRevoke }: { rule: PermissionRule; onRevoke: () => void }) {
+type RuleRowProps = { rule: PermissionRule; showsPlace: boolean; onRevoke: () => void }
+
+function RuleRow({ rule, showsPlace, onRevoke }: RuleRowProps) {
   const now = useNow()
   const fields = Object.entries({ ...rule.match, ...rule.exact })
   return (
@@ -63,7 +70,8 @@ function RuleRow({ rule, onRevoke }: { rule: PermissionRule; onRevoke: () => voi
           {rule.decision === 'allow' && <span className="ml-2 text-xs text-soft">{reachText(rule)}</span>}
         </span>
         <span className="flex gap-1.5 text-xs text-faint">
-          <Where rule={rule} /> {rule.agent && <span>· only {rule.agent}</span>}{' '}
+          <Where rule={rule} /> {showsPlace && rule.place && <span>· at {visible(rule.place)}</span>}{' '}
+          {rule.agent && <span>· only {rule.agent}</span>}{' '}
           <span>· added {agoInWords(rule.createdAt, now)}</span>
         </span>
       </span>
@@ -168,10 +176,10 @@ const listFolders = () => client.call('listTrustedFolders').then(({ folders }) =
 export function TrustSection() {
   const { list: folders, change } = useServerList(listFolders)
   const now = useNow()
-  const revoke = (folder: string) =>
+  const revoke = (folder: NewTrust) =>
     change(async () => {
-      await client.call('distrustFolder', { query: { folder } })
-      const restore = () => change(() => client.call('trustFolder', { body: { folder } }))
+      await client.call('distrustFolder', { query: folder })
+      const restore = () => change(() => client.call('trustFolder', { body: folder }))
       toast('Folder no longer trusted.', { action: { label: 'Undo', run: restore } })
     })
   return (
@@ -181,14 +189,23 @@ export function TrustSection() {
     >
       {folders?.length === 0 && <p className="text-sm">None. Agents load only your own settings.</p>}
       <ul className="flex flex-col gap-2">
-        {folders?.map(({ folder, trustedAt }) => (
+        {folders?.map(({ trustedAt, ...trusted }) => (
           <li
-            key={folder}
+            key={`${trusted.folder} ${trusted.place}`}
             className="flex items-center gap-3 rounded-lg border border-line bg-card px-3.5 py-2 text-sm"
           >
-            <span className="min-w-0 flex-1 font-mono text-xs [overflow-wrap:anywhere]">{folder}</span>
+            <span className="min-w-0 flex-1 font-mono text-xs [overflow-wrap:anywhere]">
+              {trusted.folder}
+            </span>
+            {isAtSeveralPlaces(folders) && trusted.place && (
+              <span className="text-xs text-faint">at {visible(trusted.place)}</span>
+            )}
             <span className="text-xs text-faint">Trusted {agoInWords(trustedAt, now)}</span>
-            <Button look="danger" aria-label={`Revoke trust of ${folder}`} onClick={() => revoke(folder)}>
+            <Button
+              look="danger"
+              aria-label={`Revoke trust of ${trusted.folder}`}
+              onClick={() => revoke(trusted)}
+            >
               Revoke
             </Button>
           </li>

@@ -1,4 +1,9 @@
-import type { EnvironmentInfo, NewEnvironment, SessionSummary } from '@parley/protocol'
+import {
+  type EnvironmentInfo,
+  isAtSeveralPlaces,
+  type NewEnvironment,
+  type SessionSummary,
+} from '@parley/protocol'
 import { useRef, useState } from 'react'
 import { client } from '../base/client.ts'
 import { useFocusFallback } from '../base/focus.ts'
@@ -18,10 +23,10 @@ const listEnvironments = () => client.call('listEnvironments').then(({ environme
 /** Environment variables for agents' processes. Only their names are shown: the server never returns a value. */
 export function VariablesSection() {
   const { sessions } = useAllSessions()
-  const { list: places, reload, change } = useServerList(listEnvironments)
-  const remove = ({ names: _, ...place }: EnvironmentInfo, name: string) =>
+  const { list: targets, reload, change } = useServerList(listEnvironments)
+  const remove = ({ names: _, ...target }: EnvironmentInfo, name: string) =>
     change(async () => {
-      await client.call('unsetEnvironment', { query: { ...place, name } })
+      await client.call('unsetEnvironment', { query: { ...target, name } })
       toast(`Removed ${name}.`)
     })
   return (
@@ -29,16 +34,17 @@ export function VariablesSection() {
       title="Environment variables"
       purpose="Variables that agents are started with, for all sessions in a folder or for one session. Values are stored on the server and never shown again. A change takes effect when the agent next starts."
     >
-      {places?.length === 0 && <p className="text-sm">No variables.</p>}
+      {targets?.length === 0 && <p className="text-sm">No variables.</p>}
       <ul className="flex flex-col gap-2">
-        {places?.flatMap((place) =>
-          place.names.map((name) => (
+        {targets?.flatMap((target) =>
+          target.names.map((name) => (
             <VariableRow
-              key={`${place.sessionId ?? place.folder} ${name}`}
-              place={place}
+              key={`${target.sessionId ?? target.folder} ${target.place} ${name}`}
+              target={target}
+              showsPlace={isAtSeveralPlaces(targets)}
               name={name}
               sessions={sessions}
-              onRemove={() => remove(place, name)}
+              onRemove={() => remove(target, name)}
             />
           )),
         )}
@@ -49,13 +55,14 @@ export function VariablesSection() {
 }
 
 type VariableRowProps = {
-  place: EnvironmentInfo
+  target: EnvironmentInfo
+  showsPlace: boolean
   name: string
   sessions: readonly SessionSummary[]
   onRemove: () => void
 }
 
-function VariableRow({ place, name, sessions, onRemove }: VariableRowProps) {
+function VariableRow({ target, showsPlace, name, sessions, onRemove }: VariableRowProps) {
   const [asking, setAsking] = useState(false)
   const row = useRef<HTMLLIElement>(null)
   useFocusFallback(row)
@@ -67,7 +74,7 @@ function VariableRow({ place, name, sessions, onRemove }: VariableRowProps) {
       <span className="min-w-0 flex-1 basis-56">
         <span className="block font-mono [overflow-wrap:anywhere]">{name}</span>
         <span className="block text-xs text-soft">
-          <Where place={place} sessions={sessions} />
+          <Where target={target} showsPlace={showsPlace} sessions={sessions} />
         </span>
       </span>
       {asking ? (
@@ -91,11 +98,16 @@ function VariableRow({ place, name, sessions, onRemove }: VariableRowProps) {
   )
 }
 
-function Where({ place, sessions }: { place: EnvironmentInfo; sessions: readonly SessionSummary[] }) {
-  if (place.sessionId === undefined) {
+function Where({
+  target,
+  showsPlace,
+  sessions,
+}: Pick<VariableRowProps, 'target' | 'showsPlace' | 'sessions'>) {
+  if (target.sessionId === undefined) {
     return (
       <>
-        All sessions in <span className="font-mono [overflow-wrap:anywhere]">{place.folder}</span>
+        All sessions in <span className="font-mono [overflow-wrap:anywhere]">{target.folder}</span>
+        {showsPlace && target.place && ` at ${visible(target.place)}`}
       </>
     )
   }
@@ -103,10 +115,10 @@ function Where({ place, sessions }: { place: EnvironmentInfo; sessions: readonly
     <>
       Session{' '}
       <Link
-        to={{ name: 'session', id: place.sessionId }}
+        to={{ name: 'session', id: target.sessionId }}
         className="underline pointer-coarse:-my-3.5 pointer-coarse:py-3.5"
       >
-        {titleOf(sessions.find(({ id }) => id === place.sessionId))}
+        {titleOf(sessions.find(({ id }) => id === target.sessionId))}
       </Link>
     </>
   )

@@ -98,7 +98,7 @@ function grant(
     decision,
     scope,
     ...(scope === 'session' && { sessionId: state.id }),
-    ...(scope === 'project' && { project: state.cwd }),
+    ...(scope === 'project' && { project: state.cwd, ...defined({ place: context.place }) }),
     agent: state.agent,
     createdAt: context.now,
   }

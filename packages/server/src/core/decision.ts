@@ -17,6 +17,8 @@ export type DecideContext = {
   /** Something must run before the next turn, so a new prompt must wait in the queue. */
   readonly mustWait?: boolean
   readonly rules: readonly PermissionRule[]
+  /** The place of the session's folder, if several processes share the store. */
+  readonly place?: string | undefined
 }
 
 export type Decision = {

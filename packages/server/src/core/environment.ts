@@ -1,4 +1,5 @@
 import {
+  defined,
   type EnvironmentInfo,
   EnvironmentVariables,
   NewEnvironment,
@@ -8,7 +9,7 @@ import {
 } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
 import { checked } from './checked.ts'
-import { isWithin } from './folder-trust.ts'
+import { type FolderAt, isWithin, listedPlace, placed } from './folder-trust.ts'
 import type { SessionStore, StoredEnvironment } from './session-store.ts'
 import type { SharedSettings } from './shared-settings.ts'
 import { type SettingsCopy, StoredList } from './stored-list.ts'
@@ -36,7 +37,7 @@ export type SessionEnvironments = {
   forget(sessionId: string): void
 }
 
-type Place = Pick<StoredEnvironment, 'scope' | 'place'>
+type Target = Pick<StoredEnvironment, 'scope' | 'place' | 'at'>
 
 /**
  * Variables that no session and no folder may set. Those before `PATH` would make it possible to run calls without a
@@ -64,6 +65,8 @@ export type EnvironmentParts = {
   readonly store: SessionStore
   readonly adapters: () => Iterable<AgentAdapter>
   readonly checkFolder: (folder: string) => Promise<string>
+  /** The place of this process. */
+  readonly place: string | undefined
   /** Refuses an unknown session, or one whose agent takes no variables. */
   readonly expectSession: (sessionId: string) => Promise<void>
   readonly changed: () => void
@@ -75,34 +78,34 @@ export async function createEnvironments(
 ): Promise<SessionEnvironments & SettingsCopy & { methods: Environments }> {
   const { store, changed, shared } = parts
   const list = await StoredList.load(() => store.environments())
-  const find = ({ scope, place }: Place) =>
-    list.items.find((one) => one.scope === scope && one.place === place)
-  const without = (where: Place) => {
+  const find = ({ scope, place, at }: Target) =>
+    list.items.find((one) => one.scope === scope && one.place === place && one.at === at)
+  const without = (where: Target) => {
     const old = find(where)
     return list.items.filter((one) => one !== old)
   }
 
-  async function keep(where: Place, variables: EnvironmentVariables): Promise<void> {
+  async function keep(where: Target, variables: EnvironmentVariables): Promise<void> {
     const kept = { ...where, variables: { ...variables } }
     await store.setEnvironment(kept)
     list.items = [...without(where), ...(Object.keys(variables).length > 0 ? [kept] : [])]
     changed()
   }
 
-  async function placeOf({ sessionId, folder = '' }: OldEnvironment): Promise<Place> {
-    if (sessionId === undefined) return { scope: 'folder', place: await parts.checkFolder(folder) }
+  async function targetOf({ sessionId, folder = '', place }: OldEnvironment): Promise<Target> {
+    if (sessionId === undefined) return folderTarget(await placed(parts, folder, place))
     await parts.expectSession(sessionId)
     return { scope: 'session', place: sessionId }
   }
 
   /**
-   * The place whose variables are removed. Works for a folder that no longer exists, and for a session whose
+   * The target whose variables are removed. Works for a folder that no longer exists, and for a session whose
    * agent is no longer known.
    */
-  async function oldPlaceOf({ sessionId, folder = '' }: OldEnvironment): Promise<Place> {
+  async function oldTargetOf({ sessionId, folder = '', place }: OldEnvironment): Promise<Target> {
     if (sessionId !== undefined) return { scope: 'session', place: sessionId }
-    const isKnown = find({ scope: 'folder', place: folder }) !== undefined
-    return { scope: 'folder', place: isKnown ? folder : await parts.checkFolder(folder).catch(() => folder) }
+    const folders = list.items.filter(({ scope }) => scope === 'folder')
+    return folderTarget(await listedPlace(parts, folders.map(folderOf), folder, place))
   }
 
   const methods: Environments = {
@@ -112,7 +115,7 @@ export async function createEnvironments(
     async setEnvironment(given) {
       const { variables, ...rest } = checked(NewEnvironment, given, 'The environment')
       expectFree(variables, parts.adapters())
-      const where = await placeOf(rest)
+      const where = await targetOf(rest)
       const both = { ...find(where)?.variables, ...variables }
       checked(EnvironmentVariables, both, 'The environment')
       await keep(where, both)
@@ -121,7 +124,7 @@ export async function createEnvironments(
     },
     async unsetEnvironment(given) {
       const { name, ...rest } = checked(OldEnvironment, given, 'The environment')
-      const where = await oldPlaceOf(rest)
+      const where = await oldTargetOf(rest)
       const { variables = {} } = find(where) ?? {}
       const names = Object.keys(variables)
       if (name === undefined ? names.length === 0 : !names.includes(name)) throw notSet(name, where)
@@ -144,7 +147,7 @@ export async function createEnvironments(
       list.items = without({ scope: 'session', place: sessionId })
     },
     reload: () => list.reload(),
-    variablesFor: (session) => merged(list.items, session),
+    variablesFor: (session) => merged(list.items, session, parts.place),
   }
 }
 
@@ -152,9 +155,12 @@ export async function createEnvironments(
 function merged(
   all: readonly StoredEnvironment[],
   session: Pick<SessionState, 'id' | 'cwd'>,
+  here: string | undefined,
 ): EnvironmentVariables | undefined {
   if (all.length === 0) return undefined
-  const around = all.filter(({ scope, place }) => scope === 'folder' && isWithin(session.cwd, place))
+  const around = all.filter(
+    ({ scope, place, at }) => scope === 'folder' && at === here && isWithin(session.cwd, place),
+  )
   const inwards = around.toSorted((a, b) => a.place.length - b.place.length)
   const own = all.filter(({ scope, place }) => scope === 'session' && place === session.id)
   const each = [...inwards, ...own].map(({ variables }) => variables)
@@ -181,12 +187,21 @@ function fits(name: string, pattern: string): boolean {
   return wanted.endsWith('*') ? given.startsWith(wanted.slice(0, -1)) : given === wanted
 }
 
-function infoOf({ scope, place, variables }: StoredEnvironment): EnvironmentInfo {
-  const names = Object.keys(variables).toSorted()
-  return { ...(scope === 'session' ? { sessionId: place } : { folder: place }), names }
+function folderTarget({ folder, place: at }: FolderAt): Target {
+  return { scope: 'folder', place: folder, ...defined({ at }) }
 }
 
-function notSet(name: string | undefined, { scope, place }: Place): ParleyError {
+function folderOf({ place: folder, at }: Target): FolderAt {
+  return { folder, ...defined({ place: at }) }
+}
+
+function infoOf(environment: StoredEnvironment): EnvironmentInfo {
+  const names = Object.keys(environment.variables).toSorted()
+  if (environment.scope === 'session') return { sessionId: environment.place, names }
+  return { ...folderOf(environment), names }
+}
+
+function notSet(name: string | undefined, { scope, place }: Target): ParleyError {
   const what = name === undefined ? 'No variable' : `The variable ${name}`
   const verb = name === undefined ? 'is' : 'is not'
   return new ParleyError('not_found', `${what} ${verb} set for the ${scope} ${place}.`)

@@ -1,4 +1,4 @@
-import { ParleyError, type TrustedFolder } from '@parley/protocol'
+import { defined, ParleyError, type TrustedFolder } from '@parley/protocol'
 import type { Clock } from './clock.ts'
 import type { SessionStore } from './session-store.ts'
 import type { SharedSettings } from './shared-settings.ts'
@@ -7,55 +7,111 @@ import { type SettingsCopy, StoredList } from './stored-list.ts'
 /** The folders that the person trusts. A decision is stored, covers all folders inside, and can be revoked. */
 export type FolderTrust = {
   trusted(): Promise<TrustedFolder[]>
-  /** Takes effect at the next start of an agent. An idle agent is closed, so that its next prompt starts it again. */
-  trust(folder: string): Promise<TrustedFolder>
-  /** Revokes the trust of a folder, which may no longer exist. Takes effect at the same time as `trust`. */
-  distrust(folder: string): Promise<void>
+  /**
+   * Takes effect at the next start of an agent. An idle agent is closed, so that its next prompt starts it again. A
+   * folder at another place than this process must be given as a real path: it cannot be checked here.
+   */
+  trust(folder: string, place?: string): Promise<TrustedFolder>
+  /**
+   * Revokes the trust of a folder, which may no longer exist. Takes effect at the same time as `trust`. Without
+   * `place`, a folder that is trusted only at one other place is that one.
+   */
+  distrust(folder: string, place?: string): Promise<void>
 }
 
-/** `folder` must be a real path, as sessions store it. */
-export type Trusts = (folder: string) => boolean
+/** `folder` must be a real path, as sessions store it, at this place; by default at the place of this process. */
+export type Trusts = (folder: string, place?: string) => boolean
 
-export async function createFolderTrust(options: {
-  store: SessionStore
-  clock: Clock
-  checkFolder: (folder: string) => Promise<string>
-  changed: () => void
-  shared?: SharedSettings | undefined
-}): Promise<SettingsCopy & { trusts: Trusts; methods: FolderTrust }> {
-  const { store, clock, checkFolder, changed, shared } = options
+type FolderParts = {
+  readonly checkFolder: (folder: string) => Promise<string>
+  /** The place of this process. */
+  readonly place: string | undefined
+}
+
+export async function createFolderTrust(
+  options: FolderParts & {
+    store: SessionStore
+    clock: Clock
+    changed: () => void
+    shared?: SharedSettings | undefined
+  },
+): Promise<SettingsCopy & { trusts: Trusts; methods: FolderTrust }> {
+  const { store, clock, changed, shared } = options
   const list = await StoredList.load(() => store.trustedFolders())
-  const without = (folder: string) => list.items.filter((one) => one.folder !== folder)
+  const find = (where: FolderAt) => list.items.find((one) => isSame(one, where))
+  const without = (where: FolderAt) => list.items.filter((one) => !isSame(one, where))
 
   const methods: FolderTrust = {
     trusted: async () => [...list.items],
-    async trust(given) {
-      const folder = await checkFolder(given)
-      const before = list.items.find((one) => one.folder === folder)
-      const trusted = before ?? { folder, trustedAt: clock.now() }
+    async trust(given, place) {
+      const where = await placed(options, given, place)
+      const before = find(where)
+      const trusted = before ?? { ...where, trustedAt: clock.now() }
       if (!before) {
         await store.trustFolder(trusted)
-        list.items = [...without(folder), trusted]
+        list.items = [...without(where), trusted]
         changed()
       }
       await shared?.changed()
       return trusted
     },
-    async distrust(given) {
-      const isListed = list.items.some(({ folder }) => folder === given)
-      const folder = isListed ? given : await checkFolder(given).catch(() => given)
-      const isRemoved = await store.distrustFolder(folder)
-      list.items = without(folder)
+    async distrust(given, place) {
+      const where = await listedPlace(options, list.items, given, place)
+      const isRemoved = await store.distrustFolder(where.folder, where.place)
+      list.items = without(where)
       if (isRemoved) changed()
       await shared?.changed()
-      if (!isRemoved) throw notListed(folder, list.items)
+      if (!isRemoved) throw notListed(where, list.items)
     },
   }
   return {
     methods,
-    trusts: (folder) => list.items.some((one) => isWithin(folder, one.folder)),
+    trusts: (folder, place = options.place) =>
+      list.items.some((one) => one.place === place && isWithin(folder, one.folder)),
     reload: () => list.reload(),
   }
+}
+
+/** A folder, and its place if several processes share the store. */
+export type FolderAt = { readonly folder: string; readonly place?: string | undefined }
+
+function isSame(one: FolderAt, other: FolderAt): boolean {
+  return one.folder === other.folder && one.place === other.place
+}
+
+/** The folder of a new setting, with its place. Only a folder at the place of this process can be checked. */
+export async function placed(
+  { checkFolder, place: here }: FolderParts,
+  folder: string,
+  place = here,
+): Promise<FolderAt> {
+  if (place === here) return { folder: await checkFolder(folder), ...defined({ place }) }
+  if (here === undefined) {
+    const message = 'A place can be given only if several servers share a database.'
+    throw new ParleyError('validation_error', message, { details: { place } })
+  }
+  if (isAbsolute.test(folder)) return { folder, ...defined({ place }) }
+  const message = `Give the whole path of the folder: it is at ${place}, and this server is not.`
+  throw new ParleyError('validation_error', message, { details: { folder, place } })
+}
+
+const isAbsolute = /^(\/|[A-Za-z]:\\|\\\\)/
+
+/**
+ * The place of a setting that is removed. The folder may no longer exist. Without a place, it is the one at the place of
+ * this process, or else at the only other place that has a setting for this folder.
+ */
+export async function listedPlace(
+  { checkFolder, place: here }: FolderParts,
+  list: readonly FolderAt[],
+  folder: string,
+  place?: string,
+): Promise<FolderAt> {
+  const at = list.filter((one) => one.folder === folder)
+  const one = at.find((other) => other.place === (place ?? here)) ?? (at.length === 1 ? at[0] : undefined)
+  if (one && (place === undefined || one.place === place)) return { folder, ...defined({ place: one.place }) }
+  if (place !== undefined && place !== here) return { folder, place }
+  return { folder: await checkFolder(folder).catch(() => folder), ...defined({ place: here }) }
 }
 
 /**
@@ -67,8 +123,8 @@ export function isWithin(folder: string, parent: string): boolean {
   return folder === parent || folder.startsWith(parent.endsWith(separator) ? parent : parent + separator)
 }
 
-function notListed(folder: string, list: readonly TrustedFolder[]): ParleyError {
-  const parent = list.find((one) => isWithin(folder, one.folder))
+function notListed({ folder, place }: FolderAt, list: readonly TrustedFolder[]): ParleyError {
+  const parent = list.find((one) => one.place === place && isWithin(folder, one.folder))
   if (!parent)
     return new ParleyError(
       'not_found',

@@ -1,6 +1,7 @@
 import {
   Command,
   type CommandInput,
+  defined,
   type EventDraft,
   ParleyError,
   type Receipt,
@@ -126,15 +127,17 @@ export function createHostSessions(
 }
 
 async function detailOf(
-  { store, adapters, trusts }: SessionServices,
+  { store, adapters, trusts, place: here }: SessionServices,
   state: SessionState,
   tail: number,
 ): Promise<SessionDetail> {
+  const place = here === undefined ? undefined : (await store.load(state.id))?.place
   const id = state.connection?.agentSessionId
   const terminal = id === undefined ? undefined : adapters.get(state.agent)?.terminalCommand?.(id)
   return {
     ...shownState(state),
-    trusted: trusts(state.cwd),
+    ...defined({ place }),
+    trusted: trusts(state.cwd, place),
     ...(terminal && { terminal: [...terminal] }),
     ...(await tailOf(store, state, tail)),
   }

@@ -1,25 +1,24 @@
 import { type AgentList, createAgentList } from './agent-list.ts'
 import { createConnectionSlots } from './connection-slots.ts'
 import { createSessionCreation, type SessionCreation } from './create-session.ts'
-import { need } from './decision.ts'
-import { createEnvironments, type Environments } from './environment.ts'
+import type { Environments } from './environment.ts'
 import { createFeedLoops, type FeedLoops } from './feed-loop.ts'
-import { createFolderTrust, type FolderTrust } from './folder-trust.ts'
+import type { FolderTrust } from './folder-trust.ts'
 import { guardedObserver } from './host-observer.ts'
 import type { HostOptions } from './host-options.ts'
 import { createHostSessions, type HostSessions } from './host-sessions.ts'
+import { createHostSettings } from './host-settings.ts'
 import type { TemporaryFolders } from './host-tool.ts'
 import { createImporting, type Importing } from './import-session.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { createModelCatalogue, type ModelCatalogue } from './model-catalogue.ts'
 import { OpenSessions } from './open-sessions.ts'
-import { createRuleBook, type Rules } from './rule-book.ts'
+import type { Rules } from './rule-book.ts'
 import { createSessionNews, type SessionNews } from './session-news.ts'
 import { createSoleOwnership } from './session-ownership.ts'
 import type { SessionServices } from './session-services.ts'
 import { createSessionTools } from './session-tools.ts'
 import { createSpareAgents } from './spare-agents.ts'
-import type { SettingsCopy } from './stored-list.ts'
 
 /** Holds sessions, adapters and a store. All code outside core uses this interface; every refusal is a ParleyError. */
 export type Host = AgentList &
@@ -43,7 +42,7 @@ export type Host = AgentList &
  * recovered before this resolves.
  */
 export async function createCoreHost(options: HostOptions): Promise<Host> {
-  const { store, clock, ids, checkFolder, temporaryFolders, shared, problem = () => undefined } = options
+  const { store, clock, ids, checkFolder, temporaryFolders, problem = () => undefined } = options
   const limits: Limits = { ...defaultLimits, ...options.limits }
   const adapters = new Map(options.adapters.map((adapter) => [adapter.id, adapter]))
   const refreshSessions = () => sessions.each((session) => session.refresh())
@@ -61,28 +60,18 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     spares.leaveFolders()
     refreshSessions()
   }
-  const settings = Promise.withResolvers<SettingsCopy[]>()
-  shared?.onChanged(async () => {
-    await Promise.all((await settings.promise).map((copy) => copy.reload()))
-    trustChanged()
-  })
-  const trust = await createFolderTrust({ store, clock, checkFolder, shared, changed: trustChanged })
-  const environments = await createEnvironments({
-    store,
-    checkFolder,
-    shared,
+  const { trust, environments, rules } = await createHostSettings(options, {
+    adapterFor,
+    trustChanged,
     adapters: () => adapters.values(),
-    changed: refreshSessions,
-    expectSession: async (id) => {
-      need({ agent: adapterFor((await sessions.open(id)).state.agent) }, 'environment')
-    },
+    stateOf: (id) => sessions.state(id),
+    environmentChanged: refreshSessions,
   })
-  const expectSession = (id: string) => sessions.open(id)
-  const rules = await createRuleBook({ store, clock, ids, checkFolder, expectSession, shared })
-  settings.resolve([trust, environments, rules])
   const news = createSessionNews(problem)
   const services: SessionServices = {
-    ...{ store, clock, ids, limits, adapters, spares, rules, environments, temporaryFolders, news, shared },
+    ...{ store, clock, ids, limits, adapters, spares, rules, environments, temporaryFolders, news },
+    shared: options.shared,
+    place: options.ownership?.place,
     trusts: trust.trusts,
     ownership: options.ownership ?? createSoleOwnership(store),
     slots: createConnectionSlots(limits.maxConnections),

@@ -41,7 +41,7 @@ type Waiter = (resolution: Resolution | undefined) => void
  */
 export function createPermissionBroker(context: SessionContext): PermissionBroker {
   const { log, hostTools, persist } = context
-  const { ids, rules } = context.services
+  const { ids, rules, place } = context.services
   const waiters = new Map<string, Waiter>()
   let detached: Waiter[] = []
 
@@ -70,7 +70,7 @@ export function createPermissionBroker(context: SessionContext): PermissionBroke
     const requestId = ids('req')
     const ask = describedByHost(hostTools, given)
     const change = () =>
-      permissionRequest(log, rules.current, { ask, subject: subjectOf(ask) }, requestId, ids)
+      permissionRequest(log, rules.at(place), { ask, subject: subjectOf(ask) }, requestId, ids)
     const resolution = await settled(requestId, change, signal)
     if (resolution?.type !== 'permission.resolved') return { outcome: 'cancelled', requestId }
     const { outcome, input, message, endTurn } = resolution
@@ -106,7 +106,7 @@ export function createPermissionBroker(context: SessionContext): PermissionBroke
       answer,
       forbids: (given) => {
         const ask = describedByHost(hostTools, given)
-        if (evaluate(subjectOf(ask), log.state, rules.current).decision === 'deny') return true
+        if (evaluate(subjectOf(ask), log.state, rules.at(place)).decision === 'deny') return true
         const carried = carriedPermission(log.state, ask)
         return carried !== undefined && (carried.outcome !== 'allowed' || carried.input !== undefined)
       },

@@ -1,6 +1,7 @@
-import { NewRule, ParleyError, type PermissionRule } from '@parley/protocol'
+import { defined, NewRule, ParleyError, type PermissionRule } from '@parley/protocol'
 import { checked } from './checked.ts'
 import type { Clock, Ids } from './clock.ts'
+import { placed } from './folder-trust.ts'
 import { hashOf } from './hash.ts'
 import type { SessionStore } from './session-store.ts'
 import type { SharedSettings } from './shared-settings.ts'
@@ -14,7 +15,8 @@ export type Rules = {
 
 /** The rules of a host: a copy in memory of the stored rules. */
 export type RuleBook = SettingsCopy & {
-  readonly current: readonly PermissionRule[]
+  /** The rules that hold for sessions at this place; by default the place of this process. */
+  at(place?: string): readonly PermissionRule[]
   /** Adds rules that an answer granted. They were stored with the answer. */
   granted(rules: readonly PermissionRule[]): void
   /** Drops the rules of a session from memory. The store deletes them with the session. */
@@ -28,9 +30,10 @@ export async function createRuleBook(options: {
   checkFolder: (folder: string) => Promise<string>
   /** Rejects for an unknown session. */
   expectSession: (sessionId: string) => Promise<unknown>
+  place: string | undefined
   shared?: SharedSettings | undefined
 }): Promise<RuleBook & { methods: Rules }> {
-  const { store, clock, ids, checkFolder, expectSession, shared } = options
+  const { store, clock, ids, expectSession, place, shared } = options
   const list = await StoredList.load(() => store.rules())
   const without = (ruleId: string) => list.items.filter((rule) => rule.ruleId !== ruleId)
   const add = (rule: PermissionRule) => {
@@ -43,8 +46,8 @@ export async function createRuleBook(options: {
       const input = checked(NewRule, given, 'The rule')
       // Sessions store the real path of their folder, so a rule with another path to that folder would match no
       // session.
-      const place = input.project !== undefined && { project: await checkFolder(input.project) }
-      const wanted = { ...input, ...place }
+      const where = input.project !== undefined && (await placed(options, input.project, input.place))
+      const wanted = { ...input, ...(where && { project: where.folder, ...defined({ place: where.place }) }) }
       const same = list.items.find(({ ruleId, createdAt, ...rule }) => hashOf(rule) === hashOf(wanted))
       const rule = same ?? { ...wanted, ruleId: ids('rule'), createdAt: clock.now() }
       if (!same) {
@@ -66,9 +69,7 @@ export async function createRuleBook(options: {
 
   return {
     methods,
-    get current() {
-      return list.items
-    },
+    at: (at = place) => list.items.filter((rule) => rule.scope !== 'project' || rule.place === at),
     granted(rules) {
       for (const rule of rules) add(rule)
     },

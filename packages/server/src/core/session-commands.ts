@@ -44,7 +44,8 @@ export function createSessionCommands(
       ids: services.ids,
       agent,
       maxQueue: services.limits.maxQueue,
-      rules: services.rules.current,
+      rules: services.rules.at(services.place),
+      place: services.place,
       mustWait: rejoin.isRequired,
     })
     const copy = await copyFor(command, decideContext)

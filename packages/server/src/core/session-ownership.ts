@@ -8,6 +8,8 @@
  * - a failure of the medium is a ParleyError (`busy` if trying again can help, else `internal_error`).
  */
 export type SessionOwnership = {
+  /** Where the folders of this process are. Absent if no other process can write to the store. */
+  readonly place?: string
   /** The term of a session that this process has just created. Absent if no other process can write to the store. */
   readonly firstTerm?: number
   /** Makes this process the owner of a session that no living process owns. The session must exist. */

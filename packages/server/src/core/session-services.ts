@@ -22,6 +22,8 @@ export type SessionServices = {
   readonly store: SessionStore
   readonly ownership: SessionOwnership
   readonly shared: SharedSettings | undefined
+  /** Where the folders of the sessions are, if several processes share the store. */
+  readonly place: string | undefined
   readonly clock: Clock
   readonly ids: Ids
   readonly limits: Limits

@@ -17,6 +17,7 @@ import type {
  *  written.
  * - a failure of the medium is a ParleyError (`busy` if trying again can help, else `internal_error`), never a loss.
  * - the caller may keep what is returned; the store never changes it afterwards.
+ * - settings of folders name their place; a store that only one process opens ignores it.
  * - writing to an unknown session is refused with `not_found`; reading from it returns nothing.
  */
 export type SessionStore = {
@@ -57,8 +58,8 @@ export type SessionStore = {
 
   trustedFolders(): Promise<TrustedFolder[]>
   trustFolder(trusted: TrustedFolder): Promise<void>
-  /** Revokes the trust of a folder. Returns false if the folder was not trusted. */
-  distrustFolder(folder: string): Promise<boolean>
+  /** Revokes the trust of a folder at this place. Returns false if the folder was not trusted. */
+  distrustFolder(folder: string, place?: string): Promise<boolean>
 
   environments(): Promise<StoredEnvironment[]>
   /**
@@ -70,10 +71,14 @@ export type SessionStore = {
   close(): Promise<void>
 }
 
-/** `place` is the id of a session, or the real path of a folder. The values are secrets. */
+/**
+ * `place` is the id of a session, or the real path of a folder; `at` is the place of the folder, if several processes
+ * share the store. The values are secrets.
+ */
 export type StoredEnvironment = {
   readonly scope: 'session' | 'folder'
   readonly place: string
+  readonly at?: string
   readonly variables: EnvironmentVariables
 }
 
@@ -106,8 +111,16 @@ export type StoredReceipt = { readonly commandId: string; readonly hash: string;
 
 export type ReadRange = { readonly after?: number; readonly before?: number; readonly limit: number }
 
-/** `state` may be older than `head`. The events after `state.seq` must then be folded into it. */
-export type SessionRecord = { readonly head: number; readonly epoch: string; readonly state: SessionState }
+/**
+ * `state` may be older than `head`. The events after `state.seq` must then be folded into it. `place` is where the
+ * folder of the session is, if several processes share the store.
+ */
+export type SessionRecord = {
+  readonly head: number
+  readonly epoch: string
+  readonly state: SessionState
+  readonly place?: string
+}
 
 export type SessionQuery = {
   /** Words to find in title, folder or agent; all must occur. */

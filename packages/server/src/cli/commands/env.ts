@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { Client } from '@parley/client'
-import { type EnvironmentInfo, ParleyError } from '@parley/protocol'
+import { type EnvironmentInfo, isAtSeveralPlaces, ParleyError } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
@@ -37,17 +37,19 @@ export async function env(name: string | undefined, options: EnvOptions, context
   const { client } = server
   if (isListing) return await list(client, options, context)
   const { folder = '.', session } = options
-  const place =
+  const target =
     session === undefined
       ? { folder: resolve(context.cwd, folder) }
       : { sessionId: await findSession(client, session, context) }
   if (options.remove) {
-    await client.call('unsetEnvironment', { query: { ...place, ...(name !== undefined && { name }) } })
-    const value = { ...place, name, removed: true }
+    await client.call('unsetEnvironment', { query: { ...target, ...(name !== undefined && { name }) } })
+    const value = { ...target, name, removed: true }
     return printResult(context.output, options.json, { value, text: `Removed. ${fromWhen}` })
   }
-  const info = await client.call('setEnvironment', { body: { ...place, variables: { [name ?? '']: value } } })
-  const text = `Set ${name} for ${placeText(info)}. ${fromWhen}`
+  const info = await client.call('setEnvironment', {
+    body: { ...target, variables: { [name ?? '']: value } },
+  })
+  const text = `Set ${name} for ${targetText(info)}. ${fromWhen}`
   return printResult(context.output, options.json, { value: info, text })
 }
 
@@ -62,12 +64,13 @@ async function givenValue(name: string, { inherit }: EnvOptions, context: Contex
 
 async function list(client: Client, { json }: EnvOptions, { output, commandLine }: Context): Promise<number> {
   const { environments } = await client.call('listEnvironments')
-  const row = (one: EnvironmentInfo) => [placeText(one), one.names.join(' ')]
+  const several = isAtSeveralPlaces(environments)
+  const row = (one: EnvironmentInfo) => [targetText(one, several), one.names.join(' ')]
   const empty = `No variables are set. Set one: ${commandLine('env <name> --folder <folder>')}`
   printList(environments, { columns, row, empty }, { json, output })
   return 0
 }
 
-function placeText({ sessionId, folder = '' }: EnvironmentInfo): string {
-  return sessionId ?? oneLine(folder)
+function targetText({ sessionId, folder = '', place }: EnvironmentInfo, showsPlace = false): string {
+  return sessionId ?? oneLine(showsPlace && place ? `${folder} (${place})` : folder)
 }

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { ParleyError, type PermissionRule, RuleDecision } from '@parley/protocol'
+import { isAtSeveralPlaces, ParleyError, type PermissionRule, RuleDecision } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
@@ -30,7 +30,8 @@ export async function listRules(options: RulesOptions, context: Context): Promis
   await using server = await connect(existingConfigurationOf(context, options), context)
   const { rules } = await server.client.call('listRules')
   const empty = `There are no rules. Add one: ${commandLine('rules add deny Bash --match "command=rm *"')}`
-  printList(rules, { columns, row: rowOf, empty }, { json: options.json, output })
+  const several = isAtSeveralPlaces(rules)
+  printList(rules, { columns, row: (rule) => rowOf(rule, several), empty }, { json: options.json, output })
   return 0
 }
 
@@ -79,9 +80,10 @@ export async function removeRule(
   return printResult(context.output, options.json, { value: rule, text: `Removed ${rule.ruleId}.` })
 }
 
-function rowOf(rule: PermissionRule): string[] {
-  const { ruleId, decision, tool, scope, project, sessionId, agent = 'all', createdAt } = rule
-  const where = scope === 'always' ? 'everywhere' : scope === 'project' ? (project ?? '') : (sessionId ?? '')
+function rowOf(rule: PermissionRule, showsPlace = false): string[] {
+  const { ruleId, decision, tool, scope, project = '', place, sessionId, agent = 'all', createdAt } = rule
+  const folder = showsPlace && place ? `${project} (${place})` : project
+  const where = scope === 'always' ? 'everywhere' : scope === 'project' ? folder : (sessionId ?? '')
   return [ruleId, decision, tool, inputText(rule), where, agent, ageText(Date.now() - createdAt)]
 }
 

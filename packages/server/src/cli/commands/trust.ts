@@ -1,6 +1,6 @@
 import { resolve, sep } from 'node:path'
 import type { Client } from '@parley/client'
-import { hasCode, ParleyError, type TrustedFolder } from '@parley/protocol'
+import { hasCode, isAtSeveralPlaces, ParleyError, type TrustedFolder } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
@@ -46,7 +46,11 @@ export async function trust(
 
 async function list(client: Client, { json }: TrustOptions, { output, commandLine }: Context) {
   const { folders } = await client.call('listTrustedFolders')
-  const row = ({ folder, trustedAt }: TrustedFolder) => [folder, ageText(Date.now() - trustedAt)]
+  const several = isAtSeveralPlaces(folders)
+  const row = ({ folder, place, trustedAt }: TrustedFolder) => [
+    several && place ? `${folder} (${place})` : folder,
+    ageText(Date.now() - trustedAt),
+  ]
   const empty = `No folder is trusted. Trust one: ${commandLine('trust <folder>')}`
   printList(folders, { columns, row, empty }, { json, output })
   return 0
@@ -68,7 +72,9 @@ const remove: Change = async (client, folder, { json }, { output }) => {
   const before = await client.call('listTrustedFolders')
   await client.call('distrustFolder', { query: { folder } })
   const { folders } = await client.call('listTrustedFolders')
-  const gone = before.folders.find((one) => !folders.some((left) => left.folder === one.folder))
+  const gone = before.folders.find(
+    (one) => !folders.some((left) => left.folder === one.folder && left.place === one.place),
+  )
   const text = `No longer trusted: ${oneLine(gone?.folder ?? folder)}. ${fromWhen}`
   printResult(output, json, { value: gone ?? { folder }, text })
   const parent = folders.find((one) => isInside(gone?.folder ?? folder, one))

@@ -136,11 +136,15 @@ export class PostgresLogs {
   }
 
   async load(sessionId: string): Promise<SessionRecord | undefined> {
-    const [row] = await this.#database.read<{ head: number; epoch: string; state: string }>(
-      'SELECT head, epoch, state FROM sessions WHERE id = $1',
-      [safeText(sessionId)],
-    )
-    return row && { head: row.head, epoch: row.epoch, state: JSON.parse(row.state) as SessionState }
+    const [row] = await this.#database.read<{
+      head: number
+      epoch: string
+      state: string
+      place: string | null
+    }>('SELECT head, epoch, state, place FROM sessions WHERE id = $1', [safeText(sessionId)])
+    if (!row) return undefined
+    const { head, epoch, place } = row
+    return { head, epoch, state: JSON.parse(row.state) as SessionState, ...(place !== null && { place }) }
   }
 
   async receipt(sessionId: string, commandId: string): Promise<StoredReceipt | undefined> {
@@ -181,7 +185,7 @@ export class PostgresLogs {
          r AS (DELETE FROM receipts USING ok WHERE session_key = ok.key),
          c AS (DELETE FROM checkpoints USING ok WHERE session_key = ok.key),
          u AS (DELETE FROM rules USING ok WHERE session_id = ok.id),
-         v AS (DELETE FROM environments USING ok WHERE scope = 'session' AND place = ok.id),
+         v AS (DELETE FROM environments USING ok WHERE scope = 'session' AND target = ok.id),
          m AS (INSERT INTO deletions SELECT key FROM ok)
          SELECT key FROM ok`,
         [safeText(sessionId), term ?? null],

@@ -13,6 +13,7 @@ const open = async () => {
   let store = await openPostgresStore({ url, schema, connections: 4 })
   return {
     store,
+    hasPlaces: true,
     async reopen() {
       await store.close()
       store = await openPostgresStore({ url, schema, connections: 4 })

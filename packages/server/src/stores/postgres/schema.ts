@@ -87,16 +87,22 @@ export const postgresMigrations: readonly PostgresMigration[] = [
 
       CREATE TABLE trusted_folders (
         number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-        folder text COLLATE "C" NOT NULL UNIQUE,
-        trusted_at bigint NOT NULL
+        folder text COLLATE "C" NOT NULL,
+        -- Empty for a store that is not used by nodes.
+        place text COLLATE "C" NOT NULL,
+        trusted_at bigint NOT NULL,
+        UNIQUE (folder, place)
       );
 
       CREATE TABLE environments (
         number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         scope text NOT NULL,
+        -- The id of the session, or the path of the folder.
+        target text COLLATE "C" NOT NULL,
+        -- The place of the folder, or empty.
         place text COLLATE "C" NOT NULL,
         variables text NOT NULL,
-        UNIQUE (scope, place)
+        UNIQUE (scope, target, place)
       );
 
       CREATE TABLE devices (

@@ -28,7 +28,7 @@ export function createPostgresSettings(database: PostgresDatabase): SettingMetho
       )
     },
     removeRule: (ruleId) => remove('rules', 'id', ruleId),
-    ...trustMethods(database, remove),
+    ...trustMethods(database),
     ...environmentMethods(database),
     ...deviceMethods(database, remove),
   }
@@ -38,53 +38,61 @@ type Remove = (table: string, column: string, value: string) => Promise<boolean>
 
 function trustMethods(
   database: PostgresDatabase,
-  remove: Remove,
 ): Pick<SessionStore, 'trustedFolders' | 'trustFolder' | 'distrustFolder'> {
   return {
     async trustedFolders() {
-      const rows = await database.read<TrustedFolder>(
-        'SELECT folder, trusted_at AS "trustedAt" FROM trusted_folders ORDER BY number',
+      const rows = await database.read<TrustedFolder & { place: string }>(
+        'SELECT folder, place, trusted_at AS "trustedAt" FROM trusted_folders ORDER BY number',
       )
-      return rows.map(({ folder, trustedAt }) => ({ folder: original(folder), trustedAt }))
+      return rows.map(({ folder, place, trustedAt }) => ({
+        folder: original(folder),
+        ...(place !== '' && { place: original(place) }),
+        trustedAt,
+      }))
     },
-    async trustFolder({ folder, trustedAt }) {
+    async trustFolder({ folder, place = '', trustedAt }) {
       await database.query(
-        `INSERT INTO trusted_folders (folder, trusted_at) VALUES ($1, $2)
-         ON CONFLICT (folder) DO UPDATE SET trusted_at = excluded.trusted_at`,
-        [safeText(folder), trustedAt],
+        `INSERT INTO trusted_folders (folder, place, trusted_at) VALUES ($1, $2, $3)
+         ON CONFLICT (folder, place) DO UPDATE SET trusted_at = excluded.trusted_at`,
+        [safeText(folder), safeText(place), trustedAt],
       )
     },
-    distrustFolder: (folder) => remove('trusted_folders', 'folder', folder),
+    async distrustFolder(folder, place = '') {
+      const removed = await database.query(
+        'DELETE FROM trusted_folders WHERE folder = $1 AND place = $2 RETURNING 1',
+        [safeText(folder), safeText(place)],
+      )
+      return removed.length > 0
+    },
   }
 }
+
+type EnvironmentRow = { scope: StoredEnvironment['scope']; target: string; place: string; variables: string }
 
 function environmentMethods(
   database: PostgresDatabase,
 ): Pick<SessionStore, 'environments' | 'setEnvironment'> {
   return {
     async environments() {
-      const rows = await database.read<{
-        scope: StoredEnvironment['scope']
-        place: string
-        variables: string
-      }>('SELECT scope, place, variables FROM environments ORDER BY number')
-      return rows.map(({ scope, place, variables }) => ({
+      const rows = await database.read<EnvironmentRow>(
+        'SELECT scope, target, place, variables FROM environments ORDER BY number',
+      )
+      return rows.map(({ scope, target, place, variables }) => ({
         scope,
-        place: original(place),
+        place: original(target),
+        ...(place !== '' && { at: original(place) }),
         variables: JSON.parse(variables) as StoredEnvironment['variables'],
       }))
     },
-    async setEnvironment({ scope, place, variables }) {
+    async setEnvironment({ scope, place: target, at = '', variables }) {
+      const key = [scope, safeText(target), safeText(at)]
       if (Object.keys(variables).length === 0)
-        await database.query('DELETE FROM environments WHERE scope = $1 AND place = $2', [
-          scope,
-          safeText(place),
-        ])
+        await database.query('DELETE FROM environments WHERE scope = $1 AND target = $2 AND place = $3', key)
       else
         await database.query(
-          `INSERT INTO environments (scope, place, variables) VALUES ($1, $2, $3)
-           ON CONFLICT (scope, place) DO UPDATE SET variables = excluded.variables`,
-          [scope, safeText(place), JSON.stringify(variables)],
+          `INSERT INTO environments (scope, target, place, variables) VALUES ($1, $2, $3, $4)
+           ON CONFLICT (scope, target, place) DO UPDATE SET variables = excluded.variables`,
+          [...key, JSON.stringify(variables)],
         )
     },
   }

@@ -1,7 +1,8 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { type NewRule, signedText } from '@parley/protocol'
-import { afterEach, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createScriptedAdapter } from '../../adapters/scripted/index.ts'
+import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import type { Host } from '../../core/index.ts'
 import { createHost } from '../../create-host.ts'
 import { Devices } from '../../faces/http/devices.ts'
@@ -20,10 +21,28 @@ afterEach(async () => {
   for (const close of opened.splice(0).reverse()) await close()
 })
 
+/** What agents were started with, by place. */
+const started: { place: string; trusted: boolean; env: unknown }[] = []
+
+function recordingAdapter(place: string): AgentAdapter {
+  const adapter = createScriptedAdapter()
+  return {
+    ...adapter,
+    capabilities: { ...adapter.capabilities, environment: true },
+    connect(input) {
+      started.push({ place, trusted: input.trusted, env: input.env })
+      return adapter.connect(input)
+    },
+  }
+}
+
 type TestedNode = { readonly host: Host; readonly node: PostgresNode; readonly proxy: TcpProxy }
 
+type Settings = { beatMs?: number; leaseMs?: number; place?: string }
+
 /** Opens a node whose beats are too rare to find a change, unless `beatMs` is given. */
-async function open(url: string, beatMs = 100_000, leaseMs = 300_000): Promise<TestedNode> {
+async function open(url: string, settings: Settings = {}): Promise<TestedNode> {
+  const { beatMs = 100_000, leaseMs = 300_000, place = 'machine:here' } = settings
   const proxy = await TcpProxy.open(server.port)
   opened.push(() => proxy.close())
   const proxied = new URL(url)
@@ -32,10 +51,10 @@ async function open(url: string, beatMs = 100_000, leaseMs = 300_000): Promise<T
   const node = await openPostgresNode({
     url: proxied.href,
     connections: 4,
-    node: { url: '', place: 'machine:here', lease },
+    node: { url: '', place, lease },
   })
   opened.push(() => node.store.close())
-  const host = await createHost({ adapters: [createScriptedAdapter()], ...node })
+  const host = await createHost({ adapters: [recordingAdapter(place)], ...node })
   opened.push(async () => {
     proxy.resume()
     await host.close()
@@ -58,7 +77,8 @@ it('a change of a rule, of trust or of variables is known on every node when it 
   await one.distrust(folder)
   for (const host of [other, third]) expect(await host.trusted()).toEqual([])
   await one.setEnvironment({ folder, variables: { A: '1' } })
-  for (const host of [other, third]) expect(await host.environments()).toEqual([{ folder, names: ['A'] }])
+  for (const host of [other, third])
+    expect(await host.environments()).toEqual([{ folder, place: 'machine:here', names: ['A'] }])
   await other.unsetEnvironment({ folder })
   for (const host of [one, third]) expect(await host.environments()).toEqual([])
 })
@@ -75,7 +95,7 @@ it('many changes at once on several nodes are all known everywhere', async () =>
 it('a change waits for a node that is cut off until its lease has ended', async () => {
   const url = await server.database()
   const one = await open(url)
-  const other = await open(url, 500, 3_000)
+  const other = await open(url, { beatMs: 500, leaseMs: 3_000 })
   let isAnswered = false
   const lost = new Promise<boolean>((resolve) => other.node.ownership.onLost(() => resolve(isAnswered)))
   other.proxy.stall()
@@ -91,8 +111,8 @@ it('a change waits for a node that is cut off until its lease has ended', async 
 
 it('a node that beats without applying a change is fenced, and the change is answered', async () => {
   const url = await server.database()
-  const one = await open(url, 500, 3_000)
-  const other = await open(url, 500, 3_000)
+  const one = await open(url, { beatMs: 500, leaseMs: 3_000 })
+  const other = await open(url, { beatMs: 500, leaseMs: 3_000 })
   const stuck = Promise.withResolvers<void>()
   other.node.shared.onChanged(() => stuck.promise)
   const lost = new Promise<void>((resolve) => other.node.ownership.onLost(resolve))
@@ -106,7 +126,7 @@ it('a node that beats without applying a change is fenced, and the change is ans
 
 it('a node that has missed a ring finds the change with its next beat', async () => {
   const url = await server.database()
-  const one = await open(url, 100)
+  const one = await open(url, { beatMs: 100 })
   await server.admin((sql) => sql.unsafe(insertRule), url)
   await vi.waitUntil(async () => (await one.host.rules()).length > 0, 30_000)
   expect(await one.host.rules()).toEqual([ruleOf('r')])
@@ -172,6 +192,96 @@ it('a browser that is signed in or out on one node is known on the others, and i
   // A late write of the time of last use must not remove the revocation.
   await one.node.store.putDevice({ ...device, publicKey: key })
   expect((await one.node.store.devices())[0]).toMatchObject({ revokedAt: expect.any(Number) })
+})
+
+describe('the same path on two machines', () => {
+  const places = ['machine:a', 'machine:b'] as const
+  const twoMachines = async (): Promise<[Host, Host]> => {
+    const url = await server.database()
+    const [a, b] = [await open(url, { place: places[0] }), await open(url, { place: places[1] })]
+    return [a.host, b.host]
+  }
+  const script = (...steps: object[]) => JSON.stringify(steps)
+
+  it('a folder that is trusted on one is not trusted on the other, as every node says', async () => {
+    const [a, b] = await twoMachines()
+    expect(await a.trust(folder)).toMatchObject({ folder, place: places[0] })
+    const sessions = [
+      await a.create({ agent: 'scripted', cwd: folder }),
+      await b.create({ agent: 'scripted', cwd: folder }),
+    ]
+    for (const host of [a, b]) {
+      const details = await Promise.all(sessions.map(({ id }) => host.detail(id, 1)))
+      expect(details.map(({ place, trusted }) => [place, trusted])).toEqual([
+        [places[0], true],
+        [places[1], false],
+      ])
+    }
+    await b.distrust(folder)
+    for (const host of [a, b]) expect(await host.trusted()).toEqual([])
+  })
+
+  it('a folder of the other can be trusted by its whole path, and each is revoked by itself', async () => {
+    const [a, b] = await twoMachines()
+    await a.trust(folder)
+    await a.trust(folder, places[1])
+    await expect(a.trust('relative', places[1])).rejects.toMatchObject({ code: 'validation_error' })
+    expect((await b.trusted()).map(({ place }) => place)).toEqual(places)
+    await a.distrust(folder, places[1])
+    await expect(a.distrust(folder, places[1])).rejects.toMatchObject({ code: 'not_found' })
+    expect(await b.trusted()).toMatchObject([{ folder, place: places[0] }])
+  })
+
+  it('a rule for the folder on one allows nothing on the other, also if an answer granted it', async () => {
+    const [a, b] = await twoMachines()
+    await a.addRule({ tool: 'Read', decision: 'allow', scope: 'project', project: folder })
+    const ask = { type: 'permission', name: 'Bash', kind: 'execute', title: 'Run', input: { command: 'ls' } }
+    const prompt = script({ ...ask, name: 'Read' }, ask)
+    const [first, second] = [
+      await a.create({ agent: 'scripted', cwd: folder, prompt }),
+      await b.create({ agent: 'scripted', cwd: folder, prompt }),
+    ]
+    const asked = async (host: Host, id: string) => {
+      await vi.waitUntil(async () => (await host.state(id)).requests.length === 1, 30_000)
+      return (await host.state(id)).requests[0]
+    }
+    const onA = await asked(a, first.id)
+    expect(onA).toMatchObject({ tool: 'Bash' })
+    await a.command(first.id, {
+      type: 'permission.decide',
+      commandId: 'd',
+      requestId: onA?.requestId ?? '',
+      decision: 'allow',
+      scope: 'project',
+    })
+    expect(await asked(b, second.id)).toMatchObject({ tool: 'Read' })
+    const rules = await b.rules().then(async (known) => known.filter(({ scope }) => scope === 'project'))
+    expect(rules.every(({ place }) => place === places[0])).toBe(true)
+    const later = await b.create({ agent: 'scripted', cwd: folder, prompt: script(ask) })
+    expect(await asked(b, later.id)).toMatchObject({ tool: 'Bash' })
+  })
+
+  it('trust and variables of the folder on one do not apply to agents on the other', async () => {
+    const [a, b] = await twoMachines()
+    await a.setEnvironment({ folder, variables: { A: 'a' } })
+    await b.setEnvironment({ folder, variables: { B: 'b' } })
+    expect(await a.environments()).toEqual([
+      { folder, place: places[0], names: ['A'] },
+      { folder, place: places[1], names: ['B'] },
+    ])
+    await a.trust(folder)
+    started.length = 0
+    for (const host of [a, b]) {
+      const { id } = await host.create({ agent: 'scripted', cwd: folder, prompt: script() })
+      await vi.waitUntil(async () => (await host.state(id)).turns === 1, 30_000)
+    }
+    expect(started).toEqual([
+      { place: places[0], trusted: true, env: { A: 'a' } },
+      { place: places[1], trusted: false, env: { B: 'b' } },
+    ])
+    await a.unsetEnvironment({ folder, place: places[1] })
+    expect(await b.environments()).toEqual([{ folder, place: places[0], names: ['A'] }])
+  })
 })
 
 const insertRule = `INSERT INTO parley.rules (id, rule) VALUES ('r', '${JSON.stringify(ruleOf('r'))}')`

@@ -53,4 +53,32 @@ export function settingCases(tested: TestedStore): void {
       { scope: 'folder', place: 'a', variables: { B: '4\n"' } },
     ])
   })
+
+  placeCase(tested)
+}
+
+function placeCase(tested: TestedStore): void {
+  it('keeps the settings of the same folder at several places apart, if it has places', async () => {
+    const { store, hasPlaces } = tested
+    const rule = ruleOf('r', { scope: 'project', project: '/w', place: 'machine:a' })
+    await store.addRule(rule)
+    expect(await store.rules()).toEqual([rule])
+    if (!hasPlaces) return
+    const places = ['machine:a', 'machine:b']
+    for (const place of places) {
+      await store.trustFolder({ folder: '/w', place, trustedAt: 1 })
+      await store.setEnvironment({ scope: 'folder', place: '/w', at: place, variables: { A: place } })
+    }
+    expect(await store.distrustFolder('/w')).toBe(false)
+    expect(await store.trustedFolders()).toEqual(
+      places.map((place) => ({ folder: '/w', place, trustedAt: 1 })),
+    )
+    expect(await store.distrustFolder('/w', 'machine:a')).toBe(true)
+    expect(await store.distrustFolder('/w', 'machine:a')).toBe(false)
+    expect(await store.trustedFolders()).toEqual([{ folder: '/w', place: 'machine:b', trustedAt: 1 }])
+    await store.setEnvironment({ scope: 'folder', place: '/w', at: 'machine:b', variables: {} })
+    expect(await store.environments()).toEqual([
+      { scope: 'folder', place: '/w', at: 'machine:a', variables: { A: 'machine:a' } },
+    ])
+  })
 }

@@ -8,6 +8,8 @@ export type StoreUnderTest = {
   /** Closes the store and opens it again. A store without it gives the reason in `notDurable`. */
   readonly reopen?: () => Promise<SessionStore>
   readonly notDurable?: string
+  /** Several processes can use the store, so it keeps the settings of folders at several places apart. */
+  readonly hasPlaces?: boolean
   cleanup(): Promise<void>
 }
 
@@ -15,6 +17,7 @@ export type StoreUnderTest = {
 export type TestedStore = {
   readonly store: SessionStore
   readonly notDurable: string | undefined
+  readonly hasPlaces: boolean
   /** Replaces `store` by the reopened one; false if the store cannot be reopened. */
   reopen(): Promise<boolean>
   create(id: string, changes?: Partial<SessionState>, count?: number): Promise<void>
@@ -36,6 +39,9 @@ export function testedStore(open: () => Promise<StoreUnderTest>): TestedStore {
     },
     get notDurable() {
       return opened.notDurable
+    },
+    get hasPlaces() {
+      return opened.hasPlaces ?? false
     },
     async reopen() {
       if (!opened.reopen) return false

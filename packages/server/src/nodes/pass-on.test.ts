@@ -86,6 +86,14 @@ it('a node at the place of the session reads the folder itself; another one pass
   expect(owner.server.log.slice(before).join('')).toContain(path)
 })
 
+it('a request for the headers only is passed on as such', async () => {
+  for (const node of nodes) {
+    const { status, text, headers } = await node.server.ask(`/api/sessions/${id}/files`, { method: 'HEAD' })
+    expect({ status, text }).toEqual({ status: 200, text: '' })
+    expect(headers['content-type']).toContain('application/json')
+  }
+})
+
 it('the stream of changes is passed on, and ends when its reader leaves', async () => {
   const headers = { authorization: `Bearer ${testToken}`, accept: 'text/event-stream' }
   const leaving = new AbortController()
@@ -266,3 +274,19 @@ it.each(['..', '%2e%2e', '..%2f..%2fapi%2fdevices', 'http:%2f%2f127.0.0.1:1', '%
     expect(owner.server.log.slice(before).join('')).not.toContain('/api/')
   },
 )
+
+it('when a node ends, its terminals close for their readers on other nodes, and are no longer listed', async () => {
+  const third = await start('machine:a')
+  const path = `/api/sessions/${id}/terminals`
+  const { body } = await third.server.ask(path, { body: { cols: 80, rows: 24 } })
+  const { terminalId } = body as unknown as Terminal
+  const client = far.terminal(terminalId)
+  expect(await client.opened).toBe(true)
+  await third.inbound.close()
+  await client.ended
+  // The node is still registered, but refuses connections.
+  expect((await far.server.ask(path)).body.terminals).toEqual([])
+  expect(await far.terminal(terminalId).ended).toBe(503)
+  await third.dispose()
+  expect(await far.terminal(terminalId).ended).toBe(4004)
+})

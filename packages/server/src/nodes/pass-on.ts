@@ -197,6 +197,7 @@ export class PassOn implements OtherNodes {
 
 /** Ends what the node at this address makes. The address is stable while ids of nodes change with their leases. */
 function suffixOf(url: string): string {
+  if (url === '') throw new ParleyError('busy', 'This node is starting. Try again soon.')
   return `-${createHash('sha256').update(new URL(url).origin).digest('hex').slice(0, 8)}`
 }
 

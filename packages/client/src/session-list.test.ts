@@ -31,6 +31,15 @@ test('a change that is older than what is shown, or does not match the query, ch
   expect(withChange(rows, { session: 'c', change: 'deleted' })).toBe(rows)
 })
 
+test('a change keeps the place of its session, which it may not name', () => {
+  const placed = [row('a', { seq: 1, place: 'machine:desk' })]
+  const places = (change: Partial<SessionSummary>) =>
+    withChange(placed, changed(row('a', { seq: 2, ...change }))).map(({ place }) => place)
+  expect(places({})).toEqual(['machine:desk'])
+  expect(places({ place: 'machine:other' })).toEqual(['machine:desk'])
+  expect(withChange([], changed(row('b', { place: 'machine:new' })))[0]?.place).toBe('machine:new')
+})
+
 test('a session that no longer matches the query is removed', () => {
   const rows = [row('a'), row('b')]
   expect(ids(withChange(rows, { session: 'a', change: 'deleted' }))).toEqual(['b'])

@@ -175,7 +175,7 @@ class LiveSessionList implements SessionList {
 
 /**
  * Returns the list after one change. Returns the same list if the change does not affect it or is older than the
- * shown data.
+ * shown data. The place of a session never changes, and a change may not name it.
  */
 export function withChange(
   sessions: readonly SessionSummary[],
@@ -187,7 +187,9 @@ export function withChange(
   const gone = change.change === 'deleted' || (summary !== undefined && !matches(summary, query))
   if (gone) return before ? sessions.filter((session) => session !== before) : sessions
   if (!summary || (before && before.epoch === summary.epoch && before.seq > summary.seq)) return sessions
-  return inOrder([...sessions.filter((session) => session !== before), summary])
+  const place = before?.place ?? summary.place
+  const after = { ...summary, ...(place !== undefined && { place }) }
+  return inOrder([...sessions.filter((session) => session !== before), after])
 }
 
 function matches(summary: SessionSummary, { agent, status, archived = 'false' }: SessionListQuery): boolean {

@@ -26,6 +26,9 @@ export const SessionSummary = SessionState.pick({
   status: true,
   forkedFrom: true,
 }).extend({
+  place: z.string().optional().meta({
+    description: 'Where its folder is, if several servers share a database (see GET /api/nodes)',
+  }),
   waiting: z.int().meta({ description: 'Number of open requests' }),
   paused: z.int().optional().meta({ description: 'Number of paused prompts; absent if none' }),
   tasks: z.int().optional().meta({ description: 'Number of running background tasks; absent if none' }),

@@ -67,7 +67,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     stateOf: (id) => sessions.state(id),
     environmentChanged: refreshSessions,
   })
-  const news = createSessionNews(problem)
+  const news = createSessionNews(problem, options.ownership?.place)
   const services: SessionServices = {
     ...{ store, clock, ids, limits, adapters, spares, rules, environments, temporaryFolders, news },
     shared: options.shared,

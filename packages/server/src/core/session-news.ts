@@ -15,9 +15,12 @@ export type SessionNews = {
   deleted(sessionId: string): void
 }
 
+/** `place` is where the folders of the announced sessions are, if several processes share the store. */
 export function createSessionNews(
   problem: (problem: { error: unknown; doing: string; sessionId: string }) => void,
+  place?: string,
 ): SessionNews {
+  const summaryOf = (state: SessionState) => ({ ...summarise(state), ...(place !== undefined && { place }) })
   const listeners = new Set<(change: SessionChange) => void>()
 
   function notify(change: SessionChange): void {
@@ -35,10 +38,10 @@ export function createSessionNews(
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    created: (state) => notify({ session: state.id, change: 'created', summary: summarise(state) }),
+    created: (state) => notify({ session: state.id, change: 'created', summary: summaryOf(state) }),
     recorded(events, state) {
       if (listeners.size === 0 || !events.some(isShown)) return
-      notify({ session: state.id, change: 'changed', summary: summarise(state) })
+      notify({ session: state.id, change: 'changed', summary: summaryOf(state) })
     },
     deleted: (session) => notify({ session, change: 'deleted' }),
   }

@@ -97,7 +97,12 @@ it('lists the nodes with their leases and sessions', async () => {
   const first = await open('one', 'machine:1')
   const second = await open('two', 'machine:2')
   await first.store.create({ sessionId: 'a', epoch: 'e', state: stateOf('a'), events: eventsOf('a', 1, 1) })
+  expect((await second.store.list({ limit: 1 })).sessions).toMatchObject([{ id: 'a', place: 'machine:1' }])
   const seen = await second.ownership.nodes()
+  const [nodeId, nodeUrl] = [first.ownership.node, 'http://one:4700']
+  const where = { place: 'machine:1', machine: 'one' }
+  expect(await second.ownership.nodeOf('a')).toEqual({ ...where, isPresent: true, nodeId, nodeUrl })
+  expect(await second.ownership.nodeOf('b')).toBeUndefined()
   expect(seen).toMatchObject([
     {
       url: 'http://one:4700',
@@ -130,8 +135,14 @@ it('lists the nodes with their leases and sessions', async () => {
     { machine: 'one', isFenced: true, sessions: 1 },
     { machine: 'two', isFenced: false },
   ])
-  const forget = "UPDATE listed.nodes SET fenced_at = now() - interval '2 h' WHERE machine = 'one'"
-  await server.admin((sql) => sql.unsafe(forget), url)
+  const gone = { isPresent: false, nodeId: null, nodeUrl: null }
+  expect(await second.ownership.nodeOf('a')).toEqual({ ...where, ...gone })
+
+  const age = "UPDATE listed.nodes SET fenced_at = now() - interval '2 h' WHERE machine = 'one'"
+  await server.admin((sql) => sql.unsafe(age), url)
+  // The machine has a session, which waits for it.
+  expect(await second.ownership.nodes()).toMatchObject([{ machine: 'one' }, { machine: 'two' }])
+  await second.store.delete('a')
   expect(await second.ownership.nodes()).toMatchObject([{ machine: 'two' }])
   await second.store.close()
 })

@@ -4,6 +4,7 @@ import { sessionUnknown } from '../refusals.ts'
 import type { PostgresDatabase } from './database.ts'
 import { type DatabaseFacts, measureDatabase } from './inspect.ts'
 import type { NewOwner } from './logs.ts'
+import { type NodeRow, readNodeOf, readNodes, type SessionNodeRow } from './node-rows.ts'
 import { safeText } from './session-columns.ts'
 import { PostgresSharedSettings } from './shared-settings.ts'
 
@@ -28,26 +29,6 @@ export type NodeOptions = {
   /** The version of Parley. */
   readonly version?: string
   readonly lease?: Lease
-}
-
-/** A node as the database describes it. Ages are measured by the clock of the database. */
-export type NodeRow = {
-  readonly id: number
-  readonly url: string
-  readonly place: string
-  readonly machine: string
-  readonly version: string
-  readonly startedAt: number
-  /** How long ago the node last extended its lease. */
-  readonly leaseAgeMs: number
-  /** Negative if the lease has expired. */
-  readonly leaseLeftMs: number
-  /** How many sessions it owns; of a fenced node, how many no other node has claimed yet. */
-  readonly sessions: number
-  readonly isFenced: boolean
-  readonly isSelf: boolean
-  /** How long the node waited for its last statement about its lease. */
-  readonly latencyMs: number | null
 }
 
 export type Whereabouts = {
@@ -189,18 +170,13 @@ export class PostgresOwnership implements SessionOwnership {
     return rows.map(({ id }) => id)
   }
 
-  /** The nodes that are not fenced, and those that were fenced within the last hour, oldest first. */
   async nodes(): Promise<NodeRow[]> {
-    const now = 'statement_timestamp()'
-    const ms = (interval: string) => `(extract(epoch FROM ${interval}) * 1000)::float8`
-    const rows = await this.#database.read<Omit<NodeRow, 'isSelf'>>(
-      `SELECT n.id, n.url, n.place, n.machine, n.version, ${ms('n.started_at')} AS "startedAt",
-         ${ms(`${now} - n.extended_at`)} AS "leaseAgeMs", ${ms(`n.expires_at - ${now}`)} AS "leaseLeftMs",
-         (SELECT count(*) FROM sessions s WHERE s.owner = n.id) AS sessions,
-         n.fenced_at IS NOT NULL AS "isFenced", n.latency_ms AS "latencyMs"
-       FROM nodes n WHERE n.fenced_at IS NULL OR n.fenced_at > ${now} - interval '1 hour' ORDER BY n.id`,
-    )
+    const rows = await readNodes(this.#database)
     return rows.map((row) => ({ ...row, isSelf: row.id === this.#node }))
+  }
+
+  nodeOf(sessionId: string): Promise<SessionNodeRow | undefined> {
+    return readNodeOf(this.#database, sessionId)
   }
 
   /** The addresses of all nodes that are not fenced. */

@@ -1,4 +1,4 @@
-import { type SessionState, summarise } from '@parley/protocol'
+import { type SessionState, type SessionSummary, summarise } from '@parley/protocol'
 import type { SessionQuery, SessionStore } from '../../core/session-store.ts'
 import { readCursor, searchWords, writeCursor } from '../session-listing.ts'
 import type { PostgresDatabase } from './database.ts'
@@ -11,14 +11,14 @@ export function createPostgresSessions(database: PostgresDatabase): ListMethods 
   return {
     async list(query) {
       const { where, values } = conditions(query)
-      const rows = await database.read<{ state: string }>(
-        `SELECT state FROM sessions ${where} ORDER BY pinned DESC, updated_at DESC, id LIMIT $1`,
+      const rows = await database.read<{ state: string; place: string | null }>(
+        `SELECT state, place FROM sessions ${where} ORDER BY pinned DESC, updated_at DESC, id LIMIT $1`,
         [query.limit + 1, ...values],
       )
-      const states = rows.slice(0, query.limit).map(parseState)
-      const last = states.at(-1)
+      const sessions = rows.slice(0, query.limit).map(summaryOf)
+      const last = sessions.at(-1)
       return {
-        sessions: states.map(summarise),
+        sessions,
         ...(last && rows.length > query.limit && { cursor: writeCursor(last) }),
       }
     },
@@ -49,6 +49,10 @@ export function createPostgresSessions(database: PostgresDatabase): ListMethods 
 
 function parseState({ state }: { state: string }): SessionState {
   return JSON.parse(state) as SessionState
+}
+
+function summaryOf({ state, place }: { state: string; place: string | null }): SessionSummary {
+  return { ...summarise(parseState({ state })), ...(place !== null && { place }) }
 }
 
 /** The condition of a list, whose parameters begin with number 2. */

@@ -1,0 +1,72 @@
+import type { PostgresDatabase } from './database.ts'
+import { safeText } from './session-columns.ts'
+
+/** A node as the database describes it. Ages are measured by the clock of the database. */
+export type NodeRow = {
+  readonly id: number
+  readonly url: string
+  readonly place: string
+  readonly machine: string
+  readonly version: string
+  readonly startedAt: number
+  /** How long ago the node last extended its lease. */
+  readonly leaseAgeMs: number
+  /** Negative if the lease has expired. */
+  readonly leaseLeftMs: number
+  /** How many sessions it owns; of a fenced node, how many no other node has claimed yet. */
+  readonly sessions: number
+  readonly isFenced: boolean
+  readonly isSelf: boolean
+  /** How long the node waited for its last statement about its lease. */
+  readonly latencyMs: number | null
+}
+
+/** Where a session runs. */
+export type SessionNodeRow = {
+  readonly place: string
+  /** The name of the machine of that place. */
+  readonly machine: string
+  /** Whether a node of that place is alive. */
+  readonly isPresent: boolean
+  /** The node that owns the session, if any. */
+  readonly nodeId: number | null
+  readonly nodeUrl: string | null
+}
+
+const now = 'statement_timestamp()'
+const ms = (interval: string) => `(extract(epoch FROM ${interval}) * 1000)::float8`
+
+/**
+ * Lists the nodes that are not fenced, those that were fenced within the last hour, and the last node of each place
+ * that has sessions but no node, oldest first.
+ */
+export function readNodes(database: PostgresDatabase): Promise<Omit<NodeRow, 'isSelf'>[]> {
+  return database.read(
+    `SELECT n.id, n.url, n.place, n.machine, n.version, ${ms('n.started_at')} AS "startedAt",
+       ${ms(`${now} - n.extended_at`)} AS "leaseAgeMs", ${ms(`n.expires_at - ${now}`)} AS "leaseLeftMs",
+       (SELECT count(*) FROM sessions s WHERE s.owner = n.id) AS sessions,
+       n.fenced_at IS NOT NULL AS "isFenced", n.latency_ms AS "latencyMs"
+     FROM nodes n WHERE n.fenced_at IS NULL OR n.fenced_at > ${now} - interval '1 hour'
+       OR (NOT EXISTS (SELECT FROM nodes m WHERE m.place = n.place AND (m.fenced_at IS NULL OR m.id > n.id))
+         AND EXISTS (SELECT FROM sessions s WHERE s.place = n.place))
+     ORDER BY n.id`,
+  )
+}
+
+/** Says where a session runs. Undefined if there is no such session. */
+export async function readNodeOf(
+  database: PostgresDatabase,
+  sessionId: string,
+): Promise<SessionNodeRow | undefined> {
+  const [row] = await database.read<SessionNodeRow>(
+    `SELECT coalesce(s.place, '') AS place, coalesce(m.machine, '') AS machine,
+       coalesce(m.fenced_at IS NULL, false) AND m.id IS NOT NULL AS "isPresent",
+       o.id AS "nodeId", o.url AS "nodeUrl"
+     FROM sessions s LEFT JOIN nodes o ON o.id = s.owner AND o.fenced_at IS NULL
+       LEFT JOIN LATERAL (SELECT id, machine, fenced_at FROM nodes WHERE place = s.place
+         ORDER BY fenced_at IS NULL DESC, id DESC LIMIT 1) m ON true
+     WHERE s.id = $1`,
+    [safeText(sessionId)],
+  )
+  return row
+}

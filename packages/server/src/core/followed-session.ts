@@ -1,24 +1,32 @@
-import type { SessionState } from '@parley/protocol'
+import { applyDeltaToState, type Delta, type SessionState } from '@parley/protocol'
 import type { Clock } from './clock.ts'
+import type { OwnerFeed } from './owner-feed.ts'
 import { readEvents } from './read-events.ts'
-import { createSessionFeed, type FeedReader, type FollowFrom, type SessionFeed } from './session-feed.ts'
-import { loadState } from './session-log.ts'
-import type { SessionStore } from './session-store.ts'
+import {
+  createSessionFeed,
+  type EncodedItem,
+  type FeedReader,
+  type FollowFrom,
+  type SessionFeed,
+} from './session-feed.ts'
+import { loadState, openBlockItems, withEvent } from './session-log.ts'
+import type { SessionStore, StoredEvent } from './session-store.ts'
 import { shownText } from './shown-secrets.ts'
 
 const pollMs = 250
 const pageSize = 512
+/** How many empty polls there are between two checks that the log still exists. */
+const pollsPerCheck = 8
 
 type FollowedOptions = {
   readonly store: SessionStore
   readonly clock: Clock
+  /** Where live items come from. Without it, and while the owner is lost, events are read from the store. */
+  readonly ownerFeed?: OwnerFeed | undefined
   readonly problem: (error: unknown) => void
 }
 
-/**
- * The sessions that other processes own and that somebody reads here. Their events are read from the store again and
- * again, once for all readers of a session.
- */
+/** The sessions that other processes own and that somebody reads here. Each is read once for all its readers. */
 export class FollowedSessions {
   readonly #options: FollowedOptions
   readonly #sessions = new Map<string, Promise<FollowedSession>>()
@@ -32,7 +40,7 @@ export class FollowedSessions {
     return (await followed).follow(from, reader)
   }
 
-  /** Ends the reading of a session that this process owns from now on. Its readers connect again. */
+  /** Ends the reading of a session that this process owns from now on. */
   leave(sessionId: string): void {
     const followed = this.#sessions.get(sessionId)
     this.#sessions.delete(sessionId)
@@ -58,26 +66,27 @@ export class FollowedSessions {
 
 class FollowedSession {
   readonly #options: FollowedOptions
-  readonly #sessionId: string
-  readonly #epoch: string
   readonly #feed: SessionFeed
   readonly #unused: () => void
-  #head: number
+  /** The state at the head of what was published; only its position and its open blocks are used. */
+  #state: SessionState
+  #leaveOwner: (() => void) | undefined
+  #isLive = false
+  #withNative = false
+  #polls = 0
   #stopTimer: (() => void) | undefined
   #isEnded = false
 
   /** Calls `unused` when there are no readers any more. The object must not be used afterwards. */
-  constructor(options: FollowedOptions, { id, epoch, seq }: SessionState, unused: () => void) {
+  constructor(options: FollowedOptions, state: SessionState, unused: () => void) {
     this.#options = options
-    this.#sessionId = id
-    this.#epoch = epoch
-    this.#head = seq
+    this.#state = state
     this.#unused = unused
     this.#feed = createSessionFeed({
-      sessionId: id,
-      epoch,
-      head: () => this.#head,
-      openBlocks: () => [],
+      sessionId: state.id,
+      epoch: state.epoch,
+      head: () => this.#state.seq,
+      openBlocks: () => openBlockItems(this.#state),
       soon: options.clock.soon,
       problem: options.problem,
       read: (sessionId, range) => readEvents(options.store, sessionId, range),
@@ -85,23 +94,80 @@ class FollowedSession {
   }
 
   async follow(from: FollowFrom, reader: FeedReader): Promise<() => void> {
-    this.#pollLater()
+    this.#stopTimer ??= this.#later()
+    if (!this.#leaveOwner) this.#attach()
     return await this.#feed.follow(from, reader)
   }
 
   end(reason: 'deleted' | 'closed'): void {
     this.#isEnded = true
     this.#stopTimer?.()
+    this.#detach()
     this.#unused()
     this.#feed.end(reason)
   }
 
-  #pollLater(): void {
-    const poll = () => {
-      this.#stopTimer = undefined
-      void this.#poll()
+  #later(): () => void {
+    return this.#options.clock.after(pollMs, () => void this.#check(), { background: true })
+  }
+
+  /** Reads from the store unless the owner delivers, and ends when nobody reads any more. */
+  async #check(): Promise<void> {
+    if (!this.#feed.hasReaders) return this.end('closed')
+    if (this.#isLive && this.#feed.hasNativeReaders !== this.#withNative) this.#detach()
+    if (!this.#isLive) await this.#poll()
+    if (this.#isEnded) return
+    if (!this.#leaveOwner) this.#attach()
+    this.#stopTimer = this.#later()
+  }
+
+  #attach(): void {
+    const { ownerFeed } = this.#options
+    if (!ownerFeed || this.#isEnded) return
+    this.#withNative = this.#feed.hasNativeReaders
+    const { id, seq: after, epoch } = this.#state
+    let isOver = false
+    const leave = ownerFeed.follow(
+      id,
+      { after, epoch, native: this.#withNative },
+      {
+        deliver: (item) => isOver || this.#deliver(item),
+        live: () => {
+          this.#isLive = !isOver
+        },
+        lost: () => {
+          isOver = true
+          if (this.#leaveOwner === detach) this.#detach()
+        },
+      },
+    )
+    const detach = () => {
+      isOver = true
+      leave()
     }
-    this.#stopTimer ??= this.#options.clock.after(pollMs, poll, { background: true })
+    if (!isOver) this.#leaveOwner = detach
+  }
+
+  #detach(): void {
+    const leave = this.#leaveOwner
+    this.#leaveOwner = undefined
+    this.#isLive = false
+    leave?.()
+  }
+
+  #deliver(item: EncodedItem): void {
+    if (item.kind === 'event') return this.#publish(item)
+    if (item.kind === 'delta') this.#state = applyDeltaToState(this.#state, JSON.parse(item.json) as Delta)
+    this.#feed.publish(item)
+  }
+
+  /** Publishes the next event. An event that was published before is ignored. */
+  #publish({ seq, json }: StoredEvent): void {
+    if (seq <= this.#state.seq || this.#isEnded) return
+    // Never happens with an owner that delivers in order; the store has the events between.
+    if (seq > this.#state.seq + 1) return this.#detach()
+    this.#state = withEvent(this.#state, json)
+    this.#feed.publish({ kind: 'event', seq, json: shownText(json) })
   }
 
   async #poll(): Promise<void> {
@@ -110,24 +176,20 @@ class FollowedSession {
     } catch (error) {
       this.#options.problem(error)
     }
-    if (this.#isEnded) return
-    if (this.#feed.hasReaders) this.#pollLater()
-    else this.end('closed')
   }
 
-  /** Publishes the next events. Returns whether there may be more. */
+  /** Publishes the next events of the store. Returns whether there may be more. */
   async #readPage(): Promise<boolean> {
     const { store } = this.#options
-    const page = await readEvents(store, this.#sessionId, { after: this.#head, limit: pageSize })
-    for (const { seq, json } of page) {
-      this.#head = seq
-      this.#feed.publish({ kind: 'event', seq, json: shownText(json) })
-    }
+    const { id, epoch, seq: after } = this.#state
+    const page = await readEvents(store, id, { after, limit: pageSize })
+    for (const event of page) this.#publish(event)
     if (page.length > 0) return page.length === pageSize
-    const record = await store.load(this.#sessionId)
+    if (this.#polls++ % pollsPerCheck > 0) return false
+    const record = await store.load(id)
     if (!record) this.end('deleted')
     // The log is another one, or has lost its last events: readers must begin anew.
-    else if (record.epoch !== this.#epoch || record.head < this.#head) this.end('closed')
+    else if (record.epoch !== epoch || record.head < after) this.end('closed')
     return false
   }
 }

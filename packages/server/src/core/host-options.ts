@@ -5,6 +5,7 @@ import type { Clock, Ids } from './clock.ts'
 import type { HostObserver } from './host-observer.ts'
 import type { HostTool, HostToolEnv, TemporaryFolders } from './host-tool.ts'
 import type { Limits } from './limits.ts'
+import type { OwnerFeed } from './owner-feed.ts'
 import type { SessionOwnership } from './session-ownership.ts'
 import type { SessionStore } from './session-store.ts'
 import type { SharedSettings } from './shared-settings.ts'
@@ -16,6 +17,8 @@ export type HostOptions = {
   readonly ownership?: SessionOwnership
   /** Shares rules, trust and variables with other processes on the store. By default there are none. */
   readonly shared?: SharedSettings
+  /** Follows sessions that other processes own. Without it, only what is stored of them is read. */
+  readonly ownerFeed?: OwnerFeed
   /** Returns the folder as the session will store it. Rejects with a ParleyError if no session can work in it. */
   readonly checkFolder: (cwd: string) => Promise<string>
   /** The HEAD commit of a folder, stored with a new session. Never rejects. */

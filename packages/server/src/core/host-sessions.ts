@@ -56,6 +56,12 @@ export type HostSessions = {
   ): Promise<{ events: StoredEvent[]; head: number; epoch: string; prompts?: StoredEvent[] }>
   /** Replays the events after `after`, then continues live, without gap or repeat. Returns a function that ends it. */
   follow(sessionId: string, from: FollowFrom, reader: FeedReader): Promise<() => void>
+  /**
+   * Like `follow`, for another process: rejects with ParleyError `conflict` if another process owns the session.
+   */
+  followOwned(sessionId: string, from: FollowFrom, reader: FeedReader): Promise<() => void>
+  /** Takes over the sessions with work left whose owner is gone. Returns how many there were. */
+  takeOver(): Promise<number>
   waiting(): Promise<WaitingRequest[]>
 
   /** Replaces the tools that the session was created with (`own`). Takes effect with its next turn. */
@@ -110,6 +116,8 @@ export function createHostSessions(
       return prompts ? { ...page, prompts: await earlierPrompts(store, state, events) } : page
     },
     follow: (sessionId, from, reader) => sessions.follow(sessionId, from, reader),
+    followOwned: (sessionId, from, reader) => sessions.followOwned(sessionId, from, reader),
+    takeOver: () => sessions.recoverAll(),
     async waiting() {
       const states = await store.waiting()
       return states.flatMap((state) => {

@@ -74,6 +74,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     place: options.ownership?.place,
     trusts: trust.trusts,
     ownership: options.ownership ?? createSoleOwnership(store),
+    ownerFeed: options.ownerFeed,
     slots: createConnectionSlots(limits.maxConnections),
     tools: createSessionTools(options.tools),
     toolEnv: options.toolEnv ?? (() => ({})),

@@ -1,6 +1,7 @@
-import { ParleyError, type SessionState } from '@parley/protocol'
+import { hasCode, ParleyError, type SessionState } from '@parley/protocol'
 import { fencedStore } from './fenced-store.ts'
 import { FollowedSessions } from './followed-session.ts'
+import { keepFollowing } from './keep-following.ts'
 import { LiveSession } from './live-session.ts'
 import type { FeedReader, FollowFrom } from './session-feed.ts'
 import { loadState } from './session-log.ts'
@@ -25,7 +26,8 @@ export class OpenSessions {
   constructor(services: SessionServices) {
     this.#services = services
     const problem = (error: unknown) => services.problem({ error, doing: 'follow a session of another node' })
-    this.#followed = new FollowedSessions({ store: services.store, clock: services.clock, problem })
+    const { store, clock, ownerFeed } = services
+    this.#followed = new FollowedSessions({ store, clock, ownerFeed, problem })
   }
 
   get closing(): boolean {
@@ -46,19 +48,44 @@ export class OpenSessions {
 
   /** The state of a session, which this process need not own. */
   async state(sessionId: string): Promise<SessionState> {
-    if (this.#isHere(sessionId)) return (await this.open(sessionId)).state
-    return loadState(this.#services.store, sessionId)
+    const stored = () => loadState(this.#services.store, sessionId)
+    return this.#hereOr(sessionId, async () => (await this.open(sessionId)).state, stored)
   }
 
   /** Follows a session, which this process need not own. */
   async follow(sessionId: string, from: FollowFrom, reader: FeedReader): Promise<() => void> {
-    if (this.#isHere(sessionId)) return (await this.open(sessionId)).log.feed.follow(from, reader)
-    return this.#followed.follow(sessionId, from, reader)
+    if (this.#isSole) return this.followOwned(sessionId, from, reader)
+    const { clock, problem } = this.#services
+    const follow = (next: FollowFrom, part: FeedReader) =>
+      this.#hereOr(
+        sessionId,
+        () => this.followOwned(sessionId, next, part),
+        () => this.#followed.follow(sessionId, next, part),
+      )
+    return keepFollowing(follow, from, reader, {
+      clock,
+      isClosing: () => this.#closing,
+      problem: (error) => problem({ error, doing: 'follow a session', sessionId }),
+    })
   }
 
-  /** Whether the session is read here as its owner: it is open, or nobody else could own it. */
-  #isHere(sessionId: string): boolean {
-    return this.#sessions.has(sessionId) || this.#services.ownership.firstTerm === undefined
+  /** Follows a session that this process owns, or that nobody owns. */
+  async followOwned(sessionId: string, from: FollowFrom, reader: FeedReader): Promise<() => void> {
+    return (await this.open(sessionId)).log.feed.follow(from, reader)
+  }
+
+  /** Whether no other process could own a session. */
+  get #isSole(): boolean {
+    return this.#services.ownership.firstTerm === undefined
+  }
+
+  /** Reads a session as its owner if it is open here, or if nobody else could own it; otherwise by `elsewhere`. */
+  async #hereOr<T>(sessionId: string, here: () => Promise<T>, elsewhere: () => Promise<T>): Promise<T> {
+    if (!this.#isSole && !this.#sessions.has(sessionId)) return elsewhere()
+    return here().catch((error) => {
+      if (isNotOwned(error)) return elsewhere()
+      throw error
+    })
   }
 
   async #load(sessionId: string): Promise<LiveSession> {
@@ -89,12 +116,16 @@ export class OpenSessions {
       )
   }
 
-  /** Recovers the sessions that a restart of this process, or the end of another one, interrupted. */
-  async recoverAll(): Promise<void> {
+  /**
+   * Recovers the sessions that a restart of this process, or the end of another one, interrupted. Returns how many.
+   */
+  async recoverAll(): Promise<number> {
+    let recovered = 0
     for (;;) {
       const adopted = await this.#services.ownership.adopt(adoptedAtOnce)
-      if (adopted.length === 0) return
-      for (const { sessionId } of adopted) await this.#recover(sessionId)
+      if (adopted.length === 0) return recovered
+      recovered += adopted.length
+      await Promise.all(adopted.map(({ sessionId }) => this.#recover(sessionId)))
     }
   }
 
@@ -220,6 +251,14 @@ function notOwned(sessionId: string, claim: Exclude<Claim, { type: 'owned' }>): 
   return new ParleyError('busy', `Session ${sessionId} waits for ${claim.place}, where its folder is.`, {
     details: { awaited: claim.place },
   })
+}
+
+/** Whether a session was refused because another process owns it, or its place is awaited. */
+export function isNotOwned(thrown: unknown): thrown is ParleyError {
+  return (
+    (hasCode(thrown, 'conflict') && thrown.details?.owner !== undefined) ||
+    (hasCode(thrown, 'busy') && thrown.details?.awaited !== undefined)
+  )
 }
 
 function beingDeleted(): ParleyError {

@@ -76,6 +76,7 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
   const nativeReaders = new Set<FeedReader>()
   let recent: Extract<EncodedItem, { kind: 'event' }>[] = []
   let pending: EncodedItem[] = []
+  let over: 'deleted' | 'closed' | undefined
 
   /** Sends to one reader. A reader that throws is removed; the others are not affected. */
   function notify(reader: FeedReader, send: () => void | Promise<void>) {
@@ -148,6 +149,10 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
       pending.push(item)
     },
     async follow({ after = 0, epoch, signal }, reader) {
+      if (over) {
+        reader.ended(over)
+        return () => undefined
+      }
       const reset = (epoch !== undefined && epoch !== source.epoch) || after > source.head()
       const stop = () => {
         forget(reader)
@@ -176,6 +181,7 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
       }
     },
     end(reason) {
+      over = reason
       flush()
       for (const reader of [...readers, ...joining]) notify(reader, () => reader.ended(reason))
       readers.clear()

@@ -95,7 +95,7 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
     sessionId,
     epoch,
     head: () => state.seq,
-    openBlocks: () => [...joining(state), ...state.openBlocks.flatMap(openBlockDeltas)].map(deltaItem),
+    openBlocks: () => [...joining(state).map(deltaItem), ...openBlockItems(state)],
     soon: clock.soon,
     problem: (error) => problem(error, 'notify a reader'),
     read: (id, range) => readEvents(store, id, range),
@@ -243,6 +243,11 @@ function deltaItem(delta: Delta): EncodedItem {
   return { kind: 'delta', json: JSON.stringify(delta) }
 }
 
+/** The open blocks, as far as they were streamed, as deltas at offset 0. */
+export function openBlockItems(state: SessionState): EncodedItem[] {
+  return state.openBlocks.flatMap(openBlockDeltas).map(deltaItem)
+}
+
 function openBlockDeltas(block: OpenBlock): Delta[] {
   const common = {
     ...defined({ turnId: block.turnId, parentToolCallId: block.parentToolCallId }),
@@ -285,13 +290,16 @@ export async function loadState(store: SessionStore, sessionId: string): Promise
   while (state.seq < record.head) {
     const page = await readEvents(store, sessionId, { after: state.seq, limit: 1000 })
     if (page.length === 0) break
-    for (const { json } of page) {
-      const event = JSON.parse(json) as SessionEvent | UnknownEvent
-      state = isKnown(event) ? applyToState(state, event) : { ...state, seq: event.seq, updatedAt: event.at }
-    }
+    for (const { json } of page) state = withEvent(state, json)
   }
   if (!state.turn) return state
   return { ...state, openBlocks: withCheckpoints(state.openBlocks, await store.checkpoints(sessionId)) }
+}
+
+/** The state after an event, which may be of a type that this version does not know. */
+export function withEvent(state: SessionState, json: string): SessionState {
+  const event = JSON.parse(json) as SessionEvent | UnknownEvent
+  return isKnown(event) ? applyToState(state, event) : { ...state, seq: event.seq, updatedAt: event.at }
 }
 
 function withCheckpoints(open: readonly OpenBlock[], saved: readonly OpenBlock[]): OpenBlock[] {

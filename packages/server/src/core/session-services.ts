@@ -7,6 +7,7 @@ import type { Trusts } from './folder-trust.ts'
 import type { HostObserver } from './host-observer.ts'
 import type { HostToolEnv, HostToolSet, TemporaryFolders } from './host-tool.ts'
 import type { Limits } from './limits.ts'
+import type { OwnerFeed } from './owner-feed.ts'
 import type { Persist } from './persist.ts'
 import type { RuleBook } from './rule-book.ts'
 import type { SessionLog } from './session-log.ts'
@@ -24,6 +25,7 @@ export type SessionServices = {
   readonly shared: SharedSettings | undefined
   /** Where the folders of the sessions are, if several processes share the store. */
   readonly place: string | undefined
+  readonly ownerFeed: OwnerFeed | undefined
   readonly clock: Clock
   readonly ids: Ids
   readonly limits: Limits

@@ -187,12 +187,22 @@ export const serverRules: readonly Rule[] = [
   {
     folder: `${server}/nodes`,
     mayImport: [
+      core,
       otherNodes,
       sockets,
       `${server}/stores/postgres/ownership.ts`,
       `${server}/telemetry/metrics.ts`,
     ],
-    packages: ['@parley/protocol', 'node:crypto', 'node:http', 'node:https', 'node:stream'],
+    packages: [
+      '@parley/client',
+      '@parley/protocol',
+      'node:crypto',
+      'node:http',
+      'node:https',
+      'node:stream',
+      'node:timers',
+      'ws',
+    ],
     instead:
       'nodes connect hosts through the interface of core and the protocol. SQL belongs in stores/postgres.',
   },

@@ -56,7 +56,7 @@ export function createSessionCreation(parts: CreationParts): SessionCreation {
       const first = firstEvents(services, { ...input, ...place }, id, adapter)
       const isNew = await store(parts, { ...input, cwd }, first)
       if (own) services.tools.offer(id, own.tools)
-      if (!isNew) return shownState((await sessions.open(id)).state)
+      if (!isNew) return shownState(await sessions.state(id))
       services.observer.recorded(first.events, first.state)
       if (sessions.closing) return shownState(first.state)
       const session = sessions.add(first.state)

@@ -266,5 +266,6 @@ function beingDeleted(): ParleyError {
 }
 
 export function stopping(): ParleyError {
-  return new ParleyError('busy', 'Parley is stopping. Try again when it is back.')
+  const message = 'Parley is stopping. Try again when it is back.'
+  return new ParleyError('busy', message, { details: { stopping: true } })
 }

@@ -2,19 +2,20 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 
 /** A proxy to a local port that can be closed, opened again at the same address, cut, or stalled. */
 export class TcpProxy implements AsyncDisposable {
-  readonly #to: number
+  /** The local port that connections are passed on to. */
+  target: number
   /** Each socket, with the one that gets what it receives. */
   readonly #sockets = new Map<Socket, Socket>()
   #server: Server | undefined
   #port = 0
   #stalled = false
 
-  private constructor(to: number) {
-    this.#to = to
+  private constructor(target: number) {
+    this.target = target
   }
 
-  static async open(to: number): Promise<TcpProxy> {
-    const proxy = new TcpProxy(to)
+  static async open(target: number): Promise<TcpProxy> {
+    const proxy = new TcpProxy(target)
     await proxy.open()
     return proxy
   }
@@ -29,7 +30,7 @@ export class TcpProxy implements AsyncDisposable {
 
   async open(): Promise<void> {
     const server = createServer((incoming) => {
-      const outgoing = connect(this.#to, '127.0.0.1')
+      const outgoing = connect(this.target, '127.0.0.1')
       for (const [from, to] of [
         [incoming, outgoing],
         [outgoing, incoming],

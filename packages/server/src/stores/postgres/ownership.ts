@@ -39,6 +39,12 @@ export type Whereabouts = {
   readonly nodes: readonly string[]
 }
 
+export type PeerRow = {
+  readonly id: number
+  readonly url: string
+  readonly isExpired: boolean
+}
+
 /**
  * Owns sessions as one node among several on a database. A node proves that it is alive by extending its lease. Only
  * the clock of the database decides when a lease has expired; a node uses its own clock only to stop earlier.
@@ -114,10 +120,13 @@ export class PostgresOwnership implements SessionOwnership {
        RETURNING s.term`,
       [safeText(sessionId), this.#node ?? null],
     )
-    if (claimed) {
-      await this.settings.upToDate()
-      return { type: 'owned', sessionId, term: claimed.term }
-    }
+    if (!claimed) return this.find(sessionId)
+    await this.settings.upToDate()
+    return { type: 'owned', sessionId, term: claimed.term }
+  }
+
+  /** Where a session is, without claiming it. `awaited` if no living node owns it. */
+  async find(sessionId: string): Promise<Exclude<Claim, { type: 'owned' }>> {
     const [owner] = await this.#database.read<{ url: string | null; term: number; place: string }>(
       `SELECT n.url, s.term, s.place FROM sessions s LEFT JOIN nodes n ON n.id = s.owner AND n.fenced_at IS NULL
        WHERE s.id = $1`,
@@ -126,6 +135,19 @@ export class PostgresOwnership implements SessionOwnership {
     if (!owner) throw sessionUnknown(sessionId)
     if (owner.url !== null) return { type: 'elsewhere', url: owner.url, term: owner.term }
     return { type: 'awaited', place: owner.place }
+  }
+
+  /** The other nodes that are not fenced, and whether there are sessions of this place to take over. */
+  async scan(): Promise<{ peers: PeerRow[]; hasOrphans: boolean }> {
+    const rows = await this.#database.read<PeerRow & { hasOrphans: boolean }>(
+      `SELECT n.id, n.url, n.expires_at < clock_timestamp() AS "isExpired", o.found AS "hasOrphans"
+       FROM (SELECT EXISTS (SELECT FROM sessions s LEFT JOIN nodes m ON m.id = s.owner
+           WHERE s.unsettled AND s.place = $1 AND (s.owner IS NULL OR m.fenced_at IS NOT NULL)) AS found) o
+         LEFT JOIN nodes n ON n.fenced_at IS NULL AND n.id <> $2`,
+      [this.place, this.#node ?? 0],
+    )
+    const hasOrphans = rows[0]?.hasOrphans ?? false
+    return { peers: rows.filter(({ id }) => id !== null), hasOrphans: hasOrphans && this.#node !== undefined }
   }
 
   async release(sessionId: string, term: number): Promise<void> {

@@ -1,0 +1,77 @@
+import type { IncomingMessage } from 'node:http'
+import type { Host, OwnerFeed } from '../core/index.ts'
+import type { PostgresOwnership } from '../stores/postgres/ownership.ts'
+import { Membership } from './membership.ts'
+import type { NodeMetrics } from './node-metrics.ts'
+import { createOwnerFeed } from './owner-feed.ts'
+import { challengeHeader, PeerCredential, proofHeader } from './peer-credential.ts'
+import { PeerLinks } from './peer-links.ts'
+import { createPeerHost, createRoutingHost } from './routing-host.ts'
+
+type NodesOptions = {
+  readonly ownership: PostgresOwnership
+  /** The token that all nodes have. */
+  readonly token: string
+  /** The address under which the other nodes reach this one. */
+  readonly url: () => string
+  readonly metrics: NodeMetrics
+  readonly problem: (error: unknown, doing: string) => void
+  /** How long a request is tried again while the owner of its session changes. The default is 10 seconds. */
+  readonly patienceMs?: number | undefined
+}
+
+/** This server as one node among several on a database. */
+export type Nodes = {
+  readonly credential: PeerCredential
+  /** Follows sessions that other nodes own; for the host of this node. */
+  readonly ownerFeed: OwnerFeed
+  /** Starts to watch the other nodes. Returns the hosts for people and for the other nodes. */
+  join(host: Host): NodeHosts
+  close(): Promise<void>
+}
+
+export type NodeHosts = {
+  /** Performs operations at the owner of a session. */
+  readonly host: Host
+  readonly peers: PeerSide
+}
+
+export type PeerSide = {
+  readonly host: Host
+  accepts(bearer: string): boolean
+  answerHeaders(request: IncomingMessage): Record<string, string>
+}
+
+export function createNodes(options: NodesOptions): Nodes {
+  const { ownership, token, url, metrics, problem, patienceMs = 10_000 } = options
+  const credential = new PeerCredential(token, url)
+  const links = new PeerLinks(credential)
+  let membership: Membership | undefined
+  return {
+    credential,
+    ownerFeed: createOwnerFeed(ownership, links),
+    join(host) {
+      const takeOver = async () => {
+        const sessions = await host.takeOver()
+        metrics.tookOver(sessions)
+        return sessions
+      }
+      membership = new Membership({ register: ownership, links, takeOver, problem })
+      return {
+        host: createRoutingHost({ host, links, credential, metrics, patienceMs }),
+        peers: {
+          host: createPeerHost(host),
+          accepts: (bearer) => credential.accepts(bearer),
+          answerHeaders({ headers }) {
+            const challenge = headers[challengeHeader]
+            return typeof challenge === 'string' ? { [proofHeader]: credential.prove(challenge) } : {}
+          },
+        },
+      }
+    },
+    async close() {
+      await membership?.close()
+      links.close()
+    },
+  }
+}

@@ -1,0 +1,90 @@
+import type { PeerLinks } from './peer-links.ts'
+
+const scanMs = 100
+/** How long a node waits before it tries again to take over sessions that could not be recovered. */
+const firstPauseMs = 1_000
+const longestPauseMs = 60_000
+
+export type PeerNode = { readonly id: number; readonly url: string; readonly isExpired: boolean }
+
+/** What membership needs of the database. */
+export type NodeRegister = {
+  /** The other nodes that are not fenced, and whether there are sessions to take over. */
+  scan(): Promise<{ readonly peers: readonly PeerNode[]; readonly hasOrphans: boolean }>
+  fenceExpired(refusing: readonly number[]): Promise<number[]>
+}
+
+type MembershipOptions = {
+  readonly register: NodeRegister
+  readonly links: PeerLinks
+  /** Takes over the sessions with work left whose owner is gone. */
+  readonly takeOver: () => Promise<number>
+  readonly problem: (error: unknown, doing: string) => void
+}
+
+/**
+ * Watches the other nodes: links to each, fences those that are gone, and takes over their sessions. Every node does
+ * so by itself; the database decides which of them succeeds.
+ */
+export class Membership {
+  readonly #options: MembershipOptions
+  #timer: NodeJS.Timeout | undefined
+  #takingOver: Promise<void> | undefined
+  #pauseMs = 0
+  #pausedUntil = 0
+  #isFailing = false
+  #isClosed = false
+
+  constructor(options: MembershipOptions) {
+    this.#options = options
+    this.#later()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    await this.#takingOver
+  }
+
+  #later(): void {
+    this.#timer = setTimeout(() => void this.#scan(), scanMs).unref()
+  }
+
+  async #scan(): Promise<void> {
+    const { register, links, problem } = this.#options
+    try {
+      const { peers, hasOrphans } = await register.scan()
+      if (this.#isClosed) return
+      links.keep(peers.map(({ url }) => url))
+      const refusing = peers.filter(({ url }) => links.at(url)?.isRefused).map(({ id }) => id)
+      const isGone = peers.some(({ isExpired }) => isExpired) || refusing.length > 0
+      const fenced = isGone ? await register.fenceExpired(refusing) : []
+      if (fenced.length > 0) this.#pauseMs = this.#pausedUntil = 0
+      if (fenced.length > 0 || hasOrphans) this.#takeOver()
+      if (!hasOrphans) this.#pauseMs = 0
+      this.#isFailing = false
+    } catch (error) {
+      // Reported once: while PostgreSQL is away, every scan fails.
+      if (!this.#isFailing) problem(error, 'look for the other nodes')
+      this.#isFailing = true
+    }
+    if (!this.#isClosed) this.#later()
+  }
+
+  /**
+   * A session that could not be recovered is released, and so it is found again. The pause keeps the nodes from trying
+   * without end.
+   */
+  #takeOver(): void {
+    if (this.#takingOver || performance.now() < this.#pausedUntil) return
+    const { takeOver, problem } = this.#options
+    this.#pauseMs = Math.min(Math.max(this.#pauseMs * 2, firstPauseMs), longestPauseMs)
+    this.#pausedUntil = performance.now() + this.#pauseMs
+    this.#takingOver = takeOver()
+      .then(() => undefined)
+      .catch((error) => problem(error, 'take over sessions'))
+      .finally(() => {
+        this.#takingOver = undefined
+      })
+  }
+}

@@ -1,0 +1,190 @@
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import type { Delta, FeedValue, SessionEvent } from '@parley/protocol'
+import { afterEach, expect, it, vi } from 'vitest'
+import { WebSocketServer } from 'ws'
+import { PostgresServer } from '../stores/postgres/postgres-under-test.ts'
+import { logProblems } from '../testing/invariants.ts'
+import { folderForFile } from '../testing/temporary-folder.ts'
+import { type NodeUnderTest, startNode } from './node-under-test.ts'
+
+/** Tests several nodes in one process, with the scripted agent and a real PostgreSQL. */
+
+const server = await PostgresServer.forFile()
+const folder = folderForFile()
+const opened: NodeUnderTest[] = []
+afterEach(async () => {
+  for (const node of opened.splice(0)) await node.dispose()
+})
+
+async function nodes(count: number, settings: { patienceMs?: number } = {}): Promise<NodeUnderTest[]> {
+  const databaseUrl = await server.database()
+  const started: NodeUnderTest[] = []
+  while (started.length < count) {
+    const node = await startNode({ databaseUrl, folder, ...settings })
+    started.push(node)
+    opened.push(node)
+  }
+  return started
+}
+
+const script = (...steps: object[]) => JSON.stringify(steps)
+const wait = { timeout: 60_000, interval: 20 }
+
+async function create({ host }: NodeUnderTest): Promise<string> {
+  return (await host.create({ agent: 'scripted', cwd: folder })).id
+}
+
+function prompt({ host }: NodeUnderTest, id: string, commandId: string, ...steps: object[]) {
+  return host.command(id, { type: 'prompt.submit', commandId, text: script(...steps) })
+}
+
+/** Reads a session at a node until `count` turns have ended. */
+function read({ host }: NodeUnderTest, id: string, count: number) {
+  const values: FeedValue[] = []
+  const isEnd = (value: FeedValue) => value.type === 'event' && value.event.type === 'turn.ended'
+  const done = (async () => {
+    for await (const value of host.feed(id)) {
+      values.push(value)
+      if (values.filter(isEnd).length === count) return
+    }
+  })()
+  const events = () =>
+    values.flatMap((value) => (value.type === 'event' ? [value.event as SessionEvent] : []))
+  const deltas = () => values.flatMap((value) => (value.type === 'delta' ? [value.delta] : []))
+  return { done, events, deltas }
+}
+
+const textOf = (deltas: readonly Delta[]) =>
+  deltas.map((delta) => (delta.type === 'text.streamed' ? delta.text : '')).join('')
+
+it('a reader at another node gets the same events and deltas as one at the owner', async () => {
+  const [owner, other] = (await nodes(2)) as [NodeUnderTest, NodeUnderTest]
+  const id = await create(owner)
+  const [here, there] = [read(owner, id, 2), read(other, id, 2)]
+  await prompt(owner, id, 'c1', { type: 'text', text: 'First.' })
+  await vi.waitUntil(() => there.events().some(({ type }) => type === 'turn.ended'), wait)
+  await prompt(other, id, 'c2', { type: 'flood', deltas: 200, size: 20, blocks: 2 })
+  await Promise.all([here.done, there.done])
+  expect(there.events()).toEqual(here.events())
+  expect(textOf(there.deltas()).length).toBeGreaterThanOrEqual(200 * 20)
+  expect(textOf(here.deltas()).endsWith(textOf(there.deltas()).slice(-4_000))).toBe(true)
+})
+
+it('commands, changes of a session and its deletion are performed by the owner, sent from any node', async () => {
+  const all = (await nodes(3)) as [NodeUnderTest, NodeUnderTest, NodeUnderTest]
+  const [owner, second, third] = all
+  const id = await create(owner)
+  const changes: string[] = []
+  third.host.onSessionChanged(({ session, change, summary }) => {
+    if (session === id) changes.push(`${change} ${summary?.title ?? ''}`.trim())
+  })
+  await vi.waitUntil(() => third.node.ownership.find(id).then(({ type }) => type === 'elsewhere'), wait)
+  await prompt(second, id, 'c1', { type: 'text', text: 'Hello.' })
+  await vi.waitUntil(async () => (await third.host.state(id)).turns === 1, wait)
+  const again = await prompt(third, id, 'c1', { type: 'text', text: 'Hello.' })
+  expect(again.commandId).toBe('c1')
+  expect((await second.host.patch(id, { title: 'Renamed' })).title).toBe('Renamed')
+  await vi.waitUntil(() => changes.includes('changed Renamed'), wait)
+  const bad = third.host.command(id, {
+    type: 'permission.decide',
+    commandId: 'x',
+    requestId: 'req_0',
+    decision: 'allow',
+  })
+  await expect(bad).rejects.toMatchObject({ code: 'not_found' })
+  const { events } = await third.host.read(id, { after: 0, limit: 1_000 })
+  expect(logProblems(events.map(({ json }) => JSON.parse(json)))).toEqual([])
+  await third.host.delete(id)
+  await vi.waitUntil(() => changes.includes('deleted'), wait)
+  await expect(owner.host.state(id)).rejects.toMatchObject({ code: 'not_found' })
+})
+
+it('a session with an open request is taken over when its owner is cut off, and its readers notice nothing', async () => {
+  const [owner, second, third] = (await nodes(3)) as [NodeUnderTest, NodeUnderTest, NodeUnderTest]
+  const id = await create(owner)
+  const file = join(folder, 'taken-over')
+  const effect = { writeFile: { path: file, text: 'x' } }
+  await prompt(
+    owner,
+    id,
+    'c1',
+    { type: 'permission', name: 'Write', kind: 'edit', title: 'Write', effect },
+    { type: 'text', text: 'Done.' },
+  )
+  await vi.waitUntil(async () => (await second.host.state(id)).requests.length === 1, wait)
+  const [here, there] = [read(second, id, 1), read(third, id, 1)]
+  owner.database.stall()
+  owner.inbound.stall()
+  const [request] = (await second.host.state(id)).requests
+  await second.host.command(id, {
+    type: 'permission.decide',
+    commandId: 'd',
+    requestId: request?.requestId ?? '',
+    decision: 'allow',
+  })
+  await Promise.all([here.done, there.done])
+  expect(there.events()).toEqual(here.events())
+  expect(logProblems(here.events())).toEqual([])
+  expect(existsSync(file)).toBe(true)
+  const { events } = await third.host.read(id, { after: 0, limit: 1_000 })
+  expect(here.events()).toEqual(events.slice(0, here.events().length).map(({ json }) => JSON.parse(json)))
+})
+
+it('events reach a reader at another node while the nodes cannot reach each other, and nothing is taken over', async () => {
+  const [owner, other] = (await nodes(2, { patienceMs: 500 })) as [NodeUnderTest, NodeUnderTest]
+  const id = await create(owner)
+  const there = read(other, id, 2)
+  await prompt(owner, id, 'c1', { type: 'text', text: 'First.' })
+  await vi.waitUntil(() => there.events().some(({ type }) => type === 'turn.ended'), wait)
+  await owner.inbound.close()
+  await prompt(owner, id, 'c2', { type: 'text', text: 'Second.' })
+  await there.done
+  expect(await other.node.ownership.find(id)).toMatchObject({ type: 'elsewhere', url: owner.url })
+  const refused = other.host.command(id, { type: 'session.close', commandId: 'c3' })
+  await expect(refused).rejects.toMatchObject({ code: 'busy', details: { node: owner.url } })
+  await owner.inbound.open()
+  const third = read(other, id, 3)
+  await vi.waitUntil(
+    () =>
+      prompt(other, id, 'c4', { type: 'text', text: 'Third.' }).then(
+        () => true,
+        () => false,
+      ),
+    wait,
+  )
+  await third.done
+})
+
+it('a program that listens at the address of a node gets no token, and its answers are not used', async () => {
+  const [owner, other] = (await nodes(2, { patienceMs: 500 })) as [NodeUnderTest, NodeUnderTest]
+  const id = await create(owner)
+  const seen: string[] = []
+  const sockets = new WebSocketServer({ noServer: true })
+  const rogue = createServer((request, response) => {
+    seen.push(JSON.stringify(request.headers))
+    response.end('{"commandId":"c","seq":1}')
+  })
+  rogue.on('upgrade', (request, socket, head) => {
+    seen.push(JSON.stringify(request.headers))
+    sockets.handleUpgrade(request, socket, head, (websocket) => {
+      websocket.on('message', (data) => seen.push(String(data)))
+      websocket.send('{"type":"welcome"}')
+    })
+  })
+  rogue.listen(0, '127.0.0.1')
+  await once(rogue, 'listening')
+  owner.inbound.target = (rogue.address() as { port: number }).port
+  owner.inbound.cut()
+  await vi.waitUntil(() => seen.length > 1, wait)
+  const command = other.host.command(id, { type: 'session.close', commandId: 'c' })
+  const patch = other.host.patch(id, { title: 'x' })
+  await expect(command).rejects.toMatchObject({ code: 'busy' })
+  await expect(patch).rejects.toMatchObject({ code: 'busy' })
+  expect(seen.join('\n')).not.toMatch(/the-token-of-all-nodes|session\.close|hello/)
+  owner.inbound.target = owner.http.port
+  rogue.close()
+  rogue.closeAllConnections()
+})

@@ -1,0 +1,234 @@
+import {
+  type CommandInput,
+  type ErrorInfo,
+  ParleyError,
+  type Receipt,
+  webSocketProtocol,
+} from '@parley/protocol'
+import { WebSocket } from 'ws'
+import type { EncodedItem, OwnerCursor, OwnerReader, SessionChange } from '../core/index.ts'
+import { challengeHeader, type PeerCredential, proofHeader } from './peer-credential.ts'
+
+const pingMs = 1_000
+const silenceMs = 3_000
+const connectMs = 3_000
+const retryMs = 200
+const maxFrameBytes = 64 * 1024 * 1024
+
+export type PeerLinkOptions = {
+  readonly url: string
+  readonly credential: PeerCredential
+  /** Called with each change of the session list that the peer announces. */
+  readonly changed: (change: SessionChange) => void
+  /** Called when the link is open again after it was lost. */
+  readonly reopened: () => void
+}
+
+/** The link was lost before the answer came: the request may have been performed or not. */
+export class LinkLost extends Error {}
+
+type Pending = { readonly resolve: (receipt: Receipt) => void; readonly reject: (error: Error) => void }
+
+/** One WebSocket to another node, for all sessions that it owns. It connects again by itself until it is closed. */
+export class PeerLink {
+  readonly #options: PeerLinkOptions
+  readonly #readers = new Map<string, OwnerReader>()
+  readonly #pending = new Map<string, Pending>()
+  #socket: WebSocket | undefined
+  #isOpen = false
+  #wasOpen = false
+  #isRefused = false
+  #heardAt = 0
+  #heart: NodeJS.Timeout | undefined
+  #retry: NodeJS.Timeout | undefined
+  #isClosed = false
+
+  constructor(options: PeerLinkOptions) {
+    this.#options = options
+    this.#connect()
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen
+  }
+
+  /** True if nothing listened at the address of the peer at the last attempt to connect. */
+  get isRefused(): boolean {
+    return this.#isRefused
+  }
+
+  follow(sessionId: string, from: OwnerCursor, reader: OwnerReader): () => void {
+    if (!this.#isOpen) {
+      reader.lost()
+      return () => undefined
+    }
+    this.#readers.set(sessionId, reader)
+    const { after, epoch, native } = from
+    this.#send({ type: 'follow', session: sessionId, after, epoch, ...(native && { native }) })
+    return () => {
+      if (this.#readers.get(sessionId) !== reader) return
+      this.#readers.delete(sessionId)
+      this.#send({ type: 'unfollow', session: sessionId })
+    }
+  }
+
+  /** Rejects with LinkLost if the link is not open, or is lost before the answer. */
+  command(sessionId: string, command: CommandInput): Promise<Receipt> {
+    return new Promise((resolve, reject) => {
+      if (!this.#isOpen) return reject(new LinkLost())
+      const key = pendingKey(sessionId, command.commandId)
+      this.#pending.get(key)?.reject(new LinkLost())
+      this.#pending.set(key, { resolve, reject })
+      this.#send({ type: 'command', session: sessionId, command })
+    })
+  }
+
+  close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#retry)
+    this.#lose(this.#socket)
+  }
+
+  #send(frame: object): void {
+    this.#socket?.send(JSON.stringify(frame), () => undefined)
+  }
+
+  #connect(): void {
+    const { url, credential } = this.#options
+    const headers = credential.headersFor(url)
+    const address = new URL('/api/ws', url)
+    address.protocol = address.protocol.replace('http', 'ws')
+    const socket = new WebSocket(address, webSocketProtocol, {
+      headers,
+      perMessageDeflate: false,
+      handshakeTimeout: connectMs,
+      followRedirects: false,
+      maxPayload: maxFrameBytes,
+    })
+    this.#socket = socket
+    let isProved = false
+    socket.on('upgrade', ({ headers: answer }) => {
+      const proof = answer[proofHeader]
+      isProved = credential.isProof(String(proof), url, headers[challengeHeader])
+      if (!isProved) this.#lose(socket)
+    })
+    socket.on('open', () => isProved && this.#send({ type: 'hello', client: 'node' }))
+    socket.on('message', (data) => isProved && this.#receive(socket, String(data)))
+    socket.on('pong', () => this.#heard())
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      this.#isRefused = error.code === 'ECONNREFUSED'
+      this.#lose(socket)
+    })
+    socket.on('close', () => this.#lose(socket))
+  }
+
+  #heard(): void {
+    this.#heardAt = performance.now()
+  }
+
+  #opened(socket: WebSocket): void {
+    this.#isOpen = true
+    this.#isRefused = false
+    this.#heart = setInterval(() => {
+      if (performance.now() - this.#heardAt > silenceMs) this.#lose(socket)
+      else socket.ping()
+    }, pingMs).unref()
+    if (this.#wasOpen) this.#options.reopened()
+    this.#wasOpen = true
+  }
+
+  #lose(socket: WebSocket | undefined): void {
+    if (socket !== this.#socket) return
+    this.#socket = undefined
+    const wasOpen = this.#isOpen
+    this.#isOpen = false
+    clearInterval(this.#heart)
+    socket?.terminate()
+    const readers = [...this.#readers.values()]
+    const pending = [...this.#pending.values()]
+    this.#readers.clear()
+    this.#pending.clear()
+    for (const reader of readers) reader.lost()
+    for (const { reject } of pending) reject(new LinkLost())
+    // The first attempt follows at once: it tells whether the peer still listens.
+    if (!this.#isClosed) this.#retry = setTimeout(() => this.#connect(), wasOpen ? 0 : retryMs).unref()
+  }
+
+  #receive(socket: WebSocket, text: string): void {
+    if (socket !== this.#socket) return
+    this.#heard()
+    const item = itemOf(text)
+    if (item) return this.#readers.get(item.session)?.deliver(item)
+    const frame = JSON.parse(text) as PeerFrame
+    switch (frame.type) {
+      case 'welcome':
+        return this.#opened(socket)
+      case 'following':
+        if (frame.verdict === 'reset') this.#drop(frame.session)
+        return
+      case 'caught-up':
+        return this.#readers.get(frame.session)?.live()
+      case 'receipt':
+        return this.#answer(frame)
+      case 'session-changed': {
+        const { type, ...change } = frame
+        return this.#options.changed(change)
+      }
+      case 'error':
+        if (frame.session !== undefined) this.#drop(frame.session)
+        return
+      // The peer disconnects: the link connects again, and readers follow again after their last event.
+      case 'evicted':
+        return this.#lose(socket)
+    }
+  }
+
+  #drop(sessionId: string): void {
+    const reader = this.#readers.get(sessionId)
+    this.#readers.delete(sessionId)
+    reader?.lost()
+  }
+
+  #answer({ session, commandId, seq, error }: Extract<PeerFrame, { type: 'receipt' }>): void {
+    const key = pendingKey(session, commandId)
+    const pending = this.#pending.get(key)
+    this.#pending.delete(key)
+    if (error) pending?.reject(errorOf(error))
+    else pending?.resolve({ commandId, seq: seq ?? 0 })
+  }
+}
+
+type PeerFrame =
+  | { readonly type: 'welcome' }
+  | { readonly type: 'following'; readonly session: string; readonly verdict: 'replay' | 'reset' }
+  | { readonly type: 'caught-up'; readonly session: string }
+  | {
+      readonly type: 'receipt'
+      readonly session: string
+      readonly commandId: string
+      readonly seq?: number
+      readonly error?: ErrorInfo
+    }
+  | ({ readonly type: 'session-changed' } & SessionChange)
+  | { readonly type: 'error'; readonly session?: string }
+  | { readonly type: 'evicted' }
+
+const pendingKey = (sessionId: string, commandId: string | undefined) => `${sessionId} ${commandId}`
+
+/**
+ * The item in a frame of a followed session. Its text is passed on as it is, so it is cut out of the frame and not
+ * serialised again.
+ */
+function itemOf(text: string): (EncodedItem & { readonly session: string }) | undefined {
+  const head = /^\{"type":"(event|delta|native)","session":"([\w-]+)","\1":/.exec(text)
+  if (!head) return undefined
+  const [prefix, kind, session = ''] = head
+  const json = text.slice(prefix.length, -1)
+  if (kind !== 'event') return { kind: kind as 'delta' | 'native', session, json }
+  const seq = Number(/^\{"seq":(\d+),/.exec(json)?.[1] ?? (JSON.parse(json) as { seq: number }).seq)
+  return { kind, session, seq, json }
+}
+
+function errorOf({ code, message, details }: ErrorInfo): ParleyError {
+  return new ParleyError(code, message, details && { details })
+}

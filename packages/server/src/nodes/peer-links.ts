@@ -1,0 +1,43 @@
+import type { SessionChange } from '../core/index.ts'
+import type { PeerCredential } from './peer-credential.ts'
+import { PeerLink } from './peer-link.ts'
+
+/** The links to all other nodes. */
+export class PeerLinks {
+  readonly #credential: PeerCredential
+  readonly #listeners = { changed: (_: SessionChange) => {}, missed: () => {} }
+  readonly #links = new Map<string, PeerLink>()
+
+  constructor(credential: PeerCredential) {
+    this.#credential = credential
+  }
+
+  /** `missed` is called when changes of the session list may have been missed. */
+  listen(listeners: { changed: (change: SessionChange) => void; missed: () => void }): void {
+    Object.assign(this.#listeners, listeners)
+  }
+
+  at(url: string): PeerLink | undefined {
+    return this.#links.get(url)
+  }
+
+  /** Opens links to the nodes at these addresses, and closes all others. */
+  keep(urls: readonly string[]): void {
+    for (const [url, link] of this.#links) {
+      if (urls.includes(url)) continue
+      link.close()
+      this.#links.delete(url)
+      this.#listeners.missed()
+    }
+    for (const url of urls) {
+      if (this.#links.has(url)) continue
+      const changed = (change: SessionChange) => this.#listeners.changed(change)
+      const reopened = () => this.#listeners.missed()
+      this.#links.set(url, new PeerLink({ url, credential: this.#credential, changed, reopened }))
+    }
+  }
+
+  close(): void {
+    this.keep([])
+  }
+}

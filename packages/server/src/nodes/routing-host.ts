@@ -1,0 +1,148 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { createHttp, type Http, isUnreachable } from '@parley/client'
+import { hasCode, ParleyError } from '@parley/protocol'
+import type { Host, SessionChange } from '../core/index.ts'
+import type { NodeMetrics } from './node-metrics.ts'
+import { challengeHeader, type PeerCredential, proofHeader } from './peer-credential.ts'
+import { LinkLost } from './peer-link.ts'
+import type { PeerLinks } from './peer-links.ts'
+
+const retryMs = 100
+
+type RoutingOptions = {
+  readonly host: Host
+  readonly links: PeerLinks
+  readonly credential: PeerCredential
+  readonly metrics: Pick<NodeMetrics, 'forwarded'>
+  /** How long a request is tried again while the owner of its session changes. */
+  readonly patienceMs: number
+}
+
+/** A host whose operations on a session are performed by the node that owns it. Reading needs no owner. */
+export function createRoutingHost({ host, links, credential, metrics, patienceMs }: RoutingOptions): Host {
+  const http = (url: string) => createHttp({ url, fetch: provedFetch(credential, url) })
+
+  /** Performs an operation here if this node owns the session or can claim it, else at the owner. */
+  async function routed<T>(here: () => Promise<T>, there: (url: string) => Promise<T>): Promise<T> {
+    const start = performance.now()
+    for (;;) {
+      const tried = await here().then(
+        (result) => ({ result }),
+        (error) => ({ url: ownerIn(error) }),
+      )
+      if ('result' in tried) return tried.result
+      try {
+        const result = await there(tried.url)
+        metrics.forwarded('accepted')
+        return result
+      } catch (error) {
+        if (!isTemporary(error)) {
+          metrics.forwarded(error instanceof ParleyError ? error.code : 'internal_error')
+          throw error
+        }
+      }
+      if (performance.now() - start > patienceMs) {
+        metrics.forwarded('busy')
+        throw outOfReach(tried.url)
+      }
+      await pause(retryMs)
+    }
+  }
+
+  const call = <T>(here: () => Promise<T>, there: (peer: Http) => Promise<T>) =>
+    routed(here, (url) => there(http(url)))
+
+  return {
+    ...host,
+    command: (sessionId, command) =>
+      routed(
+        () => host.command(sessionId, command),
+        (url) => links.at(url)?.command(sessionId, command) ?? Promise.reject(new LinkLost()),
+      ),
+    patch: (id, patch) =>
+      call(
+        () => host.patch(id, patch),
+        (peer) => peer.call('patchSession', { params: { id }, body: patch }),
+      ),
+    delete: async (id) => {
+      let wasAsked = false
+      await call(
+        () =>
+          host.delete(id).catch((error) => {
+            // The owner that was asked before has deleted it, and its answer was lost.
+            if (!wasAsked || !hasCode(error, 'not_found')) throw error
+          }),
+        async (peer) => {
+          wasAsked = true
+          await peer.call('deleteSession', { params: { id } })
+        },
+      )
+    },
+    previewRewind: (id, promptId) =>
+      call(
+        () => host.previewRewind(id, promptId),
+        (peer) => peer.call('previewRewind', { params: { id }, query: { promptId } }),
+      ),
+    onSessionChanged: changesOfAllNodes(host, links),
+  }
+}
+
+/** The host for other nodes: it passes nothing on, and announces only what happens here. */
+export function createPeerHost(host: Host): Host {
+  return { ...host, follow: host.followOwned }
+}
+
+/** Announces changes of sessions on every node. Changes that were missed are read from the store. */
+function changesOfAllNodes(host: Host, links: PeerLinks): Host['onSessionChanged'] {
+  const listeners = new Set<(change: SessionChange) => void>()
+  const changed = (change: SessionChange) => {
+    for (const listener of listeners) listener(change)
+  }
+  const missed = () => {
+    if (listeners.size === 0) return
+    host
+      .list({ limit: 50 })
+      .then(({ sessions }) => {
+        for (const summary of sessions) changed({ session: summary.id, change: 'changed', summary })
+      })
+      .catch(() => undefined)
+  }
+  host.onSessionChanged(changed)
+  links.listen({ changed, missed })
+  return (listener) => {
+    listeners.add(listener)
+    return () => listeners.delete(listener)
+  }
+}
+
+/** The address of the owner in a refusal of core. Throws any other error. */
+function ownerIn(error: unknown): string {
+  const owner = hasCode(error, 'conflict') && (error.details?.owner as { url?: unknown } | undefined)
+  if (owner && typeof owner.url === 'string') return owner.url
+  throw error
+}
+
+/** Whether another attempt can succeed: the owner is gone, is another one now, or is about to stop. */
+function isTemporary(error: unknown): boolean {
+  if (error instanceof LinkLost || isUnreachable(error)) return true
+  if (hasCode(error, 'conflict')) return error.details?.owner !== undefined
+  return hasCode(error, 'busy') && error.details?.stopping === true
+}
+
+function outOfReach(url: string): ParleyError {
+  const message = `The node at ${url}, which owns this session, cannot be reached from this node. Try again later.`
+  return new ParleyError('busy', message, { details: { node: url } })
+}
+
+/** Sends requests as a node, and refuses an answer without a proof that a node sent it. */
+export function provedFetch(credential: PeerCredential, url: string): typeof fetch {
+  return async (input, init) => {
+    const own = credential.headersFor(url)
+    const headers = new Headers(init?.headers)
+    for (const [name, value] of Object.entries(own)) headers.set(name, value)
+    const answer = await fetch(input, { ...init, headers, redirect: 'error' })
+    if (credential.isProof(answer.headers.get(proofHeader), url, own[challengeHeader])) return answer
+    await answer.body?.cancel()
+    throw new TypeError(`The program at ${url} is not a node with the same token.`)
+  }
+}

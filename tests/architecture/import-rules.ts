@@ -249,6 +249,7 @@ export const serverRules: readonly Rule[] = [
       `${server}/adapters/scripted/transcript.ts`,
       `${server}/nodes`,
       `${server}/stores`,
+      `${server}/nodes`,
       `${server}/faces`,
       `${server}/transcripts`,
       `${server}/workspace`,

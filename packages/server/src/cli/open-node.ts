@@ -2,9 +2,9 @@ import { hostname as machineName } from 'node:os'
 import { ParleyError } from '@parley/protocol'
 import type { Logger } from 'pino'
 import type { Host, HostOptions } from '../core/index.ts'
+import { createNodes, type Nodes } from '../nodes/index.ts'
 import { createNodeList } from '../nodes/node-list.ts'
 import { createNodeMetrics, measuredAppends, nodeMetricsText } from '../nodes/node-metrics.ts'
-import { PeerCredential } from '../nodes/peer-credential.ts'
 import { openPostgresNode, type PostgresStore } from '../stores/postgres/index.ts'
 import { openSqliteStore, type SqliteStore } from '../stores/sqlite.ts'
 import { version } from '../version.ts'
@@ -25,10 +25,10 @@ export type OpenedStore = {
   readonly node?: OpenedNode
 }
 
-export type OpenedNode = {
+export type OpenedNode = Pick<Nodes, 'ownerFeed' | 'hostsOn' | 'close'> & {
   /**
    * Makes this server a node among those on its database, and then recovers sessions. Until then it owns no session.
-   * Called with the URL at which the server listens.
+   * Called with the host of this node and the URL at which the server listens.
    */
   join(host: Host, listening: string): Promise<void>
   readonly list: ReturnType<typeof createNodeList>
@@ -43,7 +43,7 @@ export type OpenedNode = {
 export async function openNode(
   options: StoreOptions & { readonly databaseUrl: string },
 ): Promise<OpenedStore> {
-  const { dataDir, hostname, databaseUrl, nodeUrl } = options
+  const { dataDir, hostname, databaseUrl, nodeUrl, token, logger } = options
   if (nodeUrl === undefined && isUnspecified(hostname)) throw noNodeUrl(hostname)
   const folder = openSqliteStore({ file: databaseFile(dataDir) })
   try {
@@ -53,9 +53,15 @@ export async function openNode(
       node: { place, machine: options.place?.replace(/^machine:/, '') ?? machineName(), version },
     })
     const metrics = createNodeMetrics()
-    let ownUrl = nodeUrl ?? ''
-    const list = createNodeList({ ownership, credential: new PeerCredential(options.token, () => ownUrl) })
     await warnOfSessions(folder, store, options)
+    let url = nodeUrl ?? ''
+    const nodes = createNodes({
+      ownership,
+      token,
+      url: () => url,
+      metrics,
+      problem: (error, doing) => logger.error({ err: error }, `could not ${doing}`),
+    })
     const close = async () => {
       await store.close()
       await folder.close()
@@ -64,13 +70,15 @@ export async function openNode(
       store: { ...measuredAppends(store, metrics), describeOwner: folder.describeOwner, close },
       ownership,
       node: {
+        ...nodes,
         async join(host, listening) {
-          ownUrl = nodeUrl ?? listening
-          await ownership.start(ownUrl)
+          url = nodeUrl ?? listening
+          await ownership.start(url)
           await ownership.fenceExpired()
           await host.adopt()
+          nodes.watch(host)
         },
-        list,
+        list: createNodeList({ ownership, credential: nodes.credential }),
         metrics: () => nodeMetricsText(metrics, ownership),
       },
     }

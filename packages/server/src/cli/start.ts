@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defined, newId } from '@parley/protocol'
+import type { Logger } from 'pino'
 import { type BuiltInAdapterOptions, builtInAdapters } from '../adapters/index.ts'
 import { fileTranscript } from '../adapters/scripted/transcript.ts'
 import type { AgentAdapter } from '../core/agent-adapter.ts'
@@ -13,8 +14,10 @@ import { lazyChatFace } from '../faces/chat/lazy.ts'
 import { type CommandLine, plainCommandLine } from '../faces/http/command-line.ts'
 import { urlHost } from '../faces/http/request-source.ts'
 import { type HttpServer, startServer } from '../faces/http/serve.ts'
+import type { Upgrade } from '../faces/sockets.ts'
 import { createTerminalFace } from '../faces/terminal/index.ts'
 import { createWebSocketFace } from '../faces/websocket/index.ts'
+import type { NodeHosts } from '../nodes/index.ts'
 import { createTelemetry, type Telemetry, type TelemetryOptions } from '../telemetry/index.ts'
 import { version } from '../version.ts'
 import { createWorkspace, type Workspace } from '../workspace/index.ts'
@@ -73,12 +76,15 @@ export async function startParley(options: StartOptions): Promise<Parley> {
     ...options.telemetry,
     problem: (error) => logger.error({ err: error }, 'could not notify a subscriber of telemetry'),
   })
-  const host = await hostOn(opened, { options, workspace, telemetry })
-  undo.defer(() => host.close())
+  const local = await hostOn(opened, { options, workspace, telemetry })
+  undo.defer(() => local.close())
+  undo.defer(async () => node?.close())
+  const hosts: Hosts = node?.hostsOn(local) ?? { host: local }
+  const { host, peers } = hosts
   const terminals = createTerminals({ env: process.env, newId: () => newId('trm') })
   undo.defer(async () => terminals.closeAll())
   host.onSessionChanged(({ change, session }) => change === 'deleted' && terminals.removeOf(session))
-  const websocket = createWebSocketFace({ host, logger, version })
+  const sockets = createSockets(hosts, logger)
   const terminalFace = createTerminalFace({ terminals, logger })
   const chat = lazyChatFace(async () => {
     const { createChatFace } = await import('../faces/chat/index.ts')
@@ -87,7 +93,6 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   const instance = randomUUID()
   const secret = randomValue()
   let ownerUrl = ''
-  let followers = 0
   const http = await startServer({
     consoleFolder: builtConsole,
     workspace,
@@ -96,36 +101,60 @@ export async function startParley(options: StartOptions): Promise<Parley> {
     ...servingOptions(options),
     devices: store,
     host,
+    ...(peers && { peers }),
     version,
     instance,
     prove: (challenge) => proofOf({ secret, instance, url: ownerUrl }, challenge),
     chat,
     metrics: async (now) => {
-      const clients = { ...now.clients, websocket: websocket.peers }
+      const clients = { ...now.clients, websocket: sockets.clients }
       return telemetry.metrics({ ...now, clients }) + ((await node?.metrics()) ?? '')
     },
     ...(node && { nodes: node.list }),
-    websocket: (upgrade) => {
-      followers++
-      upgrade.socket.once('close', () => followers--)
-      websocket.accept(upgrade)
-    },
+    websocket: sockets.accept,
   })
   ownerUrl = ownerUrlOf(http)
   store.describeOwner({ url: ownerUrl, instance, secret })
   undo.defer(() => http.close())
-  undo.defer(() => websocket.close())
+  undo.defer(() => sockets.close())
   undo.defer(() => chat.close())
-  await node?.join(host, http.url)
+  await node?.join(local, http.url)
   const closing = undo.move()
   let closed: Promise<void> | undefined
   return {
     host,
     http,
-    followers: () => followers,
+    followers: () => sockets.followers,
     close() {
       closed ??= closing.disposeAsync()
       return closed
+    },
+  }
+}
+
+type Hosts = { readonly host: Host; readonly peers?: NodeHosts['peers'] | undefined }
+
+/** The WebSockets of people, and those of other nodes, whose host passes nothing on. */
+function createSockets({ host, peers }: Hosts, logger: Logger) {
+  const people = createWebSocketFace({ host, logger, version })
+  const nodes = peers && createWebSocketFace({ ...peers, logger, version })
+  let followers = 0
+  return {
+    get followers() {
+      return followers
+    },
+    get clients() {
+      return people.peers
+    },
+    accept(upgrade: Upgrade): void {
+      if (upgrade.isNode && nodes) return nodes.accept(upgrade)
+      followers++
+      upgrade.socket.once('close', () => followers--)
+      people.accept(upgrade)
+    },
+    close(): void {
+      people.close()
+      nodes?.close()
     },
   }
 }
@@ -146,7 +175,7 @@ type HostParts = {
 }
 
 function hostOn(
-  { store, ownership }: OpenedStore,
+  { store, ownership, node }: OpenedStore,
   { options, workspace, telemetry }: HostParts,
 ): Promise<Host> {
   const { dataDir, logger, limits, recover } = options
@@ -155,6 +184,7 @@ function hostOn(
     adapters,
     store,
     ...defined({ ownership, shared: store.shared }),
+    ...(node && { ownerFeed: node.ownerFeed }),
     telemetry,
     observer: logSteps(logger),
     commitOf: workspace.commit,
@@ -167,7 +197,8 @@ function hostOn(
 }
 
 function servingOptions({ hostname, port, token, logger, ...rest }: StartOptions) {
-  const { allowedOrigins, allowedHosts, publicCommandLine } = rest
+  const { allowedOrigins, nodeUrl, publicCommandLine } = rest
+  const allowedHosts = [...(rest.allowedHosts ?? []), ...(nodeUrl ? [new URL(nodeUrl).host] : [])]
   return defined({
     hostname,
     port,

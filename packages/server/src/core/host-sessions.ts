@@ -60,8 +60,6 @@ export type HostSessions = {
    * Like `follow`, for another process: rejects with ParleyError `conflict` if another process owns the session.
    */
   followOwned(sessionId: string, from: FollowFrom, reader: FeedReader): Promise<() => void>
-  /** Takes over the sessions with work left whose owner is gone. Returns how many there were. */
-  takeOver(): Promise<number>
   waiting(): Promise<WaitingRequest[]>
 
   /** Replaces the tools that the session was created with (`own`). Takes effect with its next turn. */
@@ -117,7 +115,6 @@ export function createHostSessions(
     },
     follow: (sessionId, from, reader) => sessions.follow(sessionId, from, reader),
     followOwned: (sessionId, from, reader) => sessions.followOwned(sessionId, from, reader),
-    takeOver: () => sessions.recoverAll(),
     async waiting() {
       const states = await store.waiting()
       return states.flatMap((state) => {

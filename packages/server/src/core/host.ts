@@ -31,8 +31,8 @@ export type Host = AgentList &
   HostSessions &
   FeedLoops &
   Pick<SessionNews, 'onSessionChanged'> & {
-    /** Recovers sessions with work left whose owner is gone. Called again and again where there are several nodes. */
-    adopt(): Promise<void>
+    /** Recovers sessions with work left whose owner is gone. Returns how many there were. */
+    adopt(): Promise<number>
     /** Parks or ends running turns, and closes every connection. The caller closes the store. */
     close(): Promise<void>
   }

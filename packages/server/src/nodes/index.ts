@@ -25,8 +25,10 @@ export type Nodes = {
   readonly credential: PeerCredential
   /** Follows sessions that other nodes own; for the host of this node. */
   readonly ownerFeed: OwnerFeed
-  /** Starts to watch the other nodes. Returns the hosts for people and for the other nodes. */
-  join(host: Host): NodeHosts
+  /** The hosts for people and for the other nodes, on the host of this node. */
+  hostsOn(host: Host): NodeHosts
+  /** Starts to watch the other nodes, and to take over their sessions when they are gone. */
+  watch(host: Host): void
   close(): Promise<void>
 }
 
@@ -50,13 +52,11 @@ export function createNodes(options: NodesOptions): Nodes {
   return {
     credential,
     ownerFeed: createOwnerFeed(ownership, links),
-    join(host) {
-      const takeOver = async () => {
-        const sessions = await host.takeOver()
-        metrics.tookOver(sessions)
-        return sessions
-      }
+    watch(host) {
+      const takeOver = async () => metrics.tookOver(await host.adopt())
       membership = new Membership({ register: ownership, links, takeOver, problem })
+    },
+    hostsOn(host) {
       return {
         host: createRoutingHost({ host, links, credential, metrics, patienceMs }),
         peers: {

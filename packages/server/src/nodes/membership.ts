@@ -18,7 +18,7 @@ type MembershipOptions = {
   readonly register: NodeRegister
   readonly links: PeerLinks
   /** Takes over the sessions with work left whose owner is gone. */
-  readonly takeOver: () => Promise<number>
+  readonly takeOver: () => Promise<void>
   readonly problem: (error: unknown, doing: string) => void
 }
 
@@ -81,7 +81,6 @@ export class Membership {
     this.#pauseMs = Math.min(Math.max(this.#pauseMs * 2, firstPauseMs), longestPauseMs)
     this.#pausedUntil = performance.now() + this.#pauseMs
     this.#takingOver = takeOver()
-      .then(() => undefined)
       .catch((error) => problem(error, 'take over sessions'))
       .finally(() => {
         this.#takingOver = undefined

@@ -59,8 +59,16 @@ export async function startNode(settings: NodeSettings): Promise<NodeUnderTest> 
   })
   const adapters = [createScriptedAdapter({ transcript: fileTranscript(join(folder, 'transcripts')) })]
   const { store, ownership } = node
-  const local = await createHost({ adapters, store, ownership, ownerFeed: nodes.ownerFeed })
-  const { host, peers } = nodes.join(local)
+  const { ownerFeed } = nodes
+  const local = await createHost({
+    adapters,
+    store,
+    ownership,
+    ownerFeed,
+    ...(store.shared && { shared: store.shared }),
+  })
+  const { host, peers } = nodes.hostsOn(local)
+  nodes.watch(local)
   const forPeople = createWebSocketFace({ host, logger, version: '0' })
   const { host: peerHost, answerHeaders } = peers
   const forPeers = createWebSocketFace({ host: peerHost, logger, version: '0', answerHeaders })

@@ -179,10 +179,10 @@ it('a program that listens at the address of a node gets no token, and its answe
   owner.inbound.target = (rogue.address() as { port: number }).port
   owner.inbound.cut()
   await vi.waitUntil(() => seen.length > 1, wait)
-  const command = other.host.command(id, { type: 'session.close', commandId: 'c' })
-  const patch = other.host.patch(id, { title: 'x' })
-  await expect(command).rejects.toMatchObject({ code: 'busy' })
-  await expect(patch).rejects.toMatchObject({ code: 'busy' })
+  await expect(other.host.command(id, { type: 'session.close', commandId: 'c' })).rejects.toMatchObject({
+    code: 'busy',
+  })
+  await expect(other.host.patch(id, { title: 'x' })).rejects.toMatchObject({ code: 'busy' })
   expect(seen.join('\n')).not.toMatch(/the-token-of-all-nodes|session\.close|hello/)
   owner.inbound.target = owner.http.port
   rogue.close()

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { defined } from '@parley/protocol'
 import pino from 'pino'
 import { createScriptedAdapter } from '../adapters/scripted/index.ts'
 import { fileTranscript } from '../adapters/scripted/transcript.ts'
@@ -48,24 +49,23 @@ export async function startNode(settings: NodeSettings): Promise<NodeUnderTest> 
   const url = `http://127.0.0.1:${inbound.port}`
   const node = await openPostgresNode({ url: databaseUrl.href, connections: 4, node: { url, place, lease } })
   const logger = pino({ level: 'silent' })
-  const metrics = createNodeMetrics()
+  const { store, ownership } = node
   const nodes = createNodes({
-    ownership: node.ownership,
+    ownership,
     token,
     url: () => url,
-    metrics,
+    metrics: createNodeMetrics(),
     problem: () => undefined,
     patienceMs: settings.patienceMs ?? 60_000,
   })
   const adapters = [createScriptedAdapter({ transcript: fileTranscript(join(folder, 'transcripts')) })]
-  const { store, ownership } = node
   const { ownerFeed } = nodes
   const local = await createHost({
     adapters,
     store,
     ownership,
     ownerFeed,
-    ...(store.shared && { shared: store.shared }),
+    ...defined({ shared: store.shared }),
   })
   const { host, peers } = nodes.hostsOn(local)
   nodes.watch(local)

@@ -1,14 +1,17 @@
 import { hasCode } from '@parley/protocol'
 import type { SessionStore } from './session-store.ts'
 
-/** The store for one session under this term: a write is refused once another process owns the session. */
+/**
+ * The store for one session under this term: a write is refused once another process owns the session. A write to
+ * another session, such as a fork, names its own term.
+ */
 export function fencedStore(store: SessionStore, term: number | undefined): SessionStore {
   if (term === undefined) return store
   return {
     ...store,
-    append: (batch) => store.append({ ...batch, term }),
+    append: (batch) => store.append({ term, ...batch }),
     checkpoint: (sessionId, blocks) => store.checkpoint(sessionId, blocks, term),
-    delete: (sessionId) => store.delete(sessionId, term),
+    delete: (sessionId, given = term) => store.delete(sessionId, given),
   }
 }
 

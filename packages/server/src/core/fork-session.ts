@@ -1,15 +1,18 @@
 import {
   applyToState,
+  defined,
   emptyState,
   isKnown,
+  ParleyError,
   type SessionEvent,
   type SessionState,
   type UnknownEvent,
 } from '@parley/protocol'
 import { LogWriter } from './log-writer.ts'
 import { readEvents } from './read-events.ts'
+import type { SessionOwnership } from './session-ownership.ts'
 import type { SessionServices } from './session-services.ts'
-import type { SessionStore, StoredEvent } from './session-store.ts'
+import type { StoredEvent } from './session-store.ts'
 
 const pageSize = 1000
 
@@ -23,12 +26,13 @@ export type ForkCopy = {
 
 /** Copies the log of a session into a new session. A repeated copy to the same child has no effect. */
 export async function forkSession(
-  { store, clock, environments, news }: SessionServices,
+  services: SessionServices,
   parent: SessionState,
   child: string,
   title: string | undefined,
 ): Promise<ForkCopy> {
-  const made = await copyForFork({ store, now: clock.now() }, parent, child, title)
+  const { store, environments, news } = services
+  const { made, term } = await copyForFork(services, parent, child, title)
   if (made) await environments.copy(parent.id, child)
   return {
     sessionId: child,
@@ -37,33 +41,38 @@ export async function forkSession(
       return made !== undefined
     },
     async discard() {
-      if (made) await store.delete(child)
+      if (made) await store.delete(child, term)
       environments.forget(child)
     },
   }
 }
 
-/**
- * Copies a log into a new session, with the same seqs. Continues an earlier, interrupted copy. Returns the state of
- * the new session, or undefined if the copy was already complete.
- */
+type Copied = {
+  /** The state of the new session, or undefined if the copy was already complete. */
+  readonly made?: SessionState
+  /** The term under which this process owns the new session. */
+  readonly term?: number
+}
+
+/** Copies a log into a new session, with the same seqs. Continues an earlier, interrupted copy. */
 async function copyForFork(
-  { store, now }: { store: SessionStore; now: number },
+  { store, clock, ownership }: SessionServices,
   parent: SessionState,
   child: string,
   title: string | undefined,
-): Promise<SessionState | undefined> {
+): Promise<Copied> {
   const existing = await store.load(child)
   const upTo = existing?.state.forkedFrom?.seq ?? parent.seq
   const forkedFrom = { sessionId: parent.id, seq: upTo }
-  if (existing && existing.head > upTo) return undefined
+  if (existing && existing.head > upTo) return {}
+  const owned = defined({ term: existing ? await claimed(ownership, child) : ownership.firstTerm })
   let state = existing?.state ?? emptyState(child, `${parent.epoch}-fork`)
   while (state.seq < upTo) {
     const page = await readEvents(store, parent.id, {
       after: state.seq,
       limit: Math.min(pageSize, upTo - state.seq),
     })
-    if (page.length === 0) return undefined
+    if (page.length === 0) return {}
     const created = state.seq === 0
     const events = page.map(({ seq, json }): StoredEvent => {
       const event = { ...(JSON.parse(json) as SessionEvent | UnknownEvent), sessionId: child }
@@ -72,23 +81,27 @@ async function copyForFork(
       return { seq, json: JSON.stringify(copy) }
     })
     if (created) await store.create({ sessionId: child, epoch: state.epoch, events, state })
-    else await store.append({ sessionId: child, events, state })
+    else await store.append({ sessionId: child, events, state, ...owned })
   }
-  return finish({ store, now }, state, title ?? `${parent.title} (fork)`)
+  const writer = finish(state, clock.now(), title ?? `${parent.title} (fork)`)
+  await store.append({ sessionId: child, events: writer.stored, state: writer.state, ...owned })
+  return { made: writer.state, ...owned }
+}
+
+/** The term of the interrupted copy, whose owner may have been another process. */
+async function claimed(ownership: SessionOwnership, child: string): Promise<number | undefined> {
+  const claim = await ownership.claim(child)
+  if (claim.type === 'owned') return claim.term
+  throw new ParleyError('busy', 'This fork is being made by another node. Try again.')
 }
 
 /** Corrects the parts of the state that hold for the original session but not for the copy. */
-async function finish(
-  { store, now }: { store: SessionStore; now: number },
-  state: SessionState,
-  title: string,
-): Promise<SessionState> {
+function finish(state: SessionState, now: number, title: string): LogWriter {
   const writer = new LogWriter(state)
   writer.add(now, { type: 'session.renamed', title, by: 'host' })
   for (const { promptId } of state.queue) writer.add(now, { type: 'prompt.withdrawn', promptId })
   if (state.connected) writer.add(now, { type: 'agent.disconnected', reason: 'closed' })
   if (state.archived) writer.add(now, { type: 'session.unarchived' })
   if (state.pinned) writer.add(now, { type: 'session.unpinned' })
-  await store.append({ sessionId: state.id, events: writer.stored, state: writer.state })
-  return writer.state
+  return writer
 }

@@ -120,3 +120,35 @@ it('a session can be read and followed on a node that does not own it', async ()
     code: 'conflict',
   })
 })
+
+it('a session that another node owned before can be forked, and an interrupted fork is finished by another node', async () => {
+  const url = await server.database()
+  const [one, other] = [await open(url), await open(url)]
+  const { id } = await one.host.create({
+    agent: 'scripted',
+    cwd: folder,
+    prompt: script({ type: 'text', text: 'Hello.' }),
+  })
+  await vi.waitUntil(async () => (await one.host.state(id)).turns === 1, 30_000)
+  await one.host.close()
+  const fork = { type: 'session.fork', commandId: 'f' } as const
+  await vi.waitUntil(() => other.host.command(id, fork).then(Boolean, () => false), 30_000)
+  const { sessions } = await other.host.list({ limit: 10 })
+  const child = sessions.find((session) => session.id !== id)?.id ?? ''
+  const before = await other.host.read(child, { after: 0, limit: 1_000 })
+  expect(logProblems(before.events.map(({ json }) => JSON.parse(json)))).toEqual([])
+
+  // As if the first node had died in the middle of the copy.
+  await server.admin(async (sql) => {
+    await sql`UPDATE parley.sessions SET head = 1, owner = NULL,
+      state = jsonb_set(state::jsonb, '{seq}', '1')::text WHERE id = ${child}`
+    await sql`DELETE FROM parley.events WHERE seq > 1
+      AND session_key = (SELECT key FROM parley.sessions WHERE id = ${child})`
+    await sql`DELETE FROM parley.receipts WHERE command_id = 'f'`
+  }, url)
+  const again = await open(url)
+  await other.host.close()
+  await vi.waitUntil(() => again.host.command(id, fork).then(Boolean, () => false), 30_000)
+  const after = await again.host.read(child, { after: 0, limit: 1_000 })
+  expect(after.events.slice(0, -1)).toEqual(before.events.slice(0, -1))
+})

@@ -3,17 +3,17 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 import { describe, expect, it, vi } from 'vitest'
-import { TemporaryFolder } from '../../testing/temporary-folder.ts'
+import { folderForFile } from '../../testing/temporary-folder.ts'
 import { PostgresDatabase } from './database.ts'
 import { parseDatabaseUrl } from './database-url.ts'
 import { PostgresServer } from './postgres-under-test.ts'
 import { encryptionsOf } from './tls.ts'
 
 /** Certificates are made by the program openssl. */
-const folder = new TemporaryFolder()
-const path = (name: string) => join(folder.path, name)
+const folder = folderForFile()
+const path = (name: string) => join(folder, name)
 const text = (name: string) => readFileSync(path(name), 'utf8')
-const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder.path, stdio: 'pipe' })
+const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' })
 const keyArgs = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
 
 function createAuthority(name: string): void {
@@ -133,7 +133,7 @@ describe('a connection to PostgreSQL', () => {
   })
 
   it('does not trust the authorities of Node unless the URL names those of the system', async () => {
-    vi.stubEnv('HOME', folder.path)
+    vi.stubEnv('HOME', folder)
     const { code, message } = await refusal({ sslmode: 'verify-full' }, right)
     expect(code).toBe('validation_error')
     expect(message).toContain('sslrootcert=system')

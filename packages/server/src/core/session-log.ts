@@ -274,7 +274,8 @@ function openBlockDeltas(block: OpenBlock): Delta[] {
 
 function goneError(reason: 'deleted' | 'closed'): ParleyError {
   if (reason === 'deleted') return new ParleyError('not_found', 'This session was deleted.')
-  return new ParleyError('busy', 'Parley is stopping. Try again when it is back.')
+  const message = 'Parley is stopping. Try again when it is back.'
+  return new ParleyError('busy', message, { details: { stopping: true } })
 }
 
 /** The state of a stored session at its head: the stored state, the events after it, and its checkpoints. */

@@ -48,17 +48,18 @@ export function createNodes(options: NodesOptions): Nodes {
   const { ownership, token, url, metrics, problem, patienceMs = 10_000 } = options
   const credential = new PeerCredential(token, url)
   const links = new PeerLinks(credential)
+  const closing = new AbortController()
   let membership: Membership | undefined
   return {
     credential,
     ownerFeed: createOwnerFeed(ownership, links),
     watch(host) {
       const takeOver = async () => metrics.tookOver(await host.adopt())
-      membership = new Membership({ register: ownership, links, takeOver, problem })
+      membership = new Membership({ register: ownership, links, url, takeOver, problem })
     },
     hostsOn(host) {
       return {
-        host: createRoutingHost({ host, links, credential, metrics, patienceMs }),
+        host: createRoutingHost({ host, links, credential, metrics, patienceMs, closing: closing.signal }),
         peers: {
           host: createPeerHost(host),
           accepts: (bearer) => credential.accepts(bearer),
@@ -70,6 +71,7 @@ export function createNodes(options: NodesOptions): Nodes {
       }
     },
     async close() {
+      closing.abort()
       await membership?.close()
       links.close()
     },

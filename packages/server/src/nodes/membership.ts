@@ -17,6 +17,8 @@ export type NodeRegister = {
 type MembershipOptions = {
   readonly register: NodeRegister
   readonly links: PeerLinks
+  /** The address of this node. */
+  readonly url: () => string
   /** Takes over the sessions with work left whose owner is gone. */
   readonly takeOver: () => Promise<void>
   readonly problem: (error: unknown, doing: string) => void
@@ -55,7 +57,8 @@ export class Membership {
     try {
       const { peers, hasOrphans } = await register.scan()
       if (this.#isClosed) return
-      links.keep(peers.map(({ url }) => url))
+      // An earlier run at the address of this node may not be fenced yet.
+      links.keep(peers.map(({ url }) => url).filter((url) => url !== this.#options.url()))
       const refusing = peers.filter(({ url }) => links.at(url)?.isRefused).map(({ id }) => id)
       const isGone = peers.some(({ isExpired }) => isExpired) || refusing.length > 0
       const fenced = isGone ? await register.fenceExpired(refusing) : []

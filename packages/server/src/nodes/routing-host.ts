@@ -16,37 +16,46 @@ type RoutingOptions = {
   readonly metrics: Pick<NodeMetrics, 'forwarded'>
   /** How long a request is tried again while the owner of its session changes. */
   readonly patienceMs: number
+  readonly closing: AbortSignal
 }
 
 /** A host whose operations on a session are performed by the node that owns it. Reading needs no owner. */
-export function createRoutingHost({ host, links, credential, metrics, patienceMs }: RoutingOptions): Host {
+export function createRoutingHost(options: RoutingOptions): Host {
+  const { host, links, credential, metrics, patienceMs, closing } = options
   const http = (url: string) => createHttp({ url, fetch: provedFetch(credential, url) })
 
   /** Performs an operation here if this node owns the session or can claim it, else at the owner. */
   async function routed<T>(here: () => Promise<T>, there: (url: string) => Promise<T>): Promise<T> {
     const start = performance.now()
+    const isLate = () => closing.aborted || performance.now() - start > patienceMs
     for (;;) {
-      const tried = await here().then(
-        (result) => ({ result }),
-        (error) => ({ url: ownerIn(error) }),
-      )
-      if ('result' in tried) return tried.result
-      try {
-        const result = await there(tried.url)
-        metrics.forwarded('accepted')
-        return result
-      } catch (error) {
-        if (!isTemporary(error)) {
-          metrics.forwarded(error instanceof ParleyError ? error.code : 'internal_error')
-          throw error
-        }
-      }
-      if (performance.now() - start > patienceMs) {
-        metrics.forwarded('busy')
-        throw outOfReach(tried.url)
+      const url = await here().catch((error) => {
+        const owner = ownerIn(error)
+        if (owner === undefined && (!isTemporary(error) || isLate())) throw error
+        return new Elsewhere(owner)
+      })
+      if (!(url instanceof Elsewhere)) return url
+      if (url.owner !== undefined) {
+        const sent = await forward(url.owner, there)
+        if (sent) return sent.result
+        if (isLate()) throw outOfReach(url.owner)
       }
       await pause(retryMs)
     }
+  }
+
+  /** Undefined if another attempt, perhaps at another node, can succeed. */
+  async function forward<T>(url: string, there: (url: string) => Promise<T>) {
+    try {
+      const result = await there(url)
+      metrics.forwarded('accepted')
+      return { result }
+    } catch (error) {
+      const isRetried = isTemporary(error)
+      metrics.forwarded(error instanceof ParleyError && !isRetried ? error.code : 'busy')
+      if (!isRetried) throw error
+    }
+    return undefined
   }
 
   const call = <T>(here: () => Promise<T>, there: (peer: Http) => Promise<T>) =>
@@ -115,17 +124,26 @@ function changesOfAllNodes(host: Host, links: PeerLinks): Host['onSessionChanged
   }
 }
 
-/** The address of the owner in a refusal of core. Throws any other error. */
-function ownerIn(error: unknown): string {
+/** An operation that must be performed at the owner of the session, or again if it has none at the moment. */
+class Elsewhere {
+  readonly owner: string | undefined
+
+  constructor(owner: string | undefined) {
+    this.owner = owner
+  }
+}
+
+/** The address of the owner in a refusal of core. */
+function ownerIn(error: unknown): string | undefined {
   const owner = hasCode(error, 'conflict') && (error.details?.owner as { url?: unknown } | undefined)
-  if (owner && typeof owner.url === 'string') return owner.url
-  throw error
+  return owner && typeof owner.url === 'string' ? owner.url : undefined
 }
 
 /** Whether another attempt can succeed: the owner is gone, is another one now, or is about to stop. */
 function isTemporary(error: unknown): boolean {
   if (error instanceof LinkLost || isUnreachable(error)) return true
-  if (hasCode(error, 'conflict')) return error.details?.owner !== undefined
+  if (hasCode(error, 'conflict'))
+    return error.details?.owner !== undefined || error.details?.staleTerm !== undefined
   return hasCode(error, 'busy') && error.details?.stopping === true
 }
 

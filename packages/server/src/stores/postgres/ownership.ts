@@ -109,6 +109,10 @@ export class PostgresOwnership implements SessionOwnership {
     this.#url = url
     await this.#register()
     this.#beatLater()
+    await this.#database.query(
+      `DELETE FROM nodes n WHERE n.fenced_at < clock_timestamp() - interval '30 days'
+         AND NOT EXISTS (SELECT FROM sessions s WHERE s.owner = n.id)`,
+    )
   }
 
   async claim(sessionId: string): Promise<Claim> {
@@ -178,16 +182,17 @@ export class PostgresOwnership implements SessionOwnership {
 
   /**
    * Fences every other node whose lease has expired, so that its sessions can be claimed. Returns their ids. A node in
-   * `refusing`, whose port refuses connections, is fenced at once if PostgreSQL has ended its connection too.
+   * `refusing`, whose port refuses connections, and an earlier run at the address of this node are fenced at once if
+   * PostgreSQL has ended their connections too.
    */
   async fenceExpired(refusing: readonly number[] = []): Promise<number[]> {
     const rows = await this.#database.query<{ id: number }>(
       `UPDATE nodes SET fenced_at = clock_timestamp(), expires_at = least(expires_at, clock_timestamp())
        WHERE fenced_at IS NULL AND id <> $1
          AND (expires_at < clock_timestamp()
-           OR (id = ANY ($2::integer[]) AND pg_try_advisory_xact_lock(${nodeLocks}, id)))
+           OR ((id = ANY ($2::integer[]) OR url = $3) AND pg_try_advisory_xact_lock(${nodeLocks}, id)))
        RETURNING id`,
-      [this.#node ?? 0, refusing],
+      [this.#node ?? 0, refusing, this.#url],
     )
     return rows.map(({ id }) => id)
   }

@@ -228,6 +228,12 @@ export type AgentConnection = {
   /** Ends the agent's process. Idempotent; `events` ends. */
   close(): Promise<void>
   /**
+   * Kills the agent's process and all its descendants at once, also while `close` runs: another host may continue the
+   * session. A process that several sessions share is killed for all of them. `events` ends. Without this function
+   * `close` is called.
+   */
+  kill?(): void
+  /**
    * Called between turns. Returns whether somebody continued the conversation in another program since the last call.
    * `known`: the agent's process has the new messages; `unknown`: it lacks them, and must be restarted.
    */

@@ -69,6 +69,15 @@ export class AgentLink {
     return this.#closed
   }
 
+  /** Kills the agent, and does not wait for its end. */
+  kill(): void {
+    this.#closing ??= 'closed'
+    const { connection } = this
+    const killed: unknown = connection.kill ? connection.kill() : connection.close()
+    Promise.resolve(killed).catch(() => undefined)
+    this.#abandoned.resolve({})
+  }
+
   async #close(): Promise<void> {
     const abandon = () => this.#abandoned.resolve({})
     const stopWaiting = this.#clock.after(closeWaitMs, abandon)

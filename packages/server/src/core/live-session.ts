@@ -168,14 +168,14 @@ export class LiveSession {
   }
 
   /**
-   * Called when another process may own the session: nothing more is recorded, and the agent is ended at once. Readers
-   * are told to connect again.
+   * Called when another process may own the session: nothing more is recorded, and the agent is killed before this
+   * returns. Readers are told to connect again.
    */
   async abandon(): Promise<void> {
     this.#stopping.abort()
-    const aborted = this.#agent.abortStart()
     this.log.abandon()
-    await this.#disconnectForGood('closed', aborted)
+    this.#agent.kill()
+    await this.#disconnectForGood('closed', this.#agent.abortStart())
   }
 
   /** Called for a deletion: nothing more is recorded. Readers are notified after `remove` has resolved. */

@@ -345,6 +345,14 @@ export class SessionAgent implements SlotHolder {
     void this.disconnect('idle')
   }
 
+  /** Kills the agent at once, and stops the host tools that it has called. */
+  kill(): void {
+    const { broker, toolCalls } = this.#parts
+    this.#link?.kill()
+    toolCalls.stop('all')
+    broker.abandon()
+  }
+
   async disconnect(reason: CloseReason): Promise<void> {
     await this.#link?.close(reason)
   }

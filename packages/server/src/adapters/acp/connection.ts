@@ -220,6 +220,11 @@ class AcpConnection implements AgentConnection {
     return this.#closing
   }
 
+  kill(): void {
+    this.#process.killAll()
+    this.#closing ??= this.#process.gone(exitWaitMs)
+  }
+
   async #close(): Promise<void> {
     const { sessionId = '', turn } = this.#state
     const { agent } = this.#wire

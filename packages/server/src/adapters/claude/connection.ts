@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Query } from '@anthropic-ai/claude-agent-sdk'
-import { messageOf, type PermissionMode, type SessionSettings } from '@parley/protocol'
+import { defined, messageOf, type PermissionMode, type SessionSettings } from '@parley/protocol'
 import {
   type AgentConnection,
   type AgentMessage,
@@ -255,6 +255,11 @@ class ClaudeConnection implements AgentConnection {
     await this.#ended
   }
 
+  kill(): void {
+    this.#closing = true
+    this.#program.kill()
+  }
+
   previewRewind(promptId: string): ReturnType<typeof previewRewind> {
     return previewRewind(this.#query, promptId)
   }
@@ -378,8 +383,7 @@ class ClaudeConnection implements AgentConnection {
       const introduction = await introductionOf(query, this.#program.loaded)
       this.#state = withCommands(this.#state, introduction.commands)
       await this.#queue.put(introduction)
-      const { options } = this.#input.settings
-      const effective = { mode: this.#mode, ...(options && { options }) }
+      const effective = { mode: this.#mode, ...defined({ options: this.#input.settings.options }) }
       await this.#queue.put({ type: 'session.configured', effective })
     } catch (error) {
       const text = `Claude Code did not report its capabilities: ${messageOf(error)}`

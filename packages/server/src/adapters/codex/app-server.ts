@@ -252,6 +252,11 @@ export class AppServer {
     await this.gone
   }
 
+  /** Kills the program with all its descendants, for all its sessions. */
+  kill(): void {
+    this.#program.process.killAll()
+  }
+
   #dispatch(message: NativeMessage): void {
     this.#received++
     const threadId = threadOf(message)

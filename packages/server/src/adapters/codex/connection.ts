@@ -289,6 +289,11 @@ class CodexConnection implements AgentConnection {
     return this.#closed
   }
 
+  kill(): void {
+    this.#lease.server.kill()
+    void this.close()
+  }
+
   async #shut(disconnection: Disconnection): Promise<void> {
     const { server } = this.#lease
     this.#requests.close()

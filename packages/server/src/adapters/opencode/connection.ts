@@ -196,6 +196,11 @@ class OpenCodeConnection implements AgentConnection {
     return this.#closed
   }
 
+  kill(): void {
+    this.#server.kill()
+    void this.close()
+  }
+
   async #close(): Promise<void> {
     this.#closing = true
     this.#watch.begin()

@@ -117,6 +117,12 @@ export class OpenCodeServer {
     return this.#ended
   }
 
+  /** Kills the server and all its descendants at once, for all its sessions. */
+  kill(): void {
+    this.#ended ??= Promise.resolve()
+    this.#process.killAll()
+  }
+
   async #end(): Promise<void> {
     if (this.#pid !== undefined) {
       this.#process.kill('SIGTERM')

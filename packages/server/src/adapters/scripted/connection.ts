@@ -113,6 +113,10 @@ export class ScriptedConnection implements AgentConnection {
     this.#gone()
   }
 
+  kill(): void {
+    void this.close()
+  }
+
   /** Reports a failing script or transcript as a crash of this agent, through an output. */
   #crash(error: unknown): void {
     const message = messageOf(error)

@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { type Diff, ParleyError, requestedDiffs } from '@parley/protocol'
 import type { AgentAdapter, AgentOutput } from '../../core/agent-adapter.ts'
-import { ownChildren } from '../own-children.ts'
+import { areAlive, ownChildren, ownDescendants } from '../own-children.ts'
 import { expect } from '../peers.ts'
 import { connectInput, promptMessage, readToEnd, readUntil, silentPerson } from '../read-connection.ts'
 import type { Bench } from './bench.ts'
@@ -256,6 +257,24 @@ export const generalCases: readonly GeneralCase[] = [
       await connection.close()
       await connection.interrupt()
       expect((await rest).at(-1)?.type).toBe('agent.disconnected')
+    },
+  },
+  {
+    title: 'a connection that is killed in a turn ends its events, and none of its processes is left',
+    async shows(bench, { scenarios: { busy } }) {
+      const others = ownChildren()
+      const input = connectInput({ cwd: bench.folder, person: silentPerson })
+      const connection = await bench.newAdapter().connect(input)
+      await connection.send(promptMessage(busy.prompt))
+      await readUntil(connection, ({ type }) => /^(text|thinking|tool-call)\./.test(type))
+      const started = ownDescendants(others)
+      const rest = readToEnd(connection)
+      if (connection.kill) connection.kill()
+      else await connection.close()
+      while (areAlive(started)) await setTimeout(20)
+      expect((await rest).filter(({ type }) => type === 'turn.ended')).toEqual([])
+      await connection.close()
+      expect(ownDescendants(others)).toEqual([])
     },
   },
 ]

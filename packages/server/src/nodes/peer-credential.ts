@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, randomBytes, scryptSync, timingSafeEqual } from 'node:crypto'
 
 /** How far the clocks of two nodes may differ. */
 const toleranceMs = 5 * 60_000
@@ -17,7 +17,8 @@ export class PeerCredential {
 
   /** `url` is the address under which the other nodes know this one. */
   constructor(token: string, url: () => string) {
-    this.#key = createHmac('sha256', token).update('parley nodes 1').digest()
+    // Deriving it is slow, so that a program with a bearer cannot guess a short token.
+    this.#key = scryptSync(token, 'parley nodes 1', 32)
     this.#url = url
   }
 

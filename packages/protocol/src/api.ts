@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { accessRoutes } from './access-routes.ts'
 import { agentRoutes } from './agent-routes.ts'
 import { chatRoutes } from './chat-routes.ts'
-import { NodeCheck, NodeList } from './node.ts'
+import { NodeCheck, NodeList, SessionNode } from './node.ts'
 import { permissionRoutes } from './permission-routes.ts'
-import { NoContent, type Route, type RouteDefinition } from './route.ts'
+import { bySession, NoContent, type Route, type RouteDefinition } from './route.ts'
 import { sessionRoutes } from './session-routes.ts'
 import { workspaceRoutes } from './workspace-routes.ts'
 
@@ -53,6 +53,13 @@ const definitions = {
       }),
     }),
     reply: NodeList,
+  },
+  getSessionNode: {
+    method: 'GET',
+    path: '/api/sessions/:id/node',
+    summary: 'Get the machine that the folder of a session is on, and the node that owns the session',
+    params: bySession,
+    reply: SessionNode,
   },
   metrics: {
     method: 'GET',

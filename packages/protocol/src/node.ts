@@ -1,14 +1,7 @@
 import { z } from 'zod'
 
 /** Why a node was not reached at its URL. */
-export const NodeProblem = z.enum([
-  'unreachable',
-  'no-answer',
-  'other-token',
-  'host-not-allowed',
-  'other-node',
-  'not-a-node',
-])
+export const NodeProblem = z.enum(['unreachable', 'no-answer', 'other-token', 'other-node', 'not-a-node'])
 export type NodeProblem = z.infer<typeof NodeProblem>
 
 /** A server, as one of the servers on a database. A server on SQLite is the only one. */
@@ -48,6 +41,20 @@ export const NodeInfo = z.object({
     .meta({ description: 'The nodes that it did not reach itself. Present with check=all' }),
 })
 export type NodeInfo = z.infer<typeof NodeInfo>
+
+/** Where a session runs. */
+export const SessionNode = z.object({
+  machine: z.string().meta({ description: 'The name of the machine that its folder is on' }),
+  place: z.string().optional().meta({ description: 'Absent on SQLite' }),
+  node: z
+    .object({ id: z.int(), url: z.string() })
+    .optional()
+    .meta({ description: 'The node that owns the session. Absent if no node has claimed it' }),
+  awaited: z.literal(true).optional().meta({
+    description: 'Present if no node of that machine is alive: the session continues when one is back',
+  }),
+})
+export type SessionNode = z.infer<typeof SessionNode>
 
 export const DatabaseInfo = z.object({
   version: z.string(),

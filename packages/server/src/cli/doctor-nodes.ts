@@ -117,8 +117,6 @@ const ownProblems: Readonly<Record<NodeProblem, string>> = {
   unreachable: `cannot be reached from this machine: ${setUrl}`,
   'no-answer': `does not answer: ${setUrl}, and allow its port in the firewall`,
   'other-token': `leads to a server with another token: ${setUrl}`,
-  'host-not-allowed':
-    'is refused by the running server, because it does not know that host name: add it with --allow-host',
   'other-node':
     'leads to another node: give each node a PARLEY_NODE_URL of its own, not the address of a load balancer',
   'not-a-node': `leads to another program: ${setUrl}`,
@@ -129,8 +127,6 @@ const peerProblems: Readonly<Record<NodeProblem, string>> = {
   'no-answer': 'does not answer: check the network between the machines, and whether it is overloaded',
   'other-token':
     'refuses the token: start all nodes with the same PARLEY_TOKEN (clocks that differ by minutes have the same effect)',
-  'host-not-allowed':
-    'does not accept the host name of its own PARLEY_NODE_URL: add it there with --allow-host',
   'other-node': 'leads to another node: give each node a PARLEY_NODE_URL of its own',
   'not-a-node': 'leads to another program: correct its PARLEY_NODE_URL',
 }

@@ -3,7 +3,7 @@ import { ParleyError } from '@parley/protocol'
 import type { Logger } from 'pino'
 import type { Host, HostOptions } from '../core/index.ts'
 import { createNodes, type Nodes } from '../nodes/index.ts'
-import { createNodeList } from '../nodes/node-list.ts'
+import { createNodeDirectory } from '../nodes/node-directory.ts'
 import { createNodeMetrics, measuredAppends, nodeMetricsText } from '../nodes/node-metrics.ts'
 import { openPostgresNode, type PostgresStore } from '../stores/postgres/index.ts'
 import { openSqliteStore, type SqliteStore } from '../stores/sqlite.ts'
@@ -31,7 +31,7 @@ export type OpenedNode = Pick<Nodes, 'ownerFeed' | 'hostsOn' | 'close'> & {
    * Called with the host of this node and the URL at which the server listens.
    */
   join(host: Host, listening: string): Promise<void>
-  readonly list: ReturnType<typeof createNodeList>
+  readonly directory: ReturnType<typeof createNodeDirectory>
   /** The metrics of this node, in the text format of Prometheus. */
   metrics(): Promise<string>
 }
@@ -78,7 +78,7 @@ export async function openNode(
           await host.adopt()
           nodes.watch(host)
         },
-        list: createNodeList({ ownership, credential: nodes.credential }),
+        directory: createNodeDirectory({ ownership, credential: nodes.credential }),
         metrics: () => nodeMetricsText(metrics, ownership),
       },
     }

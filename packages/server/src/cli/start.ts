@@ -110,7 +110,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
       const clients = { ...now.clients, websocket: sockets.clients }
       return telemetry.metrics({ ...now, clients }) + ((await node?.metrics()) ?? '')
     },
-    ...(node && { nodes: node.list }),
+    ...(node && { nodes: node.directory }),
     websocket: sockets.accept,
   })
   ownerUrl = ownerUrlOf(http)

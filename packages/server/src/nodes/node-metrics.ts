@@ -1,5 +1,5 @@
 import { createCounter, createHistogram, gaugeLines } from '../telemetry/metrics.ts'
-import { type NodeListParts, storedNodes } from './node-list.ts'
+import { type NodeDirectoryParts, storedNodes } from './node-directory.ts'
 
 /** How long the database may take to list the nodes; a scraper does not wait much longer. */
 const listMs = 2_000
@@ -112,7 +112,7 @@ export function measuredAppends<Store extends { append(...given: never[]): Promi
 /** The metrics of a node. They need no database, except for the number of nodes and sessions. */
 export async function nodeMetricsText(
   metrics: NodeMetrics,
-  ownership: Pick<NodeListParts['ownership'], 'nodes'> & Pick<NodeMetricsNow, 'leaseAgeMs'>,
+  ownership: Pick<NodeDirectoryParts['ownership'], 'nodes'> & Pick<NodeMetricsNow, 'leaseAgeMs'>,
 ): Promise<string> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<undefined>((resolve) => {

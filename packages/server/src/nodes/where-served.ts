@@ -15,6 +15,7 @@ export const whereServed: Readonly<Record<RouteName, Where>> = {
   openapi: 'here',
   metrics: 'here',
   listNodes: 'any',
+  getSessionNode: 'any',
 
   listSessions: 'any',
   getSession: 'any',

@@ -17,7 +17,7 @@ import {
 } from './authentication.ts'
 import { createChangeStreams } from './change-streams.ts'
 import { type CommandLine, plainCommandLine } from './command-line.ts'
-import type { ChatHandler, MetricsWriter, NodeLister, Prove } from './mount.ts'
+import type { ChatHandler, MetricsWriter, NodeDirectory, Prove } from './mount.ts'
 import { problem, problemOf, problemResponse } from './problem.ts'
 import { isWildcard, urlHost } from './request-source.ts'
 import { createEventStreams } from './sse.ts'
@@ -57,8 +57,8 @@ export type FaceSettings = {
   /** Answers requests under /api/chat. Must be closed before this face. */
   readonly chat?: ChatHandler
   readonly metrics?: MetricsWriter
-  /** Lists the nodes on the database; without it, this server is the only one. */
-  readonly nodes?: NodeLister
+  /** The nodes on the database; without it, this server is the only one. */
+  readonly nodes?: NodeDirectory
 }
 
 export type FaceLimits = {

@@ -6,6 +6,7 @@ import {
   type NodeCheck,
   type NodeList,
   type Route,
+  type SessionNode,
   type UiMessage,
   validationError,
 } from '@parley/protocol'
@@ -55,8 +56,8 @@ export type AppParts = {
   readonly chat?: ChatHandler | undefined
   /** The metrics; without them, the route answers that there are none. */
   readonly metrics?: MetricsWriter | undefined
-  /** Lists the nodes on the database; without it, this server is the only one. */
-  readonly nodes?: NodeLister | undefined
+  /** The nodes on the database; without it, this server is the only one. */
+  readonly nodes?: NodeDirectory | undefined
   readonly consoleFolder?: string | undefined
   readonly peers?: PeerAuthentication | undefined
   readonly otherNodes?: OtherNodes | undefined
@@ -81,7 +82,11 @@ export type MetricsWriter = (now: {
   readonly waiting: Readonly<Record<string, number>>
 }) => string | Promise<string>
 
-export type NodeLister = (check?: NodeCheck) => Promise<NodeList>
+export type NodeDirectory = {
+  list(check?: NodeCheck): Promise<NodeList>
+  /** Rejects with ParleyError `not_found` if there is no such session. */
+  ofSession(sessionId: string): Promise<SessionNode>
+}
 
 type Schema = NonNullable<Route['body']>
 type Output<S> = S extends { parse(value: unknown): infer Value } ? Value : undefined

@@ -20,3 +20,13 @@ it('a server without a PostgreSQL database lists itself', async () => {
   expect((await server.ask('/api/nodes', { token: false })).status).toBe(401)
   await server.close()
 })
+
+it('a server without a PostgreSQL database says that its sessions run on its own machine', async () => {
+  await using test = await hostUnderTest()
+  const server = await serverUnderTest(test.host)
+  const { id } = await test.create()
+  const { body } = await server.ask(`/api/sessions/${id}/node`)
+  expect(body).toEqual({ machine: hostname(), node: { id: 1, url: server.url } })
+  expect((await server.ask('/api/sessions/unknown/node')).status).toBe(404)
+  await server.close()
+})

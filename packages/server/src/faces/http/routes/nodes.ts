@@ -4,8 +4,15 @@ import { type App, type AppParts, mount } from '../mount.ts'
 
 export function mountNodes(app: App, parts: AppParts): void {
   mount(app, parts, routes.listNodes, async ({ query: { check } }) =>
-    parts.nodes ? await parts.nodes(check) : { nodes: [onlyNode(parts)] },
+    parts.nodes ? await parts.nodes.list(check) : { nodes: [onlyNode(parts)] },
   )
+  mount(app, parts, routes.getSessionNode, async ({ params }) => {
+    if (parts.nodes) return await parts.nodes.ofSession(params.id)
+    // Refuses an unknown session.
+    await parts.host.state(params.id)
+    const { id, url, machine } = onlyNode(parts)
+    return { machine, node: { id, url } }
+  })
 }
 
 function onlyNode({ url, version }: AppParts): NodeInfo {

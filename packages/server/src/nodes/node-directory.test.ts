@@ -1,15 +1,15 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type NodeInfo, NodeList } from '@parley/protocol'
+import { type NodeInfo, NodeList, SessionNode } from '@parley/protocol'
 import { expect, it } from 'vitest'
 import { hostUnderTest } from '../core/host-under-test.ts'
 import { serverUnderTest, testToken } from '../faces/http/server-under-test.ts'
 import { openPostgresNode } from '../stores/postgres/index.ts'
 import type { Lease } from '../stores/postgres/ownership.ts'
 import { PostgresServer } from '../stores/postgres/postgres-under-test.ts'
-import { TcpProxy } from '../testing/tcp-proxy.ts'
-import { createNodeList } from './node-list.ts'
+import { eventsOf, stateOf } from '../testing/store-samples.ts'
+import { createNodeDirectory } from './node-directory.ts'
 import { challengeHeader, PeerCredential, proofHeader } from './peer-credential.ts'
 
 const postgres = await PostgresServer.forFile()
@@ -20,7 +20,7 @@ type ServerOptions = {
   readonly machine: string
   readonly token?: string
   /** The registered URL, given the URL that the server listens on. */
-  readonly register?: (listening: string) => string | Promise<string>
+  readonly register?: (listening: string) => string
 }
 
 /** A server on a database, with the route and the authentication of nodes. */
@@ -28,10 +28,13 @@ async function nodeUnderTest({ databaseUrl, machine, token = testToken, register
   const test = await hostUnderTest()
   let nodeUrl = ''
   const credential = new PeerCredential(token, () => nodeUrl)
-  let list: ReturnType<typeof createNodeList> | undefined
+  let directory: ReturnType<typeof createNodeDirectory> | undefined
   const server = await serverUnderTest(test.host, {
     token,
-    nodes: async (check) => (list ? list(check) : { nodes: [] }),
+    nodes: {
+      list: async (check) => directory?.list(check) ?? { nodes: [] },
+      ofSession: async (id) => directory?.ofSession(id) ?? { machine: '' },
+    },
     peers: {
       accepts: (bearer) => credential.accepts(bearer),
       answerHeaders: ({ headers }: IncomingMessage) => ({
@@ -40,12 +43,13 @@ async function nodeUnderTest({ databaseUrl, machine, token = testToken, register
       host: test.host,
     },
   })
-  nodeUrl = (await register?.(server.url)) ?? server.url
+  nodeUrl = register?.(server.url) ?? server.url
   const node = { url: nodeUrl, place: `machine:${machine}`, machine, version: '1.2.3', lease }
   const { store, ownership } = await openPostgresNode({ url: databaseUrl, connections: 2, node })
-  list = createNodeList({ ownership, credential, answerMs: 2_000 })
+  directory = createNodeDirectory({ ownership, credential, answerMs: 2_000 })
   return {
-    list,
+    directory,
+    store,
     server,
     async [Symbol.asyncDispose]() {
       await server.close()
@@ -88,7 +92,7 @@ it('a check asks every node, and lets each of them ask the others', async () => 
   const databaseUrl = await postgres.database()
   await using one = await nodeUnderTest({ databaseUrl, machine: 'one' })
   await using _ = await nodeUnderTest({ databaseUrl, machine: 'two' })
-  const { nodes } = await one.list('all')
+  const { nodes } = await one.directory.list('all')
   expect(problems(nodes)).toEqual({ one: true, two: true })
   expect(nodes.map(({ cannotReach }) => cannotReach)).toEqual([[], []])
 })
@@ -101,8 +105,8 @@ it('a check tells a node with another token, on both sides', async () => {
     machine: 'two',
     token: 'another-token-for-two-9c1d5e',
   })
-  expect(problems((await one.list('peers')).nodes)).toEqual({ one: true, two: 'other-token' })
-  expect(problems((await two.list('peers')).nodes)).toEqual({ one: 'other-token', two: true })
+  expect(problems((await one.directory.list('peers')).nodes)).toEqual({ one: true, two: 'other-token' })
+  expect(problems((await two.directory.list('peers')).nodes)).toEqual({ one: 'other-token', two: true })
 })
 
 it('a check tells a node that is not listening, from every node that notices', async () => {
@@ -111,7 +115,7 @@ it('a check tells a node that is not listening, from every node that notices', a
   await using _ = await nodeUnderTest({ databaseUrl, machine: 'two' })
   await using three = await nodeUnderTest({ databaseUrl, machine: 'three' })
   await three.server.close()
-  const { nodes } = await one.list('all')
+  const { nodes } = await one.directory.list('all')
   expect(problems(nodes)).toEqual({ one: true, two: true, three: 'unreachable' })
   const id = nodes[2]?.id
   expect(nodes[1]?.cannotReach).toEqual([{ id, problem: 'unreachable' }])
@@ -122,19 +126,7 @@ it('a check tells a URL that leads to another node', async () => {
   await using one = await nodeUnderTest({ databaseUrl, machine: 'one' })
   const register = () => one.server.url
   await using two = await nodeUnderTest({ databaseUrl, machine: 'two', register })
-  expect(problems((await two.list('peers')).nodes)).toEqual({ one: true, two: 'other-node' })
-})
-
-it('a check tells a URL whose host the node does not allow', async () => {
-  const databaseUrl = await postgres.database()
-  let proxy: TcpProxy | undefined
-  const register = async (url: string) => {
-    proxy = await TcpProxy.open(Number(new URL(url).port))
-    return proxy.url
-  }
-  await using one = await nodeUnderTest({ databaseUrl, machine: 'one', register })
-  expect(problems((await one.list('peers')).nodes)).toEqual({ one: 'host-not-allowed' })
-  await proxy?.close()
+  expect(problems((await two.directory.list('peers')).nodes)).toEqual({ one: true, two: 'other-node' })
 })
 
 it('a check tells another program, and one that does not answer', async () => {
@@ -156,7 +148,7 @@ it('a check tells another program, and one that does not answer', async () => {
     machine: 'two',
     register: () => `http://localhost:${port}`,
   })
-  expect(problems((await one.list('peers')).nodes)).toEqual({ one: 'not-a-node', two: 'no-answer' })
+  expect(problems((await one.directory.list('peers')).nodes)).toEqual({ one: 'not-a-node', two: 'no-answer' })
   other.closeAllConnections()
   other.close()
 })
@@ -167,10 +159,27 @@ it('a node that was replaced at its URL is not listed, and one that is gone is',
   const register = () => 'http://127.0.0.1:1'
   for (const machine of ['first', 'second'])
     await (await nodeUnderTest({ databaseUrl, machine, register }))[Symbol.asyncDispose]()
-  const { nodes } = await one.list('peers')
+  const { nodes } = await one.directory.list('peers')
   expect(nodes.map(({ machine, state }) => [machine, state])).toEqual([
     ['one', 'alive'],
     ['second', 'gone'],
   ])
   expect(nodes[1]).not.toHaveProperty('reachable')
+})
+
+it('says where a session runs, from any node, and which machine is awaited', async () => {
+  const databaseUrl = await postgres.database()
+  await using one = await nodeUnderTest({ databaseUrl, machine: 'one' })
+  const two = await nodeUnderTest({ databaseUrl, machine: 'two' })
+  const batch = { sessionId: 'a', epoch: 'e', state: stateOf('a'), events: eventsOf('a', 1, 1) }
+  await two.store.create(batch)
+  const where = async () => (await one.server.ask('/api/sessions/a/node')).body
+  expect(SessionNode.parse(await where())).toEqual({
+    place: 'machine:two',
+    machine: 'two',
+    node: { id: expect.any(Number), url: two.server.url },
+  })
+  expect((await one.server.ask('/api/sessions/b/node')).status).toBe(404)
+  await two[Symbol.asyncDispose]()
+  expect(await where()).toEqual({ place: 'machine:two', machine: 'two', awaited: true })
 })

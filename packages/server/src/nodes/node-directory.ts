@@ -1,4 +1,11 @@
-import { type NodeCheck, type NodeInfo, NodeList, type NodeProblem } from '@parley/protocol'
+import {
+  type NodeCheck,
+  type NodeInfo,
+  NodeList,
+  type NodeProblem,
+  ParleyError,
+  type SessionNode,
+} from '@parley/protocol'
 import { challengeHeader, type PeerCredential, proofHeader } from './peer-credential.ts'
 
 /** A node, as the database describes it. */
@@ -9,9 +16,18 @@ type StoredNode = Omit<NodeInfo, 'place' | 'state' | 'databaseLatencyMs'> & {
   readonly latencyMs: number | null
 }
 
-export type NodeListParts = {
+type StoredSessionNode = {
+  readonly place: string
+  readonly machine: string
+  readonly isPresent: boolean
+  readonly nodeId: number | null
+  readonly nodeUrl: string | null
+}
+
+export type NodeDirectoryParts = {
   readonly ownership: {
     nodes(): Promise<readonly StoredNode[]>
+    nodeOf(sessionId: string): Promise<StoredSessionNode | undefined>
     measure(): Promise<NonNullable<NodeList['database']>>
   }
   readonly credential: PeerCredential
@@ -19,18 +35,34 @@ export type NodeListParts = {
   readonly answerMs?: number
 }
 
-/** Lists the nodes on the database. With a check, it also asks every living node for an answer at its URL. */
-export function createNodeList(parts: NodeListParts): (check?: NodeCheck) => Promise<NodeList> {
+/** What callers can ask about the nodes on the database. */
+export function createNodeDirectory(parts: NodeDirectoryParts) {
   const { ownership } = parts
-  return async (check) => {
-    const [nodes, database] = await Promise.all([storedNodes(ownership), ownership.measure()])
-    if (check === undefined) return { nodes, database }
-    const checked = nodes.map((node) => (node.state === 'gone' ? node : checkedNode(node, check, parts)))
-    return { nodes: await Promise.all(checked), database }
+  return {
+    /** Lists the nodes. With a check, it also asks every living node for an answer at its URL. */
+    async list(check?: NodeCheck): Promise<NodeList> {
+      const [nodes, database] = await Promise.all([storedNodes(ownership), ownership.measure()])
+      if (check === undefined) return { nodes, database }
+      const checked = nodes.map((node) => (node.state === 'gone' ? node : checkedNode(node, check, parts)))
+      return { nodes: await Promise.all(checked), database }
+    },
+    async ofSession(sessionId: string): Promise<SessionNode> {
+      const row = await ownership.nodeOf(sessionId)
+      if (!row) throw new ParleyError('not_found', `There is no session ${sessionId}.`)
+      const { place, machine, isPresent, nodeId, nodeUrl } = row
+      return {
+        place,
+        machine: machine || place,
+        ...(nodeId !== null && nodeUrl !== null && { node: { id: nodeId, url: nodeUrl } }),
+        ...(!isPresent && { awaited: true as const }),
+      }
+    },
   }
 }
 
-export async function storedNodes(ownership: Pick<NodeListParts['ownership'], 'nodes'>): Promise<NodeInfo[]> {
+export async function storedNodes(
+  ownership: Pick<NodeDirectoryParts['ownership'], 'nodes'>,
+): Promise<NodeInfo[]> {
   const stored = await ownership.nodes()
   return stored.filter((node) => !isReplaced(node, stored)).map(infoOf)
 }
@@ -49,7 +81,7 @@ function infoOf({ leaseLeftMs, isFenced, latencyMs, ...node }: StoredNode): Node
   }
 }
 
-async function checkedNode(node: NodeInfo, check: NodeCheck, parts: NodeListParts): Promise<NodeInfo> {
+async function checkedNode(node: NodeInfo, check: NodeCheck, parts: NodeDirectoryParts): Promise<NodeInfo> {
   const answer = await ask(node, check, parts)
   if (typeof answer === 'string') return { ...node, reachable: false, problem: answer }
   if (check === 'peers') return { ...node, reachable: true }
@@ -61,7 +93,7 @@ async function checkedNode(node: NodeInfo, check: NodeCheck, parts: NodeListPart
 async function ask(
   { id, url }: NodeInfo,
   check: NodeCheck,
-  { credential, answerMs = 3_000 }: NodeListParts,
+  { credential, answerMs = 3_000 }: NodeDirectoryParts,
 ): Promise<readonly NodeInfo[] | NodeProblem> {
   const headers = credential.headersFor(url)
   let response: Response
@@ -76,14 +108,9 @@ async function ask(
     return (thrown as Error).name === 'TimeoutError' ? 'no-answer' : 'unreachable'
   }
   const isProved = credential.isProof(response.headers.get(proofHeader), url, headers[challengeHeader])
-  if (!isProved) return problemOf(response.status)
+  if (!isProved) return response.status === 401 ? 'other-token' : 'not-a-node'
   const { data } = NodeList.safeParse(body)
   // Without a list it is a node whose database does not answer.
   if (!data) return []
   return data.nodes.some((other) => other.isSelf && other.id !== id) ? 'other-node' : data.nodes
-}
-
-function problemOf(status: number): NodeProblem {
-  if (status === 401) return 'other-token'
-  return status === 403 ? 'host-not-allowed' : 'not-a-node'
 }

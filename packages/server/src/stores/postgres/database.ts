@@ -13,6 +13,8 @@ export type PostgresOptions = {
   readonly connections?: number
   /** How long a statement may take until its connection is given up. The default is 5 seconds. */
   readonly deadlineMs?: number
+  /** Whether a commit waits for the disk. Without that, a crash of PostgreSQL can undo the last commits. */
+  readonly isDurable?: boolean
   readonly migrations?: readonly PostgresMigration[]
   /** Called after `ring` in any process, on connections that listen. */
   readonly onRing?: () => void
@@ -41,6 +43,7 @@ export class PostgresDatabase {
   #sql: postgres.Sql
   #closed = false
   #generation = 0
+  #ended = 0
 
   private constructor(
     address: DatabaseAddress,
@@ -90,6 +93,11 @@ export class PostgresDatabase {
   /** Changes whenever the connections are replaced. */
   get generation(): number {
     return this.#generation
+  }
+
+  /** How many connections have ended so far. All of them end when PostgreSQL crashes. */
+  get ended(): number {
+    return this.#ended
   }
 
   /** Runs a statement that only reads. It is repeated once if its connection turns out to be lost. */
@@ -169,7 +177,7 @@ export class PostgresDatabase {
   }
 
   #connect(): postgres.Sql {
-    const { schema = 'parley', connections = 10, onRing } = this.#options
+    const { schema = 'parley', connections = 10, isDurable = true, onRing } = this.#options
     const rung = onRing ? { onnotify: () => onRing() } : {}
     const { host, port, database, user, password } = this.#address
     const socket = host.startsWith('/') && { path: `${host}/.s.PGSQL.${port}` }
@@ -187,12 +195,16 @@ export class PostgresDatabase {
       max_lifetime: null,
       connect_timeout: Math.ceil(this.#deadlineMs / 1_000),
       onnotice: () => undefined,
+      onclose: () => {
+        this.#ended++
+      },
       // The driver would read the types of arrays on every new connection, and a failure of that is not handled.
       fetch_types: false,
       types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
       connection: {
         application_name: 'parley',
         search_path: `"${schema}"`,
+        ...(!isDurable && { synchronous_commit: 'off' }),
         // The server gives up first, so that a slow statement does not go on without anybody who waits for it.
         statement_timeout: Math.floor(this.#deadlineMs * 0.8),
       },

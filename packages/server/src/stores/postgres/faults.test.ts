@@ -105,6 +105,18 @@ describe('an append', () => {
     await store.checkpoint('a', [textBlock('b', 'one two three')])
     expect(await store.checkpoints('a')).toEqual([textBlock('b', 'one two three')])
   })
+
+  it('writes whole checkpoints again after a crash has undone the last ones', async () => {
+    await store.checkpoint('a', [textBlock('b', 'one')])
+    await store.checkpoint('a', [textBlock('b', 'one two')])
+    await server.admin((sql) => sql`DELETE FROM parley.checkpoints WHERE part = 1`, direct)
+    proxy.cut()
+    await expect
+      .poll(() => store.checkpoint('a', [textBlock('b', 'one two three')]).then(Boolean, () => true))
+      .toBe(true)
+    await store.checkpoint('a', [textBlock('b', 'one two three four')])
+    expect(await store.checkpoints('a')).toEqual([textBlock('b', 'one two three four')])
+  })
 })
 
 describe('the connections', () => {
@@ -181,6 +193,19 @@ describe('opening', () => {
       code: 'conflict',
       details: { version: 99, known: 1 },
     })
+  })
+
+  it('waits for a migration that takes longer than a statement may', async () => {
+    const slow = [{ version: 2, sql: 'SELECT pg_sleep(1); CREATE TABLE later (id integer)' }]
+    const migrated = await openPostgresStore({
+      url: direct,
+      migrations: slow,
+      deadlineMs: 400,
+      schema: 'slow',
+    })
+    await migrated.close()
+    const tables = await server.admin((sql) => sql`SELECT to_regclass('slow.later') AS later`, direct)
+    expect(tables[0]?.later).not.toBeNull()
   })
 
   it('by several processes at once creates the schema once', async () => {

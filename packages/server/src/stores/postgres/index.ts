@@ -24,7 +24,8 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
 }
 
 /**
- * Opens a database that several nodes share. Without a URL, this node owns nothing before `ownership.start`. Closing the store also closes the ownership.
+ * Opens a database that several nodes share. Without a URL, this node owns nothing before `ownership.start`. Closing the
+ * store also closes the ownership.
  */
 export async function openPostgresNode(
   options: PostgresOptions & { node: NodeOptions },
@@ -36,10 +37,14 @@ export async function openPostgresNode(
       ...options,
       connections: 1,
       deadlineMs: beatDeadlineMs,
+      // A lease that is lost in a crash ends earlier, which is safe.
+      isDurable: false,
       onRing,
     })
     const ownership = new PostgresOwnership(database, own, options.node)
-    const store = createStore(database, new PostgresLogs(database, () => ownership.newOwner()))
+    const logs = new PostgresLogs(database, () => ownership.newOwner())
+    ownership.onReleased((sessionId) => logs.forget(sessionId))
+    const store = createStore(database, logs)
     const close = async () => {
       await ownership.close()
       await database.close()

@@ -59,6 +59,7 @@ const update = (set: string, first: number) => `
 const appendEvents = update('', 5)
 const appendWithState = update(`, (${stateColumns}) = ROW (${stateParameters(5)})`, 5 + stateColumnCount)
 
+/** Does not wait for the disk: the last checkpoints may be lost if PostgreSQL crashes, as those of the last second are. */
 const putCheckpoints = `
   WITH ok AS (SELECT key FROM sessions WHERE id = $1 AND ($9::bigint IS NULL OR term = $9) FOR SHARE),
   d AS (DELETE FROM checkpoints c USING ok, unnest($2::integer[], $3::text[], $4::integer[]) AS t(block, field, part)
@@ -67,7 +68,7 @@ const putCheckpoints = `
     SELECT ok.key, t.block, t.field, t.part, t.body FROM ok,
       unnest($5::integer[], $6::text[], $7::integer[], $8::text[]) AS t(block, field, part, body)
     ON CONFLICT (session_key, block, field, part) DO UPDATE SET body = excluded.body)
-  SELECT key FROM ok`
+  SELECT key, set_config('synchronous_commit', 'off', true) FROM ok`
 
 /** Writes and reads the logs of sessions: events, state, receipts and checkpoints, each batch in one statement. */
 export class PostgresLogs {
@@ -213,6 +214,11 @@ export class PostgresLogs {
     }
   }
 
+  /** Drops what is cached of a session that this process no longer writes. */
+  forget(sessionId: string): void {
+    this.#cache.delete(sessionId)
+  }
+
   /**
    * Runs the writes of a session one after another, because statements on different connections are not ordered. After
    * a failure the checkpoints are read again.
@@ -282,14 +288,18 @@ export class PostgresLogs {
     return new ParleyError('conflict', `Another process has written to session ${sessionId}.`)
   }
 
-  /** The stored rows of a session. They are read again under a new term, because another node may have written. */
+  /**
+   * The stored rows of a session. They are read again under a new term, because another node may have written, and when
+   * a connection has ended, because a crash of PostgreSQL may have undone the last checkpoints.
+   */
   async #known({ sessionId, term }: { sessionId: string; term?: number | undefined }): Promise<Known> {
     const cached = this.#cache.get(sessionId)
-    if (cached && cached.claimed === term) return cached
+    const { ended } = this.#database
+    if (cached && cached.claimed === term && cached.ended === ended) return cached
     const known = await this.#load(sessionId)
     if (!known) throw sessionUnknown(sessionId)
     if (term !== undefined && known.term !== term) throw ownershipLost(sessionId, term)
-    const entry = { ...known, claimed: term }
+    const entry = { ...known, claimed: term, ended }
     this.#cache.set(sessionId, entry)
     return entry
   }
@@ -309,8 +319,11 @@ export class PostgresLogs {
 }
 
 type Stored = { head: number; readonly term: number; readonly blocks: WrittenBlocks }
-/** `claimed` is the term under which the rows were read, if the writer has one. */
-type Known = Stored & { readonly claimed: number | undefined }
+/**
+ * `claimed` is the term under which the rows were read, if the writer has one, and `ended` how many connections had ended
+ * then.
+ */
+type Known = Stored & { readonly claimed: number | undefined; readonly ended: number }
 
 export type NewOwner = { readonly node: number | null; readonly place: string | null }
 

@@ -58,6 +58,7 @@ export class PostgresOwnership implements SessionOwnership {
   readonly #options: NodeOptions
   readonly #lease: Lease
   readonly #listeners: (() => void)[] = []
+  #released: (sessionId: string) => void = () => undefined
   #url = ''
   #node: number | undefined
   /** The generation of the connection that holds the lock. */
@@ -155,6 +156,7 @@ export class PostgresOwnership implements SessionOwnership {
   }
 
   async release(sessionId: string, term: number): Promise<void> {
+    this.#released(sessionId)
     await this.#database.query(
       'UPDATE sessions SET owner = NULL WHERE id = $1 AND term = $2 AND owner = $3',
       [safeText(sessionId), term, this.#node ?? null],
@@ -174,6 +176,11 @@ export class PostgresOwnership implements SessionOwnership {
     )
     if (rows.length > 0) await this.settings.upToDate()
     return rows.map(({ state, term }) => ({ sessionId: (JSON.parse(state) as { id: string }).id, term }))
+  }
+
+  /** Calls the listener with each session that this node gives up. */
+  onReleased(listener: (sessionId: string) => void): void {
+    this.#released = listener
   }
 
   onLost(listener: () => void): void {

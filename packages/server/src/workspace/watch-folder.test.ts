@@ -34,7 +34,7 @@ function repository(files: Record<string, string>): string {
   return folder
 }
 
-async function watched(folder: string, limits = { folders: 100, watches: 4 }) {
+async function watched(folder: string, limits = { folders: 100, ignored: 100, watches: 4 }) {
   const reported: (readonly string[] | 'anything')[] = []
   const whole: boolean[] = []
   const leave = createFolderWatches(gitIn, limits).watch(
@@ -92,6 +92,18 @@ describe('a watched folder', () => {
     await eventually(() => reported.at(-1)).toEqual(['build/new.js'])
   })
 
+  it('reports nothing that git ignores, whatever its name, even if few ignored paths are cached', async () => {
+    const names = ['plain', 'quote"d', 'ünï', 'tab\tbed', ':magic']
+    const folder = repository({ '.gitignore': names.map((name) => `${name}/`).join('\n'), 'a.txt': 'a' })
+    write(folder, Object.fromEntries(names.map((name) => [`${name}/in.txt`, '1'])))
+    const { reported, whole } = await watched(folder, { folders: 3, ignored: 1, watches: 4 })
+    expect(whole).toEqual([true])
+    write(folder, Object.fromEntries(names.map((name) => [`${name}/in.txt`, '2'])))
+    write(folder, { 'a.txt': 'A' })
+    await eventually(() => reported.at(-1)).toEqual(['a.txt'])
+    expect(reported).toEqual([['a.txt']])
+  })
+
   it('reports tracked files in ignored folders, and no other files there', async () => {
     const folder = repository({ 'a.txt': 'a' })
     write(folder, { '.gitignore': 'build/\n*.log\n', 'build/deep/kept.js': 'k', 'kept.log': 'k' })
@@ -131,14 +143,14 @@ describe('a watched folder', () => {
 
   it('reports when it cannot be watched whole: too many folders in it, or too many watches', async () => {
     const folder = repository({ 'a/1': '', 'b/1': '', 'c/1': '' })
-    expect((await watched(folder, { folders: 3, watches: 4 })).whole).toEqual([false])
-    expect((await watched(folder, { folders: 100, watches: 0 })).whole).toEqual([false])
-    expect((await watched(folder, { folders: 4, watches: 1 })).whole).toEqual([true])
+    expect((await watched(folder, { folders: 3, ignored: 100, watches: 4 })).whole).toEqual([false])
+    expect((await watched(folder, { folders: 100, ignored: 100, watches: 0 })).whole).toEqual([false])
+    expect((await watched(folder, { folders: 4, ignored: 100, watches: 1 })).whole).toEqual([true])
   })
 
   it('is no longer watched when its last reader has left', async () => {
     const folder = repository({ 'a.txt': 'a' })
-    const watches = createFolderWatches(gitIn, { folders: 10, watches: 1 })
+    const watches = createFolderWatches(gitIn, { folders: 10, ignored: 100, watches: 1 })
     const listen = (path: string) => {
       const states: boolean[] = []
       const reader = { watching: ({ whole }: { whole: boolean }) => states.push(whole), changed: () => {} }
@@ -157,7 +169,7 @@ describe('a watched folder', () => {
 
   it('is watched for a reader that joins while another leaves before the watch has started', async () => {
     const folder = repository({ 'a.txt': 'a' })
-    const watches = createFolderWatches(gitIn, { folders: 10, watches: 1 })
+    const watches = createFolderWatches(gitIn, { folders: 10, ignored: 100, watches: 1 })
     const reported: unknown[] = []
     const nobody = { watching: () => {}, changed: () => {} }
     const reader = { watching: () => reported.push('watching'), changed: () => reported.push('changed') }

@@ -13,13 +13,13 @@ export type FolderReader = {
 export type WatchLimits = {
   /** The limit of folders per watch, because each costs the system some memory. */
   readonly folders: number
+  /** How many ignored paths are cached. For others, git is asked again. */
+  readonly ignored: number
 }
 
 const gatherMs = 200
 /** How many changed paths are reported by name. If there are more, the report is that anything may have changed. */
 const maxPaths = 200
-/** How many ignored paths are cached. For others, git is asked again. */
-const maxIgnored = 20_000
 /** Git's files that change with the checked-out commit and with the staged files. */
 const gitFiles = new Set(['HEAD', 'index', 'ORIG_HEAD'])
 
@@ -217,15 +217,37 @@ export class FolderWatch {
   /** The paths that git ignores. They are cached until the ignore rules change. */
   async #ignoredOf(paths: readonly string[]): Promise<string[]> {
     if (!this.#isRepository) return []
-    const asked = paths.filter((path) => !this.#ignored.has(path))
+    const ignored = new Set(paths.filter((path) => this.#ignored.has(path)))
+    const asked = paths.filter((path) => !ignored.has(path))
     for (let at = 0; at < asked.length; at += maxPaths) {
       // With `./`, a path that starts with a colon is not read as pathspec magic.
       const some = asked.slice(at, at + maxPaths).map((path) => `./${path}`)
       const { stdout } = await this.#git(['check-ignore', '--', ...some]).catch(() => ({ stdout: '' }))
-      const found = stdout.split('\n').flatMap((path) => (path === '' ? [] : [path.slice(2)]))
-      if (this.#ignored.size < maxIgnored) for (const path of found) this.#ignored.add(path)
-      else this.#ignored = new Set(found)
+      for (const line of stdout.split('\n')) if (line !== '') ignored.add(unquoted(line).slice(2))
     }
-    return paths.filter((path) => this.#ignored.has(path))
+    if (this.#ignored.size >= this.#limits.ignored) this.#ignored = new Set()
+    for (const path of ignored) this.#ignored.add(path)
+    return paths.filter((path) => ignored.has(path))
   }
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  a: '\x07',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  v: '\v',
+}
+
+/** The path in a line of git. If it has special characters, git writes it in quotes, with escapes for its bytes. */
+function unquoted(line: string): string {
+  if (!line.startsWith('"')) return line
+  const bytes = line
+    .slice(1, -1)
+    .replace(/\\([0-7]{3}|.)/g, (_, code: string) =>
+      code.length === 3 ? String.fromCharCode(Number.parseInt(code, 8)) : (escapes[code] ?? code),
+    )
+  return Buffer.from(bytes, 'latin1').toString()
 }

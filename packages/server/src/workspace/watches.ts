@@ -1,7 +1,7 @@
 import type { GitIn } from './git.ts'
 import type { FolderReader, FolderWatch, WatchLimits } from './watch-folder.ts'
 
-const usualLimits = { folders: 2_000, watches: 16 }
+const usualLimits = { folders: 2_000, ignored: 20_000, watches: 16 }
 
 /** Watches folders as long as they have readers. */
 export function createFolderWatches(

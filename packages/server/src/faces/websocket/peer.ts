@@ -214,8 +214,11 @@ export class Peer {
       caughtUp: (seq) => {
         if (current()) outbox.send({ type: 'caught-up', session, seq })
       },
-      ended: () => {
-        if (current()) this.#following.delete(session)
+      ended: (reason) => {
+        if (!current()) return
+        this.#following.delete(session)
+        // A deletion is announced to every client. Any other end is told only here: the client follows again.
+        if (reason === 'closed') this.#refuse(noLongerOpen(), session)
       },
     }
   }
@@ -263,6 +266,10 @@ function lastSeq(batch: FeedBatch): number | undefined {
     if (item.kind === 'event') return item.seq
   }
   return undefined
+}
+
+function noLongerOpen(): ParleyError {
+  return new ParleyError('busy', 'The session is no longer open on this server. Follow it again.')
 }
 
 function parseJson(data: Buffer): unknown {

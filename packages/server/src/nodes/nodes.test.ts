@@ -82,10 +82,11 @@ it('commands, changes of a session and its deletion are performed by the owner, 
     if (session === id) changes.push(`${change} ${summary?.title ?? ''}`.trim())
   })
   await vi.waitUntil(() => third.node.ownership.find(id).then(({ type }) => type === 'elsewhere'), wait)
-  await prompt(second, id, 'c1', { type: 'text', text: 'Hello.' })
+  const receipt = await prompt(second, id, 'c1', { type: 'text', text: 'Hello.' })
   await vi.waitUntil(async () => (await third.host.state(id)).turns === 1, wait)
   const again = await prompt(third, id, 'c1', { type: 'text', text: 'Hello.' })
-  expect(again.commandId).toBe('c1')
+  expect(again).toEqual(receipt)
+  expect(receipt).toMatchObject({ commandId: 'c1', promptId: expect.stringMatching(/^prm_/) })
   expect((await second.host.patch(id, { title: 'Renamed' })).title).toBe('Renamed')
   await vi.waitUntil(() => changes.includes('changed Renamed'), wait)
   const bad = third.host.command(id, {

@@ -189,12 +189,12 @@ export class PeerLink {
     reader?.lost()
   }
 
-  #answer({ session, commandId, seq, error }: Extract<PeerFrame, { type: 'receipt' }>): void {
-    const key = pendingKey(session, commandId)
+  #answer({ type, session, error, ...receipt }: Extract<PeerFrame, { type: 'receipt' }>): void {
+    const key = pendingKey(session, receipt.commandId)
     const pending = this.#pending.get(key)
     this.#pending.delete(key)
     if (error) pending?.reject(errorOf(error))
-    else pending?.resolve({ commandId, seq: seq ?? 0 })
+    else pending?.resolve(receipt as Receipt)
   }
 }
 
@@ -202,11 +202,11 @@ type PeerFrame =
   | { readonly type: 'welcome' }
   | { readonly type: 'following'; readonly session: string; readonly verdict: 'replay' | 'reset' }
   | { readonly type: 'caught-up'; readonly session: string }
+  /** Without an error, it has the other fields of a receipt. */
   | {
       readonly type: 'receipt'
       readonly session: string
       readonly commandId: string
-      readonly seq?: number
       readonly error?: ErrorInfo
     }
   | ({ readonly type: 'session-changed' } & SessionChange)

@@ -144,7 +144,7 @@ function isTemporary(error: unknown): boolean {
   if (error instanceof LinkLost || isUnreachable(error)) return true
   if (hasCode(error, 'conflict'))
     return error.details?.owner !== undefined || error.details?.staleTerm !== undefined
-  return hasCode(error, 'busy') && error.details?.stopping === true
+  return hasCode(error, 'busy') && (error.details?.stopping ?? error.details?.isJoining) === true
 }
 
 function outOfReach(url: string): ParleyError {

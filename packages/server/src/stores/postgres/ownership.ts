@@ -125,9 +125,15 @@ export class PostgresOwnership implements SessionOwnership {
        RETURNING s.term`,
       [safeText(sessionId), this.#node ?? null],
     )
-    if (!claimed) return this.find(sessionId)
+    if (!claimed) return this.#unclaimed(await this.find(sessionId))
     await this.settings.upToDate()
     return { type: 'owned', sessionId, term: claimed.term }
+  }
+
+  /** A session of this place waits for nothing but the lease of this node, or another claim. */
+  #unclaimed<Found extends Exclude<Claim, { type: 'owned' }>>(found: Found): Found {
+    if (found.type === 'awaited' && found.place === this.place) throw noLease()
+    return found
   }
 
   /** Where a session is, without claiming it. `awaited` if no living node owns it. */
@@ -344,5 +350,6 @@ export class PostgresOwnership implements SessionOwnership {
 }
 
 function noLease(): ParleyError {
-  return new ParleyError('busy', 'This node is not connected to its database at the moment. Try again.')
+  const message = 'This node is not connected to its database at the moment. Try again.'
+  return new ParleyError('busy', message, { details: { isJoining: true } })
 }

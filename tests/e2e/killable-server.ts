@@ -11,6 +11,8 @@ export class KillableServer {
   readonly token = 'a-token-for-the-kill-test'
   /** The environment of Claude, with the address of its model; without it Claude is not signed in. */
   claudeEnvironment: Readonly<Record<string, string>> = {}
+  /** Variables of the server process in addition to those of the test. */
+  environment: Readonly<Record<string, string>> = {}
   /** The server's log, for a failing test to show. */
   log = ''
   port = 0
@@ -37,7 +39,7 @@ export class KillableServer {
         this.token,
         JSON.stringify(this.claudeEnvironment),
       ],
-      { stdio: ['ignore', 'pipe', 'pipe'] },
+      { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...this.environment } },
     )
     this.#process = child
     child.stderr!.on('data', (text) => {
@@ -55,10 +57,20 @@ export class KillableServer {
 
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     const child = this.#process
-    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    if (!child || !this.isRunning) return
     const exit = once(child, 'exit')
     child.kill(signal)
     await exit
+  }
+
+  get isRunning(): boolean {
+    const child = this.#process
+    return child !== undefined && child.exitCode === null && child.signalCode === null
+  }
+
+  /** Stops the process without ending it, or continues it. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    if (this.isRunning) this.#process?.kill(signal)
   }
 
   async dispose(): Promise<void> {

@@ -1,9 +1,11 @@
 import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
+import { defined } from '@parley/protocol'
 import { pino } from 'pino'
 import { createScriptedAdapter } from '../../packages/server/src/adapters/scripted/index.ts'
 import { fileTranscript } from '../../packages/server/src/adapters/scripted/transcript.ts'
 import { startParley } from '../../packages/server/src/cli/start.ts'
+import type { Lease } from '../../packages/server/src/stores/postgres/ownership.ts'
 import { adapterOf } from '../../packages/server/src/testing/real-agents.ts'
 
 /**
@@ -11,15 +13,25 @@ import { adapterOf } from '../../packages/server/src/testing/real-agents.ts'
  * may kill.
  */
 const [dataDir = '', port = '0', token = '', claudeEnvironment = '{}'] = process.argv.slice(2)
+const {
+  PARLEY_DATABASE_URL: databaseUrl,
+  PARLEY_NODE_URL: nodeUrl,
+  PARLEY_PLACE: place,
+  /** Where the scripted agent keeps its conversations, if nodes share them. */
+  PARLEY_TEST_TRANSCRIPTS: transcripts = join(dataDir, 'agent'),
+  PARLEY_TEST_LEASE: lease,
+} = process.env
 
 const parley = await startParley({
   dataDir,
   hostname: '127.0.0.1',
   port: Number(port),
   token,
+  ...defined({ databaseUrl, nodeUrl, place }),
+  ...(lease && { lease: JSON.parse(lease) as Lease }),
   logger: pino({ level: 'warn' }, pino.destination(2)),
   adapters: [
-    createScriptedAdapter({ transcript: fileTranscript(join(dataDir, 'agent')) }),
+    createScriptedAdapter({ transcript: fileTranscript(transcripts) }),
     adapterOf('claude', JSON.parse(claudeEnvironment) as Record<string, string>),
   ],
   limits: { checkpointMs: 50, cancelGraceMs: 500, stopGraceMs: 500 },

@@ -1,11 +1,12 @@
 import { hostname as machineName } from 'node:os'
-import { ParleyError } from '@parley/protocol'
+import { defined, ParleyError } from '@parley/protocol'
 import type { Logger } from 'pino'
 import type { Host, HostOptions } from '../core/index.ts'
 import { createNodes, type Nodes } from '../nodes/index.ts'
 import { createNodeDirectory } from '../nodes/node-directory.ts'
 import { createNodeMetrics, measuredAppends, nodeMetricsText } from '../nodes/node-metrics.ts'
 import { openPostgresNode, type PostgresStore } from '../stores/postgres/index.ts'
+import type { Lease } from '../stores/postgres/ownership.ts'
 import { openSqliteStore, type SqliteStore } from '../stores/sqlite.ts'
 import { version } from '../version.ts'
 import { type Configuration, databaseFile } from './configuration.ts'
@@ -16,6 +17,7 @@ export type StoreOptions = Pick<Configuration, 'dataDir' | 'databaseUrl' | 'node
   /** The token that all nodes have. */
   readonly token: string
   readonly logger: Logger
+  readonly lease?: Lease | undefined
 }
 
 export type OpenedStore = {
@@ -50,7 +52,12 @@ export async function openNode(
     const place = options.place ?? placeOfMachine(dataDir)
     const { store, ownership } = await openPostgresNode({
       url: databaseUrl,
-      node: { place, machine: options.place?.replace(/^machine:/, '') ?? machineName(), version },
+      node: {
+        place,
+        machine: options.place?.replace(/^machine:/, '') ?? machineName(),
+        version,
+        ...defined({ lease: options.lease }),
+      },
     })
     const metrics = createNodeMetrics()
     await warnOfSessions(folder, store, options)

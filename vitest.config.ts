@@ -27,6 +27,8 @@ export default defineConfig({
     unstubEnvs: true,
     reporters: ['default', new RetriedTests()],
     sequence: { sequencer: LongestFirst },
+    // A worker runs many files, because loading the modules again takes longer than most tests.
+    isolate: false,
     // The tests wait for programs more than they compute, so there are four more workers than cores.
     maxWorkers: availableParallelism() + 4,
     projects: [
@@ -42,8 +44,6 @@ export default defineConfig({
             'examples/*.test.ts',
           ],
           exclude: [...mainFiles, ...agentFiles],
-          // A worker runs many files, because loading the modules again takes longer than most of these tests.
-          isolate: false,
           testTimeout: 120_000,
           hookTimeout: 60_000,
         },

@@ -166,12 +166,16 @@ async function printedLink(child: ChildProcess): Promise<string> {
   return await new Promise<never>(() => {})
 }
 
-/** Saves processor time by using no emulated graphics processor and one process for all pages of a context. */
+/**
+ * Saves processor time by using no emulated graphics processor and one process for all pages of a context. A page lives
+ * for seconds, in which optimising its code takes more time than it saves.
+ */
 const browserSwitches = [
   '--no-sandbox',
   '--disable-gpu',
   '--renderer-process-limit=1',
   '--disable-site-isolation-trials',
+  '--js-flags=--no-opt --no-maglev',
 ]
 
 export function launchBrowser(): Promise<Browser> {

@@ -50,7 +50,7 @@ export function packPackages(): PackedPackages {
       }
       const start = (program: string, args: readonly string[], extra: Record<string, string> = {}) =>
         run(program, args, { cwd: folder, env: { ...env, ...extra } })
-      start('npm', ['install', '--no-audit', '--no-fund', ...packed, ...more])
+      start('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', ...packed, ...more])
       return {
         folder,
         env,
@@ -65,7 +65,7 @@ export function packPackages(): PackedPackages {
 
 /** Does what `npm run build` does, but keeps a console that is already built, because other tests use it. */
 function build(): void {
-  run(join(root, 'node_modules/.bin/tsc'), ['-b'], { cwd: root })
+  run(join(root, 'node_modules/.bin/tsc'), ['-b', '--singleThreaded'], { cwd: root })
   for (const script of [
     'packages/protocol/scripts/write-documents.ts',
     'apps/web/scripts/build-if-needed.ts',
@@ -95,7 +95,10 @@ function check(folder: string, programs: readonly Program[]): { problems: string
   const files = programs.map(({ file }) => file)
   writeFileSync(join(place, 'tsconfig.json'), JSON.stringify({ compilerOptions: strict, files }))
   const compiler = join(root, 'node_modules/.bin/tsc')
-  const { stdout } = spawnSync(compiler, ['--extendedDiagnostics'], { cwd: place, encoding: 'utf8' })
+  const { stdout } = spawnSync(compiler, ['--extendedDiagnostics', '--singleThreaded'], {
+    cwd: place,
+    encoding: 'utf8',
+  })
   const instantiations = Number(/^Instantiations: +(\d+)$/m.exec(stdout)?.[1])
   return { problems: stdout.split(/^Files: /m)[0]!.trim(), instantiations }
 }

@@ -21,14 +21,20 @@ export const longFiles = [
   'e2e/restart.test.ts',
 ]
 
-/** Sorts test files: `longFiles` first, in their order, and the files of `unit` last, because they take seconds. */
+/** The projects in the order in which they start. Files of `unit` take seconds. */
+const projects = ['main', 'agents', 'e2e', 'unit']
+
+/**
+ * Sorts test files: `longFiles` first, in their order, and then project by project, because a worker runs files of one
+ * project only.
+ */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
     const rank = ({ moduleId, project }: TestSpecification) => {
       const place = longFiles.findIndex((name) => moduleId.endsWith(`/${name}`))
       if (place >= 0) return place
-      return project.name === 'unit' ? longFiles.length + 1 : longFiles.length
+      return longFiles.length + projects.indexOf(project.name)
     }
     return sorted.toSorted((one, other) => rank(one) - rank(other))
   }

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { bunSettings } from './bun-settings.ts'
 import { compileCache } from './compile-cache.ts'
 
 /**
@@ -18,5 +19,6 @@ export function claudeEnvironment({ url, home }: { url: string; home: string }):
     CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK: '1',
     IS_SANDBOX: '1',
     ...compileCache(),
+    ...bunSettings,
   }
 }

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { testAgentsFolder } from './agents-folder.ts'
+import { bunSettings } from './bun-settings.ts'
 
 /** A model of the scripted server. It has a price, so that turns have a cost, and a choice of efforts. */
 const model = {
@@ -60,8 +61,7 @@ export function quietEnvironment(home: string): Record<string, string> {
     OPENCODE_DISABLE_MODELS_FETCH: '1',
     OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
     OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
-    // OpenCode runs on Bun. In a test, optimising its code takes more time than it saves.
-    BUN_JSC_useDFGJIT: '0',
+    ...bunSettings,
   }
 }
 

@@ -21,6 +21,7 @@ const core = `${server}/core/index.ts`
 const agentPort = `${server}/core/agent-adapter.ts`
 const sessionStorePort = `${server}/core/session-store.ts`
 const ownershipPort = `${server}/core/session-ownership.ts`
+const leftoversPort = `${server}/core/agent-leftovers.ts`
 const settingsPort = `${server}/core/shared-settings.ts`
 const deviceStorePort = `${server}/core/device-store.ts`
 const sockets = `${server}/faces/sockets.ts`
@@ -101,7 +102,7 @@ export const serverRules: readonly Rule[] = [
   adapter('scripted', ['node:fs', 'node:path']),
   {
     folder: agentHelpers,
-    mayImport: [agentPort],
+    mayImport: [agentPort, leftoversPort],
     packages: [
       '@parley/protocol',
       '@parley/protocol/diff',

@@ -1,4 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { ParleyError } from '@parley/protocol'
+import type { AgentLeftovers } from '../core/agent-leftovers.ts'
 
 /**
  * The environment variable that holds the mark of an agent. All descendants of the agent inherit it, so that they can
@@ -7,19 +9,46 @@ import { readdirSync, readFileSync } from 'node:fs'
  */
 export const markVariable = 'PARLEY_AGENT_PROCESS'
 
+/** The environment variable that holds the mark of the node that has started an agent, if there are several nodes. */
+const ownerVariable = 'PARLEY_AGENT_OWNER'
+
+const stepMs = 20
+const endMs = 5_000
+
 /** Kills every process whose environment has the mark. */
 export function endMarked(mark: string): void {
-  for (const pid of markedProcesses(mark)) {
+  kill(processesWith(markVariable, mark))
+}
+
+export const agentLeftovers: AgentLeftovers = {
+  variables: (owner) => ({ [ownerVariable]: owner }),
+  async end(owner) {
+    for (let waited = 0; waited < endMs; waited += stepMs) {
+      const left = processesWith(ownerVariable, owner)
+      if (left.length === 0) return
+      kill(left)
+      await new Promise((resolve) => setTimeout(resolve, stepMs))
+    }
+    const message = 'An agent of the node that ran this session before has not ended yet. Try again later.'
+    throw new ParleyError('busy', message)
+  },
+}
+
+function kill(pids: readonly number[]): void {
+  for (const pid of pids) {
     try {
       process.kill(pid, 'SIGKILL')
     } catch {}
   }
 }
 
-function markedProcesses(mark: string): number[] {
+/** The processes of this user, except this one, that have this variable with exactly this value. */
+function processesWith(variable: string, value: string): number[] {
+  const user = process.getuid?.()
   return processes().filter((pid) => {
     try {
-      return readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`${markVariable}=${mark}`)
+      const variables = readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0')
+      return variables.includes(`${variable}=${value}`) && statSync(`/proc/${pid}`).uid === user
     } catch {
       return false
     }
@@ -28,7 +57,8 @@ function markedProcesses(mark: string): number[] {
 
 function processes(): number[] {
   try {
-    return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []))
+    const pids = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []))
+    return pids.filter((pid) => pid !== process.pid)
   } catch {
     return []
   }

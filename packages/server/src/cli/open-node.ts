@@ -1,6 +1,7 @@
 import { hostname as machineName } from 'node:os'
 import { defined, ParleyError } from '@parley/protocol'
 import type { Logger } from 'pino'
+import { agentLeftovers } from '../adapters/marked-processes.ts'
 import type { Host, HostOptions } from '../core/index.ts'
 import { createNodes, type Nodes } from '../nodes/index.ts'
 import { createNodeDirectory } from '../nodes/node-directory.ts'
@@ -24,6 +25,7 @@ export type OpenedStore = {
   readonly store: PostgresStore & Pick<SqliteStore, 'describeOwner'>
   /** Absent if only this process can write to the store. */
   readonly ownership?: HostOptions['ownership']
+  readonly leftovers?: HostOptions['leftovers']
   readonly node?: OpenedNode
 }
 
@@ -76,6 +78,7 @@ export async function openNode(
     return {
       store: { ...measuredAppends(store, metrics), describeOwner: folder.describeOwner, close },
       ownership,
+      leftovers: agentLeftovers,
       node: {
         ...nodes,
         async join(host, listening) {

@@ -175,7 +175,7 @@ type HostParts = {
 }
 
 function hostOn(
-  { store, ownership, node }: OpenedStore,
+  { store, ownership, leftovers, node }: OpenedStore,
   { options, workspace, telemetry }: HostParts,
 ): Promise<Host> {
   const { dataDir, logger, limits, recover } = options
@@ -183,7 +183,7 @@ function hostOn(
   return createHost({
     adapters,
     store,
-    ...defined({ ownership, shared: store.shared }),
+    ...defined({ ownership, leftovers, shared: store.shared }),
     ...(node && { ownerFeed: node.ownerFeed }),
     telemetry,
     observer: logSteps(logger),

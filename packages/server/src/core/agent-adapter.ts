@@ -171,8 +171,8 @@ export type ConnectInput = {
    */
   readonly trusted: boolean
   /**
-   * Variables for the agent's process, in addition to those of the adapter. Only for agents with the capability
-   * `environment`.
+   * Variables for the agent's process, in addition to those of the adapter. Those of people are only for agents with
+   * the capability `environment`.
    */
   readonly env?: EnvironmentVariables
   /**

@@ -1,5 +1,6 @@
 import type { AgentAdapter } from './agent-adapter.ts'
 import type { AgentKeeper } from './agent-keeper.ts'
+import type { AgentLeftovers } from './agent-leftovers.ts'
 import type { AgentInstaller } from './agent-list.ts'
 import type { Clock, Ids } from './clock.ts'
 import type { HostObserver } from './host-observer.ts'
@@ -15,6 +16,8 @@ export type HostOptions = {
   readonly store: SessionStore
   /** Decides which sessions this host may write. By default all, because no other process can open the store. */
   readonly ownership?: SessionOwnership
+  /** Ends agents that a former owner of a session has left behind on this machine. */
+  readonly leftovers?: AgentLeftovers
   /** Shares rules, trust and variables with other processes on the store. By default there are none. */
   readonly shared?: SharedSettings
   /** Follows sessions that other processes own. Without it, only what is stored of them is read. */

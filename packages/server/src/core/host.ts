@@ -71,6 +71,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   const services: SessionServices = {
     ...{ store, clock, ids, limits, adapters, spares, rules, environments, temporaryFolders, news },
     shared: options.shared,
+    leftovers: options.leftovers,
     place: options.ownership?.place,
     trusts: trust.trusts,
     ownership: options.ownership ?? createSoleOwnership(store),

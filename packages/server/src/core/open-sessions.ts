@@ -20,6 +20,8 @@ export class OpenSessions {
   /** The terms under which this process owns the sessions. */
   readonly #terms = new Map<string, number>()
   readonly #deleting = new Set<string>()
+  /** The former owners whose agents were ended on this machine. */
+  readonly #endedOwners = new Map<string, Promise<void>>()
   #stopSweep: (() => void) | undefined
   #closing = false
 
@@ -91,7 +93,19 @@ export class OpenSessions {
   async #load(sessionId: string): Promise<LiveSession> {
     const claim = await this.#services.ownership.claim(sessionId)
     if (claim.type !== 'owned') throw notOwned(sessionId, claim)
+    await this.#endLeftovers(claim.former)
     return this.#live(await loadState(this.#services.store, sessionId), claim.term)
+  }
+
+  /** Ends the agents of an owner that is gone, before an agent is started here. Done once per owner. */
+  #endLeftovers(owner: string | undefined): Promise<void> | undefined {
+    if (owner === undefined) return undefined
+    const before = this.#endedOwners.get(owner)
+    if (before) return before
+    const ended = this.#services.leftovers?.end(owner) ?? Promise.resolve()
+    this.#endedOwners.set(owner, ended)
+    ended.catch(() => this.#endedOwners.delete(owner))
+    return ended
   }
 
   /** Adds a session that this process has just created. */

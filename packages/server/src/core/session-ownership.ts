@@ -10,6 +10,8 @@
 export type SessionOwnership = {
   /** Where the folders of this process are. Absent if no other process can write to the store. */
   readonly place?: string
+  /** A secret that names this process as an owner, as long as it can own sessions. It changes when all were lost. */
+  readonly mark?: string | undefined
   /** The term of a session that this process has just created. Absent if no other process can write to the store. */
   readonly firstTerm?: number
   /** Makes this process the owner of a session that no living process owns. The session must exist. */
@@ -27,8 +29,11 @@ export type SessionOwnership = {
   close(): Promise<void>
 }
 
-/** `term` is absent if no other process can write to the store. */
-export type OwnedSession = { readonly sessionId: string; readonly term?: number }
+/**
+ * `term` is absent if no other process can write to the store. `former` is the mark of the process that owned the
+ * session before, if it is gone: its agent may still run.
+ */
+export type OwnedSession = { readonly sessionId: string; readonly term?: number; readonly former?: string }
 
 export type Claim =
   | ({ readonly type: 'owned' } & OwnedSession)

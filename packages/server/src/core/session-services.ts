@@ -1,5 +1,6 @@
 import { ParleyError, type SessionState } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
+import type { AgentLeftovers } from './agent-leftovers.ts'
 import type { Clock, Ids } from './clock.ts'
 import type { ConnectionSlots } from './connection-slots.ts'
 import type { SessionEnvironments } from './environment.ts'
@@ -22,6 +23,7 @@ import type { SpareAgents } from './spare-agents.ts'
 export type SessionServices = {
   readonly store: SessionStore
   readonly ownership: SessionOwnership
+  readonly leftovers: AgentLeftovers | undefined
   readonly shared: SharedSettings | undefined
   /** Where the folders of the sessions are, if several processes share the store. */
   readonly place: string | undefined
@@ -66,12 +68,15 @@ export function canResume({ adapter, log }: SessionContext): boolean {
   return adapter?.capabilities.resume === true && log.state.connection?.agentSessionId !== undefined
 }
 
-/** The variables that the agent is started with. Only agents with the capability `environment` get any. */
+/**
+ * The variables that the agent is started with. Those of people are only for agents with the capability `environment`.
+ */
 export function environmentFor(
-  { environments }: SessionServices,
+  { environments, leftovers, ownership }: SessionServices,
   adapter: AgentAdapter,
   session: Pick<SessionState, 'id' | 'cwd'>,
 ) {
-  const env = adapter.capabilities.environment ? environments.variablesFor(session) : undefined
-  return env ? { env } : {}
+  const given = adapter.capabilities.environment ? environments.variablesFor(session) : undefined
+  const marked = ownership.mark === undefined ? undefined : leftovers?.variables(ownership.mark)
+  return given || marked ? { env: { ...given, ...marked } } : {}
 }

@@ -148,6 +148,20 @@ function claimCases(tested: TestedNodes): void {
     expect(await other.ownership.claim('a')).toMatchObject({ type: 'owned' })
   })
 
+  it('names the former owner with a claim only if that one is gone, and again with a second claim', async () => {
+    const [one, other] = await tested.two()
+    await create(one, 'a')
+    const { mark: former } = one.ownership
+    await one.ownership.release('a', termOf(await one.ownership.claim('a')).term ?? 0)
+    const claim = await other.ownership.claim('a')
+    expect(claim).not.toHaveProperty('former')
+    await other.ownership.release('a', termOf(claim).term ?? 0)
+    await one.ownership.claim('a')
+    await one.die()
+    for (let round = 0; round < 2; round++)
+      expect(await other.ownership.claim('a')).toMatchObject({ type: 'owned', former })
+  })
+
   it('gives no session to a process at another place, and says which place is awaited', async () => {
     const one = await tested.open()
     const away = await tested.open({ place: 'machine:away' })
@@ -220,11 +234,14 @@ function adoptCases(tested: TestedNodes): void {
     for (let index = 0; index < 30; index++) await create(one, `busy${index}`, { turn: openTurn })
     await create(one, 'settled')
     expect(await other.ownership.adopt(100)).toEqual([])
+    const { mark: former } = one.ownership
+    expect(former).toMatch(/\w/)
     await one.die()
     const rounds = await Promise.all([other, third, other, third].map((node) => node.ownership.adopt(8)))
     const last = await other.ownership.adopt(100)
     const ids = [...rounds.flat(), ...last].map(({ sessionId }) => sessionId)
+    for (const owned of rounds.flat()) expect(owned).toMatchObject({ former })
     expect(ids.toSorted()).toEqual(Array.from({ length: 30 }, (_, index) => `busy${index}`).toSorted())
-    expect(await third.ownership.claim('settled')).toMatchObject({ type: 'owned' })
+    expect(await third.ownership.claim('settled')).toMatchObject({ type: 'owned', former })
   })
 }

@@ -1,49 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SessionEvent } from '@parley/protocol'
-import { afterEach, expect, it, vi } from 'vitest'
-import { createScriptedAdapter } from '../../adapters/scripted/index.ts'
-import { fileTranscript } from '../../adapters/scripted/transcript.ts'
-import type { Host } from '../../core/index.ts'
-import { createHost } from '../../create-host.ts'
+import { expect, it, vi } from 'vitest'
 import { logProblems } from '../../testing/invariants.ts'
-import { TcpProxy } from '../../testing/tcp-proxy.ts'
 import { folderForFile } from '../../testing/temporary-folder.ts'
-import { openPostgresNode, type PostgresNode } from './index.ts'
+import { lose, nodeHosts, script } from './hosts-under-test.ts'
 import { PostgresServer } from './postgres-under-test.ts'
 
 /** Tests two hosts in one process, each a node on the same database, with the scripted agent. */
 
 const server = await PostgresServer.forFile()
 const folder = folderForFile()
-const lease = { leaseMs: 5_000, beatMs: 500, marginMs: 1_000 }
-const opened: { dispose(): Promise<void> }[] = []
-afterEach(async () => {
-  for (const one of opened.splice(0)) await one.dispose()
-})
-
-type NodeHost = { readonly host: Host; readonly node: PostgresNode; readonly proxy: TcpProxy }
-
-async function open(url: string): Promise<NodeHost> {
-  const proxy = await TcpProxy.open(server.port)
-  const proxied = new URL(url)
-  proxied.port = String(proxy.port)
-  const place = { url: `http://127.0.0.1:${proxy.port}`, place: 'machine:here', lease }
-  const node = await openPostgresNode({ url: proxied.href, connections: 3, node: place })
-  const adapters = [createScriptedAdapter({ transcript: fileTranscript(join(folder, 'transcripts')) })]
-  const host = await createHost({ adapters, store: node.store, ownership: node.ownership })
-  opened.push({
-    async dispose() {
-      proxy.resume()
-      await host.close()
-      await node.store.close()
-      await proxy.close()
-    },
-  })
-  return { host, node, proxy }
-}
-
-const script = (...steps: object[]) => JSON.stringify(steps)
+const open = nodeHosts(server, folder)
 let files = 0
 
 it('a session is written by its owner, and refused elsewhere with the address of the owner', async () => {
@@ -75,10 +43,7 @@ it('after its owner is cut off, another node recovers a session with an open req
     prompt: script(ask, { type: 'text', text: 'Done.' }),
   })
   await vi.waitUntil(async () => (await one.host.state(id)).requests.length === 1, 30_000)
-  const lost = new Promise<void>((resolve) => one.node.ownership.onLost(resolve))
-  one.proxy.stall()
-  await lost
-  await vi.waitUntil(async () => (await other.node.ownership.fenceExpired()).length > 0, 30_000)
+  await lose(one, other)
   const [request] = (await other.host.state(id)).requests
   await other.host.command(id, {
     type: 'permission.decide',

@@ -45,6 +45,19 @@ export type PeerRow = {
   readonly isExpired: boolean
 }
 
+/** A new term for this owner. A claim by the owner itself does not forget who was the owner before. */
+const newOwner = (node: string) =>
+  `owner = ${node}, term = s.term + 1, former_owner = coalesce(nullif(s.owner, ${node}), s.former_owner)`
+const formerMark =
+  '(SELECT f.mark FROM nodes f WHERE f.id = s.former_owner AND f.fenced_at IS NOT NULL) AS former'
+
+function ownedSession(
+  sessionId: string,
+  { term, former }: { term: number; former: string | null },
+): OwnedSession {
+  return { sessionId, term, ...(former !== null && { former }) }
+}
+
 /**
  * Owns sessions as one node among several on a database. A node proves that it is alive by extending its lease. Only
  * the clock of the database decides when a lease has expired; a node uses its own clock only to stop earlier.
@@ -60,6 +73,7 @@ export class PostgresOwnership implements SessionOwnership {
   readonly #listeners: (() => void)[] = []
   #released: (sessionId: string) => void = () => undefined
   #url = ''
+  #mark = ''
   #node: number | undefined
   /** The generation of the connection that holds the lock. */
   #lockedBy: number | undefined
@@ -95,6 +109,10 @@ export class PostgresOwnership implements SessionOwnership {
     return this.#node === undefined ? undefined : performance.now() - this.#beatenAt
   }
 
+  get mark(): string | undefined {
+    return this.#node === undefined ? undefined : this.#mark
+  }
+
   get place(): string {
     return this.#options.place
   }
@@ -117,17 +135,17 @@ export class PostgresOwnership implements SessionOwnership {
   }
 
   async claim(sessionId: string): Promise<Claim> {
-    const [claimed] = await this.#database.query<{ term: number }>(
-      `UPDATE sessions s SET owner = m.id, term = s.term + 1 FROM nodes m
+    const [claimed] = await this.#database.query<{ term: number; former: string | null }>(
+      `UPDATE sessions s SET ${newOwner('m.id')} FROM nodes m
        WHERE s.id = $1 AND m.id = $2 AND m.fenced_at IS NULL AND s.place = m.place
          AND (s.owner IS NULL OR s.owner = m.id
            OR EXISTS (SELECT FROM nodes o WHERE o.id = s.owner AND o.fenced_at IS NOT NULL))
-       RETURNING s.term`,
+       RETURNING s.term, ${formerMark}`,
       [safeText(sessionId), this.#node ?? null],
     )
     if (!claimed) return this.#unclaimed(await this.find(sessionId))
     await this.settings.upToDate()
-    return { type: 'owned', sessionId, term: claimed.term }
+    return { type: 'owned', ...ownedSession(sessionId, claimed) }
   }
 
   /** A session of this place waits for nothing but the lease of this node, or another claim. */
@@ -171,17 +189,16 @@ export class PostgresOwnership implements SessionOwnership {
 
   async adopt(limit: number): Promise<OwnedSession[]> {
     if (this.#node === undefined) return []
-    const rows = await this.#database.query<{ state: string; term: number }>(
+    const rows = await this.#database.query<{ state: string; term: number; former: string | null }>(
       `WITH o AS (SELECT s.key FROM sessions s LEFT JOIN nodes n ON n.id = s.owner
          WHERE s.unsettled AND s.place = $2 AND (s.owner IS NULL OR n.fenced_at IS NOT NULL)
            AND EXISTS (SELECT FROM nodes m WHERE m.id = $1 AND m.fenced_at IS NULL)
          ORDER BY s.key LIMIT $3 FOR UPDATE OF s SKIP LOCKED)
-       UPDATE sessions s SET owner = $1, term = s.term + 1 FROM o WHERE s.key = o.key 
-       RETURNING s.state, s.term`,
+       UPDATE sessions s SET ${newOwner('$1')} FROM o WHERE s.key = o.key RETURNING s.state, s.term, ${formerMark}`,
       [this.#node, this.place, limit],
     )
     if (rows.length > 0) await this.settings.upToDate()
-    return rows.map(({ state, term }) => ({ sessionId: (JSON.parse(state) as { id: string }).id, term }))
+    return rows.map((row) => ownedSession((JSON.parse(row.state) as { id: string }).id, row))
   }
 
   /** Calls the listener with each session that this node gives up. */
@@ -267,20 +284,22 @@ export class PostgresOwnership implements SessionOwnership {
   async #register(): Promise<void> {
     await this.settings.upToDate()
     const { machine = '', version = '' } = this.#options
+    const mark = crypto.randomUUID()
     const sentAt = performance.now()
     const [row] = await this.#own.query<{ id: number }>(
-      `INSERT INTO nodes (url, place, machine, version, started_at, expires_at, latency_ms, settings_seen)
+      `INSERT INTO nodes (url, place, machine, version, started_at, expires_at, latency_ms, settings_seen, mark)
        VALUES ($1, $2, $3, $4, clock_timestamp() - $5 * interval '1 ms',
-         clock_timestamp() + $6 * interval '1 ms', $7, $8) RETURNING id`,
+         clock_timestamp() + $6 * interval '1 ms', $7, $8, $9) RETURNING id`,
       [
         ...[this.#url, this.place, machine, version, performance.now()],
-        ...[this.#lease.leaseMs, this.#latencyMs, this.settings.applied],
+        ...[this.#lease.leaseMs, this.#latencyMs, this.settings.applied, mark],
       ],
     )
     // From now on a change of the settings waits for this node.
     await this.settings.upToDate()
     if (!row) return
     this.#node = row.id
+    this.#mark = mark
     this.#confirm(sentAt)
     await this.#lock(row.id)
     await this.#own.listen()

@@ -24,7 +24,9 @@ export const postgresMigrations: readonly PostgresMigration[] = [
         latency_ms double precision,
         -- Never taken back: a node that comes back gets another id.
         fenced_at timestamptz,
-        settings_seen bigint NOT NULL
+        settings_seen bigint NOT NULL,
+        -- In the environment of the agents of this node.
+        mark text NOT NULL
       );
 
       CREATE TABLE sessions (
@@ -44,6 +46,8 @@ export const postgresMigrations: readonly PostgresMigration[] = [
         state text NOT NULL,
         owner integer,
         term bigint NOT NULL DEFAULT 0,
+        -- The owner before, if it has not released the session.
+        former_owner integer,
         place text COLLATE "C"
       );
       CREATE INDEX sessions_of_owners ON sessions (owner) WHERE owner IS NOT NULL;

@@ -1,0 +1,15 @@
+import type { EnvironmentVariables } from '@parley/protocol'
+
+/**
+ * PORT. Finds processes of agents that another process of Parley has started on this machine, and has left behind. Such
+ * a process could change the folder of a session that continues here.
+ */
+export type AgentLeftovers = {
+  /** Variables for agents, by which `end` finds them and all their descendants. `owner` is a secret random text. */
+  variables(owner: string): EnvironmentVariables
+  /**
+   * Kills all processes that were started with the variables of this owner. Resolves when there are none any more, and
+   * rejects with ParleyError `busy` if some cannot be ended.
+   */
+  end(owner: string): Promise<void>
+}

@@ -1,0 +1,120 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { z } from 'zod'
+import { agentLeftovers } from '../../adapters/marked-processes.ts'
+import type { AgentAdapter } from '../../core/agent-adapter.ts'
+import type { Host } from '../../core/index.ts'
+import { logProblems } from '../../testing/invariants.ts'
+import { folderForFile } from '../../testing/temporary-folder.ts'
+import { defineTool } from '../../tools/define-tool.ts'
+import { lose, nodeHosts, script } from './hosts-under-test.ts'
+import { PostgresServer } from './postgres-under-test.ts'
+
+/** Tests what becomes of the agents and the tools of a node that loses its sessions. */
+
+const server = await PostgresServer.forFile()
+const folder = folderForFile()
+const open = nodeHosts(server, folder)
+
+type Started = { readonly sessionId: string; readonly program: ChildProcess; readonly others: string[] }
+const programs: Started[] = []
+afterEach(() => {
+  for (const { program } of programs.splice(0)) program.kill('SIGKILL')
+})
+
+/** The scripted agent with a program that runs beside it, and that nobody ends but the next owner. */
+function withProgram(scripted: AgentAdapter): AgentAdapter {
+  return {
+    ...scripted,
+    connect(input) {
+      const program = spawn('sleep', ['600'], {
+        env: { PATH: process.env.PATH, ...input.env },
+        stdio: 'ignore',
+      })
+      const running = programs.filter((other) => isRunning(other.program))
+      programs.push({
+        sessionId: input.sessionId,
+        program,
+        others: running.map(({ sessionId }) => sessionId),
+      })
+      return scripted.connect(input)
+    },
+  }
+}
+
+function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode === null && signalCode === null
+}
+
+const ask = { type: 'permission', name: 'Write', kind: 'edit', title: 'Write' }
+const waits = (host: Host, id: string) =>
+  vi.waitUntil(async () => (await host.state(id)).requests.length === 1, 30_000)
+
+async function allow(host: Host, id: string): Promise<void> {
+  const [request] = (await host.state(id)).requests
+  const requestId = request?.requestId ?? ''
+  await host.command(id, {
+    type: 'permission.decide',
+    commandId: `d-${requestId}`,
+    requestId,
+    decision: 'allow',
+  })
+}
+
+describe.runIf(existsSync('/proc'))('agents of a node that is gone', () => {
+  it('are ended by the next owner before it starts its agent, and agents of other nodes are not', async () => {
+    const url = await server.database()
+    const options = { adapter: withProgram, leftovers: agentLeftovers }
+    const [one, other] = [await open(url, options), await open(url, options)]
+    const prompt = script(ask, { type: 'text', text: 'Done.' })
+    const { id } = await one.host.create({ agent: 'scripted', cwd: folder, prompt })
+    const { id: beside } = await other.host.create({ agent: 'scripted', cwd: folder, prompt })
+    await waits(one.host, id)
+    await waits(other.host, beside)
+    await lose(one, other)
+    await allow(other.host, id)
+    await vi.waitUntil(async () => !(await other.host.state(id)).turn, 30_000)
+    const of = (sessionId: string) => programs.filter((program) => program.sessionId === sessionId)
+    expect(of(id)).toHaveLength(2)
+    expect(of(id)[1]?.others).toEqual([beside])
+    expect(of(beside).map(({ program }) => isRunning(program))).toEqual([true])
+  })
+})
+
+it('a host tool of a lost session is aborted, and its late result is not recorded by the next owner', async () => {
+  const url = await server.database()
+  const gate = Promise.withResolvers<void>()
+  const signals: AbortSignal[] = []
+  const tool = defineTool({
+    name: 'deploy',
+    description: 'Deploys.',
+    input: z.object({}),
+    annotations: { safe: true },
+    async run(_, { signal }) {
+      signals.push(signal)
+      await gate.promise
+      return 'deployed late'
+    },
+  })
+  const [one, other] = [await open(url, { tools: [tool] }), await open(url, { tools: [tool] })]
+  const prompt = script({ type: 'host-tool', name: 'deploy', input: {} })
+  const { id } = await one.host.create({ agent: 'scripted', cwd: folder, prompt })
+  await vi.waitUntil(() => signals.length === 1, 30_000)
+  await lose(one, other)
+  expect(signals[0]?.aborted).toBe(true)
+  await other.host.adopt()
+  await vi.waitUntil(async () => !(await other.host.state(id)).turn, 30_000)
+  const { head } = await other.host.read(id, { after: 0, limit: 1 })
+  gate.resolve()
+  one.proxy.cut()
+  one.proxy.resume()
+  await vi.waitUntil(() => one.node.ownership.node !== undefined, 30_000)
+  await expect(one.host.command(id, { type: 'session.close', commandId: 'late' })).rejects.toMatchObject({
+    code: 'conflict',
+  })
+  const { events } = await other.host.read(id, { after: 0, limit: 1_000 })
+  expect(events).toHaveLength(head)
+  expect(JSON.stringify(events)).not.toContain('deployed late')
+  expect(logProblems(events.map(({ json }) => JSON.parse(json)))).toEqual([])
+})

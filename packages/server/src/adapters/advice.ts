@@ -11,9 +11,9 @@ export type ParleyCommand = (words: string) => string
 export type InstallAdvice = {
   readonly agent: string
   readonly install: { readonly package: string; readonly version: string }
-  /** The program that the person configured. If it is set, Parley does not use a program that it installs. */
+  /** The program that the person configured. If set, Parley does not use a program from the agents folder. */
   readonly executable?: string | undefined
-  /** Where Parley installs agents. If undefined, Parley does not find programs that it installs. */
+  /** The agents folder. If undefined, Parley does not search for programs that it installed. */
   readonly agentsFolder?: string | undefined
   readonly parley?: ParleyCommand | undefined
 }

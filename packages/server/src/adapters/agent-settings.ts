@@ -11,7 +11,7 @@ export type AgentSettings = {
   readonly args?: readonly string[]
   readonly name?: string
   readonly disabled?: boolean
-  /** If false, sessions ignore the person's own settings unless the session includes them. Claude only. */
+  /** If false, a session loads the person's own settings only if its options request them. Claude only. */
   readonly userSettings?: boolean
 }
 

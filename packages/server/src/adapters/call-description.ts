@@ -22,7 +22,7 @@ export function describeTool(
   return kind && titleOf && { kind, title: shortTitle(titleOf(input, path)) }
 }
 
-/** The file that the first of these fields names, with the line at which it is read. */
+/** The file that the first non-empty field names, with the line at which reading starts. */
 export function locationsIn(input: CallInput, fields: readonly string[]): ToolLocation[] {
   const path = fields.map((field) => textField(input, field)).find((value) => value !== '')
   if (path === undefined) return []

@@ -12,7 +12,7 @@ export type ProgramStart = {
   readonly signal?: AbortSignal | undefined
 }
 
-/** The process of an agent. Keeps the tail of stderr and the exit status, and can kill the process. */
+/** The process of an agent. Stores the end of stderr and the exit status, and can kill the process. */
 export class AgentProcess {
   /** The value of the mark variable in the environment of the process and of its descendants. */
   readonly mark = randomUUID()

@@ -56,8 +56,8 @@ function patchOf(before: string, after: string): string {
 }
 
 /**
- * The text after all replacements. Undefined if the result is too large, or if a text to replace is missing:
- * the agent's own tool fails then as well.
+ * The text after all replacements. Returns undefined if the result is too large, or if a text to replace is missing; in
+ * the latter case the agent's own tool fails too.
  */
 function replaced(text: string, replacements: readonly Replacement[]): string | undefined {
   let after = text
@@ -76,7 +76,7 @@ export async function readForDiff(path: string, session: Session): Promise<strin
   if (!isInsideFolders(path, cwd, settings.options?.directories)) return undefined
   const place = placeOrNone(resolve(cwd, path))
   if (place === undefined) return undefined
-  // `place` contains no links, and O_NOFOLLOW refuses one that appears at its end meanwhile. O_NONBLOCK keeps a
+  // `place` contains no links. O_NOFOLLOW refuses a link that has replaced the file since then. O_NONBLOCK prevents a
   // pipe from blocking.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
   try {

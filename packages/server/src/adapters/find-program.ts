@@ -14,8 +14,8 @@ export type ProgramSearch = {
 export function findProgram({ name, env, installed }: ProgramSearch): string | undefined {
   if (isAbsolute(name)) return isProgram(name) ? name : undefined
   const own = installed?.folder ? [binFolder(installed.folder, installed.agent)] : []
-  // Only absolute entries of the PATH: the program starts in the session's folder, so a relative entry would
-  // name a folder inside it.
+  // Only absolute entries of the PATH are searched: the program starts in the session's folder, so a relative entry
+  // would name a folder inside that folder.
   const folders = [...own, ...(env.PATH ?? '').split(delimiter).filter(isAbsolute)]
   return folders.map((folder) => join(folder, name)).find(isProgram)
 }

@@ -18,7 +18,7 @@ import {
   hostToolServer,
 } from '../core/agent-adapter.ts'
 
-/** Host tools by the names that agents call them by. */
+/** Host tools by the names under which agents call them. */
 export type HostToolNames = ReadonlyMap<
   string,
   { readonly name: string; readonly title: string; readonly kind: ToolKind; readonly readOnly: boolean }

@@ -7,7 +7,7 @@ const ours = new Set<string>()
 const writingMs = 5_000
 
 /**
- * Allows one installation of an agent at a time on this machine, through a file with the id of the process that
+ * Allows one installation of an agent at a time on this machine. The lock file contains the id of the process that
  * installs. The file of a process that no longer runs is ignored.
  */
 export function lockInstall(file: string, agent: string): Disposable {
@@ -29,8 +29,8 @@ export function lockInstall(file: string, agent: string): Disposable {
 }
 
 /**
- * Removes a stale lock. Two processes may find the same one, so the file is moved first and read again:
- * neither then removes a live lock.
+ * Removes a stale lock. Two processes may find the same stale lock, so the file is moved first and read again. This
+ * ensures that neither process removes a live lock.
  */
 function setAside(file: string, holder: string): void {
   const aside = `${file}.${randomUUID()}`

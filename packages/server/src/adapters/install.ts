@@ -35,7 +35,7 @@ export type Installed = {
   readonly path: string
   /** The version that was installed before, if it was a different one. */
   readonly replaced?: string
-  /** False if that version was installed already. */
+  /** False if this version was already installed. */
   readonly changed: boolean
 }
 
@@ -157,7 +157,10 @@ async function prepare(work: Work, staging: string): Promise<string> {
   return found
 }
 
-/** Checks that the program starts. If not, runs the install script of the package, but of no dependency. */
+/**
+ * Checks that the program starts. If it does not, runs the package's own install script, but no install script of a
+ * dependency.
+ */
 async function check(work: Work, npm: Npm, staging: string): Promise<void> {
   const { package: name, version, agent, say, signal } = work
   const program = programIn(staging, name, agent)

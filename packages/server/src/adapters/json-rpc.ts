@@ -28,8 +28,8 @@ export type JsonRpcOptions = {
 }
 
 /**
- * One end of a JSON-RPC connection, without its transport. `take` passes messages on synchronously, which keeps their
- * order.
+ * One end of a JSON-RPC connection, without its transport. `take` delivers messages synchronously, which preserves
+ * their order.
  */
 export type JsonRpcPeer = {
   /**

@@ -27,8 +27,8 @@ const ofAnotherRun = [
 ].flatMap((name) => [`npm_config_${name}`, `NPM_CONFIG_${name.toUpperCase()}`])
 
 /**
- * Finds npm and runs it with this Node if possible: npm selects packages for the Node that it runs on, and the agent
- * runs on this one. Some systems' npm runs only on their own Node.
+ * Finds npm. It runs on the Node of this process if possible: npm selects packages for the Node that it runs on, and
+ * the agent will run on the Node of this process. On some systems, npm runs only on the Node of the system.
  */
 export async function findNpm(env: Environment, signal?: AbortSignal): Promise<Npm> {
   const path = findProgram({ name: 'npm', env: { PATH: pathWithNodeLast(env.PATH) } })
@@ -78,7 +78,7 @@ export type NpmRun = {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Runs npm in `cwd`. A failure is a ParleyError that says what to do. */
+/** Runs npm in `cwd`. Rejects with a ParleyError that contains advice. */
 export async function runNpm(npm: Npm, args: readonly string[], run: NpmRun): Promise<void> {
   const { cwd, signal, onLine } = run
   const end = await runProgram({

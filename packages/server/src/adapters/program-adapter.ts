@@ -6,7 +6,7 @@ import type { Environment } from './environment.ts'
 
 /** The code that the adapters of all agent programs share: finding the program, refusing and probing. */
 
-/** The capabilities that Claude Code, Codex and OpenCode share. Each adapter adds those of its own. */
+/** The capabilities that Claude Code, Codex and OpenCode share. Each adapter adds its own capabilities. */
 export const commonCapabilities = [
   'streaming',
   'thinking',
@@ -58,8 +58,8 @@ export type AgentProgram = {
 }
 
 /**
- * Creates the part of an adapter that finds and probes the agent's program. `hint` says how to get the
- * program if it is missing.
+ * Creates the part of an adapter that finds and probes the agent's program. `hint` is the advice for a person if the
+ * program is missing.
  */
 export function createAgentProgram({
   name,

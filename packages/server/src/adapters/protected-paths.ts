@@ -39,7 +39,8 @@ export function isProtectedPath(path: string): boolean {
 }
 
 /**
- * The name as the most lenient file systems see it: lower case, no invisible characters, no trailing dots or streams.
+ * The name as the most lenient file systems see it: lower case, no invisible characters, no trailing dots or stream
+ * names.
  */
 function plainName(part: string): string {
   const shown = part.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '')

@@ -24,7 +24,7 @@ type Rewind = { readonly promptId: string; readonly session: Session; files: rea
 const maxKeptBytes = 32 * 1024 * 1024
 
 /**
- * Keeps in memory, for each session, the files as they were before its last rewind. The rewind can be undone until the
+ * Stores in memory, for each session, the files as they were before its last rewind. The rewind can be undone until the
  * server stops, the session rewinds again, or one of the files changes.
  */
 export type RewindKeeper = ReturnType<typeof createRewindKeeper>
@@ -32,7 +32,7 @@ export type RewindKeeper = ReturnType<typeof createRewindKeeper>
 export function createRewindKeeper() {
   const rewinds = new Map<string, Rewind>()
 
-  /** Keeps the current content of `files`, then runs `work`, which rewinds them. */
+  /** Stores the current content of `files`, then runs `work`, which rewinds them. */
   async function rewind(
     { sessionId, ...session }: Session & { readonly sessionId: string },
     { promptId, files }: { readonly promptId: string; readonly files: readonly string[] },
@@ -50,7 +50,7 @@ export function createRewindKeeper() {
     }
   }
 
-  /** Writes the kept files back. If a file was changed after the rewind, rejects without writing anything. */
+  /** Writes the stored files back. If a file was changed after the rewind, rejects without writing anything. */
   async function undo(sessionId: string, promptId: string): Promise<string[]> {
     const kept = rewinds.get(sessionId)
     if (kept?.promptId !== promptId) throw conflict('the earlier contents of the files are no longer known.')
@@ -69,7 +69,7 @@ export function createRewindKeeper() {
 }
 
 /**
- * Reads the files to keep. Undefined if one of them cannot be kept: a rewind is undone completely or not at
+ * Reads the files to store. Returns undefined if one of them cannot be stored: a rewind is undone completely or not at
  * all.
  */
 async function keep(files: readonly string[], session: Session): Promise<readonly Kept[] | undefined> {
@@ -96,7 +96,7 @@ function placeIn({ cwd, settings }: Session, path: string): string | undefined {
   return placeOrNone(resolve(cwd, path))
 }
 
-/** The content of a file; null if it does not exist. Rejects if it is not a regular file, or too large to be kept. */
+/** The content of a file; null if it does not exist. Rejects if it is not a regular file, or too large to be stored. */
 async function contentOf(place: string): Promise<Content> {
   try {
     await using file = await open(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)

@@ -22,7 +22,10 @@ const termGraceMs = 500
 const drainMs = 1_000
 const maxStdout = 1024 * 1024
 
-/** Runs a program to its end with an empty stdin. Never rejects. If it is cut short, its descendants are ended too. */
+/**
+ * Runs a program to its end with an empty stdin. Never rejects. If the program is stopped early, its descendants are
+ * ended too.
+ */
 export function runProgram({ timeoutMs, onLine, signal, ...start }: ProgramRun): Promise<ProgramEnd> {
   if (signal?.aborted)
     return Promise.resolve({ exitCode: null, stdout: '', stderrTail: '', cut: 'aborted' as const })

@@ -3,7 +3,7 @@ import type { AgentOutput } from '../core/agent-adapter.ts'
 
 /**
  * The functions that all translators share. A translator is a pure function of its state and a native message. It
- * gives the next state and the outputs, and never throws.
+ * returns the next state and the outputs, and never throws.
  */
 export type Translation<State> = { readonly state: State; readonly outputs: readonly AgentOutput[] }
 
@@ -48,7 +48,7 @@ export function attempt<State>(
   }
 }
 
-/** Applies the steps in order, each to the state of the one before, and collects their outputs. */
+/** Applies the steps in order, each to the state that the previous one returned, and collects their outputs. */
 export function sequence<State>(
   state: State,
   ...steps: readonly ((state: State) => Translation<State>)[]

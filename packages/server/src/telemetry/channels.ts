@@ -32,20 +32,23 @@ export type CommandMessage = {
 
 export type SessionMessage = SessionChange
 
-/** Referenced here, because Node garbage-collects a channel without references. */
+/** Holds references to the channels, because Node garbage-collects a channel without references. */
 const held = {
   event: channel(channelNames.event),
   command: channel(channelNames.command),
   session: channel(channelNames.session),
 }
 
-/** Publishes messages on the channels. Subscribers get a copy, so that their changes to it do not affect the server. */
+/**
+ * Publishes messages on the channels. Subscribers get a copy of each message, so that they cannot change data of the
+ * server.
+ */
 export function createChannels(problem: (error: unknown) => void) {
   const publish = (to: Channel, message: object) => {
     if (to.hasSubscribers) deliver(to, JSON.parse(JSON.stringify(message)), problem)
   }
   return {
-    /** Whether events have subscribers; without them no message is built. */
+    /** Whether the event channel has subscribers. Without subscribers, no message is built. */
     get hasEventSubscribers(): boolean {
       return held.event.hasSubscribers
     },
@@ -59,7 +62,7 @@ type Subscriber = (message: unknown, name: string | symbol) => unknown
 
 /**
  * Like `publish`, but reports the error of a subscriber that fails. Node rethrows such an error as uncaught, which
- * would end the server. The field in which Node keeps the subscribers is not documented; if it is missing, `publish`
+ * would end the server. The field in which Node stores the subscribers is not documented; if it is missing, `publish`
  * is used.
  */
 function deliver(to: Channel, message: unknown, problem: (error: unknown) => void): void {

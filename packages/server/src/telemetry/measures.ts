@@ -6,7 +6,7 @@ import type { TurnListener } from './watch-turns.ts'
 /** Names of tools and models come from outside, so only this many different names of each are recorded. */
 const maxNames = 200
 
-/** Metrics for OpenTelemetry. Durations are those of the spans. */
+/** Metrics for OpenTelemetry. Durations are the same as those of the spans. */
 export function createMeasures(
   api: typeof Api,
   options: Pick<SpanOptions, 'nameOf' | 'version'>,

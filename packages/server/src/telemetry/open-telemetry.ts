@@ -26,7 +26,7 @@ export function createOpenTelemetry(options: OpenTelemetryOptions) {
   }
 
   return {
-    /** Checks whether an SDK has been registered since, and if so, starts to use it. */
+    /** Starts to use an SDK, if one has been registered. */
     look(): Promise<void> {
       if (!hasSdk()) return Promise.resolve()
       looking ??= load().catch(options.problem)

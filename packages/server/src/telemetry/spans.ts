@@ -181,8 +181,8 @@ const maxTexts = 200
 export const toolFailed = 'tool_failed'
 
 /**
- * The error type of an ended turn; undefined if it is no error. A cancelled turn is no error, but a turn with an
- * unknown outcome is.
+ * The error type of an ended turn; undefined if the end is not an error. A cancelled turn is not an error, but a turn
+ * with an unknown outcome is.
  */
 export function turnErrorType(end: {
   outcome: string

@@ -67,9 +67,9 @@ const maxTurns = 10_000
 const maxInTurn = 10_000
 
 /**
- * Turns events into starts and ends for the current listeners. Keeps only open turns, calls and requests; the end of
- * a turn or of its session drops everything in it. It is synchronous and calls nothing but the listeners, so it
- * cannot delay an event.
+ * Turns events into starts and ends for the current listeners. Stores only open turns, calls and requests; the end of a
+ * turn or of its session drops everything in it. It is synchronous and calls nothing but the listeners, so it cannot
+ * delay an event.
  */
 export class TurnWatch implements HostObserver {
   readonly #listeners: readonly TurnListener[]
@@ -166,7 +166,7 @@ export class TurnWatch implements HostObserver {
     this.#notify((listener) => listener.requestStarted?.(request))
   }
 
-  /** Calls every listener. The error of one is reported and does not keep the others from being called. */
+  /** Calls every listener. The error of a listener is reported and does not prevent the calls of the others. */
   #notify(call: (listener: TurnListener) => void): void {
     for (const listener of this.#listeners) {
       try {

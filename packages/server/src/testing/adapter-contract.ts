@@ -35,7 +35,7 @@ import { afterAll, beforeAll, describe, expect, it } from './peers.ts'
 
 /**
  * Tests every rule of the port `AgentAdapter` on a real host, for any agent. Each capability has a case. A declared
- * capability must be demonstrated. One that is not declared is reported as not supported, and commands that need it
+ * capability must be demonstrated. An undeclared capability is reported as not supported, and commands that need it
  * must be refused. A general case that is not possible with an agent (its scenario gives the reason) is not run here;
  * the adapter tests it in another way.
  */

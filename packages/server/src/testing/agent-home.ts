@@ -18,7 +18,7 @@ const environments = {
 
 type AgentHomeOptions = {
   /**
-   * prompt: every prompt contains the answers of the model (`modelPrompt`). script: each test scripts them.
+   * `prompt`: every prompt contains the answers of the model (`modelPrompt`). `script`: each test scripts the answers.
    * The default is `prompt`.
    */
   readonly answers?: 'prompt' | 'script'
@@ -63,7 +63,9 @@ export class AgentHome implements AsyncDisposable {
     return home
   }
 
-  /** A home for the running test, closed after everything that the test registers with `onTestFinished` later. */
+  /**
+   * A home for the running test. It is closed after the handlers that the test later registers with `onTestFinished`.
+   */
   static async forTest(options: AgentHomeOptions = {}): Promise<AgentHome> {
     const home = await AgentHome.open(options)
     onTestFinished(() => home[Symbol.asyncDispose](), 2 * endMs)
@@ -92,7 +94,7 @@ export class AgentHome implements AsyncDisposable {
   }
 }
 
-/** The command lines of the processes that did not end within the time limit; they are killed. */
+/** The command lines of the processes that did not end within the time limit and were killed. */
 async function remaining(find: () => { pid: number; line: string }[]): Promise<string[]> {
   const deadline = Date.now() + endMs
   for (;;) {

@@ -19,7 +19,10 @@ export async function noneWith(words: string): Promise<void> {
   while (all().includes(words)) await setTimeout(20)
 }
 
-/** Waits for at least one such process, then kills each with its process group. */
+/**
+ * Waits for at least one child process whose command line contains this text, then kills each of them with its process
+ * group.
+ */
 export async function killChildren(words: string): Promise<void> {
   let children = childrenWith(words)
   for (; children.length === 0; children = childrenWith(words)) await setTimeout(20)
@@ -28,7 +31,10 @@ export async function killChildren(words: string): Promise<void> {
 
 export type RunningProcess = { readonly pid: number; readonly line: string }
 
-/** The other processes whose environment contains this folder, for example as HOME; none on systems without /proc. */
+/**
+ * The processes, except this one, whose environment contains this folder, for example as HOME; none on systems without
+ * /proc.
+ */
 export function processesIn(folder: string): RunningProcess[] {
   const pids = existsSync('/proc') ? readdirSync('/proc').map(Number) : []
   return pids

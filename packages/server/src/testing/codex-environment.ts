@@ -14,9 +14,9 @@ export type CodexSetup = {
 }
 
 /**
- * The environment for the real Codex against a model server on loopback: a home of its own, whose settings name the
- * server, and nothing of this machine. Its temporary folder is not a parent of its home, because Codex would report
- * that as a problem.
+ * The environment for the real Codex against a model server on loopback, isolated from this machine. The settings in
+ * its home name the server. Its temporary folder is not a parent of its home, because Codex would report that as a
+ * problem.
  */
 export function codexEnvironment(setup: CodexSetup): Record<string, string> {
   const { url, home, retries = 0, secondSubagents = true, hooks = true, settings = '' } = setup

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from './peers.ts'
 
 export type DeviceStoreUnderTest = {
   readonly store: DeviceStore
-  /** Closes the store and opens it again. A store without it gives the reason in `notDurable`. */
+  /** Closes the store and opens it again. A store that cannot be reopened gives the reason in `notDurable`. */
   readonly reopen?: () => Promise<DeviceStore>
   readonly notDurable?: string
   cleanup(): Promise<void>

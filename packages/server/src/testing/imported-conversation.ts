@@ -20,7 +20,7 @@ export async function importFrom(host: Host, agent: string, cwd: string) {
   return { state, agentSessionId, ...(await lawfulLog(host, state.id)) }
 }
 
-/** Like `importFrom`, but also checks that importing it again gives the same session. */
+/** Like `importFrom`, but also checks that importing the conversation again gives the same session. */
 export async function importOnce(host: Host, agent: string, cwd: string) {
   const imported = await importFrom(host, agent, cwd)
   const { state, agentSessionId } = imported

@@ -50,10 +50,7 @@ class LogCheck {
     }
   }
 
-  /**
-   * Checks that the open blocks and calls of a background task end with the task at the latest. Its requests
-   * may wait while it is parked.
-   */
+  /** Checks that no call and no request of a background task is open when the task ends. */
   #takeTask(event: SessionEvent): void {
     if (event.type === 'task.updated' && event.status !== 'running') {
       const isOurs = (one: Open) => backgroundTaskOf(this.#state, one)?.taskId === event.taskId

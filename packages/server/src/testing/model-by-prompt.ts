@@ -103,7 +103,7 @@ function hasCalls(answer: PromptedAnswer): answer is Extract<PromptedAnswer, { t
   return 'toolCalls' in answer
 }
 
-/** True if the text has the command of a call in this answer. */
+/** True if the text contains the command of a call in this answer. */
 function isNamed(answer: PromptedAnswer, text: string): boolean {
   if (!hasCalls(answer)) return false
   return answer.toolCalls.some(({ arguments: input }) => {
@@ -154,8 +154,8 @@ type NativeMessage = {
 }
 
 /**
- * The messages in a request body, read from the body and not from the server's parse of it: a steered prompt
- * may be in a message of any role.
+ * The messages in a request body. They are read from the body itself, not from the messages that the server parsed,
+ * because a steered prompt may be in a message of any role.
  */
 function messagesOf(body: ModelServer['calls'][number]['body']): Message[] {
   if (Array.isArray(body?.contents)) return geminiMessages(body.contents)

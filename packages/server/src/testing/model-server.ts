@@ -123,7 +123,7 @@ export async function startModelServer(): Promise<ModelServer> {
   }
 }
 
-/** Copies the body as it arrives. A second `data` listener would take data from the server's own reader. */
+/** Copies the body as it arrives. A second `data` listener would compete with the server's own reader. */
 function keepBody(request: IncomingMessage, call: ModelCall): void {
   const chunks: Buffer[] = []
   const push = request.push

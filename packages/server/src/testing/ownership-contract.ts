@@ -7,7 +7,7 @@ import { eventsOf, openTurn, stateOf, textBlock } from './store-samples.ts'
 export type NodeUnderTest = {
   readonly store: SessionStore
   readonly ownership: SessionOwnership
-  /** Ends it without giving anything up, as a kill does, and resolves when others may claim its sessions. */
+  /** Ends the process without releasing anything, as a kill does, and resolves when others may claim its sessions. */
   die(): Promise<void>
   close(): Promise<void>
 }

@@ -2,7 +2,7 @@ import { ParleyError } from '@parley/protocol'
 
 /**
  * Optional peer dependencies. `@parley/server/testing` can be imported without them; a function that needs a missing
- * one throws an error that names it.
+ * package throws an error that names the package.
  */
 const vitest = await installed(() => import('vitest'))
 const fastCheck = await installed(() => import('fast-check'))

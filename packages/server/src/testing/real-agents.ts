@@ -15,7 +15,7 @@ export type RealAgent = {
 
 export type RealAgentName = 'claude' | 'codex' | 'opencode' | 'gemini' | 'claude-acp'
 
-/** Every real agent of the tests, each in a folder of its own of this home. */
+/** Every real agent of the tests, each in its own subfolder of this home. */
 export function realAgents(home: AgentHome): Record<RealAgentName, RealAgent> {
   const own = (name: RealAgentName) => {
     const folder = join(home.path, name)

@@ -15,7 +15,7 @@ export type Recordings = {
   /** The outcomes of the turns of each recording; one completed turn if there is no entry. */
   readonly outcomes: Readonly<Record<string, readonly string[]>>
   /**
-   * Matches names and paths of the machine on which the recordings were made, which they must not contain.
+   * Matches names and paths of the machine on which the recordings were made. A recording must not contain any of them.
    */
   readonly traces: RegExp
   /** Whether every block that is written was streamed. */

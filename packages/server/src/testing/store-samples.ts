@@ -48,7 +48,7 @@ export function ruleOf(ruleId: string, changes: Partial<PermissionRule> = {}): P
   return { ruleId, tool: 'Bash', decision: 'allow', scope: 'always', createdAt: 1, ...changes }
 }
 
-/** Texts of events that a store might change; some are not JSON, and none may be parsed. */
+/** Event texts that a store might change by mistake. Some are not JSON, because a store must not parse them. */
 export function awkwardTexts(sessionId: string): string[] {
   const id = JSON.stringify(sessionId)
   return [

@@ -4,7 +4,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 export class TcpProxy implements AsyncDisposable {
   /** The local port that connections are passed on to. */
   target: number
-  /** Each socket, with the one that gets what it receives. */
+  /** Maps each socket to the socket to which its data is written. */
   readonly #sockets = new Map<Socket, Socket>()
   #server: Server | undefined
   #port = 0
@@ -51,14 +51,14 @@ export class TcpProxy implements AsyncDisposable {
     this.#port = (server.address() as { port: number }).port
   }
 
-  /** Stops to pass on anything, in both directions, without closing a connection. */
+  /** Stops passing data in both directions, without closing a connection. */
   stall(): void {
     if (this.#stalled) return
     this.#stalled = true
     for (const [from, to] of this.#sockets) from.unpipe(to)
   }
 
-  /** Passes on what was held back, and everything after it. */
+  /** Passes the data that was held back, and all later data. */
   resume(): void {
     if (!this.#stalled) return
     this.#stalled = false

@@ -208,8 +208,8 @@ export class IncomingMessages {
   }
 
   /**
-   * Adds a piece to the input of a drafted call. Each update contains the whole input, so one is sent only when the
-   * input has grown by a share of its length. Otherwise the total would grow quadratically.
+   * Adds a piece to the input of a drafted call. Each update contains the whole input, so an update is sent only when
+   * the input has grown by a share of its length. Otherwise the total would grow quadratically.
    */
   #inputPiece({ toolCallId, offset, text }: Extract<Delta, { type: 'tool-call.input-streamed' }>): News[] {
     const draft = this.#drafts.get(toolCallId)

@@ -5,10 +5,10 @@ import type { ToolNames, UiChunk } from './ui-chunk.ts'
 
 /** A tool part and the call behind it. */
 export type Call = {
-  /** The id of the part. It is that of the call itself, except for a placeholder. */
+  /** The id of the part. It is the id of the call itself, except for a placeholder. */
   readonly id: string
   readonly parent: string | undefined
-  /** The part shows a request in the last step when the call's own part cannot. */
+  /** True if the part shows a request in the last step because the call's own part cannot. */
   readonly placeholder: boolean
   name: string
   title: string | undefined
@@ -40,10 +40,10 @@ export type CallsParts = {
 }
 
 /**
- * The tool calls of a turn as parts of its message. Only one call at a time is shown while it runs; it holds the
- * stage. Another main-line call gets its part when the stage is free, when it asks or when it ends. A request can
- * therefore be in the last step with no running call beside it, and only then do stock pages send an answer. Calls of
- * subagents get a part only when they ask.
+ * The tool calls of a turn as parts of its message. Only one running call is shown at a time: it holds the stage.
+ * Another call of the main agent gets its part when the stage is free, when it asks or when it ends. A request can
+ * therefore be in the last step with no running call beside it; a page that uses the AI SDK unchanged sends an answer
+ * only then. Calls of subagents get a part only when they ask.
  */
 export class TurnCalls {
   readonly #parts: CallsParts
@@ -87,8 +87,8 @@ export class TurnCalls {
   }
 
   drafted({ toolCallId, name, title, parentToolCallId }: DeltaOf<'tool-call.drafted'>): void {
-    // A reader that joins may get output of a call that it has not seen, as a draft without a name. Such output is
-    // ignored.
+    // A reader that joins late may get output of a call whose start it has not seen. Such a call is a draft without a
+    // name, and its output is ignored.
     if (name === '' || parentToolCallId || this.#calls.has(toolCallId) || !this.#stageIsFree()) return
     const call = this.add({ id: toolCallId, name, title, input: undefined })
     this.#parts.steps.begin(this.#parts.writing())
@@ -134,8 +134,8 @@ export class TurnCalls {
     const call = this.#calls.get(toolCallId)
     if (!call || offset > call.output.length) return
     call.output += text.slice(call.output.length - offset)
-    // Each update contains the whole output, so one is sent only when the output has grown by a share of its length.
-    // Otherwise the total would grow quadratically.
+    // Each update contains the whole output, so an update is sent only when the output has grown by a share of its
+    // length. Otherwise the total would grow quadratically.
     const isWorth = call.outputSent === 0 || call.output.length > 1.25 * call.outputSent + 200
     if (call.output !== '' && isWorth && this.#mayPreview(call)) {
       this.#preview(call, call.output, call.output.length)

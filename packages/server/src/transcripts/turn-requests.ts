@@ -138,7 +138,7 @@ export class TurnRequests {
     this.#parts.emit({ type: 'tool-approval-request', approvalId, toolCallId: call.id })
   }
 
-  /** A part in the last step, with no running calls beside it: that of the call if possible, else a placeholder. */
+  /** A part in the last step, with no running calls beside it: the part of the call if possible, else a placeholder. */
   #partFor(request: TurnRequest): Call {
     const { asked } = request
     const calls = this.#parts.calls()

@@ -6,7 +6,7 @@ import type { UiChunk } from './ui-chunk.ts'
  */
 export class TurnSteps {
   readonly #emit: (chunk: UiChunk) => void
-  /** Counts from 1; 0 before the first. */
+  /** The number of the current step, from 1; 0 before the first step. */
   current = 0
   #over = false
   #mustLeave = false

@@ -5,7 +5,7 @@ type Kind = 'text' | 'reasoning'
 type Open = { readonly kind: Kind; sent: number; open: boolean }
 type Streamed = Extract<Delta, { type: Extract<DeltaType, 'text.streamed' | 'thinking.streamed'> }>
 
-/** Text and thinking of the main line as parts of a message. A part grows while its block is being written. */
+/** Text and thinking of the main agent as parts of a message. A part grows while its block is being written. */
 export class TurnTexts {
   readonly #emit: (chunk: UiChunk) => void
   readonly #begin: () => void

@@ -50,7 +50,7 @@ export function itemsOf(said: readonly TurnItem[]): Item[] {
 
 export const isEvent = (item: Item): item is SessionEvent => 'seq' in item
 
-/** The chunks of the turn. The events are taken one by one. */
+/** The chunks of the turn. The events are processed one by one. */
 export function chunksOf(items: readonly Item[], options: TurnChunksOptions = {}): UiChunk[] {
   const turn = new TurnChunks(turnId, new SessionFacts('ses_1'), options)
   return items.flatMap((item) => (isEvent(item) ? turn.take(item) : turn.stream(item)))
@@ -110,7 +110,7 @@ export function comparable(message: UiMessage, sdk: Sdk): UiMessage {
   return { ...message, parts }
 }
 
-/** Whether a stock page sends the message again when its response has ended. */
+/** Whether a page that uses the AI SDK unchanged sends the message again when its response has ended. */
 export function sendsAgain(message: UiMessage): boolean {
   type Options = Parameters<typeof ai7.lastAssistantMessageIsCompleteWithToolCalls>[0]
   const options = { messages: [message] } as unknown as Options

@@ -50,8 +50,8 @@ export type BlockMetadata = { parley: { blockId: string } }
 
 /**
  * The metadata of a message. `cursor` is the position in the log up to which its parts contain the events; it is null
- * until the response pauses or ends. `unfinished` is how much the message has of the blocks that are still being
- * written at that position.
+ * until the response pauses or ends. `unfinished` gives, for each block that is still being written at that position,
+ * how much of it the message contains.
  */
 export type UiMetadata = {
   session?: string

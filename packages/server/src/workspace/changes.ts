@@ -66,7 +66,7 @@ async function counted(folder: string, files: readonly FileChange[]): Promise<Fi
   })
 }
 
-/** The patch of one file, as git writes it. Empty if it does not differ. */
+/** The patch of one file, as git writes it. Empty if the file does not differ. */
 export async function patchOf(
   git: Git,
   folder: string,

@@ -3,7 +3,10 @@ import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 
-/** The real, absolute path of a folder that a session can work in. Throws a ParleyError that says why it cannot. */
+/**
+ * The real, absolute path of a folder that a session can work in. Throws a ParleyError with the reason if a session
+ * cannot work there.
+ */
 export async function checkFolder(cwd: string): Promise<string> {
   const given = resolve(cwd === '~' || cwd.startsWith('~/') ? homedir() + cwd.slice(1) : cwd)
   const found = await look(given).catch((error: NodeJS.ErrnoException) => error)

@@ -10,7 +10,7 @@ import {
   write,
 } from './hostile-repository-under-test.ts'
 
-/** The files of a bare repository, committed as ordinary files. */
+/** Puts the files of a bare repository into the folder `app` of the work tree. */
 function layBare(place: Place): void {
   const app = join(place.folder, 'app')
   cpSync(join(place.folder, '.git'), app, { recursive: true })

@@ -201,7 +201,10 @@ export const hostileHooks: Readonly<Record<string, string | undefined>> = {
   'post-index-change': 'git status',
 }
 
-/** Names of filters. They are a separate case, because names were once passed on in ways that split some of them. */
+/**
+ * Names of filters. They are a separate case, because an earlier implementation split some of these names when it
+ * passed them to git.
+ */
 export const filterNames = [
   'x=y',
   '=',

@@ -6,7 +6,7 @@ import { createGitIn, type Git } from './git.ts'
 import type { FolderReader } from './watch-folder.ts'
 import { createFolderWatches } from './watches.ts'
 
-/** A folder to inspect. If it is not trusted, inspecting it runs nothing from it. */
+/** A folder to inspect. If it is not trusted, inspecting it runs no program from it. */
 export type SeenFolder = { readonly path: string; readonly trusted: boolean }
 
 export type Workspace = {
@@ -32,7 +32,7 @@ export function createWorkspace({ env }: { env: Readonly<Record<string, string |
     findFiles: (folder, query, limit) => files.find(folder, query, limit),
     findFilesIn: async (typed, query, limit) => files.find(await checkFolder(typed), query, limit),
     commit: async (folder) => headOf(await gitIn(folder, false)),
-    // The code that compares is loaded on first use: a server does not need it at its start.
+    // The code that computes changes is loaded on first use, because a server does not need it at its start.
     async changes({ path: folder, trusted }, base) {
       const { changesOf } = await import('./changes.ts')
       return changesOf(await gitIn(folder, trusted), folder, base)

@@ -60,8 +60,8 @@ const standIns = new Map<string, Promise<string>>()
 let root: Promise<string> | undefined
 
 /**
- * A stand-in for the common directory of a repository. Refs and excludes are the repository's own, but it has none of
- * the repository's configuration, attributes and hooks.
+ * A stand-in for the common directory of a repository. It has the repository's refs and excludes, but none of the
+ * repository's configuration, attributes and hooks.
  */
 export async function standInFor(commonDir: string, format: RepositoryFormat): Promise<string> {
   const key = JSON.stringify([commonDir, format])

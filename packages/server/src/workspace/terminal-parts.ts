@@ -10,9 +10,8 @@ export type TerminalParts = {
 }
 
 /**
- * Loads the parts on first use: a server without terminals starts without them, and the native module is an
- * optional dependency that an installation may leave out. Throws ParleyError `not_supported` if it is
- * missing.
+ * Loads the modules for terminals on first use: a server without terminals starts without them, and the native module
+ * is an optional dependency that an installation may leave out. Throws ParleyError `not_supported` if it is missing.
  */
 export async function loadTerminalParts(): Promise<TerminalParts> {
   const [{ spawn }, headless, serialize] = await Promise.all([

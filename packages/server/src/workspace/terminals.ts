@@ -185,7 +185,7 @@ class LiveTerminal {
     }
   }
 
-  /** Runs when the screen has processed all output from before the reader joined. */
+  /** Called when the screen has processed all output from before the reader joined. */
   #join(reader: TerminalReader): void {
     const since = this.#joining.get(reader)
     if (!since) return

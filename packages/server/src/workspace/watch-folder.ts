@@ -91,8 +91,8 @@ export class FolderWatch {
   }
 
   /**
-   * Watches a folder and those below it; outside a repository, only the top folder. Each is watched before it is read,
-   * so that nothing is missed in between.
+   * Watches a folder and those below it; outside a repository, only the top folder. Each folder is watched before it is
+   * read, so that nothing is missed in between.
    */
   async #watchBelow(start: string, found: Set<string>): Promise<void> {
     for (let level = [start]; level.length > 0; ) {
@@ -139,7 +139,8 @@ export class FolderWatch {
       return watcher
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
-      // The system has no more watches. A missing or unreadable folder is ignored.
+      // With these codes, the system has no more watches. Other errors, such as a missing or unreadable folder, are
+      // ignored.
       if (code === 'ENOSPC' || code === 'EMFILE' || code === 'ENFILE') this.#whole = false
       return undefined
     }

@@ -42,7 +42,7 @@ export const failing = (status: number) => `Please fail with ${status}.`
 
 type Work = (bench: Bench, processes: () => number[]) => Promise<void>
 
-/** The real programs with a home of their own, and one model server on loopback. */
+/** The real programs, with their own home folder and one model server on loopback. */
 export class AcpWorld {
   readonly #home: AgentHome
 
@@ -86,7 +86,7 @@ export class AcpWorld {
     return file
   }
 
-  /** Runs `work` on a bench, then checks that all processes that were seen meanwhile have ended. */
+  /** Runs `work` on a bench, then checks that the agent's processes have ended. */
   async play(name: AgentName, work: Work, options: Parameters<AcpWorld['adapter']>[1] = {}): Promise<void> {
     const adapter = () => this.adapter(name, options)
     const { processes, expectEnded } = watchProcesses(agents[name].program)
@@ -98,8 +98,8 @@ export class AcpWorld {
   }
 
   /**
-   * Like `play`, for all tests of the `describe` block that calls this: they share sessions, so that the agent is
-   * started once. The processes are checked after the last test.
+   * Like `play`, but all tests of the calling `describe` block share sessions, so that the agent is started once. The
+   * processes are checked after the last test.
    */
   playShared(name: AgentName): (work: Work) => Promise<void> {
     const { processes, expectEnded } = watchProcesses(agents[name].program)

@@ -12,7 +12,7 @@ import { createAcpAdapter, gemini } from './index.ts'
 const home = await AgentHome.forFile()
 const agentsFolder = testAgentsFolder()
 
-/** Gemini starts MCP servers only in a trusted folder, so the environment sets trust here. */
+/** Gemini starts MCP servers only in a trusted folder, so this variable marks every folder as trusted. */
 const adapter = () =>
   createAcpAdapter(gemini, {
     env: home.env('gemini'),

@@ -10,7 +10,8 @@ const MetaPath = z.array(z.string()).min(1)
 const Json = z.record(z.string(), z.json())
 
 /**
- * Where an agent deviates from the protocol or extends it. An absent field means that the agent follows the protocol.
+ * Describes where an agent deviates from the protocol or extends it. An absent field means that the agent follows the
+ * protocol.
  */
 export const Dialect = z.strictObject({
   // tool calls
@@ -174,7 +175,7 @@ export const AcpAgent = z.strictObject({
   startsAhead: z.boolean().default(false),
   dialect: Dialect.default({}),
 })
-/** An entry as written; absent fields have defaults. */
+/** An entry as it is written; absent fields get defaults. */
 export type AcpAgent = z.input<typeof AcpAgent>
 export type KnownAgent = z.output<typeof AcpAgent>
 

@@ -169,8 +169,8 @@ class AcpConnection implements AgentConnection {
   }
 
   /**
-   * Sends a text into the running turn. If that turn does not accept it, the agent must not start a turn with
-   * it: `pending` is returned, and the host sends the text again.
+   * Sends a text into the running turn. If that turn does not accept the text, returns `pending`, and the host sends
+   * the text again. The agent must not start a turn with it.
    */
   async #steer(parts: readonly PromptPart[]): Promise<'pending' | undefined> {
     const { steering } = this.#options.agent.dialect
@@ -243,8 +243,8 @@ class AcpConnection implements AgentConnection {
   }
 
   /**
-   * Passes an output to the reader and waits until it is processed. Does not wait before the agent is connected,
-   * because nobody reads the queue then.
+   * Passes an output to the reader and waits until the reader has processed it. Before the agent is connected nobody
+   * reads the queue, so the method does not wait.
    */
   async #put(output: AgentOutput): Promise<void> {
     const processed = this.#queue.put(output)

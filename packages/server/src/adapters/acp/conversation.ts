@@ -63,8 +63,8 @@ export async function initialize(wire: ClientContext, agent: KnownAgent): Promis
 }
 
 /**
- * Opens the session. If the agent requires a sign-in and the environment has a method for it, signs in and opens it
- * again.
+ * Opens the session. If the agent requires a sign-in and the environment has a method for it, signs in and opens the
+ * session again.
  */
 export async function signedIn(
   { wire, agent, env }: Pick<StartContext, 'wire' | 'agent' | 'env'>,

@@ -95,7 +95,7 @@ async function killInSecondStep(bench: Bench, name: AgentName, afterKill = () =>
 
 describe('permissions of Gemini', { timeout: 60_000 }, () => {
   const shared = world.playShared('gemini')
-  /** Runs a case in a session with this mode, and with a rule for the time of the case. */
+  /** Runs a case in a session with this mode. The rule, if given, is removed after the case. */
   const play = (
     mode: PermissionMode,
     work: (session: BenchSession, bench: Bench) => Promise<void>,

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline'
 
 /**
  * An ACP agent that misbehaves in ways that a test cannot force on a real agent. The variable `ODD` or the first word
- * of a prompt selects how. It is a separate program, so it imports none of our code.
+ * of a prompt selects the behaviour. It is a separate program, so it imports none of our code.
  */
 type Message = { id?: number | string; method?: string; params?: Record<string, unknown>; result?: unknown }
 

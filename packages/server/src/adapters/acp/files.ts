@@ -49,8 +49,8 @@ export function createFileMethods(options: {
   }
 
   /**
-   * Checks that neither a rule on this method nor a rule on the call that reads refuses to read the file. Reading needs
-   * no permission otherwise.
+   * Denies reading the file if a rule for this method, or for a running call on the file, forbids it. Otherwise reading
+   * needs no permission.
    */
   async function permitReading(path: string, place: string, signal: AbortSignal): Promise<void> {
     const about = { tool: 'read_text_file', kind: 'read', title: `Read ${shown(place)}` } as const
@@ -60,8 +60,8 @@ export function createFileMethods(options: {
   }
 
   /**
-   * Asks for permission, unless the write is exactly a change of a running call that was allowed. A rule can still
-   * refuse it.
+   * Asks for permission, unless the write matches a change of a running call that was allowed. Even then, a rule can
+   * deny the write.
    */
   async function permitWriting(place: string, content: string, signal: AbortSignal): Promise<void> {
     const before = await textOf(place)
@@ -199,7 +199,7 @@ export type Change = {
   readonly path: string
   readonly oldText?: string | null | undefined
   readonly newText?: string | undefined
-  /** The input that was shown to a person, if the call has no texts. */
+  /** The input that was shown to a person, if the call has neither an old nor a new text. */
   readonly input?: unknown
 }
 

@@ -88,7 +88,7 @@ type StoredLine = StoredMessage & {
 }
 
 const titleLength = 80
-/** Matches text that Gemini itself sends to the model as the person. */
+/** Matches text that Gemini itself adds to the conversation in the role of the person. */
 const ofProgram = /^\s*<session_context>/
 
 async function storedSession(file: string, cwd: string): Promise<AgentConversation | undefined> {
@@ -111,7 +111,7 @@ function wordsIn(lines: readonly StoredLine[]): string[] {
   })
 }
 
-/** Parses a line. Empty if the line is cut off or damaged. */
+/** Parses a line. Returns an empty array if the line is cut off or damaged. */
 function lineOf(text: string): StoredLine[] {
   try {
     const value: unknown = JSON.parse(text)

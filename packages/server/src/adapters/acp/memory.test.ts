@@ -63,7 +63,7 @@ describe.each(Object.keys(agents) as AgentName[])('%s', { timeout: 90_000 }, (na
   const look = { reasoning: 'Herbs.', ...call(command, { command: 'echo parsley', description: 'look' }) }
   const herbs = modelPrompt('Look at the herbs.', look, { content: 'I see parsley.' })
 
-  // One conversation for the first two tests. After a failed test, the next one creates another.
+  // The first two tests share one conversation. If a test fails, the next test creates a new conversation.
   let talked: Promise<string> | undefined
   const conversationFolder = () => {
     onTestFailed(() => {

@@ -16,8 +16,8 @@ import { Wire } from './wire.ts'
 const titleLength = 80
 
 /**
- * An agent's memory. The agent's own program (or its files) lists the conversations, and a replay reads one. Neither
- * runs a turn.
+ * Reads the conversations that an agent stores. The agent's own program, or its files, lists them; a replay reads one
+ * of them. Neither runs a turn.
  */
 export function acpMemory(options: MemoryOptions): AgentMemory {
   const { agent, env } = options

@@ -6,8 +6,8 @@ import type {
 } from '@agentclientprotocol/sdk/unstable'
 
 /**
- * The parts of the Agent Client Protocol that we rely on, and those that we leave out, with the reason. Apart from the
- * lists these are types only: the messages of an agent may have more fields, fewer, or unknown types.
+ * The parts of the Agent Client Protocol that Parley uses, and the parts that it does not use, with the reason. The
+ * types are not validated: a message of an agent may have more fields, fewer fields, or unknown types.
  */
 
 export type NativeId = string | number

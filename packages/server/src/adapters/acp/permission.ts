@@ -21,8 +21,8 @@ type Outcome = { outcome: { outcome: 'selected'; optionId: string } | { outcome:
 const cancelled: Outcome = { outcome: { outcome: 'cancelled' } }
 
 /**
- * Answers an agent's permission request. The response is always an option for a single use, since the host itself
- * keeps wider decisions. If no option allows a single use, a person chooses among the options.
+ * Answers an agent's permission request. The response always selects an option for a single use, since the host itself
+ * stores wider decisions. If no option allows a single use, a person chooses among the options.
  */
 export async function answerPermission(
   context: PermissionContext,

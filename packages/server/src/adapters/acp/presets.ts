@@ -2,12 +2,12 @@ import { commonCapabilities } from '../program-adapter.ts'
 import type { AcpAgent } from './agent.ts'
 
 /**
- * The agents that are known to speak ACP. An agent needs nothing but its entry. The entry declares only capabilities
- * that the contract suite has shown; an agent whose entry declares none has those that the protocol requires of every
+ * The known agents that speak ACP. Each agent needs only an entry here. An entry declares only capabilities that the
+ * contract suite has verified. An entry that declares none has the capabilities that the protocol requires of every
  * agent.
  *
- * Where possible, the host enforces our modes: the agent asks for everything, and a rule, the mode or a person
- * answers. Refusals therefore apply in every mode, and the log shows who allowed each call.
+ * Where possible, the host enforces our modes: the agent asks for everything, and a rule, the mode or a person answers.
+ * Refusals therefore apply in every mode, and the log shows who allowed each call.
  */
 
 /** The agent itself has the mode `plan`. In the other modes it asks for everything, and the host answers. */

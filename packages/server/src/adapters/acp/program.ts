@@ -9,8 +9,8 @@ const stepMs = 20
 const goneMs = 1_500
 
 /**
- * Ends the remaining processes of an agent, first with SIGTERM, so that they can end their own children. Commands may
- * run in their own process groups, which an agent that was killed or hangs does not end.
+ * Ends the remaining processes of an agent, first with SIGTERM, so that they can end their own children. An agent that
+ * was killed or hangs does not end the commands that it started in other process groups.
  */
 export async function endGroup(agent: AgentProcess, pid: number | undefined): Promise<void> {
   if (pid === undefined) return
@@ -37,7 +37,7 @@ export function cannotStart(
   about: {
     readonly name: string
     readonly process: AgentProcess
-    /** The error of the operating system. */
+    /** The error with which the operating system refused to start the program. */
     readonly failure: Error | undefined
     readonly signal: AbortSignal
   },

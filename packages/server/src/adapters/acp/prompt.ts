@@ -17,8 +17,8 @@ function continueWithoutCall(openCalls: readonly OpenCall[]): string {
 }
 
 /**
- * The prompt that makes the model continue after a restart. The replay shows what the agent remembers. If it lacks
- * the prompt, the prompt is repeated; if nothing was replayed, it is repeated with an explanation.
+ * The prompt that makes the model continue after a restart. If the replay does not contain the last prompt, that prompt
+ * is sent again. If nothing was replayed, it is sent again with an explanation.
  */
 export function continuation(
   state: Pick<TranslateState, 'replaying' | 'lastPrompt' | 'openCall' | 'dialect'>,
@@ -34,14 +34,17 @@ export function continuation(
   return [{ type: 'text', text: knowsCall ? askAgain(openCalls) : withoutCall }]
 }
 
-/** False if the log has a result of the call, which the agent has lost: the model must not make that call again. */
+/** False if the log has the result of the call but the agent has lost it: the model must not make that call again. */
 function isOpen(nativeId: string, openCalls: readonly OpenCall[]): boolean {
   return openCalls.length === 0 || openCalls.some(({ toolCallId }) => isIdOf(toolCallId, nativeId))
 }
 
 export type PromptAbilities = { readonly image?: boolean; readonly embeddedContext?: boolean }
 
-/** Converts a prompt to the content that the agent accepts. Throws a ParleyError for parts that it does not accept. */
+/**
+ * Converts a prompt to the content that the agent accepts. Throws a ParleyError for parts that the agent does not
+ * accept.
+ */
 export function contentBlocks(
   parts: readonly PromptPart[],
   { cwd, abilities }: { cwd: string; abilities: PromptAbilities },

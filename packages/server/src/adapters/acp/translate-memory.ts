@@ -44,7 +44,7 @@ export class ReplayTranslator {
     this.#at = at
     this.#notThePerson = dialect.notThePerson ? new RegExp(dialect.notThePerson) : undefined
     this.#notTheAgent = dialect.notTheAgent ? new RegExp(dialect.notTheAgent) : undefined
-    // The input of an ended call is not read from its title and content, which no longer show it.
+    // The title and content of an ended call no longer show its input, so the input is not read from them.
     const replayed = { ...dialect, commandInTitle: false, inputInContent: false }
     this.#state = initialState({ dialect: replayed, modes, connectionId: id, requestedMode: 'ask' })
   }
@@ -99,7 +99,7 @@ export class ReplayTranslator {
 
 const ended = new Set(['completed', 'failed', 'cancelled'])
 
-/** Splits a call that is first mentioned at its end into the call and its end. */
+/** If the first update about a call reports the end of the call, splits the update into the call and its end. */
 function inSteps(update: object | undefined): { update: object | undefined }[] {
   const { sessionUpdate, status, content, rawOutput, ...call } = (update ?? {}) as Record<string, unknown>
   if (sessionUpdate !== 'tool_call' || !ended.has(String(status))) return [{ update }]

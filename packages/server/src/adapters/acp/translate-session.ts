@@ -121,9 +121,9 @@ function planStatus(status: string | undefined): PlanEntry['status'] {
 }
 
 /**
- * Takes the size of the context and the cost, and reports the usage if the context has changed. A change of the
- * cost alone is reported at the end of the turn. Cost and totals count from the start of this connection: the
- * agent does not report earlier use.
+ * Stores the size of the context and the cost, and reports the usage if the context has changed. A change of the cost
+ * alone is reported at the end of the turn. Cost and totals count from the start of this connection: the agent does not
+ * report earlier use.
  */
 export function takeUsage(
   state: TranslateState,
@@ -160,7 +160,7 @@ export function takeNotice(
   return { state, outputs: [notice(level, 'notice', text)] }
 }
 
-/** Takes the agent's report of the account that it uses, or its report that nobody is signed in. */
+/** Handles the agent's report of the account that it uses, or its report that nobody is signed in. */
 export function takeAuthStatus(state: TranslateState, params: unknown): Translation {
   const { authStatus, accounts } = (params ?? {}) as {
     authStatus?: { kind?: string; label?: string }

@@ -24,7 +24,10 @@ export type TranslateState = TranslateContext & {
   readonly agentVersion: string | undefined
   /** The sign-in state that the agent reports; undefined if it reports none. */
   readonly signedIn: boolean | undefined
-  /** True from the load of a conversation to the next prompt. Meanwhile messages repeat what was already recorded. */
+  /**
+   * True from the load of a conversation to the next prompt. During that time, messages repeat what is already
+   * recorded.
+   */
   readonly replaying: boolean
   /** The last message of the person in the replay. */
   readonly lastPrompt: string
@@ -32,7 +35,7 @@ export type TranslateState = TranslateContext & {
   /** The last call in the replay, if it has not completed. It may be recorded as refused if the process was killed. */
   readonly openCall: string | undefined
   readonly turn: Turn | undefined
-  /** Texts that are being written, by the call of their subagent; '' for the main agent. */
+  /** Unfinished texts. The key is the call that started the subagent, or '' for the main agent. */
   readonly open: Readonly<Record<string, OpenText>>
   readonly blocks: number
   readonly calls: ReadonlyMap<string, Call>
@@ -73,7 +76,7 @@ export type Call = {
   readonly locations: readonly { readonly path: string; readonly line?: number }[]
   readonly parent: string | undefined
   readonly asked: boolean
-  /** The outcome of the permission request, if it was not allowed. */
+  /** How the permission request ended, if the call was not allowed. */
   readonly refused: 'denied' | 'cancelled' | undefined
   /** The agent reported that the call runs or has run. */
   readonly started: boolean
@@ -144,7 +147,7 @@ export function sequence(
   return { state: now, outputs, ...(unasked.length > 0 && { unasked }) }
 }
 
-/** Gives the outputs only if `value` differs from the last value that was reported under this name. */
+/** Returns the outputs only if `value` differs from the last value that was reported under this name. */
 export function reportOnce(
   state: TranslateState,
   name: string,
@@ -162,7 +165,10 @@ export function ourId({ connectionId }: Pick<TranslateContext, 'connectionId'>, 
   return `${connectionId.slice(-40)}:${short}`
 }
 
-/** True if `id` is our id of a call with this id of the agent, in any connection and for any use of that id. */
+/**
+ * True if `id` is our id for the agent's call id `native`, in any connection, even if the agent used that id several
+ * times.
+ */
 export function isIdOf(id: string, native: string): boolean {
   const end = ourId({ connectionId: '' }, native)
   return id.endsWith(end) || id.replace(/#\d+$/, '').endsWith(end)

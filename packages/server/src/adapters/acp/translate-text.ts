@@ -11,7 +11,7 @@ import {
   type Translation,
 } from './translate-state.ts'
 
-/** Takes a chunk of text or thinking. Consecutive chunks of one kind form one block. */
+/** Handles a chunk of text or thinking. Consecutive chunks of one kind form one block. */
 export function takeChunk(state: TranslateState, chunk: NativeChunk, type: OpenText['type']): Translation {
   const { dialect } = state
   const { content } = chunk

@@ -12,9 +12,9 @@ const endedStatus = new Set(['completed', 'failed', 'cancelled'])
 const startedStatus = new Set(['in_progress', 'completed', 'failed'])
 
 /**
- * Takes a message about a call. The call is recorded once its input is known. An announced call may still
- * receive its input: it stays a draft until it runs, permission is asked, or another message arrives. A call
- * that is first mentioned at its end is recorded as well.
+ * Handles a message about a call. The call is recorded once its input is known. An announced call may still receive its
+ * input: it stays a draft until it runs, permission is asked, or another message arrives. A call that is first
+ * mentioned at its end is recorded as well.
  */
 export function takeCall(state: TranslateState, native: NativeCall, mention: Mention): Translation {
   if (state.replaying) return noOutput(state)
@@ -198,8 +198,8 @@ function forget(state: TranslateState, nativeId: string): TranslateState {
 }
 
 /**
- * Takes a message about a call that has ended. If the call was refused, the host ended it and the message is
- * dropped; otherwise the host records the message, with the reason.
+ * Handles a message about a call that has ended. If the call was refused, the host ended it and the message is dropped;
+ * otherwise the host records the message, with the reason.
  */
 function late(state: TranslateState, call: Call, native: NativeCall): Translation {
   const says = native.title ?? native.content ?? native.rawOutput ?? native.status
@@ -272,7 +272,9 @@ export function askFor(state: TranslateState, nativeId: string): PermissionAsk |
   }
 }
 
-/** The changes of a call against the current files: an agent may show only the text that it replaces. */
+/**
+ * The changes of a call as diffs against the current files, because an agent may show only the text that it replaces.
+ */
 export async function diffsFor(
   state: TranslateState,
   nativeId: string,

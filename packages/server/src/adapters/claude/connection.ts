@@ -51,7 +51,7 @@ const exitWaitMs = 1_500
 /** How long the process may take to record that a call is deferred. */
 const deferWaitMs = 3_000
 
-/** Starts Claude Code, or takes a parked program, and resolves when it is ready for the first prompt. */
+/** Starts Claude Code, or uses a spare, and resolves when it is ready for the first prompt. */
 export async function connectClaude(
   options: ClaudeOptions,
   input: ConnectInput,
@@ -329,7 +329,7 @@ class ClaudeConnection implements AgentConnection {
     }
   }
 
-  /** After a plan is approved, records `ask` as the requested mode. The agent itself reports when it is in effect. */
+  /** After a plan is approved, records `ask` as the requested mode. The agent reports when that mode is in effect. */
   #leavePlan(): PermissionMode {
     if (this.#mode !== 'plan') return this.#mode
     this.#mode = 'ask'
@@ -391,7 +391,7 @@ class ClaudeConnection implements AgentConnection {
     }
   }
 
-  /** Reports a failed call, unless the process is ending, which may be the cause of the failure. */
+  /** Reports a failed request to Claude Code, unless the process is ending, which may be the cause of the failure. */
   #notice(doing: string, error: unknown): void {
     if (this.#closing || this.#program.process.ended) return
     const text = `Claude Code did not ${doing}: ${messageOf(error)}`

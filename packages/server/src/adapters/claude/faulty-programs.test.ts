@@ -78,7 +78,7 @@ class Scene implements AsyncDisposable {
     await this.host.command(this.state.id, { type: 'turn.cancel', commandId: newId('cmd') })
   }
 
-  /** Resolves with the end of the next turn that ends. */
+  /** Resolves with the `turn.ended` event of the next turn. */
   async end(): Promise<EventOf<'turn.ended'>> {
     const { turns } = this.state
     await this.until((state) => state.turns > turns && !state.turn)
@@ -131,7 +131,7 @@ afterAll(closeKnown)
 
 /**
  * A session after its first prompt, on a running program whose process id is known. Several tests share it. After a
- * failed test, the next one gets a new session.
+ * failed test, the next test gets a new session.
  */
 async function knownScene(): Promise<KnownScene> {
   onTestFailed(closeKnown)
@@ -277,7 +277,7 @@ it('the program dies while it runs a command: the command does not survive', asy
   await expect.poll(() => processesIn(home), goneIn).toEqual([])
 })
 
-/** The SDK first asks a program to exit and then kills it. */
+/** The SDK first asks a program to exit and kills it later, so the end of a program can take seconds. */
 const goneIn = { timeout: 10_000 }
 
 describe('a fault at the start', () => {

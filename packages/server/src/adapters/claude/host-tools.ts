@@ -11,7 +11,10 @@ export type HostToolCalls = {
   denied(toolCallId: string): void
 }
 
-/** The MCP servers of the session, and one in this process for host tools. With `hostToolsOnly`, just the latter. */
+/**
+ * The MCP servers of the session, and a server in this process for the host tools. With `hostToolsOnly`, only the
+ * server for the host tools.
+ */
 export function mcpServersFor(
   {
     hostTools,

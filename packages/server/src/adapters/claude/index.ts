@@ -18,7 +18,7 @@ import { promptUuid } from './prompt.ts'
 import { configFolder, honouredOptions, settingSourcesFor } from './settings.ts'
 
 export type ClaudeAdapterOptions = Pick<ProgramAdapterOptions, 'env' | 'add' | 'executable'> & {
-  /** Whether sessions load the person's own settings if the session does not specify it. The default is true. */
+  /** Whether a session that does not specify it loads the person's own settings. The default is true. */
   readonly userSettings?: boolean
 }
 
@@ -191,8 +191,8 @@ const signInVariables = [
 ]
 
 /**
- * Whether Claude Code has a credential, as far as that is visible from outside; undefined if it is not visible. It
- * must never return false for a person who is signed in.
+ * Whether Claude Code has a credential, as far as that is visible from outside; undefined if it is not visible. Must
+ * never return false for a person who is signed in.
  */
 export function isSignedIn(env: Readonly<Record<string, string>>, platform: NodeJS.Platform) {
   const home = env.HOME ?? ''
@@ -201,7 +201,7 @@ export function isSignedIn(env: Readonly<Record<string, string>>, platform: Node
   const settings = read(join(folder, 'settings.json'))
   if (settings.apiKeyHelper || isNamed(asValues(settings.env))) return true
   if (read(join(env.CLAUDE_CONFIG_DIR ?? home, '.claude.json')).primaryApiKey) return true
-  // On macOS, Claude Code keeps its credential in the system keychain.
+  // On macOS, Claude Code stores its credential in the system keychain.
   return platform === 'darwin' ? undefined : false
 }
 

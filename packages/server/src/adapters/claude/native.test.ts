@@ -8,7 +8,10 @@ import {
 } from './native.ts'
 import { handlers, initialState, translate, withTurn } from './translate.ts'
 
-/** Every member of the SDK's union. An extra or a missing key does not compile. User messages have two members. */
+/**
+ * Every member of the SDK's union. An extra or a missing key does not compile. The union has two members for user
+ * messages.
+ */
 const every: Record<NativeKey, true> = {
   assistant: true,
   user: true,

@@ -8,8 +8,8 @@ import type {
 } from '@anthropic-ai/claude-agent-sdk'
 
 /**
- * The messages of the Claude Agent SDK, and those that we ignore, with the reason. Types only: the messages of the
- * program may have more fields, fewer, or unknown types.
+ * The messages of the Claude Agent SDK, and the messages that Parley ignores, with the reason. The types are not
+ * validated: a message of the program may have more fields, fewer fields, or unknown types.
  */
 
 /** The key of a message: its type, and for `system` also its subtype. */

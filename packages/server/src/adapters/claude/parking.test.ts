@@ -44,7 +44,10 @@ class Place implements AsyncDisposable {
     return BenchSession.follow(() => this.host, id)
   }
 
-  /** The session of the last test or round in mode ask, without its events, files and model calls. */
+  /**
+   * Returns the session of the previous test or round, in mode ask. Its files are deleted; earlier events and model
+   * calls are not counted.
+   */
   async sessionAgain(): Promise<BenchSession> {
     if (this.#sessionId === undefined) return this.session()
     for (const name of readdirSync(this.cwd)) rmSync(join(this.cwd, name), { recursive: true })
@@ -78,7 +81,7 @@ class Place implements AsyncDisposable {
   }
 }
 
-// One session for the tests that restart its process anyway. After a failed test, the next one gets a new one.
+// The tests that restart the process anyway share one session. After a failed test, the next test gets a new session.
 let shared: Place | undefined
 const closeShared = async () => {
   const place = shared

@@ -35,8 +35,8 @@ export type ProgramUser = {
 export type Place = Pick<ConnectInput, 'cwd' | 'settings' | 'trusted'>
 
 /**
- * Effectively no timeout, since a person may take any time to answer. The value is in seconds; the program stores it as
- * milliseconds in 31 bits, which limits it.
+ * Effectively no timeout, since a person may take any time to answer. The value is in seconds. The program converts it
+ * to milliseconds in 31 bits, so it cannot be much larger.
  */
 const hookTimeoutS = 2_000_000
 
@@ -76,7 +76,7 @@ export class ClaudeProgram {
     })
   }
 
-  /** Starts the program without a session. It reads no folder until it is assigned to one. */
+  /** Starts the program as a spare. It reads no folder until `enter` assigns it to the folder of a session. */
   async park(input: PrepareInput): Promise<void> {
     await this.#startUnlessAborted(input.signal, async () => {
       const options = { ...this.#fixed(input), abortController: this.#abort }
@@ -86,8 +86,7 @@ export class ClaudeProgram {
   }
 
   /**
-   * Assigns the parked program to the folder of a session. Rejects if it cannot serve the folder; the process is then
-   * killed.
+   * Assigns the spare to the folder of a session. Rejects if it cannot serve the folder; the process is then killed.
    */
   async enter(place: Place, signal?: AbortSignal): Promise<Query> {
     return this.#startUnlessAborted(signal, async () => {
@@ -251,7 +250,7 @@ export function createInput<Message>() {
       waiting.push(message)
       wake?.()
     },
-    /** Ends the queue: an agent without work exits. */
+    /** Ends the queue. The agent exits when it has no more work. */
     end(): void {
       ended = true
       wake?.()

@@ -39,8 +39,8 @@ function fileText(part: Extract<PromptPart, { type: 'file' }>): string {
 }
 
 /**
- * The uuid under which a prompt is sent to the agent. It is the same after a restart, so that it can be found in a
- * transcript.
+ * The uuid under which a prompt is sent to the agent. It depends only on the id of the prompt, so that the prompt can
+ * be found in a transcript after a restart.
  */
 export function promptUuid(promptId: string): `${string}-${string}-${string}-${string}-${string}` {
   const hex = createHash('sha256').update(promptId).digest('hex')

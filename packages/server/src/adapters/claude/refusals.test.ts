@@ -18,7 +18,7 @@ const touch = { name: 'Bash', id: 'toolu_a', arguments: '{"command":"touch done.
 const touching = modelPrompt('Touch it.', { toolCalls: [touch] }, { content: 'I tried.' })
 
 const shared = new SessionsByMode(home)
-/** For tests that start Claude Code. A mode is used once, so that its session is new. */
+/** For tests that start Claude Code. Each mode is used in one test only, so that its session is new. */
 const fresh = new SessionsByMode(home)
 
 async function play(

@@ -132,7 +132,7 @@ async function decide(
   return permitCall(context, { name, input, toolCallId }, asked)
 }
 
-/** Calls about which a person is asked inside the hook. Only there can a call be deferred. */
+/** Calls about which a person is asked inside the hook. Only a call that waits in the hook can be deferred. */
 export class HookWaits {
   readonly #deferrals = new Map<string, () => void>()
   readonly #answers = new Map<string, PermissionResult>()

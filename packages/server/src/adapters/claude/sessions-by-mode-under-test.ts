@@ -11,7 +11,7 @@ type ModeSession = { readonly cwd: string; readonly session: BenchSession }
 
 /**
  * One session for each permission mode, for all tests of a file, so that Claude Code is started once for each mode.
- * After a failed test, the next one gets new sessions.
+ * After a failed test, the next test gets new sessions.
  */
 export class SessionsByMode {
   readonly #home: AgentHome

@@ -47,7 +47,7 @@ export function processOptions({ options = {} }: SessionSettings): Options {
     includePartialMessages: true,
     enableFileCheckpointing: true,
     forwardSubagentText: true,
-    // An interrupt ends the turn and leaves background tasks running: they are stopped one by one (stopTask).
+    // An interrupt ends only the turn. Background tasks keep running; stopTask stops each of them.
     perTaskStopAffordance: true,
     ...builtInTools(options),
     ...systemPrompt(options),
@@ -148,9 +148,9 @@ export function settingSourcesFor(trusted: boolean, userSettings: boolean): Sett
 }
 
 /**
- * The grants in the settings of a trusted folder, to be passed as settings. Claude Code ignores a folder's grants
- * unless the folder was trusted in its own terminal. A person who trusts the folder in Parley has accepted the grants
- * too.
+ * The grants in the settings files of a trusted folder, in the form in which they are passed to Claude Code. Claude
+ * Code ignores a folder's grants unless the folder was trusted in its own terminal. A person who trusts the folder in
+ * Parley has accepted the grants too.
  */
 export function grantsOfFolder(trusted: boolean, cwd: string): { settings?: FolderGrants } {
   if (!trusted) return {}

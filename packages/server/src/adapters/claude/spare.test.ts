@@ -61,7 +61,7 @@ async function world(options: Partial<CreateHostOptions> = {}) {
     await expect.poll(() => childrenWith(program)).toEqual([])
   })
   const folder = (name: string) => root.folder(name)
-  /** Makes the host keep a spare, by announcing a session in a folder. */
+  /** Makes the host start a spare, by announcing a session in a folder. */
   const keepOne = async (cwd: string, settings = {}) =>
     host.prepareSession({ agent: 'claude', cwd, ...settings })
   const run = async (cwd: string, prompt: string, settings = {}) => {

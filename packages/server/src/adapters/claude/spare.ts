@@ -53,8 +53,8 @@ function ownServers(env: Readonly<Record<string, string>>): unknown {
 }
 
 /**
- * Hooks that run only after a prompt. Others may run as soon as Claude Code enters a folder; newer versions add more
- * of those.
+ * Hooks that run only after a prompt. Other hooks, including those that newer versions add, may run as soon as Claude
+ * Code enters a folder.
  */
 const needPrompt = new Set([
   'PreToolUse',

@@ -42,8 +42,8 @@ function scriptTurns(server: ModelServer, count: number): void {
 }
 
 /**
- * Runs a session with `count` turns and closes it. Returns the bytes on disk, those of its events, and those of their
- * content.
+ * Runs a session with `count` turns and closes it. Returns the number of bytes on disk, of the events, and of the
+ * content of the events.
  */
 async function storedAfter(count: number, home: AgentHome) {
   const folder = join(home.path, `turns-${count}`)

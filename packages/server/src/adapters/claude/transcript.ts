@@ -97,7 +97,7 @@ export class TranscriptWatch {
       this.#isBegun = false
     }
     const entries = (await this.#newLines(sessionId)).flatMap(entryOf)
-    // A forked conversation begins with the content of the original.
+    // A forked conversation begins with the content of the original, so everything before our first prompt is skipped.
     const first = this.#isBegun ? 0 : entries.findIndex(({ uuid }) => this.#own.has(uuid ?? ''))
     if (first < 0) return false
     this.#isBegun = true
@@ -146,7 +146,7 @@ export type Entry = {
   }
 }
 
-/** Parses a line. Empty if the line is cut off or damaged. */
+/** Parses a line. Returns an empty array if the line is cut off or damaged. */
 export function entryOf(line: string): Entry[] {
   try {
     const value: unknown = JSON.parse(line)
@@ -167,8 +167,8 @@ type NativePart = {
 }
 
 /**
- * Text that the program itself writes but stores as a message of the person: commands and their output, interruptions,
- * reminders.
+ * Matches text that the program itself writes but stores as a message of the person: commands and their output,
+ * interruptions, reminders.
  */
 const ofProgram = /^\s*(<(command|local-command|bash|system|task)-|\[Request interrupted|Caveat: )/
 

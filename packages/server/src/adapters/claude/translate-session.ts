@@ -30,8 +30,8 @@ export function takeInit(state: TranslateState, init: NativeInit): Translation {
 }
 
 /**
- * Takes the id of the conversation from a result: some versions continue under another id without an `init`.
- * A result before any `init` is ignored: it comes from a failed start, whose id belongs to no conversation.
+ * Reads the id of the conversation from a result, because some versions continue under another id without an `init`. A
+ * result before any `init` is ignored: it comes from a failed start, and its id belongs to no conversation.
  */
 export function takeSessionId(state: TranslateState, sessionId: string | undefined): Translation {
   const { reportedSessionId } = state
@@ -93,7 +93,10 @@ export function beginConversationAnew(
   }
 }
 
-/** Reports when the agent starts a prompt, and when it drops one that it never started: then no result follows. */
+/**
+ * Reports that the agent has started a prompt, or that it has dropped a prompt without starting it. No result follows
+ * for a dropped prompt.
+ */
 export function followCommand(state: TranslateState, message: NativeCommandLifecycle): Translation {
   const { command_uuid, state: now } = message
   if (now === 'started') return takeUp(state, command_uuid)
@@ -133,7 +136,7 @@ function withoutPending(state: TranslateState, uuid: string): TranslateState {
 }
 
 /**
- * Handlers for a compaction. The boundary comes first; its summary, if any, follows in the next message. They are
+ * Handlers for a compaction. The boundary comes first; its summary, if any, follows in the next message. Both are
  * reported together.
  */
 export const compact = {

@@ -22,19 +22,21 @@ export type TranslateState = {
   /** The running turn of the host, and the number of turns so far. */
   readonly turn: Turn | undefined
   readonly turns: number
-  /** Steered prompts that the agent has received but not started: their uuids, with our ids. */
+  /** Steered prompts that the agent has received but not started. Maps their uuids to our ids. */
   readonly pending: ReadonlyMap<string, string>
   /** The background task that reported last: the agent's next own turn is about it. */
   readonly reported: Task | undefined
-  /** The answer being streamed, by the tool call of its subagent; '' for the main agent. */
+  /**
+   * The answers that are being streamed. The key is the tool call that started the subagent, or '' for the main agent.
+   */
   readonly streams: Readonly<Record<string, Stream>>
   /**
-   * Translated messages by uuid, with the ids of their blocks and calls. They are kept in pages, the newest first;
+   * Translated messages by uuid, with the ids of their blocks and calls. They are stored in pages, the newest first;
    * the oldest page is dropped.
    */
   readonly taken: readonly ReadonlyMap<string, readonly string[]>[]
   readonly calls: ReadonlyMap<string, Call>
-  /** Our id of a call that the agent asks for again under its old id. */
+  /** Maps the agent's id of a call that was announced again to our new id. */
   readonly aliases: ReadonlyMap<string, string>
   readonly denied: ReadonlySet<string>
   readonly interrupting: boolean
@@ -68,7 +70,7 @@ export type StreamBlock = {
   readonly index: number
   readonly type: string
   readonly id: string
-  /** Whether a part of the block was given as output. */
+  /** Whether a part of the block has been output. */
   readonly begun: boolean
   readonly written: boolean
   /** The turn in which the block started: its deltas are dropped in another turn. */
@@ -139,9 +141,8 @@ function emptyState(context: TranslateContext): TranslateState {
 }
 
 /**
- * Begins a turn of the host. `messageUuid` is the `uuid` of the prompt as sent to the agent: the turn then
- * starts when the agent starts that prompt, and a result of other work does not end it. Without it, the turn
- * starts now.
+ * Begins a turn of the host. If `messageUuid` is given, the turn starts when the agent starts the prompt that was sent
+ * with this `uuid`, and a result of other work does not end the turn. Otherwise the turn starts now.
  */
 export function withTurn(state: TranslateState, messageUuid?: string): TranslateState {
   const number = state.turns + 1
@@ -150,8 +151,8 @@ export function withTurn(state: TranslateState, messageUuid?: string): Translate
 }
 
 /**
- * Registers a prompt that was steered into the running turn. The agent takes it between two steps, or starts the next
- * turn with it.
+ * Registers a prompt that was steered into the running turn. The agent reads the prompt between two steps, or starts
+ * the next turn with it.
  */
 export function withSteering(state: TranslateState, messageUuid: string, promptId: string): TranslateState {
   return { ...state, pending: new Map(state.pending).set(messageUuid, promptId) }

@@ -21,7 +21,7 @@ import { measureCall, withBegunTurn } from './translate-usage.ts'
 
 type EventOf<Type extends StreamEvent['type']> = Extract<StreamEvent, { type: Type }>
 
-/** Translates one event of a streamed answer into deltas, and keeps the data needed to write the blocks. */
+/** Translates one event of a streamed answer into deltas, and stores the data that is needed to write the blocks. */
 export function translateStreamEvent(before: TranslateState, message: NativeStreamEvent): Translation {
   const { event, parent_tool_use_id: parent } = message
   const state = withBegunTurn(before, message.user_message_uuids)
@@ -53,7 +53,7 @@ function measureAnswer(state: TranslateState, line: string, ended: NativeUsage |
   return measureCall(state, { id: stream.messageId, isMain: line === '' }, [stream.usage, ended])
 }
 
-/** Retracts the blocks that were streamed but never written: another attempt replaces them. */
+/** Retracts the blocks that were streamed but never written, because another attempt replaces them. */
 export function retractUnwritten(
   state: TranslateState,
   stream: Stream | undefined,

@@ -59,8 +59,8 @@ export function endTask(
 }
 
 /**
- * Takes the list of all running background tasks. The messages of each task contain the same information; this list
- * finds tasks whose end was not reported.
+ * Handles the list of all running background tasks. A task that is not in the list has ended without a report, and is
+ * reported as stopped.
  */
 export function settleTasks(
   state: TranslateState,

@@ -4,7 +4,7 @@ import { noOutput, noTokens, sumTokens } from '../translation.ts'
 import type { NativeResult, NativeUsage } from './native.ts'
 import type { TranslateState, Translation } from './translate-state.ts'
 
-/** Marks the turn as started once the agent names its prompt in a message. */
+/** Marks the turn as started when a message of the agent names a prompt of the turn. */
 export function withBegunTurn(state: TranslateState, prompts: readonly string[] | undefined): TranslateState {
   const { turn } = state
   if (!turn || turn.begun || !prompts?.some((uuid) => turn.prompts.includes(uuid))) return state
@@ -12,8 +12,8 @@ export function withBegunTurn(state: TranslateState, prompts: readonly string[] 
 }
 
 /**
- * Called when a call to the model is over. Its usage counts at once, until the result reports the totals.
- * Only calls of the main agent fill the context. `id` is the id of the answer: a repeated report counts once.
+ * Called when a call to the model is over. Its usage is reported at once; the result later reports the totals. Only
+ * calls of the main agent count as context. `id` is the id of the answer, so that a repeated report counts once.
  */
 export function measureCall(
   state: TranslateState,
@@ -30,8 +30,8 @@ export function measureCall(
 }
 
 /**
- * Updates the totals of the conversation. The usage that this result reports is added. If the result reports none, or
- * the total is unknown (right after a resume), the agent's own count is taken; it restarts when the agent clears the
+ * Updates the totals of the conversation. Adds the usage that this result reports. If the result reports none, or the
+ * total is unknown (right after a resume), uses the agent's own count, which restarts when the agent clears the
  * conversation.
  */
 export function measureResult(state: TranslateState, result: NativeResult): Translation {
@@ -54,8 +54,8 @@ export function measureResult(state: TranslateState, result: NativeResult): Tran
 }
 
 /**
- * The cost of this turn. If it is not reported, it is the growth of the agent's own count; a count that shrank has
- * restarted.
+ * The cost of this turn. If the result does not report it, the cost is the growth of the agent's own count. A count
+ * that is smaller than before has restarted.
  */
 export function costOfTurn(state: TranslateState, result: NativeResult): number | undefined {
   const added = result.model_usage_since_last_result

@@ -39,10 +39,10 @@ export {
  * outputs.
  * Invariants, with partial messages on or off:
  * - no text twice: stream events give deltas; a block is written once, whole, by its assistant message, under the id
- * of its deltas (message id and index). A block without stream events is written as well.
+ *   of its deltas (message id and index). A block without stream events is written as well.
  * - no text lost: if an answer breaks off, its streamed part is retracted when another attempt begins. Otherwise it is
  *   left open, and the host writes it.
- * - a message is translated once, by its uuid.
+ * - a message is translated once; its uuid identifies it.
  * - nothing throws: a message that is not understood becomes `agent.unrecognised`, with the reason.
  * - output of the main agent outside a turn of the host begins an own turn of the agent.
  */
@@ -113,8 +113,8 @@ export const handlers = {
 } satisfies Record<HandledKey | 'command_lifecycle', Handler>
 
 /**
- * Announces a parked call again under the new id `toolCallId`: the agent continues it under its old id, but the host
- * has ended the old call.
+ * Announces a deferred call again under the new id `toolCallId`: the agent continues the call under its old id, but the
+ * host has ended the old call.
  */
 export function callAgain(
   state: TranslateState,

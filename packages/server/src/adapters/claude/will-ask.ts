@@ -70,8 +70,9 @@ const shells = new Set(['Bash', 'PowerShell', 'Monitor'])
 
 /**
  * Whether a person must be asked about this call because it changes a protected file, although Claude Code may run it
- * without asking. Claude's own list of such files is shorter, and settings can allow what is on it. Commands are
- * checked only in mode accept-edits, in which Claude runs some that change files.
+ * without asking. Claude's own list of such files is shorter, and settings can allow changes to the files on it.
+ * Commands are checked only in mode accept-edits, because in that mode Claude runs some commands that change files
+ * without asking.
  */
 export function changesProtected(
   { tool, input }: { readonly tool: string; readonly input: unknown },

@@ -16,7 +16,7 @@ type Shared = { readonly starting: Promise<AppServer>; readonly giveUp: AbortCon
  */
 export function createAppServerPool(options: () => AppServerOptions) {
   let current: Shared | undefined
-  /** Only one process can write a conversation, so the next process starts when the last has ended. */
+  /** Only one process can write a conversation, so the next process starts when the previous one has ended. */
   let closing: Promise<unknown> = Promise.resolve()
 
   function share(): Shared {
@@ -64,8 +64,8 @@ export function createAppServerPool(options: () => AppServerOptions) {
 
   return {
     /**
-     * Starts the program, or shares the running one. If it rejects, with a ParleyError, the caller must not release
-     * anything.
+     * Starts the program, or shares the running one. Rejects with a ParleyError; the caller then has nothing to
+     * release.
      */
     async acquire(signal: AbortSignal): Promise<Lease> {
       for (;;) {

@@ -28,7 +28,7 @@ export type ExitDetails = ReturnType<AgentProcess['exitDetails']>
 const exitMs = 1_500
 const unloadMs = 5_000
 const maxKept = 1_000
-/** The limit of unclaimed threads whose messages are kept, and of threads whose listener has left. */
+/** The maximum numbers of unclaimed threads whose messages are stored, and of threads whose listener has left. */
 const maxUnclaimed = 100
 const maxLeft = 1_000
 /** A program that sends nothing for this long after a liveness check is considered hung. */
@@ -42,11 +42,11 @@ export class AppServer {
   readonly gone: Promise<void>
   readonly #program: RunningProgram
   readonly #listeners = new Map<string, Listener>()
-  /** Messages of threads that no listener has claimed: a subagent may send some before its call has ended. */
+  /** Messages of threads that no listener has claimed: a subagent may send messages before its call has ended. */
   readonly #unclaimed = new Map<string, NativeMessage[]>()
   /** Threads whose listener has left. Their messages are dropped. */
   readonly #left = new Set<string>()
-  /** Threads that are being unloaded. They cannot be opened again before that is done. */
+  /** Threads that are being unloaded. They cannot be opened again before they are unloaded. */
   readonly #closing = new Map<string, PromiseWithResolvers<void>>()
   /** Messages for all listeners, including later ones. */
   readonly #standing: NativeMessage[] = []
@@ -160,7 +160,7 @@ export class AppServer {
     if (status !== 'unsubscribed') this.#closed(threadId)
   }
 
-  /** Routes the messages of the thread to this listener, starting with those that were kept. */
+  /** Routes the messages of the thread to this listener, starting with the stored ones. */
   claim(threadId: string, listener: Listener): void {
     const isNew = ![...this.#listeners.values()].includes(listener)
     this.#listeners.set(threadId, listener)
@@ -185,7 +185,7 @@ export class AppServer {
     if (this.#left.size > maxLeft) this.#left.delete(oldestOf(this.#left))
   }
 
-  /** Drops kept messages that no listener will claim. Requests among them are refused. */
+  /** Drops stored messages that no listener will claim. Requests among them are refused. */
   #drop(threadId: string): void {
     for (const message of this.#unclaimed.get(threadId) ?? []) this.#refuseRequest(message)
     this.#unclaimed.delete(threadId)
@@ -196,8 +196,8 @@ export class AppServer {
   }
 
   /**
-   * Called with true by a listener that cannot take more messages. Pauses the program, and with it all
-   * listeners, since they share its output.
+   * `holds` is true if the listener cannot accept more messages. The program is then paused for all listeners, since
+   * they share its output.
    */
   hold(listener: Listener, holds: boolean): void {
     if (holds) this.#holding.add(listener)

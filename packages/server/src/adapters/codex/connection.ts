@@ -319,7 +319,7 @@ class CodexConnection implements AgentConnection {
 
   // Messages from Codex
 
-  /** Translates messages one after another, as fast as the reader takes the outputs. */
+  /** Translates messages one after another, as fast as the reader reads the outputs. */
   async #pump(): Promise<void> {
     for await (const message of this.#inbox.messages()) await this.#take(message)
     if (!this.#closed && this.#inbox.exitDetails) this.#reportLost(this.#inbox.exitDetails)
@@ -383,7 +383,7 @@ class CodexConnection implements AgentConnection {
     await this.#call('turn/steer', { threadId, expectedTurnId, input }).catch(() => undefined)
   }
 
-  /** Reports a failed call, unless the program is ending, which may be the cause of the failure. */
+  /** Reports a failed request to Codex, unless the program is ending, which may be the cause of the failure. */
   #notice(what: string, error: unknown): void {
     if (this.#over) return
     const text = `${what}: ${messageOf(error)}`

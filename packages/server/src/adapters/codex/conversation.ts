@@ -92,7 +92,8 @@ async function openWith(
   try {
     return await server.call(method, { ...params, threadId, excludeTurns: true })
   } catch (error) {
-    // A thread that was killed before its first line was written cannot be resumed: a new one is started.
+    // If the process was killed before it wrote the first line of a thread, the thread cannot be resumed: a new one is
+    // started.
     if (resume.turns === 0 && error instanceof JsonRpcError) return server.call('thread/start', params)
     throw error
   }
@@ -109,7 +110,7 @@ function cannotOpen(error: unknown): ParleyError {
   })
 }
 
-/** Whether the conversation contains this prompt, which may be missing after a kill. */
+/** Whether the conversation contains this prompt. It may be missing if the program was killed. */
 export async function remembers(server: AppServer, threadId: string, promptId: string): Promise<boolean> {
   const params = { threadId, limit: 3, itemsView: 'full' }
   const { data } = await server.call<{ data: { items: NativeItem[] }[] }>('thread/turns/list', params)
@@ -133,7 +134,7 @@ async function readSkills(server: AppServer, cwd: string): Promise<(Skill & Agen
 /** The running turn of a conversation or of a subagent. */
 export type RunningTurn = { readonly threadId: string; readonly turnId: string | undefined }
 
-/** Stops the given turns and commands. Codex itself leaves commands running when it stops a turn. */
+/** Stops the given turns and commands. When Codex stops a turn, it does not stop the commands of the turn. */
 export async function interruptTurns(
   server: AppServer,
   turns: readonly RunningTurn[],

@@ -63,7 +63,7 @@ function beginsTurn({ method, params }: NativeMessage, threadId: string): boolea
   return method === 'turn/started' && (params as Params).threadId === threadId
 }
 
-/** True if the turn starts with a compaction: a person requested it. */
+/** True if the turn starts with a compaction, which means that a person requested the compaction. */
 function compacts(lines: readonly FixtureLine[], begun: NativeMessage): boolean {
   const turnId = (begun.params as Params).turn?.id
   const first = lines.find(

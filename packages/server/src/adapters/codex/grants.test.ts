@@ -19,7 +19,10 @@ type Step = {
   readonly resumed?: true
 }
 
-/** Runs each step in a turn of its own. A step is allowed for its scope, or denied if it has none. */
+/**
+ * Runs each step in a turn of its own. The call of a step is allowed for the step's scope, or denied if the step has no
+ * scope.
+ */
 async function play(mode: PermissionMode, steps: readonly Step[]): Promise<SessionEvent[][]> {
   const cwd = home.folder('work')
   mkdirSync(join(cwd, 'other'))

@@ -121,8 +121,8 @@ export class HookServer {
 }
 
 /**
- * A command line for the shell in which Codex runs hooks. A hook that cannot start or crashes would let the call run,
- * since only exit status 2 refuses it. Electron runs as Node only if a variable is set.
+ * A command line for the shell in which Codex runs hooks. Codex refuses a call only if the hook exits with status 2, so
+ * the command line turns every failure of the hook into this status. The variable makes Electron run as Node.
  */
 export function hookCommand(
   words: readonly string[],

@@ -57,7 +57,7 @@ const sourceKinds = ['cli', 'vscode', 'exec', 'appServer', 'unknown']
 
 const titleLength = 80
 
-/** Empty for a thread without a message, an ephemeral thread, and the thread of a subagent. */
+/** Returns an empty array for a thread without a message, an ephemeral thread, and the thread of a subagent. */
 function conversationOf(thread: StoredThread): AgentConversation[] {
   const { id, parentThreadId, ephemeral, name, preview, cwd, updatedAt } = thread
   const title = (name || preview).replace(/\s+/g, ' ').trim().slice(0, titleLength)
@@ -86,7 +86,7 @@ async function* replayConversation(
   yield* replay.endTasks()
 }
 
-/** For a subagent, only its last message and its outcome are read. A subagent that cannot be read counts as ended. */
+/** Reads the last message and the outcome of a subagent. A subagent that cannot be read counts as ended. */
 async function lastTurn(server: AppServer, threadId: string, signal: AbortSignal): Promise<StoredTurn> {
   const query = { threadId, limit: 1, itemsView: 'summary' }
   const page = server.call<Page<StoredTurn>>('thread/turns/list', query)

@@ -1,9 +1,9 @@
 import type { JsonRpcId } from '../json-rpc.ts'
 
 /**
- * The parts of the app-server protocol that we rely on, and those that we leave out, with the reason. Taken from
- * `codex app-server generate-ts --experimental` of 0.166.0; a test compares the names. The messages of the program may
- * have more fields, fewer, or unknown methods.
+ * The parts of the app-server protocol that Parley uses, and the parts that it does not use, with the reason. Taken
+ * from `codex app-server generate-ts --experimental` of 0.166.0; a test compares the names. A message of the program
+ * may have more fields, fewer fields, or an unknown method.
  */
 
 export type NativeNotification = { readonly method: string; readonly params: unknown }

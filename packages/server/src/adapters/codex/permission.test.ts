@@ -48,7 +48,7 @@ const toolAsk = (words: string) => ({
 })
 
 /**
- * A request handler whose person answers when the test calls for it. `said` contains everything that is sent to Codex,
+ * A request handler with a person whose answers the test gives later. `said` contains everything that is sent to Codex,
  * in order.
  */
 function openRequests(first: TranslateState) {

@@ -40,7 +40,7 @@ export type Approval = {
   respond(answer: PermissionAnswer): unknown
 }
 
-/** The answer as Codex expects it. It holds for this call only: the host itself keeps wider decisions. */
+/** The answer in the form that Codex expects. It holds for this call only: the host itself stores wider decisions. */
 function decision(answer: PermissionAnswer): { decision: 'accept' | 'decline' | 'cancel' } {
   if (answer.outcome === 'allowed') return { decision: 'accept' }
   const stops = answer.outcome === 'cancelled' || answer.endTurn
@@ -143,10 +143,10 @@ export function isToolApproval({ _meta }: NativeElicitation): boolean {
 }
 
 /**
- * The request whether a tool of an MCP server may run. Codex does not name the call, so it is assumed to be one with
- * these arguments that was not asked about before. If several tools match, only the server is named, since a rule for
- * one tool must not apply to another. For a host tool without a matching call nobody is asked here: the host asks when
- * the tool is called.
+ * The permission request for a call of an MCP server's tool. Codex does not name the call, so the request is assigned
+ * to a call with the same arguments that was not asked about before. If several tools match, only the server is named,
+ * since a rule for one tool must not apply to another. For a host tool without a matching call nobody is asked here:
+ * the host asks when the tool is called.
  */
 export function toolApproval(
   state: TranslateState,

@@ -27,7 +27,7 @@ export type RunningProgram = {
   readonly ended: Promise<void>
   /** Closes the stdin of the program, which makes it exit. */
   dismiss(): void
-  /** Sets the receiver of messages, which first gets those that have already arrived. */
+  /** Sets the receiver of messages. It first receives the messages that have already arrived. */
   handOver(receive: (message: NativeMessage) => void): void
 }
 
@@ -46,7 +46,8 @@ const client = {
 
 /**
  * Starts the program. Codex itself reads no key from the environment: if nobody is signed in and `OPENAI_API_KEY` is
- * set, it is restarted and given the key, which it keeps in memory and never stores. An existing sign-in is kept.
+ * set, Parley restarts Codex and sends it the key, which Codex holds only in memory. An existing sign-in is not
+ * changed.
  */
 export async function startSignedIn(options: ProgramOptions): Promise<RunningProgram> {
   const program = await startProgram(options)

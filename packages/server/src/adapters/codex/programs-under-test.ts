@@ -21,7 +21,7 @@ export function programs(): Process[] {
   return processes('codex app-server').filter(({ parent }) => parent === process.pid)
 }
 
-/** The process id of the only Codex, which leads its process group. */
+/** The process id of the only Codex process, which leads its process group. */
 export const programPid = () => programs()[0]?.pid ?? 0
 
 let marks = 0

@@ -29,7 +29,7 @@ const echo = {
   args: ['--conditions=source', new URL('../../testing/mcp-echo.ts', import.meta.url).pathname],
 }
 
-// One host for all tests: its sessions share one Codex process. After a failed test, the next one gets a new host.
+// All tests share one host, whose sessions share one Codex process. After a failed test, the next test gets a new host.
 let shared: Promise<Host> | undefined
 const closeHost = async () => {
   const closing = shared
@@ -61,8 +61,8 @@ async function play(
     await reader.until(({ state }) => state.turns === turns)
   }
   if (session.mcpServers) {
-    // Runs a first turn and waits for the server: Codex starts a turn without the tools of a server that is
-    // slow to start.
+    // Runs a first turn and waits for the MCP server: Codex starts a turn without the tools of a server that is slow to
+    // start.
     await say(modelPrompt('Hello.', { content: 'Hello.' }))
     await reader.until(({ state }) => state.connection?.mcpServers?.[0]?.status === 'ready')
   }

@@ -67,8 +67,8 @@ export const requestKinds = {
 type Open = { readonly withdrawal: AbortController; readonly toolCallId: string | undefined }
 
 /**
- * Passes Codex's requests to the host and the answers back. Requests are taken in the order of the messages, so that
- * the call they are about is known.
+ * Passes Codex's requests to the host and the answers back. Requests are handled in the order of the messages, so that
+ * the call of a request is already known.
  */
 export class Requests {
   readonly #context: RequestContext
@@ -107,7 +107,7 @@ export class Requests {
     else this.#context.server.respond(id, prepared.answer)
   }
 
-  /** Takes the list of open calls and drops all others, because no more requests about those can arrive. */
+  /** Forgets the calls that are no longer open, because no more requests about them can arrive. */
   callsOpen(calls: ReadonlyMap<string, unknown>): void {
     for (const id of this.#asked) if (!calls.has(id)) this.#asked.delete(id)
   }

@@ -15,8 +15,8 @@ export const unknownSandbox: SandboxPermissions = 'unknown'
 const tailBytes = 4 * 1024 * 1024
 
 /**
- * Whether a command requests to leave its sandbox. Neither the hook nor the approval request contains this. It is in
- * the model's own call, which Codex writes to the transcript before it runs the hook.
+ * Whether a command requests to leave its sandbox. Neither the hook nor the approval request contains this information.
+ * It is in the model's own call, which Codex writes to the transcript before it runs the hook.
  */
 export async function sandboxPermissionsOf({
   transcript_path: path,

@@ -28,8 +28,8 @@ export const honouredOptions = [
 export const offeredModes: readonly PermissionMode[] = ['ask', 'accept-edits', 'read-only', 'plan', 'bypass']
 
 /**
- * Makes Codex ask about every command and every change of files in every mode; the host's mode answers. For Codex, a
- * mode therefore only selects a sandbox. An approved command may leave the sandbox.
+ * Makes Codex ask about every command and every change of files in every mode; the host answers according to the mode.
+ * For Codex, a mode therefore only selects a sandbox. An approved command may leave the sandbox.
  */
 export const approvalPolicy = 'untrusted' satisfies NativeApprovalPolicy
 const sandboxes: Readonly<Record<PermissionMode, NativeSandboxMode>> = {
@@ -59,7 +59,9 @@ export function threadParams(input: ConnectInput, config: NativeConfig): Record<
   }
 }
 
-/** The parameters of a turn. They repeat the settings, since the conversation may have been opened with others. */
+/**
+ * The parameters of a turn. They repeat the settings, since the conversation may have been opened with other settings.
+ */
 export function turnParams(
   { mode = 'ask', model, options = {} }: SessionSettings,
   context: { cwd: string; model: string; sandbox: NativeSandboxPolicy; wasPlan: boolean },
@@ -83,7 +85,9 @@ export function turnParams(
   }
 }
 
-/** The sandbox of a mode. If the person's own settings have a sandbox of the same type, it is used as it is. */
+/**
+ * The sandbox of a mode. If the person's own settings have a sandbox of the same type, that sandbox is used unchanged.
+ */
 function sandboxPolicy(
   mode: PermissionMode,
   started: NativeSandboxPolicy,
@@ -160,7 +164,7 @@ function nativeServers(servers: McpServers): NativeConfig {
 }
 
 /**
- * An MCP server of the session in the form of Codex's settings. Every tool of it needs approval, whatever the
+ * An MCP server of the session in the form of Codex's settings. Every tool of the server needs approval, whatever the
  * server declares.
  */
 function nativeServer(name: string, server: McpServer): NativeConfig {

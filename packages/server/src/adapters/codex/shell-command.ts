@@ -10,7 +10,7 @@ const operators = ['&&', '||', '|', ';'] as const
  * here. Pattern characters are included: they expand to file names, and a file name can look like an option.
  */
 const special = /[$`<>(){}#&\n\r!*?[~^]/
-/** The shells of the system. A program of that name elsewhere is kept as a part of the command. */
+/** The shells of the system. A program with the same name in another folder is treated as a part of the command. */
 const shells =
   /^(\/(usr\/(local\/)?)?bin\/|\/opt\/homebrew\/bin\/|\/run\/current-system\/sw\/bin\/|\/nix\/store\/[^/]+\/bin\/)?(ba|z|da|k)?sh$/
 
@@ -42,8 +42,8 @@ function withoutBlanks(text: string): string {
 }
 
 /**
- * Reads the first word of a text. Undefined if a shell would process it further. In zsh, a word that starts
- * with an equals sign expands to the path of a program.
+ * Reads the first word of a text. Returns undefined if a shell would process the word further. In zsh, a word that
+ * starts with an equals sign expands to the path of a program.
  */
 function readWord(text: string): { word: string; length: number } | undefined {
   if (text.startsWith('=')) return undefined

@@ -28,12 +28,15 @@ export type StoredItem = NativeItem & {
   readonly completedAtMs?: number | null
 }
 
-/** Converts a stored conversation to live messages and translates those. */
+/** Converts a stored conversation to live messages and translates them. */
 export class Replay {
   readonly #threadId: string
   readonly #known = new Set<string>()
   #state: TranslateState
-  /** The time of the last output. It never decreases: turns have times in seconds, items finer ones. */
+  /**
+   * The time of the last output. It never decreases, although turns have times in seconds and items have more precise
+   * times.
+   */
   #at: number
 
   constructor({ id, cwd, createdAt }: StoredThread) {
@@ -144,7 +147,10 @@ const imageTypes: Readonly<Record<string, string>> = {
 }
 const maxImageBytes = 20 * 1024 * 1024
 
-/** The prompt as it was sent. Its text also names skills; a skill becomes a command only if there is nothing else. */
+/**
+ * The prompt as it was sent. The text also names each skill, so a skill becomes a command only if the prompt has no
+ * other part.
+ */
 export async function promptOf({ content }: { readonly content?: unknown }): Promise<PromptPart[]> {
   const inputs = (Array.isArray(content) ? content : []) as readonly StoredInput[]
   const parts = (await Promise.all(inputs.map(partsOf))).flat()

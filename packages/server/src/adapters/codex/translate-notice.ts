@@ -101,8 +101,7 @@ export const notices = {
   },
 
   /**
-   * Reports input that a running command gets. Our commands have no terminal and take no input, so nobody approved
-   * such input.
+   * Reports input to a running command. Our commands have no terminal and no input, so nobody has approved this input.
    */
   'item/commandExecution/terminalInteraction': (
     state: TranslateState,
@@ -151,7 +150,7 @@ function notify(state: TranslateState, ...parts: NoticeArguments): Translation {
 
 const maxWarnings = 100
 
-/** Gives a notice only the first time. Codex repeats its warnings with every turn and for every subagent. */
+/** Returns a notice only the first time. Codex repeats its warnings with every turn and for every subagent. */
 function once(state: TranslateState, ...parts: NoticeArguments): Translation {
   const { warnings } = state.reported
   const [, , text] = parts

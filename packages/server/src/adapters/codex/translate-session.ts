@@ -3,7 +3,7 @@ import { noOutput, notice } from '../translation.ts'
 import type { NativeThreadSettings } from './native.ts'
 import { optionsInForce, type TranslateState, type Translation } from './translate-state.ts'
 
-/** Takes the current model and effort. The host enforces the mode: Codex asks in every mode. */
+/** Reports the model and the effort if they have changed. The mode is not reported, because the host enforces it. */
 export function takeSettings(
   state: TranslateState,
   { threadId, threadSettings }: { threadId: string; threadSettings: NativeThreadSettings },

@@ -13,11 +13,11 @@ export type TranslateContext = {
 
 /** The whole state of the translator. Immutable. */
 export type TranslateState = {
-  /** The conversation itself; every other thread is a subagent's. */
+  /** The thread of the conversation itself. All other threads belong to subagents. */
   readonly threadId: string
   readonly cwd: string | undefined
   readonly hostTools: HostToolNames
-  /** The requested options of the session; `optionsInForce` gives the effective ones. */
+  /** The requested options of the session; `optionsInForce` returns the effective ones. */
   readonly options: SessionOptions
   /** The running turn of the host, and the number of turns so far. */
   readonly turn: Turn | undefined
@@ -50,7 +50,7 @@ export type Turn = {
 export type Subagent = {
   readonly toolCallId: string
   readonly title: string
-  /** The current turn of the subagent, to be interrupted with ours. */
+  /** The current turn of the subagent. It is interrupted together with the host's turn. */
   readonly nativeTurn: string | undefined
   readonly answer: string | undefined
 }
@@ -131,8 +131,8 @@ export function withNativeTurn(state: TranslateState, nativeId: string): Transla
 }
 
 /**
- * Records the sandbox permissions that a command requests. The hook runs before the approval request, so they are
- * known by then.
+ * Records the sandbox permissions that a command requests. The hook runs before the approval request, so the
+ * permissions are known when the request arrives.
  */
 export function withSandbox(
   state: TranslateState,
@@ -142,7 +142,7 @@ export function withSandbox(
   return { ...state, sandboxes: new Map(state.sandboxes).set(toolCallId, permissions) }
 }
 
-/** Takes the requested settings and those that Codex reports as effective. Later, only changes are reported. */
+/** Stores the requested settings and those that Codex reports as effective. Later, only changes are reported. */
 export function withSettings(
   state: TranslateState,
   { options, model, effort }: { options: SessionOptions; model: string; effort: string | undefined },

@@ -46,8 +46,8 @@ export function writeReasoning(
 }
 
 /**
- * Called when the model continues with another item, or a person has written. Writes the open text, as far as it was
- * streamed, before the new item. `itemId` is the item that starts now.
+ * Called when the model continues with another item, or the person has sent a message. Writes the open text, as far as
+ * it was streamed, before the new item. `itemId` is the item that starts now.
  */
 export function closeOpen(state: TranslateState, threadId: string, itemId: string): Translation {
   const broken = [...state.blocks].filter(

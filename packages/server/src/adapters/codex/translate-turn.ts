@@ -138,7 +138,7 @@ function codeOf(name: string | undefined, status: number | undefined): ErrorInfo
   return codes[name ?? ''] ?? 'agent_failed'
 }
 
-/** The message inside an error that Codex passes on as JSON from the model service. */
+/** The message inside an error that the model service sent as JSON. */
 function plainMessage(message: string): string {
   try {
     const { error } = JSON.parse(message) as { error?: { message?: unknown } }

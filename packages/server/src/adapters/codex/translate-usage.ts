@@ -4,10 +4,7 @@ import { noOutput, noTokens, sumTokens } from '../translation.ts'
 import type { NativeTokens, NativeTokenUsage } from './native.ts'
 import type { TranslateState, Translation } from './translate-state.ts'
 
-/**
- * Takes the usage that Codex reports after each answer of the model. The usage of a subagent is not in the
- * total of its conversation.
- */
+/** Reports the usage of the conversation after each answer of the model. The usage of subagents is not included. */
 export function measure(
   state: TranslateState,
   { threadId, tokenUsage }: { threadId: string; tokenUsage: NativeTokenUsage },

@@ -39,7 +39,7 @@ export const handlers = {
 /**
  * Translates the notifications of one conversation and its subagents into outputs. Pure: the same messages from the
  * same state give the same outputs. Invariants:
- * - no text twice: deltas stream a block; the item that completes it writes it once, whole, under the same id.
+ * - no text twice: deltas stream a block; the completed item writes the whole block once, under the same id.
  * - no text lost: if an answer breaks off, its streamed part is retracted when another attempt begins. Otherwise it is
  *   left open, and the host writes it.
  * - nothing throws: a message that is not understood becomes `agent.unrecognised`, with the reason.

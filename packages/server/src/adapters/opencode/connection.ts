@@ -148,7 +148,7 @@ class OpenCodeConnection implements AgentConnection {
     this.events = this.#queue.outputs
   }
 
-  /** Resolves when the event stream is open: no later event is missed. */
+  /** Resolves when the event stream is open, so that no later event is missed. */
   async start(): Promise<void> {
     this.#settings.reportConnected(this.#session.id, this.#input)
     const ended = this.#pump()
@@ -380,7 +380,7 @@ class OpenCodeConnection implements AgentConnection {
     return { type: 'agent.disconnected', reason: 'crashed', error, ...words }
   }
 
-  /** Reports a failed call, unless the server is ending, which may be the cause of the failure. */
+  /** Reports a failed request to OpenCode, unless the server is ending, which may be the cause of the failure. */
   #problem(what: string, error: unknown): void {
     if (this.#closing || !this.#server.alive) return
     const text = `OpenCode did not ${what}: ${errorText(error)}`

@@ -51,9 +51,9 @@ async function findOrCreate(
 }
 
 /**
- * Sets the rules of a session. OpenCode appends rules, and the last match applies, even if another program added it.
- * The result is read back, since without our rules OpenCode would run everything without asking. Rejects if the rules
- * were not accepted.
+ * Sets the rules of a session. OpenCode appends rules, and the last matching rule applies, even if another program
+ * added it. The result is read back, since without our rules OpenCode would run everything without asking. Rejects if
+ * the rules were not accepted.
  */
 export async function applyRules(
   client: OpencodeClient,

@@ -4,12 +4,12 @@ import { createServer, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /**
- * A replacement for OpenCode that starts the real one and changes the traffic. `fault` says how:
+ * A replacement for OpenCode that starts the real one and changes the traffic. `fault` selects the change:
  * - `version`: reports an old version;
  * - `rules`: drops the rules of sessions while `file` exists;
- * - `late`: holds the response to a command, and fails it before it passes on the next prompt;
- * - `steer`: fails one prompt when `file` exists, and removes the file. If the file says `late`, OpenCode receives the
- *   prompt first. If it says `unknown`, the request that checks whether the prompt is stored fails too.
+ * - `late`: holds the response to a command, and breaks it off before it passes on the next prompt;
+ * - `steer`: fails one prompt when `file` exists, and removes the file. If the file contains `late`, OpenCode
+ *   receives the prompt first. If it contains `unknown`, the request that checks whether the prompt is stored fails too.
  */
 const [fault = '', file = '', program = '', ...args] = process.argv.slice(2)
 const real = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] })

@@ -15,7 +15,7 @@ const folder = join(import.meta.dirname, 'fixtures')
 
 export const fixtureNames = recordingsIn(folder)
 
-/** An event, or a mark of what was sent to OpenCode at that moment: its type starts with `parley.`. */
+/** An event, or a mark that something was sent to OpenCode at this point. The type of a mark starts with `parley.`. */
 export type FixtureLine = Readonly<Record<string, unknown>> & { readonly type: string }
 
 export function readFixture(name: string): FixtureLine[] {

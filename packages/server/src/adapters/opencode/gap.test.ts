@@ -23,7 +23,7 @@ import { withGap } from './translate-stream.ts'
 type Cut = {
   readonly from: number
   readonly to: number
-  /** When the messages, the status, and the messages again are read. */
+  /** The numbers of lines after which the messages, then the status, and then the messages again are read. */
   readonly reads: readonly [number, number, number]
 }
 

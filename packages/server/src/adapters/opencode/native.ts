@@ -2,8 +2,8 @@ import type { AssistantMessage, Event, Part, UserMessage } from '@opencode-ai/sd
 import { isRecord } from '@parley/protocol'
 
 /**
- * The parts of OpenCode's classic endpoints that we rely on, and those that we leave out, with the reason. Types only:
- * the messages of the program may have more fields, fewer, or unknown types.
+ * The parts of OpenCode's classic endpoints that Parley uses, and the parts that it does not use, with the reason. The
+ * types are not validated: a message of the program may have more fields, fewer fields, or unknown types.
  */
 export type NativeType = Event['type']
 export type NativeProperties<Type extends NativeType> = Extract<Event, { type: Type }>['properties']

@@ -94,7 +94,8 @@ adapterContract('opencode', {
   async start() {
     breakOnce()
     const adapter = await world.stay()
-    // A git repository, because OpenCode keeps snapshots of files only there, and a rewind needs them.
+    // Uses a git repository, because OpenCode stores snapshots of files only in repositories, and a rewind needs the
+    // snapshots.
     const folder = async () => {
       const path = world.sharedFolder()
       gitInit(path)

@@ -22,7 +22,7 @@ export type PermissionContext = {
   denied(toolCallId: string): void
   /** Called when the person wants this refusal to end the turn. */
   endTurn(): void
-  /** Whether a turn of the host is open. OpenCode may also ask outside one. */
+  /** Whether a turn of the host is open. OpenCode may also ask outside a turn. */
   hasTurn(): boolean
   /** Whether the turn is being stopped or the connection is over: no answer is sent then. */
   isOver(): boolean
@@ -54,7 +54,7 @@ export class PermissionRequests {
   readonly #context: PermissionContext
   readonly #requests = new Map<string, Request>()
   readonly #permitted = new Set<string>()
-  /** Answers that were sent, in case one did not arrive. */
+  /** Answers that were sent. If OpenCode asks again, the same answer is sent again. */
   readonly #answers = new Map<string, Answer>()
 
   constructor(context: PermissionContext) {
@@ -95,7 +95,10 @@ export class PermissionRequests {
     this.#flush(request.native.sessionID)
   }
 
-  /** Takes the requests that wait in OpenCode now, after events were missed. */
+  /**
+   * Called after events were missed, with the requests that wait in OpenCode now. Settles the requests that no longer
+   * wait, and asks about new ones.
+   */
   reconcile(waiting: readonly PermissionRequest[]): void {
     const ids = new Set(waiting.map(({ id }) => id))
     for (const id of this.#requests.keys()) if (!ids.has(id)) this.settle(id)
@@ -103,8 +106,8 @@ export class PermissionRequests {
   }
 
   /**
-   * Refuses all requests of a stopped turn. OpenCode keeps them until they are answered, and an approval would still
-   * have an effect.
+   * Refuses all requests of a stopped turn. They stay open in OpenCode until they are answered, and an approval would
+   * still have an effect.
    */
   async refuseAll(): Promise<void> {
     const open = [...this.#requests.values()]

@@ -13,8 +13,8 @@ export type NativePromptPart =
   | { readonly type: 'file'; readonly mime: string; readonly url: string; readonly filename?: string }
 
 /**
- * The id under which a prompt is sent to an OpenCode session. It is the same after a restart, so that it can be found,
- * and differs between sessions, since OpenCode stores all messages in one place.
+ * The id under which a prompt is sent to an OpenCode session. It depends only on these two ids, so that the prompt can
+ * be found after a restart. It differs between sessions, since OpenCode stores all messages in one place.
  */
 export function messageIdOf(sessionID: string, promptId: string): string {
   const hash = createHash('sha256').update(`${sessionID} ${promptId}`)
@@ -37,7 +37,7 @@ export type NativeCommand = {
   readonly files: NativePromptPart[]
 }
 
-/** The command at the start of a prompt, with all that follows it. */
+/** The command at the start of a prompt, with the rest of the prompt. */
 export function commandIn([first, ...rest]: readonly PromptPart[], cwd: string): NativeCommand | undefined {
   if (first?.type !== 'command') return undefined
   const words = rest.flatMap((part) => (part.type === 'text' ? [part.text] : []))
@@ -105,7 +105,7 @@ export class PromptSender {
 
   /**
    * Whether OpenCode has stored this message. A stored prompt with an output schema cannot be read: the response is
-   * 400. Rejects if any other response leaves this open.
+   * 400. Rejects on any other error except 404.
    */
   async isStored(messageID: string): Promise<boolean> {
     const request = { sessionID: this.#sessionID, messageID }

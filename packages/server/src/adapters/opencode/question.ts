@@ -12,7 +12,7 @@ export type QuestionContext = Pick<
 export class QuestionRequests {
   readonly #context: QuestionContext
   readonly #withdrawals = new Map<string, AbortController>()
-  /** Answers that were sent, in case one did not arrive. */
+  /** Answers that were sent. If OpenCode asks again, the same answer is sent again. */
   readonly #answers = new Map<string, string[][]>()
 
   constructor(context: QuestionContext) {
@@ -49,7 +49,10 @@ export class QuestionRequests {
     this.#withdrawals.delete(requestId)
   }
 
-  /** Takes the questions that wait in OpenCode now, after events were missed. */
+  /**
+   * Called after events were missed, with the questions that wait in OpenCode now. Settles the questions that no longer
+   * wait, and asks new ones.
+   */
   reconcile(waiting: readonly QuestionRequest[]): void {
     const ids = new Set(waiting.map(({ id }) => id))
     for (const id of this.#withdrawals.keys()) if (!ids.has(id)) this.settle(id)

@@ -28,7 +28,7 @@ export class Requests {
     this.#questions = new QuestionRequests(whole)
   }
 
-  /** Takes an event; most do not concern requests. */
+  /** Handles the events that concern requests and ignores all others. */
   take(type: string, properties: Readonly<Record<string, unknown>>): void {
     const requestId = String(properties.requestID)
     switch (type) {
@@ -48,7 +48,7 @@ export class Requests {
     }
   }
 
-  /** Sets the current agent of a session. Its rules decide what may run without asking. */
+  /** Sets the current agent of a session. The rules of this agent decide what may run without asking. */
   useAgent(sessionID: string, name: string): void {
     this.#agents.set(sessionID, name)
   }
@@ -58,7 +58,7 @@ export class Requests {
     this.#call(key).resolve(call)
   }
 
-  /** Takes the requests that wait in OpenCode now, after events were missed. */
+  /** Called after events were missed, with the requests that wait in OpenCode now. */
   reconcile(permissions: readonly PermissionRequest[], questions: readonly QuestionRequest[]): void {
     this.#permissions.reconcile(permissions)
     this.#questions.reconcile(questions)
@@ -69,7 +69,7 @@ export class Requests {
     await Promise.all([this.#permissions.refuseAll(), this.#questions.rejectAll()])
   }
 
-  /** Called when another turn begins: drops all requests of the last one. */
+  /** Called when another turn begins: drops all requests of the previous turn. */
   async clear(): Promise<void> {
     this.end()
     await Promise.all([this.#permissions.clear(), this.#questions.clear()])

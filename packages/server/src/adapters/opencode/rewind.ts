@@ -35,7 +35,7 @@ export function rewind(
   })
 }
 
-/** The position of the prompt in the conversation, and the files that changed in the steps since. */
+/** The position of the prompt in the conversation, and the files that changed in the steps since that prompt. */
 async function changesSince(
   client: OpencodeClient,
   sessionID: string,

@@ -16,8 +16,8 @@ const everything: NativeRule = { permission: '*', pattern: '*', action: 'ask' }
 export const baseline = { '*': 'ask' } as const
 
 /**
- * The rules of a session. The last matching rule applies, so the order is: first everything asks, then the refusals of
- * the agent with their exceptions, then the refusal of tools that would run without asking.
+ * The rules of a session. The last matching rule applies, so the order is: first the rule that asks for everything,
+ * then the refusals of the agent with their exceptions, then the refusal of tools that would run without asking.
  */
 export function sessionRules(agent: NativeAgent | undefined, unasked: readonly string[] = []): NativeRule[] {
   const own = (agent?.permission ?? []).filter((rule) => !isBaseline(rule))
@@ -52,8 +52,8 @@ const ownTools = new Set([
 ])
 
 /**
- * The tools that a person or a plugin has added. They run without asking, unless they were written to ask, so
- * they are not offered to the model. A tool that replaces one of OpenCode's own is listed in addition to it.
+ * The tools that a person or a plugin has added. They run without asking, unless they were written to ask, so they are
+ * not offered to the model. If such a tool replaces one of OpenCode's own tools, OpenCode lists the name twice.
  */
 export function unaskedTools(tools: readonly string[]): string[] {
   return [...new Set(tools.filter((name, index) => !ownTools.has(name) || tools.indexOf(name) < index))]

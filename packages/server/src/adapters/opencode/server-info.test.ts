@@ -18,7 +18,7 @@ it('reports the billing of the provider of its model, and reports it again when 
   const folder = join(home, '.local', 'share', 'opencode')
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'auth.json'), JSON.stringify(kept))
-  // The plugins that come with OpenCode sign in with an account.
+  // Enables the plugins that come with OpenCode, which sign in with an account.
   const { OPENCODE_DISABLE_DEFAULT_PLUGINS: _, ...quiet } = quietEnvironment(home)
   const env = { ...quiet, XAI_API_KEY: 'placeholder' }
   const adapter = createOpenCodeAdapter({ env, executable: opencodeProgram() })

@@ -111,7 +111,9 @@ async function versionOf(client: OpencodeClient, { installAdvice }: Advice): Pro
   }
 }
 
-/** False for the models that come with OpenCode and need no account. They are used only if they are named. */
+/**
+ * False for the models that come with OpenCode and need no account. They are used only if a session names one of them.
+ */
 function isConfigured({ id, options }: Provider): boolean {
   return id !== 'opencode' || options.apiKey !== 'public'
 }
@@ -181,7 +183,7 @@ function agentCommand(native: {
 
 /** Cloud services, which are billed to an account of the cloud and not to the key of a provider. */
 const clouds = /^(amazon-bedrock|google-vertex|azure|sap-ai-core)/
-/** Providers that OpenCode signs in to with an account. Their source is then `custom`. */
+/** Providers that OpenCode can sign in to with an account. The source of a provider is then `custom`. */
 const subscriptions = /^(openai|github-copilot)/
 
 /** The billing of a provider's models, if the place where OpenCode found the credential determines it. */

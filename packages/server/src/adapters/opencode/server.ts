@@ -40,7 +40,8 @@ export class OpenCodeServer {
     const child = this.#process.spawn({
       command: program,
       args: ['serve', '--hostname', '127.0.0.1', '--port', String(port)],
-      // Not the session's folder, because the program reads a file .env from its working directory.
+      // The working directory is not the session's folder, because the program reads a `.env` file from its working
+      // directory.
       cwd: env.HOME !== undefined && existsSync(env.HOME) ? env.HOME : '/',
       env: { ...env, OPENCODE_SERVER_PASSWORD: this.#password },
     })
@@ -76,7 +77,9 @@ export class OpenCodeServer {
     return this.#process.exitDetails()
   }
 
-  /** A client for one folder, or for data that belongs to no folder. OpenCode keeps data per folder. */
+  /**
+   * A client for one folder, or for data that belongs to no folder. OpenCode stores data separately for each folder.
+   */
   client(directory?: string): OpencodeClient {
     const credential = Buffer.from(`opencode:${this.#password}`).toString('base64')
     return createOpencodeClient({
@@ -165,7 +168,7 @@ function freePort(): Promise<number> {
   })
 }
 
-/** Reads to the end, so that the writer never blocks. Only the start of a line that is too long is kept. */
+/** Reads to the end, so that the writer never blocks. If a line is too long, only its start is passed to `take`. */
 function readLines(stream: NodeJS.ReadableStream, take: (line: string) => void): void {
   let rest = ''
   stream.setEncoding('utf8')
@@ -176,7 +179,7 @@ function readLines(stream: NodeJS.ReadableStream, take: (line: string) => void):
   })
 }
 
-/** A server, as one session holds it. */
+/** A server that a session uses until it calls `release`. */
 export type SharedServer = { readonly server: OpenCodeServer; readonly release: () => Promise<void> }
 
 type Shared = { readonly server: OpenCodeServer; readonly ready: Promise<void>; users: number }

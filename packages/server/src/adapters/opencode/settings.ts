@@ -185,8 +185,8 @@ export class EffectiveSettings {
   }
 
   /**
-   * Takes new settings. The host enforces the mode, except for plan mode, which takes effect with the next
-   * turn. Other settings take effect with the next prompt.
+   * Applies new settings. The host enforces the mode, except for plan mode, which takes effect with the next turn.
+   * Other settings take effect with the next prompt.
    */
   configure(settings: SessionSettings, hasTurn: boolean): void {
     const before = this.agent

@@ -13,7 +13,9 @@ import { metadataOf } from './translate-tool-call.ts'
 export type KeptSession = Pick<Session, 'id' | 'directory' | 'title' | 'time' | 'revert'>
 export type KeptMessage = { readonly info: NativeMessage; readonly parts: readonly Part[] }
 
-/** Replays a conversation from its start, including subagents. `messagesOf` reads an OpenCode session. */
+/**
+ * Replays a conversation from its start, including subagents. `messagesOf` reads the messages of an OpenCode session.
+ */
 export async function* replayConversation(
   session: KeptSession,
   messagesOf: (sessionID: string) => Promise<readonly KeptMessage[]>,
@@ -59,7 +61,7 @@ type Work = {
   readonly sessionID: string
   /** The call that started the work, in the running state. */
   readonly begun: Part
-  /** The time range of this work. One session may get work more than once. */
+  /** The time range of this work. The session of a subagent may get work more than once. */
   readonly from: number
   readonly to: number
 }
@@ -75,7 +77,7 @@ function workOf(part: Part): Work | undefined {
   return { sessionID: sessionId, begun: { ...part, state: running }, from: time.start, to }
 }
 
-/** Converts stored messages to live events and translates those. */
+/** Converts stored messages to live events and translates them. */
 class Replay {
   #state: TranslateState
   /** The time of the last output. It never decreases. */
@@ -86,7 +88,7 @@ class Replay {
     this.#at = time.created
   }
 
-  /** Begins a turn with a prompt. A message without text of a person belongs to the previous turn. */
+  /** Begins a turn with a prompt. A message that contains nothing from the person belongs to the previous turn. */
   *prompt({ info }: KeptMessage, parts: readonly PromptPart[]): Generator<Remembered> {
     if (parts.length === 0) return
     yield* this.end()

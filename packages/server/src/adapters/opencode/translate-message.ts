@@ -93,9 +93,8 @@ export const partHandlers = {
 } satisfies Record<Handled, Handler>
 
 /**
- * Translates a part of a message. Two kinds of parts give no output: those of prompts, which repeat what we
- * sent, and those of messages from before this turn, since OpenCode edits old parts that it no longer shows
- * the model.
+ * Translates a part of a message. Two kinds of parts give no output: those of prompts, which repeat what we sent, and
+ * those of messages from before this turn, since OpenCode edits old parts that it no longer shows to the model.
  */
 export function translatePart(
   state: TranslateState,
@@ -120,7 +119,7 @@ function noticeFile(state: TranslateState, { id, sessionID, mime, filename, url 
   return { state: withDone(state, id), outputs: [output] }
 }
 
-/** Takes the part that comes in place of a prompt when the conversation is about to be compacted. */
+/** Handles the part that OpenCode sends in place of a prompt before it compacts the conversation. */
 function beginCompaction(
   state: TranslateState,
   { id, sessionID, auto }: { readonly id: string; readonly sessionID: string; readonly auto: boolean },

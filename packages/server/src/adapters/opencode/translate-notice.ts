@@ -12,8 +12,8 @@ import {
 } from './translate-state.ts'
 
 /**
- * Takes the session that a subagent gets. Until a call names the session, the latest call without a session
- * is assumed to have started it.
+ * Records the session of a new subagent. Until a call names the session, the latest call without a session is assumed
+ * to have started it.
  */
 export function meetSession(state: TranslateState, { info }: { readonly info: Session }): Translation {
   const { id, parentID } = info
@@ -26,7 +26,7 @@ export function meetSession(state: TranslateState, { info }: { readonly info: Se
   return noOutput({ ...state, sessions: { ...state.sessions, [id]: open?.[0] } })
 }
 
-/** Takes a new title of the session. Other changes are ignored. */
+/** Reports a new title of the session. Other changes are ignored. */
 export function followSession(state: TranslateState, { info }: { readonly info: Session }): Translation {
   if (info.id !== state.root || info.title === state.title) return noOutput(state)
   const first = state.title === undefined
@@ -62,7 +62,7 @@ export function updatePlan(
   }
 }
 
-/** Reports a compaction once. If no start is recorded, it was already reported. */
+/** Reports a compaction once. If no start is recorded, the compaction was already reported. */
 export function endCompaction(
   state: TranslateState,
   { sessionID }: { readonly sessionID: string },
@@ -95,7 +95,10 @@ export function rememberRequest(
   return noOutput({ ...withCall(state, callId, { ...call, patch }), requests })
 }
 
-/** Takes a refusal, including one that OpenCode made by itself because another call of the step was refused. */
+/**
+ * Marks the call of a refused request as denied, including a request that OpenCode refused by itself because another
+ * call of the step was refused.
+ */
 export function takeReply(
   state: TranslateState,
   { requestID, reply }: NativeProperties<'permission.replied'>,

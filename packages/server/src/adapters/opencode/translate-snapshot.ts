@@ -31,7 +31,7 @@ export function reconcile(state: TranslateState, snapshot: SessionSnapshot): Tra
   )
 }
 
-/** Reports whether the session is busy or idle. Called last, since it may end the turn. */
+/** Reports whether the session is busy or idle. Must be called last, since it may end the turn. */
 export function reconcileStatus(state: TranslateState, status: SessionStatus): Translation {
   const sessionID = state.root
   const now = { type: 'session.status', properties: { sessionID, status } }
@@ -40,7 +40,9 @@ export function reconcileStatus(state: TranslateState, status: SessionStatus): T
   return sequence(state, onEvent(busy), onEvent(now))
 }
 
-/** Reports the current state of a part. For an unfinished text, only its end contains the whole text. */
+/**
+ * Reports the current state of a part. A text or thinking block is translated as after a gap (see `translateBlock`).
+ */
 export function translateStoredPart(state: TranslateState, sessionID: string, part: Part): Translation {
   const message = state.messages.get(part.messageID)
   if ((part.type === 'text' || part.type === 'reasoning') && message?.role === 'assistant') {

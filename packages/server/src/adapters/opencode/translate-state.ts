@@ -31,7 +31,7 @@ export type TranslateState = {
   readonly calls: ReadonlyMap<string, Call>
   /** Parts that were reported completely. */
   readonly done: ReadonlySet<string>
-  /** Parts in `done` whose text was ended here before OpenCode ended it, with the text as reported. */
+  /** Parts in `done` whose text the translator ended before OpenCode did, with the reported text. */
   readonly early: ReadonlyMap<string, string>
   readonly requests: ReadonlyMap<string, string>
   readonly plans: Readonly<Record<string, string>>
@@ -204,7 +204,7 @@ export function callKey({ messageID, callID }: { messageID: string; callID: stri
   return `${messageID}/${callID}`
 }
 
-/** Our id of a call, once it was seen. */
+/** Our id of a call; undefined before the call is known. */
 export function callIdOf(state: TranslateState, key: string): string | undefined {
   for (const [id, call] of state.calls) if (call.key === key) return id
   return undefined

@@ -13,7 +13,8 @@ import {
 
 /**
  * Translates a text or thinking block, which starts empty, grows by deltas, and is complete at its end. `gap`: events
- * before this one were missed. OpenCode stores no unfinished text, so then only the end contains the whole text.
+ * before this one were missed. OpenCode stores no unfinished text, so after a gap only the end of the block contains
+ * the whole text.
  */
 export function translateBlock(
   state: TranslateState,
@@ -117,7 +118,7 @@ export function finishBefore(
   )
 }
 
-/** Writes the rest of a text that continued after it was completed as a separate block, so that no text is lost. */
+/** If a text continued after it was completed, writes the rest as a separate block, so that no text is lost. */
 function rest(state: TranslateState, part: TextPart | ReasoningPart): Translation {
   const reported = state.early.get(part.id)
   if (reported === undefined || part.time?.end === undefined || !part.text.startsWith(reported))

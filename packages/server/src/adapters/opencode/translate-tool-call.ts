@@ -15,8 +15,8 @@ import { finishBefore } from './translate-stream.ts'
 import { resultOf } from './translate-tool-result.ts'
 
 /**
- * Translates a tool call. Its states are pending while its input is written, running, then completed or error. A
- * state may be missing, and none is reported twice.
+ * Translates a tool call. Its state is `pending` while its input is written, then `running`, and finally `completed` or
+ * `error`. A state may be missing, and none is reported twice.
  */
 export function translateTool(state: TranslateState, part: ToolPart): Translation {
   const { id, state: now } = part
@@ -64,7 +64,7 @@ function call(state: TranslateState, part: ToolPart): Translation {
   }
 }
 
-/** Takes the output of a command so far, or the session of a subagent. */
+/** Streams the new output of a command, or records the session of a subagent. */
 function progress(state: TranslateState, part: ToolPart): Translation {
   const { id, tool } = part
   const { output, sessionId } = metadataOf(part)

@@ -94,8 +94,8 @@ function text(words: string): ToolContent[] {
 }
 
 /**
- * The changes in the metadata of a request. A patch of several files lists each in `files`; `diff` has all in one
- * text.
+ * The changes in the metadata of a request. A patch of several files lists each file in `files`; `diff` contains all
+ * changes in one text.
  */
 export function diffsIn(metadata: NativeMetadata): { diffs?: Diff[] } {
   const { files, diff, filepath } = metadata

@@ -22,7 +22,7 @@ export function followStatus(
 
 /**
  * Reports each retry once: its event may be repeated after a gap. The output of the failed attempt is retracted when
- * the next one starts.
+ * the next attempt starts.
  */
 function tryAgain(
   state: TranslateState,
@@ -41,8 +41,9 @@ function tryAgain(
 }
 
 /**
- * Ends the turn if OpenCode has finished. It reports idle when it has finished, but after an error or an abort also
- * earlier, while its last message is still open. It accepts another prompt only when that message is complete.
+ * Ends the turn if OpenCode has finished. OpenCode reports idle when it has finished. After an error or an abort it
+ * also reports idle earlier, while its last message is still open; it accepts another prompt only when that message is
+ * complete.
  */
 export function becomeIdle(
   state: TranslateState,

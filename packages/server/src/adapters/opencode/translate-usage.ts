@@ -5,8 +5,8 @@ import { noOutput, sumTokens } from '../translation.ts'
 import { type TranslateState, type Translation, withDone, withinTurn } from './translate-state.ts'
 
 /**
- * Called when a step of the model is over: takes its usage, including subagents. Only steps of the main agent
- * fill the context.
+ * Called when a step of the model is over: adds its usage to the totals. Steps of subagents count too, but only steps
+ * of the main agent determine the size of the context.
  */
 export function measureStep(state: TranslateState, step: StepFinishPart): Translation {
   if (state.done.has(step.id)) return noOutput(state)

@@ -21,7 +21,7 @@ import { becomeIdle, followStatus, takeError } from './translate-turn.ts'
  * Translates the events of OpenCode into outputs. Pure: the same events from the same state give the same outputs.
  * - every block and every call has the id of its part, which OpenCode uses once.
  * - no text is repeated or lost: deltas are passed on, and the whole text is written once when it arrives. If deltas
- *   were missed, the missing text is given as one delta before that.
+ *   were missed, the missing text is sent as one delta before the whole text is written.
  * - a part that was reported completely gives no more output: an event may be repeated after a gap.
  * - outputs of a subagent's session name the tool call that started it.
  * - a turn ends when OpenCode is idle and its last message is complete.

@@ -4,7 +4,7 @@ import { reconcile, reconcileStatus } from './translate-snapshot.ts'
 import type { TranslateState, Translation } from './translate-state.ts'
 import { failToBegin } from './translate-turn.ts'
 
-/** How long after an error, or after a gap, a prompt may still be started. */
+/** How long after an error, or after a gap, OpenCode may still start a prompt. */
 const startMs = 1_000
 /** How many times, and at what interval, missed events are requested. */
 const maxAttempts = 25
@@ -14,7 +14,7 @@ export type WatchContext = {
   readonly client: OpencodeClient
   state(): TranslateState
   give(translation: Translation): Promise<void>
-  /** Takes the requests that wait for an answer now. */
+  /** Called after events were missed, with the requests that wait for an answer now. */
   reconcileRequests(permissions: readonly PermissionRequest[], questions: readonly QuestionRequest[]): void
   isOver(): boolean
   /** Reports that OpenCode did not do `what`. */
@@ -41,8 +41,8 @@ export class TurnWatch {
   }
 
   /**
-   * Called when another turn begins or the connection is over: cancels all waits of the last turn, and
-   * returns the number of the new one.
+   * Called when another turn begins or the connection is over: cancels all waits of the last turn, and returns the
+   * number of the new turn.
    */
   begin(): number {
     for (const timer of this.#timers) clearTimeout(timer)
@@ -143,8 +143,8 @@ const pageSize = 20
 type Messages = NonNullable<Awaited<ReturnType<OpencodeClient['session']['messages']>>['data']>
 
 /**
- * Reads from the newest message back, page by page. OpenCode cannot return a prompt with an output schema: it refuses
- * every page that contains one. The messages are then read one by one, up to that prompt.
+ * Reads from the newest message back, page by page. OpenCode cannot return a prompt with an output schema, and refuses
+ * every page that contains such a prompt. The messages are then read one by one, up to that prompt.
  */
 async function messagesSince(client: OpencodeClient, sessionID: string, since: number): Promise<Messages> {
   const found: Messages = []

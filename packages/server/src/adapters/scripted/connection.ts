@@ -17,8 +17,8 @@ import { effectiveSettings } from './settings.ts'
 import { answeredPaths, promptsBefore, type Transcript } from './transcript.ts'
 
 /**
- * The input of a script function. The same prompt must give the same script again, since a parked turn resumes within
- * it.
+ * The input of a script function. The same prompt must give the same script again, since a parked turn resumes at a
+ * step of the script.
  */
 export type ScriptContext = {
   readonly sessionId: string

@@ -1,13 +1,13 @@
 import type { Script } from './script.ts'
 
 export type Scene = {
-  /** Also the name of its slash command. */
+  /** The name of the scene and of its slash command. */
   readonly name: string
   /** A prompt that contains one of these words plays the scene. */
   readonly words: readonly string[]
   readonly shows: string
   readonly script: Script
-  /** How a scene ends that does not end by itself: when it is interrupted, or by a crash of the connection. */
+  /** Set for a scene that does not end by itself: it ends when it is interrupted, or by a crash of the connection. */
   readonly stops?: 'when-stopped' | 'by-crashing'
 }
 

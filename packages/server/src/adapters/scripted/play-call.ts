@@ -199,8 +199,8 @@ export function ended(
 }
 
 /**
- * The only side effect of a script: it appends to a file in its folder, or overwrites it. `path` and `text` of an
- * edited input replace those of the script. Returns the reason for a failure, or undefined on success.
+ * Applies the only side effect of a script: appends to a file in the session's folder, or overwrites it. `path` and
+ * `text` of an edited input replace those of the script. Returns the reason for a failure, or undefined on success.
  */
 function applyEffect(cwd: string, effect: Effect, edited: unknown): string | undefined {
   const { path, text } = { ...effect.writeFile, ...stringsOf(edited) }

@@ -45,7 +45,7 @@ function ask(turn: Turn, { toolCallId, spec, place }: Call): Promise<PermissionA
   return answerTo(turn, asked)
 }
 
-/** Runs the host tool. Undefined if the turn or the agent ended meanwhile. */
+/** Runs the host tool. Returns undefined if the turn or the agent ended meanwhile. */
 function run(
   turn: Turn,
   name: string,

@@ -15,7 +15,7 @@ import {
   type TurnInput,
 } from './turn.ts'
 
-/** Plays a turn to its end, as fast as the consumer pulls. Returns whether the agent stays connected. */
+/** Plays a turn to its end, as fast as the consumer reads. Returns whether the agent stays connected. */
 export async function* playTurn(input: TurnInput): AsyncGenerator<AgentOutput, 'stays' | 'gone', undefined> {
   const turn = startTurn(input)
   const steps = playSteps(turn, input.script, { path: '', parent: undefined, resuming: input.resuming })

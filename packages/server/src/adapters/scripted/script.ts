@@ -81,7 +81,7 @@ export type RetractionStep = Streamed & {
   readonly unwritten?: true
 }
 
-/** Streams `deltas` pieces of `size` characters in `blocks` consecutive blocks, as fast as the reader takes them. */
+/** Streams `deltas` pieces of `size` characters in `blocks` consecutive blocks, as fast as the reader reads them. */
 export type FloodStep = {
   readonly type: 'flood'
   readonly deltas: number
@@ -138,7 +138,7 @@ export type PermissionStep = CallSpec & {
 
 /**
  * A call of a host tool; its result is written as text. The agent asks for permission before the call, as most agents
- * do; with `unasked` it leaves that to the host.
+ * do; with `unasked`, only the host asks.
  */
 export type HostToolStep = {
   readonly type: 'host-tool'

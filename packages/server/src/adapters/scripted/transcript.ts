@@ -11,7 +11,7 @@ export type Transcript = {
   append(agentSessionId: string, entry: TranscriptEntry): void
 }
 
-/** `path` is the path, in its script, of the step that asked. */
+/** `path` is the path of the step that asked, within its script. */
 export type TranscriptEntry =
   | { readonly type: 'prompt'; readonly promptId: string; readonly text: string }
   | { readonly type: 'asked' | 'answered'; readonly promptId: string; readonly path: string }
@@ -74,7 +74,7 @@ export function promptsBefore(entries: readonly TranscriptEntry[], promptId: str
 
 /**
  * The index at which a parked script resumes: its first step with an unanswered request; if there is none, the step
- * after the last answered one. With an empty transcript that is the first request: earlier texts are not repeated.
+ * after the last answered one. With an empty transcript this is the first request, so earlier texts are not repeated.
  */
 export function resumeIndex(script: Script, outer: string, answered: ReadonlySet<string>): number {
   const open = script.findIndex((step, index) => isUnanswered(step, stepPath(outer, index), answered))

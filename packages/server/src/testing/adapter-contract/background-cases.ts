@@ -140,7 +140,10 @@ async function asksOverAPrompt(
   expect(await bench.file(effect.path)).toBeUndefined()
 }
 
-/** The process of a task that asks has ended. The answer to its request starts the task again, which acts once. */
+/**
+ * The process of a waiting task has ended. The answer to the task's request starts the task again, and the task acts
+ * once.
+ */
 async function goesOnWithTheAnswer(
   bench: Bench,
   session: BenchSession,
@@ -162,7 +165,7 @@ async function goesOnWithTheAnswer(
   await expectNextPrompt(session, scenarios)
 }
 
-/** An idle process is closed; one with running tasks is not, and does not lose its slot. */
+/** An idle process is closed. A process with running tasks is not closed and does not lose its slot. */
 async function outlivesIdleClose(
   bench: Bench,
   scenario: BackgroundScenario,

@@ -234,7 +234,7 @@ export class Turn {
     })
   }
 
-  /** Waits for something that must be found before the turn ends. */
+  /** Resolves with the first result of `find`. Rejects if the turn ends before that. */
   async first<Found>(find: () => Found | undefined | false): Promise<Found> {
     const over = Symbol()
     const found = await this.#session.until(() => find() || (this.all('turn.ended').length > 0 && over))

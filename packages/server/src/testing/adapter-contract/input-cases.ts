@@ -102,8 +102,7 @@ export const inputCases: Pick<
 }
 
 /**
- * Changes these settings between two turns of one connection, and checks that they are in effect after the
- * second.
+ * Changes these settings between two turns of one connection, and checks that they are in effect after the second turn.
  */
 async function expectInForce(
   bench: Bench,

@@ -52,7 +52,7 @@ export type Rejoining = {
   tell(words: string, answer: string): string
   /** A prompt with this text, which the agent answers with everything it was told. */
   recall(words: string): string
-  /** The agent locks a conversation that is open here, so it must be released first. */
+  /** Set if the agent locks a conversation that is open in Parley. Parley must release such a conversation first. */
   readonly locks?: true
 }
 /** A file of the session's folder that the tool call writes; `text` is its whole content. */
@@ -68,7 +68,7 @@ export type GeneralScenarios = {
   readonly toolCall: Scenario | NotPossible
   /**
    * Replaces `two` by `2` in `poem.txt`, which has the lines one, two and three, with the agent's own file tool.
-   * `folder` is the session's.
+   * `folder` is the session's folder.
    */
   readonly edit: { prompt(folder: string): Words; readonly session?: Scenario['session'] } | NotPossible
   /** A turn that continues until it is stopped. */
@@ -86,7 +86,8 @@ export type GeneralScenarios = {
 export type NotPossible = { readonly notPossible: string }
 
 /**
- * Work that continues after its turn has ended. It waits for the file `go`, so that a case decides when it continues.
+ * Work that continues after its turn has ended. It waits for the file `go`, so that a case decides when the work
+ * continues.
  */
 export type BackgroundScenario = {
   /**
@@ -101,7 +102,7 @@ export type BackgroundScenario = {
   runs(go: string, report?: string): Saying
 }
 
-/** The scenario of each capability, which an agent that declares it must demonstrate. */
+/** The scenario of each capability. An agent must demonstrate the capabilities that it declares. */
 export type CapabilityScenarios = {
   readonly streaming: Scenario
   readonly thinking: Scenario
@@ -120,7 +121,7 @@ export type CapabilityScenarios = {
   readonly fork: Memory
   /** The scenario `busy` demonstrates this capability. */
   readonly interrupt: Record<never, never>
-  /** `release` lets the turn continue to its end once it was steered. */
+  /** `release` lets the turn continue to its end after the turn was steered. */
   readonly steer: Saying & {
     readonly words: string
     release?(): void

@@ -172,8 +172,8 @@ async function restarted(bench: Bench, { late }: Steer, scenarios: Scenarios, ki
 }
 
 /**
- * Called after the process was lost. A steered prompt that it had taken up was lost with its turn. Any other steered
- * prompt waits until a person resumes the queue, and is then answered once. The work of the first prompt is not
+ * Called after the process was lost. A steered prompt that the process had started was lost with its turn. Any other
+ * steered prompt waits until a person resumes the queue, and is then answered once. The work of the first prompt is not
  * repeated.
  */
 async function expectNothingTwice(

@@ -5,10 +5,12 @@ import { eventsOf, stateOf } from '../store-samples.ts'
 
 export type StoreUnderTest = {
   readonly store: SessionStore
-  /** Closes the store and opens it again. A store without it gives the reason in `notDurable`. */
+  /** Closes the store and opens it again. A store that cannot be reopened gives the reason in `notDurable`. */
   readonly reopen?: () => Promise<SessionStore>
   readonly notDurable?: string
-  /** Several processes can use the store, so it keeps the settings of folders at several places apart. */
+  /**
+   * True if several processes can use the store. The store then separates the settings of folders at different places.
+   */
   readonly hasPlaces?: boolean
   cleanup(): Promise<void>
 }

@@ -103,7 +103,7 @@ export type BlockFacts = {
   readonly waits: ReadonlyMap<Block, number>
   /** The changed command that ran instead of the agent's, by tool call. */
   readonly commands: ReadonlyMap<string, string>
-  /** The tool calls that ask a question. The question shows their input. */
+  /** The tool calls that ask a question. The block of the question shows their input. */
   readonly questions: ReadonlySet<string>
 }
 

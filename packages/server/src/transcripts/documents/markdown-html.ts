@@ -124,7 +124,7 @@ function textHtml(text: string, lexer: Lexer): Html {
   return html`${parts}`
 }
 
-/** True for a text with more marks than any prose has. It is not parsed, because that takes long. */
+/** True for a text with more marks than any prose has. Such a text is not parsed, because parsing it takes long. */
 function isMostlyMarks(text: string): boolean {
   return text.length > 200 && (text.match(/[*_~`[\]<!|\\]/g)?.length ?? 0) > text.length / 4
 }

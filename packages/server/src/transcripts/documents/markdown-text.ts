@@ -7,7 +7,7 @@ export function fenced(text: string, language = ''): string {
   return `${fence}${language}\n${text.replace(/\n$/, '')}\n${fence}`
 }
 
-/** One line in which nothing is Markdown or HTML. */
+/** The text as one line, with Markdown and HTML escaped. */
 export function inline(text: string): string {
   return text
     .replace(/\s+/g, ' ')

@@ -18,6 +18,7 @@ import { latency } from './latency.ts'
 import type { Figure, Row } from './lib/figure.ts'
 import { printTable } from './lib/table.ts'
 import { memory } from './memory.ts'
+import { nodes } from './nodes.ts'
 import { opening } from './opening.ts'
 import { replay } from './replay.ts'
 import { start } from './start.ts'
@@ -38,6 +39,7 @@ const figures: readonly Figure[] = [
   memory,
   start,
   telemetry,
+  nodes,
   claudeTurns,
   claudeStart,
   claudeFlood,

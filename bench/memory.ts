@@ -95,7 +95,9 @@ async function withStored(program: Program, { folder }: FigureInput): Promise<nu
  */
 async function liveRow({ quick, folder }: FigureInput): Promise<Row> {
   const count = quick ? 100 : 800
-  const parley = await startParleyServer(join(folder, 'live'), { maxConnections: 100 + count })
+  const parley = await startParleyServer(join(folder, 'live'), {
+    limits: { maxConnections: 100 + count },
+  })
   await openSessions(parley, 100, folder)
   const before = await parley.remote.call('memory')
   await openSessions(parley, count, folder)

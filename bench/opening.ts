@@ -19,7 +19,7 @@ export const opening: Figure = {
     const warm = await startParleyServer(folder)
     const inMemory = await measureOpening(warm, requests)
     await warm.remote.stop()
-    const forgetful = await startParleyServer(folder, { unloadMs })
+    const forgetful = await startParleyServer(folder, { limits: { unloadMs } })
     const fromStore = await measureOpening(forgetful, requests / 10, unloadMs * 3)
     await forgetful.remote.stop()
     return [row('the last 50 of 100,000 against of 100', inMemory), row('the same, not in memory', fromStore)]

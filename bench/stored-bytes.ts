@@ -65,7 +65,7 @@ function deltasOf(turn: number): number {
 type Streaming = { turns: number; dataDir: string; checkpointMs: number; each?: 'tick' }
 
 async function streamSession({ turns, dataDir, checkpointMs, each }: Streaming) {
-  const parley = await startParleyServer(dataDir, { checkpointMs })
+  const parley = await startParleyServer(dataDir, { limits: { checkpointMs } })
   const session = await parley.createSession('bench', dataDir)
   const task: Task = {
     do: 'stream',

@@ -5,8 +5,8 @@ import type { Limits } from '../../packages/server/src/core/index.ts'
 import { createBenchAgent } from './bench-agent.ts'
 import { answer, given } from './processes.ts'
 
-/** The whole server in its own process, on SQLite, with the scripted agent and the bench agent. */
-const { dataDir, limits } = given<ParleyProcessInput>()
+/** The whole server in its own process, with the scripted agent and the bench agent. */
+const { dataDir, ...options } = given<ParleyProcessInput>()
 const token = 'bench-token-0123456789abcdef0123456789'
 const parley = await startParley({
   dataDir,
@@ -15,10 +15,16 @@ const parley = await startParley({
   token,
   logger: pino({ level: 'error' }, pino.destination(2)),
   adapters: [createScriptedAdapter(), createBenchAgent()],
-  ...(limits && { limits }),
+  ...options,
 })
 
-export type ParleyProcessInput = { readonly dataDir: string; readonly limits?: Partial<Limits> }
+export type ParleyProcessInput = ServerOptions & { readonly dataDir: string }
+/** With a database URL, the server is a node on PostgreSQL. Without one, it uses SQLite. */
+export type ServerOptions = {
+  readonly limits?: Partial<Limits>
+  readonly databaseUrl?: string
+  readonly nodeUrl?: string
+}
 
 const calls = {
   address: () => ({ url: parley.http.url, token }),

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { applyToState, type EventDraft, emptyState, type SessionEvent } from '@parley/protocol'
+import type { SessionStore } from '../../packages/server/src/core/session-store.ts'
 import { openSqliteStore } from '../../packages/server/src/stores/sqlite.ts'
 import { text } from './words.ts'
 
@@ -9,28 +10,30 @@ export type SeededSession = { readonly id: string; readonly events: number }
 export async function seed(dataDir: string, sessions: readonly SeededSession[], cwd: string): Promise<void> {
   const store = openSqliteStore({ file: join(dataDir, 'parley.sqlite') })
   try {
-    for (const { id, events } of sessions) {
-      let state = emptyState(id, `epo_${id}`)
-      let batch: SessionEvent[] = []
-      for (const draft of drafts(id, events, cwd)) {
-        const event = {
-          seq: state.seq + 1,
-          at: 1_760_000_000_000 + state.seq,
-          sessionId: id,
-          ...draft,
-        } as SessionEvent
-        state = applyToState(state, event)
-        batch.push(event)
-        if (batch.length < 1_000 && state.seq < events) continue
-        const stored = batch.map((one) => ({ seq: one.seq, json: JSON.stringify(one) }))
-        const first = batch[0]!.seq === 1
-        batch = []
-        if (first) await store.create({ sessionId: id, epoch: state.epoch, events: stored, state })
-        else await store.append({ sessionId: id, events: stored, state })
-      }
-    }
+    for (const session of sessions) await seedSession(store, session, cwd)
   } finally {
     await store.close()
+  }
+}
+
+export async function seedSession(
+  store: Pick<SessionStore, 'create' | 'append'>,
+  { id, events }: SeededSession,
+  cwd: string,
+): Promise<void> {
+  let state = emptyState(id, `epo_${id}`)
+  let batch: SessionEvent[] = []
+  for (const draft of drafts(id, events, cwd)) {
+    const at = 1_760_000_000_000 + state.seq
+    const event = { seq: state.seq + 1, at, sessionId: id, ...draft } as SessionEvent
+    state = applyToState(state, event)
+    batch.push(event)
+    if (batch.length < 1_000 && state.seq < events) continue
+    const stored = batch.map((one) => ({ seq: one.seq, json: JSON.stringify(one) }))
+    const first = batch[0]!.seq === 1
+    batch = []
+    if (first) await store.create({ sessionId: id, epoch: state.epoch, events: stored, state })
+    else await store.append({ sessionId: id, events: stored, state })
   }
 }
 

@@ -1,7 +1,6 @@
-import type { Limits } from '../../packages/server/src/core/index.ts'
 import type { BarePlay, PlainCalls } from './bare-process.ts'
 import type { Task } from './bench-agent.ts'
-import type { ParleyCalls, ParleyProcessInput } from './parley-process.ts'
+import type { ParleyCalls, ParleyProcessInput, ServerOptions } from './parley-process.ts'
 import { type Remote, startProcess } from './processes.ts'
 import type { ReaderCalls } from './reader-process.ts'
 import type { WebSocketAddress } from './websocket-reader.ts'
@@ -13,13 +12,13 @@ export type Servers = AsyncDisposable & {
   readonly readers: Remote<ReaderCalls>
 }
 
-export async function startServers(folder: string, limits?: Partial<Limits>): Promise<Servers> {
+export async function startServers(folder: string): Promise<Servers> {
   await using undo = new AsyncDisposableStack()
   const readers = startProcess<ReaderCalls>('./reader-process.ts')
   undo.defer(() => readers.stop())
   const bare = startProcess<PlainCalls>('./bare-process.ts')
   undo.defer(() => bare.stop())
-  const parley = await startParleyServer(folder, limits)
+  const parley = await startParleyServer(folder)
   undo.defer(() => parley.remote.stop())
   const address = await bare.call('address')
   const started = undo.move()
@@ -39,8 +38,8 @@ export type ParleyServer = {
   createSession(agent: 'scripted' | 'bench', cwd: string): Promise<string>
 }
 
-export async function startParleyServer(dataDir: string, limits?: Partial<Limits>): Promise<ParleyServer> {
-  const input: ParleyProcessInput = { dataDir, ...(limits && { limits }) }
+export async function startParleyServer(dataDir: string, options?: ServerOptions): Promise<ParleyServer> {
+  const input: ParleyProcessInput = { dataDir, ...options }
   const remote = startProcess<ParleyCalls>('./parley-process.ts', input)
   const { url, token } = await remote.call('address')
   const request = async <T>(method: string, path: string, body?: unknown): Promise<T> => {

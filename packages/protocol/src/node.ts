@@ -17,7 +17,7 @@ export const NodeInfo = z.object({
   isSelf: z.boolean().meta({ description: 'Whether this is the node that answers' }),
   state: z.enum(['alive', 'expired', 'gone']).meta({
     description:
-      'alive: its lease is valid; expired: its lease has ended, and another node is about to take over its sessions; gone: it was stopped or replaced within the last hour',
+      'alive: its lease is valid; expired: its lease has ended, and another node is about to take over its sessions; gone: it was stopped or replaced within the last hour, or was the last node of a machine that has sessions',
   }),
   sessions: z.int().optional().meta({
     description: 'Number of sessions that it owns. Absent on SQLite, where one server owns all of them',

@@ -1,6 +1,6 @@
 import { runningInBackground } from '@parley/protocol'
 import { Ellipsis, FileDiff, ListChecks, Search, SquareTerminal } from 'lucide-react'
-import { type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
+import { lazy, type ReactNode, type RefObject, Suspense, useEffect, useRef, useState } from 'react'
 import { useAgentName } from '../base/agents.ts'
 import { lacksFocus, useFocusBack } from '../base/focus.ts'
 import { folderName, plural, visible } from '../base/format.logic.ts'
@@ -16,6 +16,7 @@ import { useSessionId, useSessionState, useSnapshot } from '../session-data/sess
 import { useAllSessions, useCachedSessions } from '../session-data/session-list.ts'
 import { RenameField } from '../sessions/session-row.tsx'
 
+const SessionNodeFact = lazy(() => import('./session-node.tsx'))
 const sessionMenu = lazyPart(() => import('./session-menu.tsx'))
 
 export function SessionHeader({ onFind }: { onFind: () => void }) {
@@ -79,6 +80,8 @@ function useKnownSession(): { readonly title: string; readonly agent: string; re
 /** The agent, the folder, the billing and the state of the session. */
 function SessionFacts({ agent, folder }: { agent: string; folder: string }) {
   const agentName = useAgentName(agent)
+  // Sessions have a place only if several servers can share them.
+  const mayRunElsewhere = useAllSessions().sessions.some(({ place }) => place !== undefined)
   const archived = useSessionState((state) => state.archived)
   const version = useSessionState((state) => state.connection?.agentVersion)
   const credential = useSessionState((state) => state.connection?.credential)
@@ -99,6 +102,11 @@ function SessionFacts({ agent, folder }: { agent: string; folder: string }) {
         </span>
       )}
       <Folder path={folder} />
+      {mayRunElsewhere && (
+        <Suspense>
+          <SessionNodeFact />
+        </Suspense>
+      )}
       {credential && <Fact className="shrink-0 max-md:max-w-full max-md:truncate">paid by {credential}</Fact>}
       {background > 0 && <Fact className="shrink-0 text-mark">{plural(background, 'background task')}</Fact>}
       {archived && <Fact>archived</Fact>}

@@ -17,6 +17,7 @@ export const sectionNames = {
   appearance: 'Appearance',
   keys: 'Keyboard',
   browser: 'Browsers',
+  nodes: 'Nodes',
 }
 export type SettingsSection = keyof typeof sectionNames
 export const settingsSections = Object.keys(sectionNames) as SettingsSection[]

@@ -1,6 +1,6 @@
 import type { SessionSummary } from '@parley/protocol'
 import { Ellipsis } from 'lucide-react'
-import { memo, useLayoutEffect, useRef, useState } from 'react'
+import { lazy, memo, Suspense, useLayoutEffect, useRef, useState } from 'react'
 import { client } from '../base/client.ts'
 import { useFocusBack } from '../base/focus.ts'
 import { ago, folderName, visible } from '../base/format.logic.ts'
@@ -11,6 +11,7 @@ import { toastError } from '../parts/toasts.tsx'
 import { failureText } from '../session-data/failure-text.logic.ts'
 import { StatusMark } from './status-mark.tsx'
 
+const RowMachine = lazy(() => import('./row-machine.tsx'))
 const rowMenu = lazyPart(() => import('./row-menu.tsx'))
 
 type Props = {
@@ -98,6 +99,11 @@ function RowLink({ session, agentName, current, unread, now, tabStop }: Omit<Pro
           <span className="truncate" title={session.cwd}>
             {folderName(session.cwd)}
           </span>
+          {session.place !== undefined && (
+            <Suspense>
+              <RowMachine place={session.place} />
+            </Suspense>
+          )}
           <span className="ml-auto shrink-0 pl-1 tabular-nums group-focus-within:invisible group-hover:invisible pointer-coarse:visible!">
             {session.pinned ? '' : ago(session.updatedAt, now)}
           </span>

@@ -1,4 +1,5 @@
-import type { ComponentType } from 'react'
+import { type ComponentType, useEffect, useRef } from 'react'
+import { useNodes } from '../base/nodes.ts'
 import { type SettingsSection, sectionNames, settingsSections } from '../base/route.logic.ts'
 import { useRoute } from '../base/route.ts'
 import { BackToSessions, Link } from '../parts/link.tsx'
@@ -6,6 +7,7 @@ import { AgentsSection } from './agents-section.tsx'
 import { AppearanceSection } from './appearance-section.tsx'
 import { BrowserSection, DevicesSection } from './browser-section.tsx'
 import { KeysSection } from './key-table.tsx'
+import { NodesSection } from './nodes-section.tsx'
 import { RulesSection, TrustSection } from './rules-section.tsx'
 import { VariablesSection } from './variables-section.tsx'
 
@@ -15,12 +17,22 @@ const sections: Record<SettingsSection, readonly ComponentType[]> = {
   appearance: [AppearanceSection],
   keys: [KeysSection],
   browser: [BrowserSection, DevicesSection],
+  nodes: [NodesSection],
 }
 
 export default function SettingsPage() {
   const route = useRoute()
   const section = route.name === 'settings' ? route.section : undefined
   const parts = section ? sections[section] : []
+  // A server on SQLite has no other nodes, so their tab would be of no use.
+  const hasNodes = useNodes().database !== undefined || section === 'nodes'
+  const tabs = settingsSections.filter((one) => one !== 'nodes' || hasNodes)
+  const nav = useRef<HTMLElement>(null)
+  // On a phone not all tabs fit.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the current tab changes with the section
+  useEffect(() => {
+    nav.current?.querySelector('[aria-current]')?.scrollIntoView({ inline: 'nearest', block: 'nearest' })
+  }, [section, tabs.length])
   return (
     <div className="h-full overflow-y-auto" tabIndex={-1}>
       <div className="mx-auto w-full max-w-3xl px-5 py-6 max-md:px-3 max-md:py-2">
@@ -29,10 +41,11 @@ export default function SettingsPage() {
           <h1 className="text-xl font-semibold tracking-tight">Settings</h1>
         </div>
         <nav
+          ref={nav}
           aria-label="Settings"
           className="hide-scroll mb-5 flex gap-1 overflow-x-auto border-b border-line max-md:justify-between max-md:gap-0"
         >
-          {settingsSections.map((one) => (
+          {tabs.map((one) => (
             <Link
               key={one}
               to={{ name: 'settings', section: one }}

@@ -1,0 +1,52 @@
+import type { NodeInfo, SessionNode } from '@parley/protocol'
+import { useEffect, useState } from 'react'
+import { client } from '../base/client.ts'
+import { visible } from '../base/format.logic.ts'
+import { useNodes } from '../base/nodes.ts'
+import { useSessionId } from '../session-data/session-context.tsx'
+
+const shape = 'shrink-0 max-md:max-w-full max-md:truncate'
+
+/** Says on which machine and node the open session runs, or which machine it waits for. */
+export default function SessionNodeFact() {
+  const { nodes } = useNodes()
+  return nodes.length > 1 ? <Where nodes={nodes} /> : null
+}
+
+function Where({ nodes }: { nodes: readonly NodeInfo[] }) {
+  const sessionId = useSessionId()
+  const [where, setWhere] = useState<SessionNode>()
+  // The owner changes only when a node comes or goes.
+  const present = nodes.map(({ id, state }) => `${id} ${state}`).join()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: loaded again when the nodes have changed
+  useEffect(() => {
+    const controller = new AbortController()
+    const { signal } = controller
+    client.call('getSessionNode', { params: { id: sessionId }, signal }).then(setWhere, () => undefined)
+    return () => controller.abort()
+  }, [sessionId, present])
+  if (!where) return null
+  const machine = visible(where.machine)
+  if (where.awaited)
+    return (
+      <span
+        className={`${shape} font-medium text-wait`}
+        title={`The folder of this session is on ${machine}, where no Parley server runs now. You can read the session, answer its requests and queue prompts. It continues when a server of ${machine} is back.`}
+      >
+        <Separator />
+        waits for {machine}
+      </span>
+    )
+  const beside = nodes.filter(({ place, state }) => place === where.place && state !== 'gone').length > 1
+  return (
+    <span className={shape} title={where.node && `Node ${where.node.url}`}>
+      <Separator />
+      on {machine}
+      {beside && where.node && ` (${new URL(where.node.url).host})`}
+    </span>
+  )
+}
+
+function Separator() {
+  return <span className="max-md:hidden">· </span>
+}

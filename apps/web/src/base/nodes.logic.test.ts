@@ -1,0 +1,39 @@
+import type { NodeInfo } from '@parley/protocol'
+import { expect, it } from 'vitest'
+import { machineOf } from './nodes.logic.ts'
+
+const node = (id: number, machine: string, state: NodeInfo['state'] = 'alive'): NodeInfo => ({
+  id,
+  url: `http://10.0.0.${id}:4747`,
+  machine,
+  place: `machine:${machine}`,
+  version: '1.0.0',
+  startedAt: 0,
+  isSelf: id === 1,
+  state,
+})
+
+it('names the machine of a session if there are several machines', () => {
+  const nodes = [node(1, 'desk'), node(2, 'laptop')]
+  expect(machineOf(nodes, 'machine:desk')).toEqual({ name: 'desk', isAway: false })
+  expect(machineOf(nodes, 'machine:laptop')).toEqual({ name: 'laptop', isAway: false })
+})
+
+it('names no machine if all nodes are on one, before the nodes are known, and on SQLite', () => {
+  expect(machineOf([node(1, 'desk'), node(2, 'desk')], 'machine:desk')).toBeUndefined()
+  expect(machineOf([], 'machine:desk')).toBeUndefined()
+  expect(machineOf([node(1, 'desk'), node(2, 'laptop')], undefined)).toBeUndefined()
+})
+
+it('names a machine that is away, also if it is the only other one or no longer known', () => {
+  const nodes = [node(1, 'desk'), node(2, 'laptop', 'gone')]
+  expect(machineOf(nodes, 'machine:laptop')).toEqual({ name: 'laptop', isAway: true })
+  expect(machineOf(nodes, 'machine:desk')).toEqual({ name: 'desk', isAway: false })
+  expect(machineOf([node(1, 'desk')], 'machine:5d41')).toEqual({ name: 'machine:5d41', isAway: true })
+})
+
+it('does not call a machine away while one of its nodes is about to be replaced, or another one runs', () => {
+  expect(machineOf([node(1, 'desk', 'expired'), node(2, 'laptop')], 'machine:desk')?.isAway).toBe(false)
+  const replaced = [node(1, 'desk', 'gone'), node(2, 'laptop'), node(3, 'desk')]
+  expect(machineOf(replaced, 'machine:desk')?.isAway).toBe(false)
+})

@@ -1,0 +1,28 @@
+import type { NodeList } from '@parley/protocol'
+import { useEffect } from 'react'
+import { client } from './client.ts'
+import { createStore, useStore } from './store.ts'
+
+const nodes = createStore<NodeList>({ nodes: [] })
+const refreshMs = 15_000
+let isRefreshing = false
+
+export async function loadNodes(): Promise<void> {
+  nodes.set(await client.call('listNodes'))
+}
+
+/** The servers on the database of this one. While there can be several, the list is loaded again and again. */
+export function useNodes(): NodeList {
+  useEffect(() => {
+    if (isRefreshing) return
+    isRefreshing = true
+    void refresh()
+  }, [])
+  return useStore(nodes)
+}
+
+async function refresh(): Promise<void> {
+  if (!document.hidden && client.socket.status.state === 'open') await loadNodes().catch(() => undefined)
+  const { nodes: known, database } = nodes.get()
+  if (known.length === 0 || database) setTimeout(() => void refresh(), known.length === 0 ? 1_000 : refreshMs)
+}

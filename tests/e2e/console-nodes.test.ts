@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest'
+import { PostgresServer } from '../../packages/server/src/stores/postgres/postgres-under-test.ts'
+import { afterAll } from '../../packages/server/src/testing/peers.ts'
+import { ConsoleServer, phone, seriousFindings } from './console-browser.ts'
+import { browserFixture } from './console-fixture.ts'
+import { boxOf, conversation, eventually } from './console-page.ts'
+
+/** Tests what the console shows of several nodes: two servers of different machines on one PostgreSQL. */
+const desk = new ConsoleServer()
+const laptop = new ConsoleServer()
+let postgres: PostgresServer | undefined
+
+afterAll(async () => {
+  await Promise.all([desk.dispose(), laptop.dispose()])
+  await postgres?.[Symbol.asyncDispose]()
+})
+
+const { openTab } = browserFixture(desk, async () => {
+  postgres = await PostgresServer.open()
+  const PARLEY_DATABASE_URL = await postgres.database()
+  desk.environment = { PARLEY_DATABASE_URL, PARLEY_PLACE: 'desk' }
+  laptop.environment = { PARLEY_DATABASE_URL, PARLEY_PLACE: 'laptop' }
+  await desk.start()
+  await laptop.start()
+})
+
+const nodes = (page: import('playwright-core').Page) => page.getByRole('region', { name: 'Nodes' })
+
+describe('the console of a server with other nodes', () => {
+  it('lists the nodes, keeps the list current, and checks their connections', async () => {
+    const { page, consoleErrors } = await openTab({ load: false })
+    await page.goto(`${desk.url}/settings/agents`)
+    await page.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name: 'Nodes' }).click()
+    const cards = nodes(page).getByRole('listitem')
+    await cards.nth(1).waitFor()
+    expect(await cards.count()).toBe(2)
+    const [here, there] = [cards.filter({ hasText: desk.url }), cards.filter({ hasText: laptop.url })]
+    await here.getByText('this page’s server').waitFor()
+    await there.getByText('Running').waitFor()
+    await nodes(page)
+      .getByText(/^PostgreSQL \d/)
+      .waitFor()
+    const sessions = () => there.getByRole('definition').first().textContent()
+    expect(await sessions()).toBe('0')
+    await laptop.session('help')
+    await eventually(sessions).toBe('1')
+    await page.getByRole('button', { name: 'Check connections' }).click()
+    await eventually(() => nodes(page).getByText('Answers, and reaches all other nodes.').count()).toBe(2)
+    expect(await seriousFindings(page)).toEqual([])
+    expect(await page.locator('body').textContent()).not.toContain('postgres://')
+    expect(consoleErrors).toEqual([])
+  })
+
+  it('shows the tab of the nodes on a phone, without scrolling the page sideways', async () => {
+    const { page } = await openTab({ ...phone, load: false })
+    await page.goto(`${desk.url}/settings/nodes`)
+    await nodes(page).getByRole('listitem').first().waitFor()
+    const tab = page.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name: 'Nodes' })
+    await eventually(async () => (await boxOf(tab)).right).toBeLessThanOrEqual(phone.viewport.width)
+    const width = await page.evaluate(() => document.documentElement.scrollWidth)
+    expect(width).toBeLessThanOrEqual(phone.viewport.width)
+    expect(await seriousFindings(page)).toEqual([])
+  })
+
+  it('names the machine of each session in the list and in the header', async () => {
+    const own = await desk.session('on this machine')
+    const other = await laptop.session('on the other machine')
+    const { page } = await openTab()
+    const row = (id: string) => page.locator(`[data-session="${id}"]`)
+    await row(own).getByText('on desk').waitFor()
+    await row(other).getByText('on laptop').waitFor()
+    await row(other).getByRole('link').click()
+    await conversation(page).waitFor()
+    const fact = page.locator('header').getByText('on laptop')
+    await fact.waitFor()
+    expect(await fact.getAttribute('title')).toBe(`Node ${laptop.url}`)
+    expect(await seriousFindings(page)).toEqual([])
+  })
+
+  it('says which machine a session waits for, and that it is back', async () => {
+    const id = await laptop.session('show a permission')
+    const { page } = await openTab({ load: false })
+    await page.goto(`${desk.url}/sessions/${id}`)
+    const header = page.locator('header')
+    const row = page.locator(`[data-session="${id}"]`)
+    await header.getByText('on laptop').waitFor()
+    await laptop.kill()
+    // The list of nodes is loaded every 15 seconds.
+    await header.getByText('waits for laptop').waitFor({ timeout: 60_000 })
+    await row.getByText('waits for laptop').waitFor()
+    expect(await seriousFindings(page)).toEqual([])
+    await page.goto(`${desk.url}/settings/nodes`)
+    const away = nodes(page).getByRole('listitem').filter({ hasText: 'No server runs on laptop now' })
+    await away.waitFor()
+    await laptop.start()
+    await away.waitFor({ state: 'detached', timeout: 60_000 })
+    await page.goto(`${desk.url}/sessions/${id}`)
+    await header.getByText('on laptop').waitFor({ timeout: 60_000 })
+  })
+})

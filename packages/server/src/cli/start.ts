@@ -80,12 +80,13 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   undo.defer(() => local.close())
   undo.defer(async () => node?.close())
   const hosts: Hosts = node?.hostsOn(local) ?? { host: local }
-  const { host, peers } = hosts
-  const terminals = createTerminals({ env: process.env, newId: () => newId('trm') })
+  const { host, peers, otherNodes } = hosts
+  const newTerminal = () => newId('trm') + (otherNodes?.suffix() ?? '')
+  const terminals = createTerminals({ env: process.env, newId: newTerminal })
   undo.defer(async () => terminals.closeAll())
   host.onSessionChanged(({ change, session }) => change === 'deleted' && terminals.removeOf(session))
   const sockets = createSockets(hosts, logger)
-  const terminalFace = createTerminalFace({ terminals, logger })
+  const terminalFace = createTerminalFace({ terminals, logger, ...peers })
   const chat = lazyChatFace(async () => {
     const { createChatFace } = await import('../faces/chat/index.ts')
     return createChatFace({ host, logger, ...(options.chat && { defaults: options.chat }) })
@@ -101,7 +102,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
     ...servingOptions(options),
     devices: store,
     host,
-    ...(peers && { peers }),
+    ...defined({ peers, otherNodes }),
     version,
     instance,
     prove: (challenge) => proofOf({ secret, instance, url: ownerUrl }, challenge),
@@ -132,7 +133,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   }
 }
 
-type Hosts = { readonly host: Host; readonly peers?: NodeHosts['peers'] | undefined }
+type Hosts = Pick<NodeHosts, 'host'> & Partial<Omit<NodeHosts, 'host'>>
 
 /** The WebSockets of people, and those of other nodes, whose host passes nothing on. */
 function createSockets({ host, peers }: Hosts, logger: Logger) {

@@ -1,9 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import type { Host, OwnerFeed } from '../core/index.ts'
+import type { OtherNodes } from '../faces/other-nodes.ts'
 import type { PostgresOwnership } from '../stores/postgres/ownership.ts'
 import { Membership } from './membership.ts'
 import type { NodeMetrics } from './node-metrics.ts'
 import { createOwnerFeed } from './owner-feed.ts'
+import { PassOn } from './pass-on.ts'
 import { challengeHeader, PeerCredential, proofHeader } from './peer-credential.ts'
 import { PeerLinks } from './peer-links.ts'
 import { createPeerHost, createRoutingHost } from './routing-host.ts'
@@ -36,6 +38,8 @@ export type NodeHosts = {
   /** Performs operations at the owner of a session. */
   readonly host: Host
   readonly peers: PeerSide
+  /** Passes requests on for the faces of this node. */
+  readonly otherNodes: OtherNodes
 }
 
 export type PeerSide = {
@@ -60,6 +64,7 @@ export function createNodes(options: NodesOptions): Nodes {
     hostsOn(host) {
       return {
         host: createRoutingHost({ host, links, credential, metrics, patienceMs, closing: closing.signal }),
+        otherNodes: new PassOn({ directory: ownership, credential, url, token }),
         peers: {
           host: createPeerHost(host),
           accepts: (bearer) => credential.accepts(bearer),

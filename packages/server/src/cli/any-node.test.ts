@@ -1,0 +1,192 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createClient } from '@parley/client'
+import { type RouteName, routes, type SessionState, type Terminal } from '@parley/protocol'
+import { pino } from 'pino'
+import { afterAll, beforeEach, expect, it, vi } from 'vitest'
+import { createScriptedAdapter } from '../adapters/scripted/index.ts'
+import { fileTranscript } from '../adapters/scripted/transcript.ts'
+import { whereServed } from '../nodes/where-served.ts'
+import { PostgresServer } from '../stores/postgres/postgres-under-test.ts'
+import { folderForFile } from '../testing/temporary-folder.ts'
+import { type Parley, startParley } from './start.ts'
+
+/** Whole servers in one process: two nodes on one machine and one on another. Each request reaches the next node. */
+
+const postgres = await PostgresServer.forFile()
+const databaseUrl = await postgres.database()
+const folder = folderForFile()
+const token = 'the-token-of-all-nodes-0123456789'
+beforeEach(() => void vi.stubEnv('HOME', folder))
+
+const nodes: Parley[] = []
+afterAll(async () => {
+  for (const node of nodes) await node.close()
+})
+for (const place of ['machine:a', 'machine:a', 'machine:b']) {
+  nodes.push(
+    await startParley({
+      adapters: [createScriptedAdapter({ transcript: fileTranscript(join(folder, 'transcripts')) })],
+      dataDir: mkdtempSync(join(folder, 'data-')),
+      databaseUrl,
+      hostname: '127.0.0.1',
+      logger: pino({ level: 'silent' }),
+      place,
+      port: 0,
+      token,
+    }),
+  )
+}
+
+let turn = 0
+const nextNode = () => nodes[turn++ % nodes.length] as Parley
+const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+
+/** Calls a route at a node, by default the next one. */
+async function call(name: RouteName, { params = {}, query = {}, body, node = nextNode() }: Call = {}) {
+  const { method, path } = routes[name]
+  const filled = path.replace(/:(\w+)/g, (_, key) => encodeURIComponent(params[key] ?? ''))
+  const url = `${node.http.url}${filled}?${new URLSearchParams(query)}`
+  const sent = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
+  const response = await fetch(url, sent)
+  return { status: response.status, text: await response.text() }
+}
+
+type Call = {
+  readonly params?: Record<string, string>
+  readonly query?: Record<string, string>
+  readonly body?: unknown
+  readonly node?: Parley
+}
+
+async function reply<Reply>(name: RouteName, asked?: Call): Promise<Reply> {
+  const { status, text } = await call(name, asked)
+  expect(status, `${name}: ${text}`).toBe(routes[name].status)
+  return (text === '' ? undefined : JSON.parse(text)) as Reply
+}
+
+const script = (...steps: object[]) => JSON.stringify(steps)
+const cwd = repository()
+const { id } = await reply<SessionState>('createSession', {
+  body: { agent: 'scripted', cwd },
+  node: nodes[0],
+})
+const params = { id }
+
+function repository(): string {
+  const path = mkdtempSync(join(folder, 'repository-'))
+  execFileSync('git', ['init', '-q'], { cwd: path })
+  writeFileSync(join(path, 'one.txt'), 'one\n')
+  return path
+}
+
+async function prompt(text: string): Promise<void> {
+  const { turns } = await reply<SessionState>('getSession', { params })
+  await reply('command', { params, body: { type: 'prompt.submit', commandId: `c${turn}`, text } })
+  const isDone = async () => (await reply<SessionState>('getSession', { params })).turns === turns + 1
+  await vi.waitUntil(isDone, 30_000)
+}
+
+/** What each route that reads is asked for, after the session was used. */
+const reads: Partial<Record<RouteName, Call>> = {
+  listSessions: { query: { q: 'renamed' } },
+  getSession: { params },
+  events: { params },
+  exportSession: { params, query: { as: 'markdown' } },
+  listPermissions: {},
+  chatMessages: { params },
+  resumeChat: { params },
+  listRules: {},
+  listTrustedFolders: {},
+  listEnvironments: {},
+  listDevices: {},
+  listTerminals: { params },
+  findFiles: { params, query: { q: 'one' } },
+  listChanges: { params },
+  getPatch: { params, query: { path: 'one.txt' } },
+}
+
+it('every change is accepted by any node, and every node then gives the same answers', async () => {
+  for (const _ of nodes) await prompt(script({ type: 'text', text: 'Hello.' }))
+  for (const node of nodes) await reply('patchSession', { params, body: { title: 'renamed' }, node })
+  for (const node of nodes) {
+    const rule = { tool: 'Read', decision: 'allow', sessionId: id }
+    await reply('createRule', { body: rule, node })
+    await reply('openTerminal', { params, body: { cols: 80, rows: 24 }, node })
+  }
+  await reply('trustFolder', { body: { folder: cwd }, node: nodes[1] })
+  for (const [name, asked] of Object.entries(reads) as [RouteName, Call][]) {
+    const [first, ...others] = await Promise.all(nodes.map((node) => call(name, { ...asked, node })))
+    expect(first?.status, `${name}: ${first?.text}`).toBeLessThan(300)
+    for (const other of others) expect(other, name).toEqual(first)
+  }
+  const { terminals } = await reply<{ terminals: Terminal[] }>('listTerminals', { params })
+  expect(terminals).toHaveLength(3)
+  for (const { terminalId } of terminals) await reply('removeTerminal', { params: { id: terminalId } })
+  expect(await reply('listTerminals', { params })).toEqual({ terminals: [] })
+})
+
+it('the table above has every route that reads what all nodes share', () => {
+  const shared = (Object.keys(routes) as RouteName[]).filter(
+    (name) => routes[name].method === 'GET' && ['any', 'place', 'owner'].includes(whereServed[name]),
+  )
+  // Which node is asked is part of the list of nodes; the scripted agent cannot rewind.
+  const others = ['listNodes', 'previewRewind']
+  expect([...Object.keys(reads), ...others].sort()).toEqual(shared.sort())
+})
+
+it('a client whose every connection reaches another node follows a session and answers its requests', async () => {
+  const client = createClient({
+    url: 'http://127.0.0.1',
+    token,
+    fetch: (input, init) =>
+      fetch(String(input).replace('http://127.0.0.1/', `${nextNode().http.url}/`), init),
+  })
+  const ask = { type: 'permission', name: 'Bash', kind: 'command', title: 'ls', effect: {} }
+  const body = {
+    type: 'prompt.submit',
+    commandId: 'asks',
+    text: script(ask, { type: 'text', text: 'Done.' }),
+  }
+  await reply('command', { params, body })
+  const requestOf = async () => (await client.call('getSession', { params })).requests[0]
+  const request = await vi.waitUntil(requestOf, 30_000)
+  await client.call('command', {
+    params,
+    body: { type: 'permission.decide', commandId: 'd', requestId: request.requestId, decision: 'allow' },
+  })
+  await vi.waitUntil(async () => !(await client.call('getSession', { params })).turn, 30_000)
+  await client.close?.()
+})
+
+it('a chat is continued, read and stopped on any node', async () => {
+  const chatId = 'chat-1'
+  const message = (text: string) => ({
+    body: {
+      ...{ id: chatId, agent: 'scripted', cwd, trigger: 'submit-message' },
+      messages: [{ id: `m${turn}`, role: 'user', parts: [{ type: 'text', text }] }],
+    },
+  })
+  for (const _ of nodes) {
+    const { status, text } = await call('chat', message(script({ type: 'text', text: 'Hello.' })))
+    expect(status, text).toBe(200)
+    expect(text).toContain('Hello.')
+  }
+  const read = () => reply<unknown[]>('chatMessages', { params: { id: chatId } })
+  const [one, ...others] = [await read(), await read(), await read()]
+  expect(one).toHaveLength(6)
+  for (const other of others) expect(other).toEqual(one)
+  for (const _ of nodes) await reply('stopChat', { params: { id: chatId } })
+})
+
+it('a session that is deleted on one node is gone on all, with its terminals', async () => {
+  for (const node of nodes) await reply('openTerminal', { params, body: { cols: 80, rows: 24 }, node })
+  const { terminals } = await reply<{ terminals: Terminal[] }>('listTerminals', { params })
+  await reply('deleteSession', { params, node: nodes[2] })
+  for (const node of nodes) expect((await call('getSession', { params, node })).status).toBe(404)
+  for (const { terminalId } of terminals) {
+    const isGone = async () => (await call('removeTerminal', { params: { id: terminalId } })).status === 404
+    expect(await isGone()).toBe(true)
+  }
+})

@@ -31,6 +31,7 @@ for (const place of ['machine:a', 'machine:a', 'machine:b']) {
       dataDir: mkdtempSync(join(folder, 'data-')),
       databaseUrl,
       hostname: '127.0.0.1',
+      limits: { unloadMs: 500 },
       logger: pino({ level: 'silent' }),
       place,
       port: 0,
@@ -92,6 +93,7 @@ async function prompt(text: string): Promise<void> {
 const reads: Partial<Record<RouteName, Call>> = {
   listSessions: { query: { q: 'renamed' } },
   getSession: { params },
+  getSessionNode: { params },
   events: { params },
   exportSession: { params, query: { as: 'markdown' } },
   listPermissions: {},
@@ -111,7 +113,7 @@ it('every change is accepted by any node, and every node then gives the same ans
   for (const _ of nodes) await prompt(script({ type: 'text', text: 'Hello.' }))
   for (const node of nodes) await reply('patchSession', { params, body: { title: 'renamed' }, node })
   for (const node of nodes) {
-    const rule = { tool: 'Read', decision: 'allow', sessionId: id }
+    const rule = { tool: 'Read', decision: 'allow', scope: 'session', sessionId: id }
     await reply('createRule', { body: rule, node })
     await reply('openTerminal', { params, body: { cols: 80, rows: 24 }, node })
   }
@@ -179,6 +181,24 @@ it('a chat is continued, read and stopped on any node', async () => {
   for (const other of others) expect(other).toEqual(one)
   for (const _ of nodes) await reply('stopChat', { params: { id: chatId } })
 })
+
+it('a session without an owner is changed by a node at its place, whichever node is asked', async () => {
+  const [made] = nodes
+  const { id } = await reply<SessionState>('createSession', { body: { agent: 'scripted', cwd }, node: made })
+  for (const [index, node] of nodes.entries()) {
+    await vi.waitUntil(async () => (await ownersOf(id)) === 0, 30_000)
+    await reply('patchSession', { params: { id }, body: { title: `unused ${index}` }, node })
+  }
+  expect(await reply('getSession', { params: { id } })).toMatchObject({ title: 'unused 2' })
+})
+
+async function ownersOf(sessionId: string): Promise<number> {
+  const owned = await postgres.admin(
+    (sql) => sql`SELECT FROM parley.sessions WHERE id = ${sessionId} AND owner IS NOT NULL`,
+    databaseUrl,
+  )
+  return owned.length
+}
 
 it('a session that is deleted on one node is gone on all, with its terminals', async () => {
   for (const node of nodes) await reply('openTerminal', { params, body: { cols: 80, rows: 24 }, node })

@@ -63,7 +63,15 @@ export function createNodes(options: NodesOptions): Nodes {
     },
     hostsOn(host) {
       return {
-        host: createRoutingHost({ host, links, credential, metrics, patienceMs, closing: closing.signal }),
+        host: createRoutingHost({
+          host,
+          directory: ownership,
+          links,
+          credential,
+          metrics,
+          patienceMs,
+          closing: closing.signal,
+        }),
         otherNodes: new PassOn({ directory: ownership, credential, url, token }),
         peers: {
           host: createPeerHost(host),

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { createHttp, type Http, isUnreachable } from '@parley/client'
 import { hasCode, ParleyError } from '@parley/protocol'
 import type { Host, SessionChange } from '../core/index.ts'
+import type { PostgresOwnership } from '../stores/postgres/ownership.ts'
 import type { NodeMetrics } from './node-metrics.ts'
 import { challengeHeader, type PeerCredential, proofHeader } from './peer-credential.ts'
 import { LinkLost } from './peer-link.ts'
@@ -11,6 +12,7 @@ const retryMs = 100
 
 type RoutingOptions = {
   readonly host: Host
+  readonly directory: Pick<PostgresOwnership, 'whereabouts'>
   readonly links: PeerLinks
   readonly credential: PeerCredential
   readonly metrics: Pick<NodeMetrics, 'forwarded'>
@@ -21,16 +23,63 @@ type RoutingOptions = {
 
 /** A host whose operations on a session are performed by the node that owns it. Reading needs no owner. */
 export function createRoutingHost(options: RoutingOptions): Host {
-  const { host, links, credential, metrics, patienceMs, closing } = options
+  const { host, links, credential } = options
+  const routed = createRouting(options)
   const http = (url: string) => createHttp({ url, fetch: provedFetch(credential, url) })
+  const call = <T>(sessionId: string, here: () => Promise<T>, there: (peer: Http) => Promise<T>) =>
+    routed(sessionId, here, (url) => there(http(url)))
 
+  return {
+    ...host,
+    command: (sessionId, command) =>
+      routed(
+        sessionId,
+        () => host.command(sessionId, command),
+        (url) => links.at(url)?.command(sessionId, command) ?? Promise.reject(new LinkLost()),
+      ),
+    patch: (id, patch) =>
+      call(
+        id,
+        () => host.patch(id, patch),
+        (peer) => peer.call('patchSession', { params: { id }, body: patch }),
+      ),
+    delete: async (id) => {
+      let wasAsked = false
+      await call(
+        id,
+        () =>
+          host.delete(id).catch((error) => {
+            // The owner that was asked before has deleted it, and its answer was lost.
+            if (!wasAsked || !hasCode(error, 'not_found')) throw error
+          }),
+        async (peer) => {
+          wasAsked = true
+          await peer.call('deleteSession', { params: { id } })
+        },
+      )
+    },
+    previewRewind: (id, promptId) =>
+      call(
+        id,
+        () => host.previewRewind(id, promptId),
+        (peer) => peer.call('previewRewind', { params: { id }, query: { promptId } }),
+      ),
+    onSessionChanged: changesOfAllNodes(host, links),
+  }
+}
+
+function createRouting({ directory, metrics, patienceMs, closing }: RoutingOptions) {
   /** Performs an operation here if this node owns the session or can claim it, else at the owner. */
-  async function routed<T>(here: () => Promise<T>, there: (url: string) => Promise<T>): Promise<T> {
+  async function routed<T>(
+    sessionId: string,
+    here: () => Promise<T>,
+    there: (url: string) => Promise<T>,
+  ): Promise<T> {
     const start = performance.now()
     const isLate = () => closing.aborted || performance.now() - start > patienceMs
     for (;;) {
-      const url = await here().catch((error) => {
-        const owner = ownerIn(error)
+      const url = await here().catch(async (error) => {
+        const owner = ownerIn(error) ?? (await claimantOf(error, sessionId, directory))
         if (owner === undefined && (!isTemporary(error) || isLate())) throw error
         return new Elsewhere(owner)
       })
@@ -58,42 +107,7 @@ export function createRoutingHost(options: RoutingOptions): Host {
     return undefined
   }
 
-  const call = <T>(here: () => Promise<T>, there: (peer: Http) => Promise<T>) =>
-    routed(here, (url) => there(http(url)))
-
-  return {
-    ...host,
-    command: (sessionId, command) =>
-      routed(
-        () => host.command(sessionId, command),
-        (url) => links.at(url)?.command(sessionId, command) ?? Promise.reject(new LinkLost()),
-      ),
-    patch: (id, patch) =>
-      call(
-        () => host.patch(id, patch),
-        (peer) => peer.call('patchSession', { params: { id }, body: patch }),
-      ),
-    delete: async (id) => {
-      let wasAsked = false
-      await call(
-        () =>
-          host.delete(id).catch((error) => {
-            // The owner that was asked before has deleted it, and its answer was lost.
-            if (!wasAsked || !hasCode(error, 'not_found')) throw error
-          }),
-        async (peer) => {
-          wasAsked = true
-          await peer.call('deleteSession', { params: { id } })
-        },
-      )
-    },
-    previewRewind: (id, promptId) =>
-      call(
-        () => host.previewRewind(id, promptId),
-        (peer) => peer.call('previewRewind', { params: { id }, query: { promptId } }),
-      ),
-    onSessionChanged: changesOfAllNodes(host, links),
-  }
+  return routed
 }
 
 /** The host for other nodes: it passes nothing on, and announces only what happens here. */
@@ -131,6 +145,12 @@ class Elsewhere {
   constructor(owner: string | undefined) {
     this.owner = owner
   }
+}
+
+/** A node at the place of a session which nobody owns, and which this node cannot claim. */
+async function claimantOf(error: unknown, sessionId: string, directory: RoutingOptions['directory']) {
+  const isAwaited = hasCode(error, 'busy') && error.details?.awaited !== undefined
+  return isAwaited ? (await directory.whereabouts(sessionId))?.nodes[0] : undefined
 }
 
 /** The address of the owner in a refusal of core. */

@@ -58,7 +58,7 @@ type Call = {
   readonly params?: Record<string, string>
   readonly query?: Record<string, string>
   readonly body?: unknown
-  readonly node?: Parley
+  readonly node?: Parley | undefined
 }
 
 async function reply<Reply>(name: RouteName, asked?: Call): Promise<Reply> {

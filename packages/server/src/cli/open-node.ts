@@ -107,7 +107,7 @@ async function warnOfSessions(
   const [latest] = (await folder.list({ limit: 1 })).sessions
   if (latest && !(await store.load(latest.id)))
     logger.warn(
-      `${databaseFile(dataDir)} has sessions that are not in the PostgreSQL database, and they are not served`,
+      `${databaseFile(dataDir)} has sessions that are not in the PostgreSQL database, and they are not served; parley migrate --to copies them`,
     )
 }
 

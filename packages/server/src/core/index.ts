@@ -14,6 +14,7 @@ export { type HostTool, type HostToolContext, nameProblem, type TemporaryFolders
 export { isTooDeep, maxJsonDepth } from './json-depth.ts'
 export { defaultLimits, type Limits } from './limits.ts'
 export type { OwnerCursor, OwnerFeed, OwnerReader } from './owner-feed.ts'
+export { readEvents } from './read-events.ts'
 export type { EncodedItem, FeedBatch, FeedReader, FeedStart, FollowFrom } from './session-feed.ts'
 export { numbered } from './session-log.ts'
 export type { SessionChange } from './session-news.ts'

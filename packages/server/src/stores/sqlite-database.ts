@@ -6,6 +6,9 @@ import { type Migration, migrations } from './migrations/index.ts'
 import { isLocked, sqliteFailure } from './sqlite-failure.ts'
 import { identityOf, type OwnerInfo, readOwner, removeOwner, writeOwner } from './sqlite-owner.ts'
 
+/** The `application_id` of a file into which `parley migrate` has not copied everything yet. */
+export const unfinishedCopy = 0x70617263
+
 /** One file with the current schema, locked for this process from open to close. Throws only ParleyErrors. */
 export type SqliteDatabase = {
   prepare(sql: string): StatementSync
@@ -28,6 +31,8 @@ export type SqliteDatabaseOptions = {
   readonly file: string
   /** Describes this process to another one that finds the file locked, e.g. by its URL. */
   readonly owner?: OwnerInfo
+  /** Also opens a file into which `parley migrate` has not copied everything. */
+  readonly allowUnfinished?: boolean
   readonly migrations?: readonly Migration[]
 }
 
@@ -94,7 +99,8 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
  * any case. It also ends when this process opens and closes the same file in another way, so the file of an open
  * database must never be read.
  */
-function openLocked({ file, migrations: steps = migrations }: SqliteDatabaseOptions): DatabaseSync {
+function openLocked(options: SqliteDatabaseOptions): DatabaseSync {
+  const { file, migrations: steps = migrations } = options
   createPrivateFile(file)
   let db: DatabaseSync | undefined
   try {
@@ -102,6 +108,7 @@ function openLocked({ file, migrations: steps = migrations }: SqliteDatabaseOpti
     db.exec('PRAGMA locking_mode = EXCLUSIVE')
     const version = schemaVersion(db)
     refuseUnknownSchema(db, { file, version, known: steps.at(-1)?.version ?? 0 })
+    if (!options.allowUnfinished) refuseUnfinished(db, file)
     prepareFile(db, { isNew: version === 0 })
     if (version > 0) convert(db, file)
     migrate(db, steps.slice(version))
@@ -151,6 +158,14 @@ function refuseUnknownSchema(
       `${file} belongs to another program. Choose another folder with --data-dir.`,
     )
   }
+}
+
+function refuseUnfinished(db: DatabaseSync, file: string): void {
+  if (db.prepare('PRAGMA application_id').get()?.application_id !== unfinishedCopy) return
+  throw new ParleyError(
+    'conflict',
+    `${file} is an unfinished copy: parley migrate was interrupted. Run it again, or delete the file.`,
+  )
 }
 
 /**

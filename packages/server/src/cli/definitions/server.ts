@@ -7,6 +7,7 @@ export function addServerCommands(registry: Registry): void {
   addDevices(registry)
   addNodes(registry)
   addDoctorAndToken(registry)
+  addMigrate(registry)
 }
 
 const databaseUrlHelp =
@@ -114,6 +115,30 @@ function addDoctorAndToken({ add, run }: Registry): void {
     .option('--rotate', 'generate a new token; a running server must be restarted')
     .option('--json', 'print {"token"}, or with --link {"url"}, as JSON')
     .action(run(async () => (await import('../commands/token.ts')).token))
+}
+
+function addMigrate({ add, run }: Registry): void {
+  add(
+    'migrate',
+    'copy the data folder into a PostgreSQL database, or back',
+    'parley migrate --to postgres://parley@db/parley',
+    'PARLEY_DATABASE_URL=… parley migrate --to',
+    'parley migrate --from postgres://parley@db/parley --data-dir ./copy',
+  )
+    .option('--to [url]', 'copy the SQLite file of the data folder into this database')
+    .option('--from [url]', 'copy this database into the SQLite file of the data folder')
+    .option('--check', 'copy nothing: only compare source and target')
+    .option('--place <name>', 'the name of the machine on which the folders of the sessions are')
+    .option('--json', 'progress and result, one JSON object per line')
+    .addHelpText(
+      'after',
+      `
+Without a URL, --to and --from use PARLEY_DATABASE_URL or databaseUrl in config.json; a URL among the arguments can be
+seen by others on this machine. The source must not be in use, and is not changed. The target must be empty, or an
+interrupted copy of the same source, which is continued. Every event, state, receipt and setting is compared after it
+was copied. Until that has succeeded, no server opens the target. Exit code: 0 equal, 1 failed or different, 2 usage.`,
+    )
+    .action(run(async () => (await import('../commands/migrate.ts')).migrate))
 }
 
 /** `completion` needs the whole program, to list its commands and options. */

@@ -1,3 +1,4 @@
+import { ParleyError } from '@parley/protocol'
 import type { DeviceStore } from '../../core/device-store.ts'
 import type { SessionStore } from '../../core/session-store.ts'
 import type { SharedSettings } from '../../core/shared-settings.ts'
@@ -32,6 +33,7 @@ export async function openPostgresNode(
 ): Promise<PostgresNode> {
   const database = await PostgresDatabase.open(options)
   try {
+    if (await isUnfinished(database)) throw unfinished()
     const onRing = () => ownership.settings.look()
     const own = await PostgresDatabase.open({
       ...options,
@@ -63,7 +65,7 @@ export async function openPostgresNode(
   }
 }
 
-function createStore(database: PostgresDatabase, logs: PostgresLogs): PostgresStore {
+export function createStore(database: PostgresDatabase, logs: PostgresLogs): PostgresStore {
   // Resumes deletions that an earlier process did not finish. If that fails, the next start resumes them.
   void logs.finishDeletions().catch(() => undefined)
   return {
@@ -79,4 +81,16 @@ function createStore(database: PostgresDatabase, logs: PostgresLogs): PostgresSt
     ...createPostgresSettings(database),
     close: () => database.close(),
   }
+}
+
+/** Whether `parley migrate` has begun to copy into the database, and has not finished. */
+export async function isUnfinished(database: PostgresDatabase): Promise<boolean> {
+  return (await database.query('SELECT 1 FROM unfinished_copy LIMIT 1')).length > 0
+}
+
+function unfinished(): ParleyError {
+  return new ParleyError(
+    'conflict',
+    'The database is an unfinished copy: parley migrate is running, or was interrupted. Run it again, or drop the schema "parley".',
+  )
 }

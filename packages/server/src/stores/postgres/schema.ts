@@ -119,6 +119,9 @@ export const postgresMigrations: readonly PostgresMigration[] = [
         revoked_at bigint
       );
 
+      -- Has a row from the start of \`parley migrate\` into this database until everything is copied.
+      CREATE TABLE unfinished_copy (begun_at timestamptz NOT NULL DEFAULT clock_timestamp());
+
       -- Raised with every change of a setting, in the same transaction. Nothing may be notified here: that would make
       -- the appends of all sessions wait for each other.
       CREATE TABLE settings_version (version bigint NOT NULL);

@@ -129,6 +129,6 @@ function deviceMethods(database: PostgresDatabase, remove: Remove): DeviceStore 
 }
 
 /** The text that `safeText` has escaped. */
-function original(safe: string): string {
+export function original(safe: string): string {
   return JSON.parse(`"${safe}"`) as string
 }

@@ -1,0 +1,25 @@
+import type { DeviceStore } from '../core/device-store.ts'
+import type { SessionStore, StoredReceipt } from '../core/session-store.ts'
+
+/**
+ * A store that `parley migrate` reads from or writes to. While one is open, no server uses the store. Sessions that are
+ * created belong to no node.
+ */
+export type TransferStore = SessionStore &
+  DeviceStore & {
+    /** Receipts of a session, in any order. `after` is the cursor of the page before. */
+    receipts(
+      sessionId: string,
+      page: { readonly after?: string; readonly limit: number },
+    ): Promise<ReceiptPage>
+    /** Adds receipts, and replaces those of the same commands. */
+    putReceipts(sessionId: string, receipts: readonly StoredReceipt[]): Promise<void>
+    /** Whether a copy into this store was begun and not finished. Servers refuse to open such a store. */
+    isUnfinished(): Promise<boolean>
+    begin(): Promise<void>
+    finish(): Promise<void>
+    /** Rejects if a server may have written to the store since it was opened. */
+    assertUnused(): Promise<void>
+  }
+
+export type ReceiptPage = { readonly receipts: readonly StoredReceipt[]; readonly next?: string }

@@ -5,8 +5,8 @@ import type { ConnectInput } from '../core/agent-adapter.ts'
 import { isProtectedPath } from './protected-paths.ts'
 
 /**
- * A path that starts with `~`, or a URL. Each agent interprets these differently, so they count as outside every
- * folder.
+ * Matches a path that starts with `~`, or a URL. Each agent interprets these differently, so they count as outside
+ * every folder.
  */
 const notPlain = /^(~|[a-z][a-z\d+.-]*:\/\/)/i
 
@@ -17,14 +17,14 @@ const notPlain = /^(~|[a-z][a-z\d+.-]*:\/\/)/i
 export function isInsideFolders(path: string, cwd: string, directories: readonly string[] = []): boolean {
   if (notPlain.test(path)) return false
   const roots = [cwd, ...directories].map((folder) => placeOrNone(resolve(cwd, folder)))
-  return readingsOf(path, cwd).every((reading) => rootOf(placeOrNone(reading), roots) !== undefined)
+  return possiblePaths(path, cwd).every((candidate) => rootOf(placeOrNone(candidate), roots) !== undefined)
 }
 
 /**
  * The paths that a program may mean. For a link followed by `..`, some programs resolve `..` textually and
  * others follow the link first.
  */
-function readingsOf(path: string, cwd: string): string[] {
+function possiblePaths(path: string, cwd: string): string[] {
   return [...new Set([resolve(cwd, path), isAbsolute(path) ? path : `${cwd}${sep}${path}`])]
 }
 
@@ -69,9 +69,9 @@ export function leadsToProtected(path: string, { cwd, settings }: Session): bool
     return isProtectedPath(root === undefined ? whole : whole.slice(root.length))
   }
   if (notPlain.test(path)) return isProtectedPath(path)
-  return readingsOf(path, cwd).some((reading) => {
-    const place = placeOrNone(reading)
-    return below(resolve(reading), roots) || (place === undefined ? true : below(place, places))
+  return possiblePaths(path, cwd).some((candidate) => {
+    const place = placeOrNone(candidate)
+    return below(resolve(candidate), roots) || (place === undefined ? true : below(place, places))
   })
 }
 
@@ -93,7 +93,7 @@ function holds(folder: string, place: string): boolean {
   return place === folder || place.startsWith(folder.endsWith(sep) ? folder : folder + sep)
 }
 
-/** Like `realPlace`, but undefined instead of throwing. */
+/** Like `realPlace`, but returns undefined if the path cannot be resolved. */
 export function placeOrNone(path: string): string | undefined {
   try {
     return realPlace(path)

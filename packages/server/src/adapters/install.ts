@@ -100,7 +100,7 @@ async function installLocked(request: InstallRequest): Promise<Installed> {
     const path = programIn(folder, name, agent)
     return { version, path, changed, ...(changed && before !== undefined && { replaced: before }) }
   } finally {
-    await away(staging)
+    await removeFolder(staging)
   }
 }
 
@@ -136,7 +136,7 @@ async function writing<Value>(agentsFolder: string, work: () => Promise<Value>):
 }
 
 /** Removes a folder asynchronously: there may be thousands of files, and the server must not block. */
-function away(folder: string): Promise<void> {
+function removeFolder(folder: string): Promise<void> {
   return rm(folder, { recursive: true, force: true, maxRetries: 3 })
 }
 
@@ -201,7 +201,7 @@ async function tryProgram(program: string, { env, signal }: Work, staging: strin
     timeoutMs: checkMs,
     signal,
   })
-  await away(home)
+  await removeFolder(home)
   return end
 }
 
@@ -248,7 +248,7 @@ async function replace(folder: string, staging: string, agentsFolder: string, ag
     if (isThere) renameSync(aside, folder)
     throw thrown
   }
-  await away(aside)
+  await removeFolder(aside)
 }
 
 async function clearLeftovers(agentsFolder: string, agent: string): Promise<void> {
@@ -257,7 +257,7 @@ async function clearLeftovers(agentsFolder: string, agent: string): Promise<void
     const path = join(agentsFolder, name)
     if (name.startsWith(replacedPrefix(agent)) && !existsSync(folder)) renameSync(path, folder)
     else if (name.startsWith(stagingPrefix(agent)) || name.startsWith(replacedPrefix(agent))) {
-      await away(path)
+      await removeFolder(path)
     }
   }
 }

@@ -59,10 +59,10 @@ function npmEnvironment(from: Environment, npm: string, PATH: string): Record<st
     add: { PATH },
   })
   const names = Object.keys(env).map((name) => name.toLowerCase())
-  const isSaid = names.includes('npm_config_globalconfig') || names.includes('npm_config_prefix')
+  const isConfigured = names.includes('npm_config_globalconfig') || names.includes('npm_config_prefix')
   const globalConfig = join(dirname(npm), '..', 'etc', 'npmrc')
   // npm looks for its global npmrc beside the Node that runs it, which may be the Node of this process.
-  return isSaid || !existsSync(globalConfig) ? env : { ...env, npm_config_globalconfig: globalConfig }
+  return isConfigured || !existsSync(globalConfig) ? env : { ...env, npm_config_globalconfig: globalConfig }
 }
 
 function pathWithNodeLast(path: string | undefined): string {

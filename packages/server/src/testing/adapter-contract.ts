@@ -58,7 +58,7 @@ export function adapterContract(name: string, setup: ContractSetup): void {
         bench = await SharedBench.open(world)
       }, timeoutMs)
       afterAll(async () => {
-        await bench.expectLawful()
+        await bench.expectValidLogs()
         await bench[Symbol.asyncDispose]()
       }, timeoutMs)
       for (const order of [true, 'last'] as const)

@@ -16,7 +16,7 @@ import {
   type ToolKind,
   type UnknownEvent,
 } from '@parley/protocol'
-import { isDecidedByItself } from './decided-by-itself.ts'
+import { isDecidedAutomatically } from './decided-automatically.ts'
 
 /** A message shape for programs that show all agents in the same way. Pieces of a text share its `msg_id`. */
 export type IncomingMessage = { readonly at: number; readonly parentToolCallId?: string } & (
@@ -86,7 +86,7 @@ export class IncomingMessages {
     if (!isKnown(event)) return []
     const held = this.#held
     this.#held = undefined
-    if (held && isDecidedByItself(held, event)) return []
+    if (held && isDecidedAutomatically(held, event)) return []
     const before = held ? [stamped(permissionRequest(held), held.at, held)] : []
     this.#at = event.at
     if (event.type === 'permission.requested') this.#held = event

@@ -136,8 +136,8 @@ export class TurnCalls {
     call.output += text.slice(call.output.length - offset)
     // Each update contains the whole output, so an update is sent only when the output has grown by a share of its
     // length. Otherwise the total would grow quadratically.
-    const isWorth = call.outputSent === 0 || call.output.length > 1.25 * call.outputSent + 200
-    if (call.output !== '' && isWorth && this.#mayPreview(call)) {
+    const hasGrown = call.outputSent === 0 || call.output.length > 1.25 * call.outputSent + 200
+    if (call.output !== '' && hasGrown && this.#mayPreview(call)) {
       this.#preview(call, call.output, call.output.length)
     }
   }

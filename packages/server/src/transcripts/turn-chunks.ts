@@ -6,7 +6,7 @@ import {
   promptText,
   type SessionEvent,
 } from '@parley/protocol'
-import { isDecidedByItself } from './decided-by-itself.ts'
+import { isDecidedAutomatically } from './decided-automatically.ts'
 import type { SessionFacts } from './session-facts.ts'
 import { TurnCalls } from './turn-calls.ts'
 import { finishOf } from './turn-finish.ts'
@@ -94,7 +94,7 @@ export class TurnChunks {
     const held = this.#held
     if (held) {
       this.#held = undefined
-      if (isDecidedByItself(held, event)) {
+      if (isDecidedAutomatically(held, event)) {
         this.#seq = event.seq
         this.#cursor = event.seq
         if (event.outcome !== 'allowed') this.#refused(held, event)

@@ -6,9 +6,9 @@ import {
   git,
   type HostileCase,
   hostileConfig,
-  layHooks,
-  layInner,
   type Place,
+  setUpHooks,
+  setUpInner,
   write,
   writeProgram,
 } from './hostile-repository-under-test.ts'
@@ -22,17 +22,17 @@ import {
   terminal,
 } from './hostile-settings-under-test.ts'
 
-function layKey({ key, value = 'RUN', also }: KeyCase): HostileCase['lay'] {
+function setUpKey({ key, value = 'RUN', also }: KeyCase): HostileCase['setUp'] {
   return (place) => {
     const hooks = join(place.root, 'hooks')
-    layHooks(hooks, place, Object.keys(hostileHooks))
+    setUpHooks(hooks, place, Object.keys(hostileHooks))
     const filled = (text: string) => text.replace('RUN', place.run).replace('HOOKS', hooks)
     for (const [name, text] of Object.entries({ ...also, [key]: value }))
       git(place.folder, 'config', filled(name), filled(text))
   }
 }
 
-function layFilter(name: string): HostileCase['lay'] {
+function setUpFilter(name: string): HostileCase['setUp'] {
   return (place) => {
     write(place.folder, { '.gitattributes': `*.txt filter=${name}\n` })
     appendFileSync(join(place.folder, '.git/config'), filterSection(name, place))
@@ -55,7 +55,7 @@ const environments: readonly HostileCase[] = [
     }
     return {
       name: `the variable ${name}`,
-      lay: () => {},
+      setUp: () => {},
       env: ({ run }) => ({ [name]: run }),
       proof: proofs[name] ?? 'git commit --allow-empty',
     }
@@ -63,14 +63,14 @@ const environments: readonly HostileCase[] = [
   ...['GIT_TRACE', 'GIT_TRACE2_EVENT'].map(
     (name): HostileCase => ({
       name: `the variable ${name}`,
-      lay: () => {},
+      setUp: () => {},
       env: ({ mark }) => ({ [name]: mark }),
       proof: 'git status',
     }),
   ),
   {
     name: 'settings in variables',
-    lay: () => {},
+    setUp: () => {},
     env: ({ run }) => ({
       GIT_CONFIG_COUNT: '1',
       GIT_CONFIG_KEY_0: 'core.fsmonitor',
@@ -80,20 +80,20 @@ const environments: readonly HostileCase[] = [
   },
   {
     name: 'settings in GIT_CONFIG_PARAMETERS',
-    lay: () => {},
+    setUp: () => {},
     env: ({ run }) => ({ GIT_CONFIG_PARAMETERS: `'core.fsmonitor'='${run}'` }),
     proof: 'git status',
   },
   {
     name: 'a git directory in GIT_DIR',
-    lay: (place) => appendFileSync(join(layInner(place, 'other'), '.git/config'), hostileConfig(place)),
+    setUp: (place) => appendFileSync(join(setUpInner(place, 'other'), '.git/config'), hostileConfig(place)),
     env: ({ folder }) => ({ GIT_DIR: join(folder, 'other/.git') }),
     proof: 'git status',
   },
   ...['.', '', 'bin', 'FOLDER/bin', 'FOLDER'].map(
     (entry): HostileCase => ({
       name: `a program named git in the folder, and ${JSON.stringify(entry)} in PATH`,
-      lay: (place) => {
+      setUp: (place) => {
         mkdirSync(join(place.folder, 'bin'))
         for (const path of ['git', 'bin/git']) writeProgram(join(place.folder, path), place.mark)
       },
@@ -105,7 +105,7 @@ const environments: readonly HostileCase[] = [
 
 const keyCases = hostileKeys.map((one): HostileCase => {
   const shown = 'proof' in one ? { proof: one.proof } : { never: one.never }
-  return { name: `the setting ${one.key}`, lay: layKey(one), ...shown }
+  return { name: `the setting ${one.key}`, setUp: setUpKey(one), ...shown }
 })
 
 /** Each setting that makes plain git run a program is its own case; the other settings are one case together. */
@@ -113,26 +113,26 @@ export const hostileCases: readonly HostileCase[] = [
   ...keyCases.filter(({ proof }) => proof !== undefined),
   {
     name: 'settings that plain git does not use when it looks',
-    lay: (place) => {
-      for (const { lay, never } of keyCases) if (never !== undefined) lay(place)
+    setUp: (place) => {
+      for (const { setUp, never } of keyCases) if (never !== undefined) setUp(place)
     },
     never: 'for the reasons that stand beside each',
   },
   {
     name: 'all hooks',
-    lay: (place) => layHooks(join(place.folder, '.git/hooks'), place, Object.keys(hostileHooks)),
+    setUp: (place) => setUpHooks(join(place.folder, '.git/hooks'), place, Object.keys(hostileHooks)),
     proof: 'git commit --allow-empty -m x',
   },
   ...filterNames.map(
     (name): HostileCase => ({
       name: `a filter named ${JSON.stringify(name)}`,
-      lay: layFilter(name),
+      setUp: setUpFilter(name),
       proof: 'git diff',
     }),
   ),
   {
     name: 'a filter whose name has a line break',
-    lay: layFilter('a\nb'),
+    setUp: setUpFilter('a\nb'),
     never: 'git refuses the whole configuration',
   },
   ...layouts,
@@ -142,23 +142,23 @@ export const hostileCases: readonly HostileCase[] = [
 export const hookCases = Object.entries(hostileHooks).flatMap(([name, proof]) =>
   proof === undefined
     ? []
-    : [{ name, proof, lay: (place: Place) => layHooks(join(place.folder, '.git/hooks'), place, [name]) }],
+    : [{ name, proof, setUp: (place: Place) => setUpHooks(join(place.folder, '.git/hooks'), place, [name]) }],
 )
 
 /** Sets up all cases that fit into one repository. */
-export function layEverything(place: Place): void {
+export function setUpEverything(place: Place): void {
   const names = ['x=y', 'a.b', 'UPPER', 'evil']
   const files = (text: string) =>
     Object.fromEntries(names.map((_, index) => [`f${index}.txt`, text] as const))
-  layInner(place, 'inner')
+  setUpInner(place, 'inner')
   write(place.folder, files('one\n'))
   git(place.folder, 'add', '-A')
   git(place.folder, 'commit', '-qm', 'everything')
   write(place.folder, { 'a.txt': 'more\n', ...files('two\n') })
   const attributes = names.map((name, index) => `f${index}.txt filter=${name} diff=evil\n`).join('')
   write(place.folder, { '.gitattributes': `*.txt filter=evil diff=evil\n${attributes}` })
-  for (const one of hostileKeys) layKey(one)(place)
-  layHooks(join(place.folder, '.git/hooks'), place, Object.keys(hostileHooks))
+  for (const one of hostileKeys) setUpKey(one)(place)
+  setUpHooks(join(place.folder, '.git/hooks'), place, Object.keys(hostileHooks))
   const sections = names.map((name) => filterSection(name, place)).join('')
   appendFileSync(join(place.folder, '.git/config'), sections)
   cpSync(join(place.folder, '.git'), join(place.folder, 'app'), { recursive: true })

@@ -5,13 +5,13 @@ import {
   git,
   type HostileCase,
   hostileConfig,
-  layInner,
   type Place,
+  setUpInner,
   write,
 } from './hostile-repository-under-test.ts'
 
 /** Puts the files of a bare repository into the folder `app` of the work tree. */
-function layBare(place: Place): void {
+function setUpBare(place: Place): void {
   const app = join(place.folder, 'app')
   cpSync(join(place.folder, '.git'), app, { recursive: true })
   write(app, {
@@ -26,8 +26,8 @@ function layBare(place: Place): void {
 export const layouts: readonly HostileCase[] = [
   {
     name: 'an embedded repository that is tracked',
-    lay: (place) => {
-      layInner(place, 'inner')
+    setUp: (place) => {
+      setUpInner(place, 'inner')
       git(place.folder, 'add', 'inner')
       git(place.folder, 'commit', '-qm', 'inner')
     },
@@ -35,13 +35,13 @@ export const layouts: readonly HostileCase[] = [
   },
   {
     name: 'an embedded repository that is not tracked',
-    lay: (place) => void layInner(place, 'inner'),
+    setUp: (place) => void setUpInner(place, 'inner'),
     proof: 'git add -A; git diff',
   },
   {
     name: 'a submodule whose git directory is in the repository',
-    lay: (place) => {
-      const inner = layInner(place, 'sub')
+    setUp: (place) => {
+      const inner = setUpInner(place, 'sub')
       git(place.folder, 'add', 'sub')
       write(place.folder, {
         '.gitmodules': '[submodule "sub"]\n\tpath = sub\n\turl = ./sub\n\tignore = none\n',
@@ -60,8 +60,8 @@ export const layouts: readonly HostileCase[] = [
   },
   {
     name: 'a submodule whose update is a command',
-    lay: (place) => {
-      layInner(place, 'sub')
+    setUp: (place) => {
+      setUpInner(place, 'sub')
       git(place.folder, 'add', 'sub')
       write(place.folder, { '.gitmodules': '[submodule "sub"]\n\tpath = sub\n\turl = ./sub\n' })
       git(place.folder, 'config', 'submodule.sub.url', './sub')
@@ -71,18 +71,18 @@ export const layouts: readonly HostileCase[] = [
     },
     proof: 'git submodule update',
   },
-  { name: 'the layout of a bare repository in a repository', lay: layBare, proof: 'git status' },
+  { name: 'the layout of a bare repository in a repository', setUp: setUpBare, proof: 'git status' },
   {
     name: 'the layout of a bare repository in an ordinary folder',
-    lay: (place) => {
-      layBare(place)
+    setUp: (place) => {
+      setUpBare(place)
       rmSync(join(place.root, 'repository/.git'), { recursive: true })
     },
     proof: 'git status',
   },
   {
     name: 'a .git file that leads to files of the folder',
-    lay: ({ folder, ...place }) => {
+    setUp: ({ folder, ...place }) => {
       renameSync(join(folder, '.git'), join(folder, 'stuff'))
       write(folder, { '.git': 'gitdir: stuff\n' })
       appendFileSync(join(folder, 'stuff/config'), hostileConfig({ folder, ...place }))
@@ -91,7 +91,7 @@ export const layouts: readonly HostileCase[] = [
   },
   {
     name: 'a .git link that leads to files of the folder',
-    lay: ({ folder, ...place }) => {
+    setUp: ({ folder, ...place }) => {
       renameSync(join(folder, '.git'), join(folder, 'stuff'))
       symlinkSync('stuff', join(folder, '.git'))
       appendFileSync(join(folder, 'stuff/config'), hostileConfig({ folder, ...place }))
@@ -100,7 +100,7 @@ export const layouts: readonly HostileCase[] = [
   },
   {
     name: 'a linked work tree of a hostile repository',
-    lay: (place) => {
+    setUp: (place) => {
       git(place.folder, 'worktree', 'add', '-qb', 'linked', join(place.root, 'linked'))
       appendFileSync(join(place.folder, '.git/config'), hostileConfig(place))
       place.folder = join(place.root, 'linked')
@@ -110,7 +110,7 @@ export const layouts: readonly HostileCase[] = [
   },
   {
     name: 'a configuration of the work tree',
-    lay: (place) => {
+    setUp: (place) => {
       git(place.folder, 'config', 'extensions.worktreeConfig', 'true')
       write(place.folder, { '.git/config.worktree': hostileConfig(place) })
     },
@@ -118,7 +118,7 @@ export const layouts: readonly HostileCase[] = [
   },
   {
     name: 'an included configuration',
-    lay: (place) => {
+    setUp: (place) => {
       write(place.folder, { 'evil.config': hostileConfig(place) })
       git(place.folder, 'config', 'include.path', '../evil.config')
     },
@@ -126,7 +126,7 @@ export const layouts: readonly HostileCase[] = [
   },
   {
     name: 'a configuration that is included on a condition',
-    lay: (place) => {
+    setUp: (place) => {
       write(place.folder, { 'evil.config': hostileConfig(place) })
       git(place.folder, 'config', 'includeIf.onbranch:main.path', '../evil.config')
     },
@@ -134,7 +134,7 @@ export const layouts: readonly HostileCase[] = [
   },
   {
     name: 'attributes of the git directory',
-    lay: (place) => {
+    setUp: (place) => {
       write(place.folder, { '.gitattributes': '', '.git/info/attributes': '*.txt filter=evil\n' })
       appendFileSync(join(place.folder, '.git/config'), filterSection('evil', place))
     },
@@ -142,7 +142,7 @@ export const layouts: readonly HostileCase[] = [
   },
   {
     name: 'a missing object of a partial clone',
-    lay: (place) => {
+    setUp: (place) => {
       const blob = git(place.folder, 'rev-parse', 'HEAD:a.txt').trim()
       rmSync(join(place.folder, '.git/objects', blob.slice(0, 2), blob.slice(2)), { force: true })
       for (const [key, value] of Object.entries({
@@ -159,15 +159,15 @@ export const layouts: readonly HostileCase[] = [
   },
   {
     name: 'alternates that lead to a hostile repository',
-    lay: (place) => {
-      const other = layInner(place, 'other')
+    setUp: (place) => {
+      const other = setUpInner(place, 'other')
       write(place.folder, { '.git/objects/info/alternates': `${join(other, '.git/objects')}\n` })
     },
     never: 'only objects are read from there',
   },
   {
     name: 'a filter of the person that the attributes choose',
-    lay: (place) => writeFileSync(join(place.root, '.gitconfig'), filterSection('evil', place)),
+    setUp: (place) => writeFileSync(join(place.root, '.gitconfig'), filterSection('evil', place)),
     env: ({ root }) => ({ HOME: root, GIT_CONFIG_GLOBAL: join(root, '.gitconfig') }),
     proof: 'git diff',
   },

@@ -25,7 +25,7 @@ export type Place = {
 
 export type HostileCase = {
   readonly name: string
-  lay(place: Place): void
+  setUp(place: Place): void
   /** A shell command that makes plain git run the program in the folder. */
   readonly proof?: string
   /** Why plain git does not run the program, if it does not. */
@@ -51,7 +51,7 @@ export function git(folder: string, ...args: string[]): string {
 
 let model: string | undefined
 
-/** Creates the base repository. Each of its text files names a filter, a diff driver and a merge driver. */
+/** Creates the base repository. Its attributes assign a filter, a diff driver and a merge driver to every text file. */
 function modelRepository(): string {
   if (model !== undefined) return model
   const folder = mkdtempSync(join(tmpdir(), 'parley-hostile-model-'))
@@ -77,12 +77,12 @@ export function removeModel(): void {
   model = undefined
 }
 
-export function layOut(lay: HostileCase['lay']): Place & Disposable {
+export function createHostileFolder(setUp: HostileCase['setUp']): Place & Disposable {
   const root = mkdtempSync(join(tmpdir(), 'parley-hostile-'))
   const place = { root, folder: join(root, 'repository'), run: join(root, 'run'), mark: join(root, 'mark') }
   cpSync(modelRepository(), place.folder, { recursive: true })
   writeProgram(place.run, place.mark)
-  lay(place)
+  setUp(place)
   return { ...place, [Symbol.dispose]: () => rmSync(root, { recursive: true, force: true }) }
 }
 
@@ -111,7 +111,7 @@ export function write(folder: string, files: Record<string, string>): void {
   }
 }
 
-export function layHooks(folder: string, place: Place, names: readonly string[]): void {
+export function setUpHooks(folder: string, place: Place, names: readonly string[]): void {
   mkdirSync(folder, { recursive: true })
   for (const name of names) writeProgram(join(folder, name), place.mark)
 }
@@ -120,7 +120,7 @@ const quoted = (name: string) => `"${name.replaceAll('\\', '\\\\').replaceAll('"
 export const filterSection = (name: string, { run }: Place) => `[filter ${quoted(name)}]\n\tclean = ${run}\n`
 
 /** A repository inside the folder, with changed files and a filter that creates the mark. */
-export function layInner(place: Place, name: string): string {
+export function setUpInner(place: Place, name: string): string {
   const inner = join(place.folder, name)
   cpSync(modelRepository(), inner, { recursive: true })
   appendFileSync(join(inner, '.git/config'), filterSection('evil', place))
@@ -131,7 +131,7 @@ export const hostileConfig = (place: Place) =>
   `[core]\n\tfsmonitor = ${place.run}\n${filterSection('evil', place)}${filterSection('x=y', place)}`
 
 /** Keys of the installed git whose names suggest that they name a program. */
-export function soundingKeys(): string[] {
+export function programLikeKeys(): string[] {
   const sound =
     /(cmd|command|program|helper|editor|pager|askpass|hook|driver|textconv|clean|smudge|process|external|filter|tool|browser|proxy|tunnel|vcs|(upload|receive)pack|update|template|templatedir|fsmonitor|path|server|\.\*)>?$/i
   return git(tmpdir(), 'help', '-c')

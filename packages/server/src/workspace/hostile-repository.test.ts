@@ -1,12 +1,12 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { hookCases, hostileCases } from './hostile-cases-under-test.ts'
 import {
+  createHostileFolder,
   type HostileCase,
-  layOut,
   plainGitRuns,
+  programLikeKeys,
   ran,
   removeModel,
-  soundingKeys,
 } from './hostile-repository-under-test.ts'
 import { harmlessKeys, hostileKeys } from './hostile-settings-under-test.ts'
 import { createWorkspace } from './index.ts'
@@ -40,8 +40,8 @@ async function lookAt(path: string, env: Record<string, string | undefined>): Pr
 
 describe('inspecting an untrusted folder runs nothing from it', () => {
   const everything = hostileCases.map((one) => [one.name, one] as const)
-  it.each(everything)('%s', async (_, { lay, env, proof, unreadable = false }: HostileCase) => {
-    using place = layOut(lay)
+  it.each(everything)('%s', async (_, { setUp, env, proof, unreadable = false }: HostileCase) => {
+    using place = createHostileFolder(setUp)
     const given = env?.(place) ?? {}
     const files = await lookAt(place.folder, { PATH: process.env.PATH, HOME: place.root, ...given })
     expect(ran(place)).toBe(false)
@@ -49,14 +49,14 @@ describe('inspecting an untrusted folder runs nothing from it', () => {
     if (proof !== undefined) expect(plainGitRuns(place, proof, given), 'plain git runs it').toBe(true)
   })
 
-  it.each(hookCases)('the hook $name is one that plain git runs', ({ lay, proof }) => {
-    using place = layOut(lay)
+  it.each(hookCases)('the hook $name is one that plain git runs', ({ setUp, proof }) => {
+    using place = createHostileFolder(setUp)
     expect(plainGitRuns(place, proof)).toBe(true)
   })
 
   it('the list of settings covers every key of the installed git that names a program', () => {
     const known = hostileKeys.map(({ key }) => key.toLowerCase().replace(/\.(.+)\./, '.*.'))
-    const missing = soundingKeys().filter((key) => {
+    const missing = programLikeKeys().filter((key) => {
       const plain = key
         .toLowerCase()
         .replace(/\.(.+)\./, '.*.')

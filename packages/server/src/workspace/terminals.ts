@@ -164,7 +164,7 @@ class LiveTerminal {
     if (!this.#isOpen) return undefined
     try {
       const name = nameOf(this.#pty.process).replace(/^-/, '')
-      const waits = this.#isShell && (hasItself(this.#pty.pid) ?? name === this.#program)
+      const waits = this.#isShell && (isInForeground(this.#pty.pid) ?? name === this.#program)
       return waits || name === '' ? undefined : name.slice(0, 200)
     } catch {
       return undefined
@@ -253,7 +253,7 @@ class LiveTerminal {
  * Whether the shell itself, and no program that it started, is in the foreground of its terminal. Undefined if the
  * system does not report it.
  */
-function hasItself(pid: number): boolean | undefined {
+function isInForeground(pid: number): boolean | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     const [, , group, , , foreground] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

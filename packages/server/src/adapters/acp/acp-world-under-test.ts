@@ -108,7 +108,7 @@ export class AcpWorld {
       bench = await SharedBench.open({ adapter: () => this.adapter(name), store: createMemoryStore })
     })
     afterAll(async () => {
-      await bench.expectLawful()
+      await bench.expectValidLogs()
       await bench[Symbol.asyncDispose]()
       await expectEnded()
     })

@@ -34,7 +34,7 @@ export function deleteEmptyFiles(search: FileSearch): string[] {
     try {
       const lines = readFileSync(join(chats, name), 'utf8').split('\n').flatMap(lineOf)
       const isOfSession = lines.some((line) => line.sessionId === search.sessionId)
-      if (!isOfSession || wordsIn(lines).length > 0) return []
+      if (!isOfSession || personMessages(lines).length > 0) return []
       rmSync(join(chats, name))
       return [name]
     } catch {
@@ -95,7 +95,7 @@ async function storedSession(file: string, cwd: string): Promise<AgentConversati
   const [{ mtimeMs }, text] = await Promise.all([stat(file), readFile(file, 'utf8')])
   const lines = text.split('\n').flatMap(lineOf)
   const head = lines.find(({ sessionId }) => sessionId !== undefined)
-  const [title] = wordsIn(lines)
+  const [title] = personMessages(lines)
   if (head?.sessionId === undefined || title === undefined || (head.kind ?? 'main') !== 'main')
     return undefined
   const words = title.replace(/\s+/g, ' ').trim().slice(0, titleLength)
@@ -103,7 +103,7 @@ async function storedSession(file: string, cwd: string): Promise<AgentConversati
 }
 
 /** The messages of the person, in order. */
-function wordsIn(lines: readonly StoredLine[]): string[] {
+function personMessages(lines: readonly StoredLine[]): string[] {
   const messages = lines.flatMap((line) => [line, ...(line.$set?.messages ?? [])])
   return messages.flatMap(({ type, content }) => {
     if (type !== 'user' || !Array.isArray(content)) return []

@@ -72,7 +72,7 @@ class ClaudeConnection implements AgentConnection {
   readonly #calls = new RecordedCalls()
   readonly #waits = new HookWaits()
   /** The uuids of all steered prompts. */
-  readonly #handed = new Set<string>()
+  readonly #steered = new Set<string>()
   readonly #watch: TranscriptWatch
   readonly #deferred: DeferredCall | undefined
   #result = Promise.withResolvers<void>()
@@ -111,7 +111,7 @@ class ClaudeConnection implements AgentConnection {
     this.#granted = grantedBySettings(this.#env, this.#input.cwd, this.#program.loaded)
     this.#program.serve({ permissions: this.#permissions(), hostTools: this.#input.hostTools })
     try {
-      this.#query = this.#program.isParked
+      this.#query = this.#program.isSpare
         ? await this.#program.enter(this.#input, this.#input.signal)
         : await this.#program.start(this.#input, this.#transcript !== undefined)
       if (!this.#deferred) await this.#widen()
@@ -149,10 +149,10 @@ class ClaudeConnection implements AgentConnection {
       void this.#queue.put(await rewind(this.#query, request, context))
       return undefined
     }
-    if (this.#handed.has(uuid)) return this.#continueWithSteer(uuid)
+    if (this.#steered.has(uuid)) return this.#continueWithSteer(uuid)
     const steer = message.type === 'prompt' && prompt.delivery === 'steer'
     if (steer && this.#state.turn === undefined) return 'pending'
-    if (steer) this.#handed.add(uuid)
+    if (steer) this.#steered.add(uuid)
     this.#state = steer ? withSteering(this.#state, uuid, prompt.promptId) : withTurn(this.#state, uuid)
     const parts = known ? [{ type: 'text' as const, text: askAgain(message.openCalls) }] : prompt.parts
     this.#program.prompts.push(userMessage(parts, uuid, steer))
@@ -216,7 +216,7 @@ class ClaudeConnection implements AgentConnection {
   async #cancelQueued(uuid: string): Promise<boolean> {
     const query = this.#query as (Query & QueuedMessages) | undefined
     const isCancelled = (await query?.cancelAsyncMessage?.(uuid).catch(() => false)) === true
-    if (isCancelled) this.#handed.delete(uuid)
+    if (isCancelled) this.#steered.delete(uuid)
     return isCancelled
   }
 

@@ -81,7 +81,7 @@ async function headOf(file: string): Promise<string> {
  * Reads the conversation from a transcript, which is a tree: each time the person returns to an earlier prompt, a new
  * branch starts. The last branch is the conversation.
  */
-async function conversationLine(file: string, signal: AbortSignal): Promise<Entry[]> {
+async function lastBranch(file: string, signal: AbortSignal): Promise<Entry[]> {
   const entries: Entry[] = []
   const byUuid = new Map<string, Entry>()
   for await (const text of createInterface({ input: createReadStream(file, { signal }) })) {
@@ -122,7 +122,7 @@ function blocksOf(content: unknown): Blocks {
 async function* remembered(file: string, signal: AbortSignal): AsyncGenerator<Remembered> {
   let state = initialState({ resumed: true })
   let at = 0
-  for (const entry of await conversationLine(file, signal)) {
+  for (const entry of await lastBranch(file, signal)) {
     at = Date.parse(entry.timestamp ?? '') || at
     const parts = promptOf(entry)
     if (parts) {

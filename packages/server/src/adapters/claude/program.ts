@@ -41,8 +41,8 @@ export type Place = Pick<ConnectInput, 'cwd' | 'settings' | 'trusted'>
 const hookTimeoutS = 2_000_000
 
 /**
- * The process of Claude Code. It is started for a session, or started without one (`park`) and assigned to a session
- * later (`enter`). Its requests are passed to the session that `serve` was last called with.
+ * The process of Claude Code. It is started for a session, or it is started as a spare (`startSpare`) and assigned to a
+ * session later (`enter`). Its requests are passed to the session that `serve` was last called with.
  */
 export class ClaudeProgram {
   readonly prompts = createInput<SDKUserMessage>()
@@ -77,7 +77,7 @@ export class ClaudeProgram {
   }
 
   /** Starts the program as a spare. It reads no folder until `enter` assigns it to the folder of a session. */
-  async park(input: PrepareInput): Promise<void> {
+  async startSpare(input: PrepareInput): Promise<void> {
     await this.#startUnlessAborted(input.signal, async () => {
       const options = { ...this.#fixed(input), abortController: this.#abort }
       this.#spare = await prewarm({ options })
@@ -91,7 +91,7 @@ export class ClaudeProgram {
   async enter(place: Place, signal?: AbortSignal): Promise<Query> {
     return this.#startUnlessAborted(signal, async () => {
       const spare = this.#spare
-      if (!spare) throw new Error('The program is not parked.')
+      if (!spare) throw new Error('The program is not a spare.')
       this.#query ??= spare.claim({ prompt: this.prompts.messages, options: claimOptions(place) })
       await spare.claimed
       await this.#query.initializationResult()
@@ -99,7 +99,7 @@ export class ClaudeProgram {
     })
   }
 
-  get isParked(): boolean {
+  get isSpare(): boolean {
     return this.#spare !== undefined && !this.process.ended
   }
 

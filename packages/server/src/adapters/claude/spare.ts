@@ -8,11 +8,11 @@ import { configFolder, settingsFiles, settingsIn } from './settings.ts'
 export async function prepareClaude(options: ClaudeOptions, input: PrepareInput): Promise<PreparedAgent> {
   const program = new ClaudeProgram(options)
   const read = startFiles(options)
-  await program.park(input)
+  await program.startSpare(input)
   let isTaken = false
   return {
     get isUsable() {
-      return program.isParked && startFiles(options) === read
+      return program.isSpare && startFiles(options) === read
     },
     async enter(place) {
       if (!runsSomething(options, place.cwd)) await program.enter(place)

@@ -45,7 +45,7 @@ async function benchWithTool({ settings = '', secondSubagents = true } = {}) {
     words,
     restart,
     async [Symbol.asyncDispose]() {
-      await bench.expectLawful()
+      await bench.expectValidLogs()
       await bench[Symbol.asyncDispose]()
       expect(listening(), 'every server has ended with its connection').toBe(before)
     },

@@ -65,10 +65,10 @@ export async function applyRules(
   await client.session.update({ sessionID, permission: rules }, thrown)
   const { data: updated } = await client.session.get({ sessionID }, thrown)
   if (endsWith(updated.permission ?? [], rules)) return updated
-  throw new ParleyError('agent_failed', rulesNotTaken, { details: { version: updated.version } })
+  throw new ParleyError('agent_failed', rulesNotAccepted, { details: { version: updated.version } })
 }
 
-const rulesNotTaken = `OpenCode did not accept the rules that make it ask for permission, so no prompt is sent to it. Install another version: ${oldestVersion} is known to accept them.`
+const rulesNotAccepted = `OpenCode did not accept the rules that make it ask for permission, so no prompt is sent to it. Install another version: ${oldestVersion} is known to accept them.`
 
 async function usageOf(client: OpencodeClient, session: Session): Promise<Conversation['used']> {
   const { data: children } = await client.session.children({ sessionID: session.id }, thrown)

@@ -117,8 +117,8 @@ function* cutsOf(lines: readonly FixtureLine[]): Generator<Cut> {
   const resolvesWithin = (from: number, to: number) => from + Math.floor(random() * (to - from + 1))
   for (let count = 0; count < 150; count++) {
     const from = resolvesWithin(0, lines.length)
-    const to = resolvesWithin(from, nextSaid(lines, from, 'parley.turn'))
-    const last = nextSaid(lines, to, 'parley.')
+    const to = resolvesWithin(from, nextOfType(lines, from, 'parley.turn'))
+    const last = nextOfType(lines, to, 'parley.')
     const reads = [resolvesWithin(to, last), resolvesWithin(to, last), resolvesWithin(to, last)].toSorted(
       (a, b) => a - b,
     )
@@ -127,7 +127,7 @@ function* cutsOf(lines: readonly FixtureLine[]): Generator<Cut> {
 }
 
 /** The index of the next line whose type starts with `kind`; the number of lines if there is none. */
-function nextSaid(lines: readonly FixtureLine[], from: number, kind: string): number {
+function nextOfType(lines: readonly FixtureLine[], from: number, kind: string): number {
   const found = lines.findIndex(({ type }, index) => index >= from && type.startsWith(kind))
   return found === -1 ? lines.length : found
 }

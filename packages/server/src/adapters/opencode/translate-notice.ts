@@ -15,7 +15,7 @@ import {
  * Records the session of a new subagent. Until a call names the session, the latest call without a session is assumed
  * to have started it.
  */
-export function meetSession(state: TranslateState, { info }: { readonly info: Session }): Translation {
+export function addSubagentSession(state: TranslateState, { info }: { readonly info: Session }): Translation {
   const { id, parentID } = info
   if (parentID === undefined || id in state.sessions || !(parentID in state.sessions)) return noOutput(state)
   const taken = new Set(Object.values(state.sessions))
@@ -27,7 +27,7 @@ export function meetSession(state: TranslateState, { info }: { readonly info: Se
 }
 
 /** Reports a new title of the session. Other changes are ignored. */
-export function followSession(state: TranslateState, { info }: { readonly info: Session }): Translation {
+export function reportTitle(state: TranslateState, { info }: { readonly info: Session }): Translation {
   if (info.id !== state.root || info.title === state.title) return noOutput(state)
   const first = state.title === undefined
   const renamed: AgentOutput = { type: 'session.renamed', title: info.title, by: 'agent' }

@@ -3,13 +3,13 @@ import { attempt, noOutput, unrecognised } from '../translation.ts'
 import { ignored, ignoredFrames, type NativeType } from './native.ts'
 import { forgetMessage, removePart, translateMessage, translatePart } from './translate-message.ts'
 import {
+  addSubagentSession,
   endCompaction,
-  followSession,
   ignoredHere,
-  meetSession,
   noticeDeletion,
   notices,
   rememberRequest,
+  reportTitle,
   takeReply,
   updatePlan,
 } from './translate-notice.ts'
@@ -49,8 +49,8 @@ export const handlers = {
   'message.part.removed': removePart,
 
   // session
-  'session.created': meetSession,
-  'session.updated': followSession,
+  'session.created': addSubagentSession,
+  'session.updated': reportTitle,
   'session.deleted': noticeDeletion,
   'session.status': followStatus,
   'session.idle': becomeIdle,

@@ -4,8 +4,13 @@ import { afterAll, expect, it } from 'vitest'
 import { createScriptedAdapter } from '../../adapters/scripted/index.ts'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
-import { layEverything } from '../../workspace/hostile-cases-under-test.ts'
-import { layOut, plainGitRuns, ran, removeModel } from '../../workspace/hostile-repository-under-test.ts'
+import { setUpEverything } from '../../workspace/hostile-cases-under-test.ts'
+import {
+  createHostileFolder,
+  plainGitRuns,
+  ran,
+  removeModel,
+} from '../../workspace/hostile-repository-under-test.ts'
 import { createWorkspace } from '../../workspace/index.ts'
 import { serverUnderTest, testToken } from './server-under-test.ts'
 
@@ -26,7 +31,7 @@ async function newsOf(url: string, change: () => void): Promise<void> {
 }
 
 it('no route runs anything from a folder that is not trusted', async () => {
-  using place = layOut(layEverything)
+  using place = createHostileFolder(setUpEverything)
   const workspace = createWorkspace({ env: { PATH: process.env.PATH, HOME: place.root } })
   const host = await createHost({
     adapters: [createScriptedAdapter()],

@@ -86,7 +86,7 @@ async function asksAfterItsTurn(
   expect(await bench.host.waiting()).toMatchObject([{ request: { requestId: ask.requestId } }])
   if (kill) {
     await kill(session)
-    return goesOnWithTheAnswer(bench, session, { ask, effect, scenarios })
+    return continuesAfterAnswer(bench, session, { ask, effect, scenarios })
   }
   const meanwhile = await session.prompt(words.prompt)
   await meanwhile.completed()
@@ -115,7 +115,7 @@ async function asksOverRestart(
   await kill?.(session)
   await bench.restart()
   await session.listen()
-  await goesOnWithTheAnswer(bench, session, { ask, effect, scenarios })
+  await continuesAfterAnswer(bench, session, { ask, effect, scenarios })
 }
 
 /** The resumed agent may report the end of the task. The request nevertheless remains open until a person answers. */
@@ -144,7 +144,7 @@ async function asksOverAPrompt(
  * The process of a waiting task has ended. The answer to the task's request starts the task again, and the task acts
  * once.
  */
-async function goesOnWithTheAnswer(
+async function continuesAfterAnswer(
   bench: Bench,
   session: BenchSession,
   { ask, effect, scenarios }: { ask: { requestId: string }; effect: FileEffect; scenarios: Scenarios },
@@ -193,7 +193,7 @@ async function outlivesIdleClose(
   await session.until(() => session.all('agent.disconnected').find(({ reason }) => reason === 'idle'))
 }
 
-/** The agent continues by itself when a task has ended, in one turn. */
+/** When a task has ended, the agent continues by itself, in one turn. */
 async function reportsOnce(
   bench: Bench,
   scenario: BackgroundScenario,

@@ -17,7 +17,7 @@ import type { EncodedItem, Host, HostOptions } from '../../core/index.ts'
 import type { SessionStore } from '../../core/session-store.ts'
 import { createHost } from '../../index.ts'
 import { expect } from '../peers.ts'
-import { expectLawfulLog } from './log-laws.ts'
+import { expectValidLog } from './log-rules.ts'
 import type { ContractWorld, Scenario, Words } from './setup.ts'
 
 /** Runs one case on a bench of its own, and then checks that every log it created satisfies the rules. */
@@ -28,7 +28,7 @@ export async function onBench(
 ): Promise<void> {
   await using bench = await Bench.open(world, adapter)
   await work(bench)
-  await bench.expectLawful()
+  await bench.expectValidLogs()
 }
 
 type BenchParts = { agent: string; host: Host; store: SessionStore; folder: string }
@@ -97,9 +97,9 @@ export class Bench implements AsyncDisposable {
     return readFile(join(this.folder, path), 'utf8').catch(() => undefined)
   }
 
-  async expectLawful(): Promise<void> {
+  async expectValidLogs(): Promise<void> {
     await this.#host.close()
-    for (const session of this.#sessions) expectLawfulLog(session.events, session.deltas)
+    for (const session of this.#sessions) expectValidLog(session.events, session.deltas)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

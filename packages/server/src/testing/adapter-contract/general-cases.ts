@@ -8,7 +8,7 @@ import { expect } from '../peers.ts'
 import { connectInput, promptMessage, readToEnd, readUntil, silentPerson } from '../read-connection.ts'
 import type { Bench } from './bench.ts'
 import { play, refusalOf } from './capability-case.ts'
-import { expectDeltasAddUp } from './log-laws.ts'
+import { expectDeltasAddUp } from './log-rules.ts'
 import type { ContractSetup, ContractWorld, NotPossible } from './setup.ts'
 
 export type GeneralCase = {

@@ -4,7 +4,7 @@ import type { EventOf, SessionEvent } from '@parley/protocol'
  * Whether a rule, the mode or a carried answer decided the request. Its resolution then directly follows the request,
  * and no person was asked.
  */
-export function isDecidedByItself(
+export function isDecidedAutomatically(
   request: EventOf<'permission.requested'>,
   next: SessionEvent,
 ): next is EventOf<'permission.resolved'> {

@@ -30,7 +30,7 @@ export function locationsIn(input: CallInput, fields: readonly string[]): ToolLo
   return [typeof line === 'number' ? { path, line } : { path }]
 }
 
-/** The path relative to the folder if it lies inside. */
+/** The path relative to the folder if the path lies inside it; otherwise the path unchanged. */
 export function shortPath(path: string, cwd: string | undefined): string {
   if (!cwd || !isAbsolute(path)) return path
   const near = relative(cwd, path)
@@ -48,7 +48,7 @@ export function shortTitle(title: string): string {
   return title.length > titleLength ? `${title.slice(0, titleLength - 1)}…` : title
 }
 
-/** The field of an input if it is a string, otherwise an empty string. */
+/** The value of a field if it is a string, otherwise an empty string. */
 export function textField(input: CallInput, field: string): string {
   const value = input[field]
   return typeof value === 'string' ? value : ''

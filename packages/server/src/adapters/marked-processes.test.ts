@@ -9,7 +9,7 @@ afterEach(() => {
   for (const child of started.splice(0)) child.kill('SIGKILL')
 })
 
-/** Starts a shell, as an agent of this owner, that starts a command in a process group of its own. */
+/** Starts a shell as an agent of this owner. The shell starts a command in a separate process group. */
 async function agentOf(owner: string | undefined): Promise<{ pid: number; command: number }> {
   const script = 'setsid sleep 600 & echo $!; wait'
   const variables = owner === undefined ? {} : agentLeftovers.variables(owner)
@@ -46,7 +46,7 @@ describe.runIf(existsSync('/proc'))('agents that a former owner has left behind'
   })
 })
 
-/** A killed process remains as a zombie until its parent has read its status. */
+/** False for a zombie: a killed process remains as a zombie until its parent has read its status. */
 function isRunning(pid: number): boolean {
   return isAlive(pid) && !isZombie(pid)
 }

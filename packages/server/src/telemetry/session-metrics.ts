@@ -25,8 +25,8 @@ const callSeconds = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 const waitSeconds = [0.01, 0.1, 1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400]
 
 /**
- * The metrics for Prometheus. Labels are agent ids, kinds, types and outcomes, which are sets that do not grow with
- * use. They never contain a session, a path or user text.
+ * The metrics for Prometheus. Labels are agent ids, kinds, types and outcomes, whose number does not grow with use. No
+ * label contains a session id, a path or text of a person.
  */
 export function createSessionMetrics(): SessionMetrics {
   const metrics = createInstruments()

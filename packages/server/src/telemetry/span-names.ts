@@ -25,7 +25,7 @@ export const attribute = {
   toolType: 'gen_ai.tool.type',
   errorType: 'error.type',
 
-  // These attributes are set only if contents are configured.
+  // These attributes are set only if the option `content` is set.
   inputMessages: 'gen_ai.input.messages',
   outputMessages: 'gen_ai.output.messages',
   toolArguments: 'gen_ai.tool.call.arguments',

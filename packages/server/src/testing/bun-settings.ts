@@ -1,6 +1,6 @@
 /**
- * For agents that run on Bun. In a test, optimising their code, and collecting garbage beside them and by a timer, takes
- * more processor time than it saves.
+ * For agents that run on Bun. In a test, optimising their code, and collecting garbage concurrently and by a timer,
+ * takes more processor time than it saves.
  */
 export const bunSettings = {
   BUN_JSC_useDFGJIT: '0',

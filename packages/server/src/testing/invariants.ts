@@ -8,7 +8,8 @@ import {
 } from '@parley/protocol'
 
 /**
- * The invariants of every log, whatever happened to processes and sockets. Returns a description of each violation.
+ * Checks the invariants of a log, which hold whatever happened to processes and sockets. Returns a description of each
+ * violation.
  */
 export function logProblems(events: readonly SessionEvent[]): string[] {
   const check = new LogCheck()

@@ -7,15 +7,15 @@ import type { ModelAnswer } from './model-server.ts'
 
 /** The parts of these scenarios that depend on the agent, because agents name their tools differently. */
 export type ModelWords = {
-  /** An answer in which the model calls a command. */
+  /** An answer in which the model runs a command. */
   command(line: string): ModelAnswer
-  /** The model's name of the tool `say` of an MCP server `echo`. */
+  /** The name by which the model calls the tool `say` of the MCP server `echo`. */
   readonly echo: string
   /** The text of the model after the call; by default, everything it has received. */
   readonly echoed?: string
 }
 
-/** Scenarios of the contract for any real agent whose model answers by prompt. */
+/** Scenarios of the contract for any real agent whose model gives the answers that a prompt contains. */
 export function modelScenarios({ command, echo, echoed }: ModelWords) {
   const answer: PromptedAnswer = echoed === undefined ? { say: 'history' } : { content: echoed }
   return {
@@ -89,7 +89,7 @@ export function steeredScenarios(home: string, { command }: Pick<ModelWords, 'co
   } as const satisfies Partial<Scenarios>
 }
 
-/** A scenario in which the model asks with this tool which colour a person wants, and then gives this answer. */
+/** A scenario in which the model asks a person for a colour with this tool, and then gives this answer. */
 export function colourScenario(tool: string, question: object, answer: PromptedAnswer, says: string) {
   const options = [
     { label: 'red', description: 'warm' },

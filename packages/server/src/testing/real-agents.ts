@@ -7,7 +7,7 @@ import type { AgentHome } from './agent-home.ts'
 import { testAgentsFolder } from './agents-folder.ts'
 import type { ModelAnswer } from './model-server.ts'
 
-/** A real agent, and the answer in which its model calls a command. */
+/** A real agent, and the answer in which its model runs a command. */
 export type RealAgent = {
   readonly adapter: () => AgentAdapter
   readonly command: (line: string, id?: string) => ModelAnswer
@@ -52,7 +52,7 @@ export function realAgents(home: AgentHome): Record<RealAgentName, RealAgent> {
   }
 }
 
-/** The adapter of an agent from the list of all. */
+/** The adapter of an agent from the list of built-in adapters. */
 export function adapterOf(id: RealAgentName, env: Environment): AgentAdapter {
   const adapter = builtInAdapters({ env, agentsFolder: testAgentsFolder() }).find((one) => one.id === id)
   if (adapter) return adapter

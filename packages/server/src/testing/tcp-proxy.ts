@@ -2,7 +2,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 
 /** A proxy to a local port that can be closed, opened again at the same address, cut, or stalled. */
 export class TcpProxy implements AsyncDisposable {
-  /** The local port that connections are passed on to. */
+  /** The local port to which the proxy connects. */
   target: number
   /** Maps each socket to the socket to which its data is written. */
   readonly #sockets = new Map<Socket, Socket>()

@@ -41,8 +41,8 @@ export function createGitIn(env: Environment): GitIn {
     let known: { readonly key: string; readonly settings: UntrustedSettings } | undefined
 
     /**
-     * The environment for one run of git; undefined if the folder is in no repository. It is computed for
-     * each run, because a folder may become a repository, or another one, while it is watched.
+     * The environment for one run of git; undefined if the folder is in no repository. It is computed for each run,
+     * because the folder may come to belong to a repository, or to another one, while it is watched.
      */
     async function environment(): Promise<Environment | undefined> {
       const repository = await findRepository(folder)

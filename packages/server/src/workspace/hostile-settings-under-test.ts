@@ -168,7 +168,7 @@ export const harmlessKeys: ReadonlySet<string> = new Set([
   'uploadpackfilter.<filter>.allow',
 ])
 
-/** Hooks from githooks(5), each with a plain command that runs it. */
+/** Hooks from githooks(5), each with a plain git command that runs the hook. */
 export const hostileHooks: Readonly<Record<string, string | undefined>> = {
   'applypatch-msg': 'git stash -q; git format-patch -1 --stdout side > p; git checkout -q HEAD~1; git am p',
   'pre-applypatch': 'git stash -q; git format-patch -1 --stdout side > p; git checkout -q HEAD~1; git am p',

@@ -41,7 +41,7 @@ async function commonDirOf(gitDir: string): Promise<string | undefined> {
   return found.every((part) => part !== undefined) ? commonDir : undefined
 }
 
-/** Reads the one line of a small file. A pipe in its place does not block. */
+/** Reads the one line of a small file. A pipe in its place does not block the call. */
 async function readPointer(path: string): Promise<string | undefined> {
   try {
     await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Git } from './git.ts'
 
 export type FolderReader = {
-  /** The watch has started. If `whole` is false, the folder is too large, and changes may be missed. */
+  /** The watch has started. If `whole` is false, a part of the folder is not watched, and changes may be missed. */
   watching(facts: { whole: boolean }): void
   /** Paths of changed files, or of folders with all their contents; without paths, anything may have changed. */
   changed(news: { paths?: readonly string[] }): void
@@ -242,7 +242,10 @@ const escapes: Readonly<Record<string, string>> = {
   v: '\v',
 }
 
-/** The path in a line of git. If it has special characters, git writes it in quotes, with escapes for its bytes. */
+/**
+ * The path in a line of git's output. If it has special characters, git writes it in quotes, with escapes for its
+ * bytes.
+ */
 function unquoted(line: string): string {
   if (!line.startsWith('"')) return line
   const bytes = line

@@ -270,8 +270,8 @@ class AcpConnection implements AgentConnection {
   }
 
   /**
-   * Ends open texts after a silence, if no turn runs. In a turn, a text ends when another message arrives;
-   * outside a turn, no message may follow.
+   * Ends open texts after a silence, if no turn runs. In a turn, a text ends when another message arrives; outside a
+   * turn, there may be no further message.
    */
   #closeWhenQuiet(): void {
     clearTimeout(this.#quiet)

@@ -8,8 +8,8 @@ import { isIdOf, type TranslateState } from './translate-state.ts'
 const restarted = 'There was a restart while you waited for an answer'
 
 /**
- * Sent to an agent whose conversation lacks the open call, or the result of an earlier call, because the process ended
- * before it stored them.
+ * The text for an agent whose conversation lacks the open call, or the result of an earlier call, because the process
+ * ended before it stored them.
  */
 function continueWithoutCall(openCalls: readonly OpenCall[]): string {
   const lost = openCalls.length > 0 ? openCallsNotice(openCalls) : 'The last call you asked for has not run.'

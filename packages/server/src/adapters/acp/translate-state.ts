@@ -32,7 +32,10 @@ export type TranslateState = TranslateContext & {
   /** The last message of the person in the replay. */
   readonly lastPrompt: string
   readonly isInPrompt: boolean
-  /** The last call in the replay, if it has not completed. It may be recorded as refused if the process was killed. */
+  /**
+   * The last call in the replay, if it has not completed. If the process was killed, the agent may replay the call as
+   * refused.
+   */
   readonly openCall: string | undefined
   readonly turn: Turn | undefined
   /** Unfinished texts. The key is the call that started the subagent, or '' for the main agent. */

@@ -132,7 +132,7 @@ function changed(
 }
 
 /**
- * The output of a running call is the text that was added to its content. It is only streamed, because the end of the
+ * The new output of a running call: the text that was added to its content. It is only streamed, because the end of the
  * call contains the whole output.
  */
 function streamed(before: Call, call: Call): AgentOutput[] {

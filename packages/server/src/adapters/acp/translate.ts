@@ -151,7 +151,10 @@ type AnyUpdate = Readonly<Record<string, unknown>> & { readonly sessionUpdate: s
 type Handler = (state: TranslateState, update: never) => Translation
 type HandledUpdate = Exclude<UpdateKey, keyof typeof ignoredUpdates | keyof typeof notOffered>
 
-/** One handler for every update that is neither ignored nor left out; a missing handler is a compile error. */
+/**
+ * One handler for every update that is neither in `ignoredUpdates` nor in `notOffered`; a missing handler is a compile
+ * error.
+ */
 export const handlers = {
   // conversation
   agent_message_chunk: (state: TranslateState, update: NativeChunk) => takeChunk(state, update, 'text'),

@@ -130,7 +130,7 @@ function replacementOf(edit: unknown): Replacement | undefined {
   return { old, new: now, ...(everywhere === true && { everywhere }) }
 }
 
-/** The diff of one notebook cell, by its source text: the JSON file around it is not readable. */
+/** The diff of one notebook cell. It compares source texts, because the JSON of a notebook is hard to read. */
 async function diffOfCell(path: string, input: CallInput, session: Session): Promise<Diff | undefined> {
   const { cell_id: id, new_source: source, edit_mode: mode = 'replace' } = input
   if (typeof source !== 'string') return undefined

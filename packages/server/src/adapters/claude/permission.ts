@@ -123,7 +123,7 @@ function onePerScope(options: readonly PermissionOption[]): PermissionOption[] {
 
 /**
  * The program and subcommand of a command, such as `npm run` or `git commit`; undefined if there is no subcommand, or
- * nothing follows it.
+ * if no argument follows it.
  */
 function prefixOf(command: string): string | undefined {
   const [program, subcommand, ...rest] = command.trim().split(/\s+/)

@@ -36,7 +36,7 @@ export type HookedCall = {
 
 /** These tools have no effect of their own: the calls that they lead to are checked separately. */
 const neverForbidden = new Set(['AskUserQuestion', 'ExitPlanMode', 'EnterPlanMode', 'StructuredOutput'])
-/** Claude asks about these after the hook in every mode; for other tools, the hook must tell it to ask. */
+/** Claude asks about these after the hook in every mode; about other tools it asks only if the hook requires it. */
 const alwaysAsked = new Set(['AskUserQuestion', 'ExitPlanMode'])
 
 /**

@@ -73,7 +73,7 @@ export type StreamBlock = {
   /** Whether a part of the block has been output. */
   readonly begun: boolean
   readonly written: boolean
-  /** The turn in which the block started: its deltas are dropped in another turn. */
+  /** The turn in which the block started. Deltas that arrive in another turn are dropped. */
   readonly turn: number | undefined
 }
 export type Call = {

@@ -219,8 +219,8 @@ class CodexConnection implements AgentConnection {
   }
 
   /**
-   * Sends a text into the running turn. Codex refuses it if the turn has ended or cannot be steered:
-   * `pending` is returned, and the host sends the text again.
+   * Sends a text into the running turn. If Codex refuses the text, because the turn has ended or cannot be steered,
+   * returns `pending`, and the host sends the text again.
    */
   async #steer(parts: readonly PromptPart[], promptId: string): Promise<'pending' | undefined> {
     try {

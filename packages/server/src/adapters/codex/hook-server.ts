@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { NativeHookCall } from './native-hook.ts'
 
-/** Resolves to the reason of a refusal, or undefined to allow the call. */
+/** Resolves to the reason for a refusal, or to undefined to allow the call. */
 export type CallCheck = (call: NativeHookCall) => Promise<string | undefined>
 
 /** `sessionId` is Codex's own id of the root conversation, to which its subagents belong too. */

@@ -15,7 +15,7 @@ export const unintelligible = '(unintelligible)'
 // threads and turns
 /** The response to `thread/start`, `thread/resume` and `thread/fork`. */
 export type NativeThreadOpened = {
-  /** `sessionId` is the root conversation of a subagent, or the thread itself. */
+  /** `sessionId` is the id of the root conversation of a subagent, or of the thread itself. */
   readonly thread: { readonly id: string; readonly sessionId?: string }
   readonly model: string
   readonly approvalPolicy: NativeApprovalPolicy

@@ -185,7 +185,8 @@ function mailbox() {
 }
 
 /**
- * Passes on the first lines that are not messages of the protocol, shortened, and then one note that there are more.
+ * Passes lines that are not messages of the protocol to `put`: the first ones, shortened, and then one note that there
+ * are more.
  */
 function garbageTo(put: (message: NativeMessage) => void): (value: unknown) => void {
   let count = 0

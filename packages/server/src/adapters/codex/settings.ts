@@ -134,8 +134,8 @@ export function nativeConfig(
 }
 
 /**
- * The trust level of the session's folder, as Codex stores it. It is set for untrusted folders too: otherwise
- * Codex would trust an unknown folder and write that to the person's settings.
+ * The trust level of the session's folder, in the form in which Codex stores it. It is set for untrusted folders too:
+ * otherwise Codex would trust an unknown folder and store this in the person's settings.
  */
 function trustOf(cwd: string, trusted: boolean): NativeConfig {
   const folders = new Set([cwd, real(cwd), gitRoot(real(cwd)) ?? cwd])

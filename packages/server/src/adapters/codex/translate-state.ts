@@ -59,7 +59,7 @@ export type Block = {
   readonly threadId: string
   readonly type: 'text' | 'thinking'
   readonly text: string
-  /** The turn in which the block started: its deltas are dropped in another turn. */
+  /** The turn in which the block started. Deltas that arrive in another turn are dropped. */
   readonly turn: number | undefined
   /** Set if the block was interrupted, and written as far as it was streamed. */
   readonly closed?: true

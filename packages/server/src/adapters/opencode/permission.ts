@@ -44,7 +44,7 @@ type Answer = { readonly reply: 'once' | 'reject'; readonly message?: string }
 const notAsked = 'Nobody can be asked: the turn has ended.'
 
 /**
- * Passes OpenCode's permission requests to the host and the answers back. An answer applies once: the host keeps
+ * Passes OpenCode's permission requests to the host and the answers back. An answer applies once: the host stores
  * wider decisions.
  * - harmless calls that OpenCode would allow are allowed here, unless the host forbids them;
  * - several permissions that OpenCode requests for one call become one request to the person;

@@ -217,7 +217,7 @@ export function tooOld(version: string, installAdvice: string): string | undefin
   return `OpenCode ${version} is too old: Parley needs ${oldestVersion} or later. ${installAdvice}`
 }
 
-/** The numbers of a version, for comparing. A prerelease, such as a beta, is older than its version. */
+/** The numbers of a version, for comparison. A prerelease, such as a beta, is older than its version. */
 function numbersOf(version: string): number[] | undefined {
   const [, major, minor, patch, before] = /^v?(\d+)\.(\d+)\.(\d+)(-)?/.exec(version) ?? []
   if (major === undefined) return undefined

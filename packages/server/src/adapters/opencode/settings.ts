@@ -98,8 +98,8 @@ function nativeServer(server: McpServer): Record<string, unknown> {
 export type NativeModel = { readonly providerID: string; readonly modelID: string }
 
 /**
- * Splits a model name of the form `provider/model`; the name of the model may contain a slash. Undefined for
- * another form.
+ * Splits a model name of the form `provider/model`; the name of the model may contain a slash. Returns undefined for
+ * any other form.
  */
 export function nativeModel(model: string): NativeModel | undefined {
   const slash = model.indexOf('/')

@@ -228,7 +228,7 @@ function filePart(part: Extract<Part, { type: 'file' }>, cwd: string): PromptPar
   return { type: 'file', name: filename ?? path, mimeType: mime, path }
 }
 
-/** The path relative to the folder, if it lies inside. */
+/** The path in a file URL, relative to the folder; undefined for another URL or a path outside the folder. */
 function pathIn(url: string, cwd: string): string | undefined {
   if (!url.startsWith('file:')) return undefined
   try {

@@ -8,7 +8,7 @@ export type TranslateContext = {
   readonly title?: string | undefined
   /** The context size of each model, by `provider/model`. */
   readonly windows?: Readonly<Record<string, number>>
-  /** The MCP servers. The names of their tools start with the name of the server. */
+  /** The names of the MCP servers. The name of a tool starts with the name of its server. */
   readonly servers?: readonly string[]
   readonly total?: TokenUsage
   readonly costUsd?: number
@@ -50,8 +50,8 @@ export type Turn = {
   /** Whether the agent has started the turn. Before that, an idle status belongs to other work. */
   readonly begun: boolean
   /**
-   * Steered prompts that were sent but not yet reported by OpenCode (`sent`), and those that were reported but that no
-   * step of the model has seen (`unseen`).
+   * Steered prompts that were sent but not yet reported by OpenCode (`sent`), and those that were reported but not yet
+   * seen by a step of the model (`unseen`).
    */
   readonly sent: readonly string[]
   readonly unseen: readonly string[]

@@ -8,7 +8,7 @@ import type { Transcript } from './transcript.ts'
 
 export type DemoOptions = { readonly sleep?: Sleep; readonly transcript?: Transcript }
 
-/** The agent for a first look. It shows the parts of a session without an account, a model or any effect. */
+/** The demo agent. It shows the parts of a session without an account, a model or any effect. */
 export function createDemoAdapter(options: DemoOptions = {}): AgentAdapter {
   return createScriptedAdapter({
     ...options,

@@ -2,7 +2,7 @@ import { expect } from '../peers.ts'
 import type { Bench, BenchSession } from './bench.ts'
 import type { Scenarios } from './setup.ts'
 
-/** Kills the agent's process. Resolves when the session has recorded its end. */
+/** Kills the agent's process. Resolves when the session has recorded the end of the process. */
 export type Kill = (session: BenchSession) => Promise<void>
 
 /** A case that can be run with a kill in its middle, at the moment that `killed` names. */

@@ -91,13 +91,13 @@ export type NotPossible = { readonly notPossible: string }
  */
 export type BackgroundScenario = {
   /**
-   * A task asks for the permission to write `effect`. When the task has ended, the agent says `says` by itself, even
-   * if the prompt `meanwhile` ran before that.
+   * A task asks for the permission to write `effect`. When the task has ended, the agent writes the text `says` by
+   * itself, even if the prompt `meanwhile` ran before that.
    */
   asks(go: string): Saying & { readonly effect: FileEffect; readonly meanwhile: Saying }
   /**
-   * A task that needs no permission. When it has ended, the agent says `says` by itself. If `report` is given, the
-   * agent first waits until that file exists.
+   * A task that needs no permission. When it has ended, the agent writes the text `says` by itself. If `report` is
+   * given, the agent first waits until that file exists.
    */
   runs(go: string, report?: string): Saying
 }
@@ -126,8 +126,8 @@ export type CapabilityScenarios = {
     readonly words: string
     release?(): void
     /**
-     * The agent says `says` once the file `go` exists and `release` was called. It answers a steered prompt `words`
-     * with `answer`. With this scenario, the suite steers prompts at more points of a turn.
+     * The agent writes the text `says` once the file `go` exists and `release` was called. It answers a steered prompt
+     * `words` with `answer`. With this scenario, the suite steers prompts at more points of a turn.
      */
     late?(go: string): Saying & { readonly words: string; readonly answer: string; release?(): void }
   }

@@ -9,7 +9,7 @@ import type { CapabilityScenarios, Scenarios } from './setup.ts'
 type Steer = CapabilityScenarios['steer']
 type Begun = Awaited<ReturnType<typeof begin>>
 
-/** A steered prompt runs once, whenever it arrives: in the running turn, or as the next one. */
+/** A steered prompt runs once, whenever it arrives: in the running turn, or as the next turn. */
 const cases: readonly (KillableCase<Steer> & { readonly shared?: true })[] = [
   {
     title: 'a prompt steered right after the first one is answered once',

@@ -28,7 +28,7 @@ function hunkLines({ lines }: DiffHunk, index: number): DiffLine[] {
   ]
 }
 
-/** The text of a line with hidden characters made visible, except the line end of Windows. */
+/** The text of a line with hidden characters made visible, except a carriage return at its end. */
 function shown(text: string): string {
   return text.endsWith('\r') ? `${visible(text.slice(0, -1))}\r` : visible(text)
 }

@@ -11,7 +11,7 @@ export function markdownHtml(text: string): Html {
   return html`${sections(text.replace(/\r\n?/g, '\n')).map(sectionHtml)}`
 }
 
-/** The length limit of a text that is parsed at once: the time can grow with the square of the length. */
+/** The maximum length of a text that is parsed at once: the parsing time can grow with the square of the length. */
 const sectionLength = 10_000
 const inlineLength = 2_000
 const maxDepth = 24

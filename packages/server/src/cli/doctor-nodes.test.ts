@@ -107,7 +107,7 @@ describe('the checks of nodes', () => {
       ['nodes', 'ok'],
       ['versions', 'ok'],
       ['node URL', 'ok'],
-      ['node', 'ok'],
+      ['other node', 'ok'],
     ])
   })
 
@@ -135,7 +135,7 @@ describe('the checks of nodes', () => {
 
   it.each(problems)('fail with what to do if another node is %s', (problem) => {
     const checks = nodeChecks({ nodes: [node(1), node(2, { reachable: false, problem })] })
-    expect(named(checks, 'node')).toMatchObject({
+    expect(named(checks, 'other node')).toMatchObject({
       result: 'fail',
       text: expect.stringMatching(/^http:\/\/10\.0\.0\.2:4747 \(machine-2\) .*: .+/),
     })
@@ -143,7 +143,7 @@ describe('the checks of nodes', () => {
 
   it('say that the token differs', () => {
     const checks = nodeChecks({ nodes: [node(1), node(2, { reachable: false, problem: 'other-token' })] })
-    expect(named(checks, 'node')?.text).toContain('the same PARLEY_TOKEN')
+    expect(named(checks, 'other node')?.text).toContain('the same PARLEY_TOKEN')
   })
 
   it('fail if another node does not reach this one, or a third', () => {

@@ -133,7 +133,7 @@ const peerProblems: Readonly<Record<NodeProblem, string>> = {
 
 /** One node as seen by the running server, and the other nodes as seen by it. */
 function peerCheck(node: NodeInfo, self: NodeInfo, nodes: readonly NodeInfo[]): Check {
-  const name = 'node'
+  const name = 'other node'
   const { url, machine, problem, cannotReach = [] } = node
   const what = `${url} (${machine})`
   if (problem) return fail(name, `${what} ${peerProblems[problem]}`)

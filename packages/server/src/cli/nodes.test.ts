@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { PostgresServer } from '../stores/postgres/postgres-under-test.ts'
 import { readPrometheus, sampleValue } from '../telemetry/prometheus-under-test.ts'
+import type { Check } from './checks.ts'
 import { createHome, type Served } from './program-under-test.ts'
 
 const postgres = await PostgresServer.forFile()
@@ -45,6 +46,64 @@ it('parley nodes lists the servers on a database, and /metrics counts them', asy
   expect(value('parley_node_lease_age_seconds')).toBeLessThan(10)
   expect(value('parley_session_takeovers_total')).toBe(0)
   expect(value('parley_append_seconds_count')).toBeGreaterThan(0)
+})
+
+it('parley sessions names the machines, and the one that is away', async () => {
+  await using one = createHome()
+  await using two = createHome()
+  const databaseUrl = await postgres.database()
+  const given = (name: string) => ({
+    env: { PARLEY_DATABASE_URL: databaseUrl, PARLEY_TOKEN: token, PARLEY_PLACE: name },
+  })
+  await one.serve([], given('desk'))
+  expect((await one.run(['run', 'demo', 'help'], given('desk'))).exitCode).toBe(0)
+  expect((await one.run(['sessions'], given('desk'))).stdout).not.toContain('MACHINE')
+  const { running } = await two.serve([], given('laptop'))
+  expect((await two.run(['run', 'demo', 'help'], given('laptop'))).exitCode).toBe(0)
+  const machines = async () => {
+    const { stdout } = await one.run(['sessions'], given('desk'))
+    return stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(/ {2,}/).at(-1))
+  }
+  expect(await machines()).toEqual(['MACHINE', 'laptop', 'desk'])
+  running.child.kill('SIGTERM')
+  await running.ended
+  expect(await machines()).toEqual(['MACHINE', 'laptop (away)', 'desk'])
+})
+
+it('parley doctor lets the nodes reach each other, and tells one with another token', async () => {
+  await using one = createHome()
+  await using two = createHome()
+  await using three = createHome()
+  const databaseUrl = await postgres.database()
+  const given = (name: string, own = token) => ({
+    env: { PARLEY_DATABASE_URL: databaseUrl, PARLEY_TOKEN: own, PARLEY_PLACE: name },
+  })
+  await one.serve([], given('desk'))
+  const second = await two.serve([], given('laptop'))
+  const checks = async () => {
+    const { exitCode, stdout } = await one.run(['doctor', '--json'], given('desk'))
+    expect(stdout).not.toContain(new URL(databaseUrl).pathname.slice(1))
+    const lines = stdout.trimEnd().split('\n')
+    return { exitCode, found: lines.map((line) => JSON.parse(line) as Check) }
+  }
+  const well = await checks()
+  const names = ['database', 'database latency', 'clock', 'nodes', 'versions', 'node URL', 'other node']
+  for (const name of names) {
+    const results = well.found.filter((check) => check.name === name).map(({ result }) => result)
+    expect([name, results]).toEqual([name, ['ok']])
+  }
+  expect(well.exitCode).toBe(0)
+
+  const third = await three.serve([], given('stranger', 'another-token-0123456789'))
+  const ill = await checks()
+  expect(ill.exitCode).toBe(1)
+  const failed = ill.found.filter(({ result }) => result === 'fail').map(({ text }) => text)
+  expect(failed).toHaveLength(2)
+  expect(failed[0]).toContain(`from ${second.url} (laptop), ${third.url} refuses the token`)
+  expect(failed[1]).toContain(`${third.url} (stranger) refuses the token`)
 })
 
 it('parley nodes lists the server alone if it uses SQLite, without metrics of nodes', async () => {

@@ -61,9 +61,29 @@ export async function sessions(options: SessionsOptions, context: Context): Prom
   const name = await namesOf(server.client, options, context)
   const what = isNarrowed(options) ? 'matching sessions' : 'sessions yet'
   const empty = `No ${what}. Start one: ${commandLine('run demo "help"')}`
-  const row = (session: SessionSummary) => rowOf(session, name)
-  printList(found, { columns, row, empty }, { json: options.json, output: context.output })
+  const machine = options.json ? undefined : await machinesOf(server.client, found)
+  const row = (session: SessionSummary) => [
+    ...rowOf(session, name),
+    ...(machine ? [machine(session.place)] : []),
+  ]
+  const list = { columns: machine ? [...columns, { name: 'MACHINE', shrinks: true }] : columns, row, empty }
+  printList(found, list, { json: options.json, output: context.output })
   return 0
+}
+
+/** Returns a function that names the machine of a place. Undefined if all sessions are on one machine. */
+async function machinesOf(
+  client: Client,
+  sessions: readonly SessionSummary[],
+): Promise<((place: string | undefined) => string) | undefined> {
+  if (sessions.every(({ place }) => place === undefined)) return undefined
+  const { nodes } = await client.call('listNodes')
+  if (nodes.every(({ place }) => place === nodes[0]?.place)) return undefined
+  return (place = '') => {
+    const there = nodes.filter((node) => node.place === place)
+    const name = there.at(-1)?.machine ?? place
+    return there.some(({ state }) => state !== 'gone') ? name : `${name} (away)`
+  }
 }
 
 /** All open requests, the longest waiting first. */

@@ -93,6 +93,8 @@ export class OpenSessions {
   async #load(sessionId: string): Promise<LiveSession> {
     const claim = await this.#services.ownership.claim(sessionId)
     if (claim.type !== 'owned') throw notOwned(sessionId, claim)
+    // Known before the session is loaded, so that it is released if that fails.
+    if (claim.term !== undefined) this.#terms.set(sessionId, claim.term)
     await this.#endLeftovers(claim.former)
     return this.#live(await loadState(this.#services.store, sessionId), claim.term)
   }
@@ -134,12 +136,14 @@ export class OpenSessions {
    * Recovers the sessions that a restart of this process, or the end of another one, interrupted. Returns how many.
    */
   async recoverAll(): Promise<number> {
-    let recovered = 0
+    const tried = new Set<string>()
     for (;;) {
       const adopted = await this.#services.ownership.adopt(adoptedAtOnce)
-      if (adopted.length === 0) return recovered
-      recovered += adopted.length
+      // A session that could not be recovered is released, and so it is adopted again.
+      const fresh = adopted.filter(({ sessionId }) => !tried.has(sessionId))
+      for (const { sessionId } of fresh) tried.add(sessionId)
       await Promise.all(adopted.map(({ sessionId }) => this.#recover(sessionId)))
+      if (fresh.length === 0) return tried.size
     }
   }
 

@@ -33,6 +33,15 @@ export type SessionNodeRow = {
   readonly nodeUrl: string | null
 }
 
+/** Where the folder of a session is. */
+export type Whereabouts = {
+  readonly place: string
+  /** True if it is the place of this node. */
+  readonly isHere: boolean
+  /** The addresses of the nodes there that are not fenced, the owner of the session first. */
+  readonly nodes: readonly string[]
+}
+
 const now = 'statement_timestamp()'
 const ms = (interval: string) => `(extract(epoch FROM ${interval}) * 1000)::float8`
 
@@ -69,4 +78,21 @@ export async function readNodeOf(
     [safeText(sessionId)],
   )
   return row
+}
+
+/** Undefined if there is no such session. `here` is the place of this node. */
+export async function readWhereabouts(
+  database: PostgresDatabase,
+  sessionId: string,
+  here: string,
+): Promise<Whereabouts | undefined> {
+  const rows = await database.read<{ place: string | null; url: string | null }>(
+    `SELECT s.place, n.url FROM sessions s LEFT JOIN nodes n ON n.place = s.place AND n.fenced_at IS NULL
+     WHERE s.id = $1 ORDER BY coalesce(n.id = s.owner, false) DESC, n.id`,
+    [safeText(sessionId)],
+  )
+  const [first] = rows
+  if (!first) return undefined
+  const nodes = rows.flatMap(({ url }) => url ?? [])
+  return { place: first.place ?? 'an unknown machine', isHere: first.place === here, nodes }
 }

@@ -103,10 +103,13 @@ async function play(script: readonly Step[], believers: readonly Believer[]): Pr
     if (!believer) continue
     const { ownership } = believer.node
     if (does === 'claim') {
-      const claim = await ownership.claim('a')
-      if (claim.type === 'owned') owned(believer, claim.term)
+      // Refused as busy if the node was fenced and nobody else owns the session.
+      const claim = await ownership.claim('a').catch((error) => {
+        if (!hasCode(error, 'busy')) throw error
+      })
+      if (claim?.type === 'owned') owned(believer, claim.term)
     } else if (does === 'adopt') {
-      for (const { term } of await ownership.adopt(5)) owned(believer, term)
+      for (const { term } of await ownership.adopt(5)) if (term !== believer.term) owned(believer, term)
     } else if (does === 'release' && believer.term !== undefined) {
       await ownership.release('a', believer.term)
     } else if (does === 'fence') {

@@ -159,3 +159,19 @@ it('measures the latency, the version and the clock of the database', async () =
   expect(Math.abs(clockSkewMs)).toBeLessThan(5_000)
   await store.close()
 })
+
+it('finds a session that it still owns because its release has failed', async () => {
+  const proxy = await TcpProxy.open(server.port)
+  const node = { url: '', place: 'machine:here', lease }
+  const { store, ownership } = await openPostgresNode({ url: through(proxy), schema: 'unreleased', node })
+  await store.create({ sessionId: 'a', epoch: 'e', state: stateOf('a', { connected: true }), events: [] })
+  expect(await ownership.adopt(5)).toEqual([])
+  await proxy.close()
+  await expect(ownership.release('a', 1)).rejects.toMatchObject({ code: 'busy' })
+  await proxy.open()
+  await vi.waitUntil(() => ownership.scan().then(({ hasOrphans }) => hasOrphans))
+  expect(await ownership.adopt(5)).toEqual([{ sessionId: 'a', term: 1 }])
+  expect(await ownership.adopt(5)).toEqual([])
+  await store.close()
+  await proxy.close()
+})

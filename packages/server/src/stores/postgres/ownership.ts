@@ -4,7 +4,14 @@ import { sessionUnknown } from '../refusals.ts'
 import type { PostgresDatabase } from './database.ts'
 import { type DatabaseFacts, measureDatabase } from './inspect.ts'
 import type { NewOwner } from './logs.ts'
-import { type NodeRow, readNodeOf, readNodes, type SessionNodeRow } from './node-rows.ts'
+import {
+  type NodeRow,
+  readNodeOf,
+  readNodes,
+  readWhereabouts,
+  type SessionNodeRow,
+  type Whereabouts,
+} from './node-rows.ts'
 import { safeText } from './session-columns.ts'
 import { PostgresSharedSettings } from './shared-settings.ts'
 
@@ -29,14 +36,6 @@ export type NodeOptions = {
   /** The version of Parley. */
   readonly version?: string
   readonly lease?: Lease
-}
-
-export type Whereabouts = {
-  readonly place: string
-  /** True if it is the place of this node. */
-  readonly isHere: boolean
-  /** The addresses of the nodes there that are not fenced. */
-  readonly nodes: readonly string[]
 }
 
 export type PeerRow = {
@@ -83,6 +82,8 @@ export class PostgresOwnership implements SessionOwnership {
   #timer: NodeJS.Timeout | undefined
   #watchdog: NodeJS.Timeout | undefined
   #closed = false
+  /** Whether this node may own sessions that it does not know of, because the answer to a statement was lost. */
+  #hasLostTrack = false
 
   constructor(database: PostgresDatabase, own: PostgresDatabase, options: NodeOptions) {
     this.#database = database
@@ -134,7 +135,11 @@ export class PostgresOwnership implements SessionOwnership {
     )
   }
 
-  async claim(sessionId: string): Promise<Claim> {
+  claim(sessionId: string): Promise<Claim> {
+    return this.#noting(() => this.#claim(sessionId))
+  }
+
+  async #claim(sessionId: string): Promise<Claim> {
     const [claimed] = await this.#database.query<{ term: number; former: string | null }>(
       `UPDATE sessions s SET ${newOwner('m.id')} FROM nodes m
        WHERE s.id = $1 AND m.id = $2 AND m.fenced_at IS NULL AND s.place = m.place
@@ -143,15 +148,14 @@ export class PostgresOwnership implements SessionOwnership {
        RETURNING s.term, ${formerMark}`,
       [safeText(sessionId), this.#node ?? null],
     )
-    if (!claimed) return this.#unclaimed(await this.find(sessionId))
+    if (!claimed) {
+      const found = await this.find(sessionId)
+      // A session of this place waits for nothing but the lease of this node, or another claim.
+      if (found.type === 'awaited' && found.place === this.place) throw noLease()
+      return found
+    }
     await this.settings.upToDate()
     return { type: 'owned', ...ownedSession(sessionId, claimed) }
-  }
-
-  /** A session of this place waits for nothing but the lease of this node, or another claim. */
-  #unclaimed<Found extends Exclude<Claim, { type: 'owned' }>>(found: Found): Found {
-    if (found.type === 'awaited' && found.place === this.place) throw noLease()
-    return found
   }
 
   /** Where a session is, without claiming it. `awaited` if no living node owns it. */
@@ -175,27 +179,58 @@ export class PostgresOwnership implements SessionOwnership {
          LEFT JOIN nodes n ON n.fenced_at IS NULL AND n.id <> $2`,
       [this.place, this.#node ?? 0],
     )
-    const hasOrphans = rows[0]?.hasOrphans ?? false
+    const hasOrphans = this.#hasLostTrack || (rows[0]?.hasOrphans ?? false)
     return { peers: rows.filter(({ id }) => id !== null), hasOrphans: hasOrphans && this.#node !== undefined }
   }
 
   async release(sessionId: string, term: number): Promise<void> {
     this.#released(sessionId)
-    await this.#database.query(
-      'UPDATE sessions SET owner = NULL WHERE id = $1 AND term = $2 AND owner = $3',
-      [safeText(sessionId), term, this.#node ?? null],
+    await this.#noting(() =>
+      this.#database.query('UPDATE sessions SET owner = NULL WHERE id = $1 AND term = $2 AND owner = $3', [
+        safeText(sessionId),
+        term,
+        this.#node ?? null,
+      ]),
     )
   }
 
   async adopt(limit: number): Promise<OwnedSession[]> {
     if (this.#node === undefined) return []
+    const hasLostTrack = this.#hasLostTrack
+    this.#hasLostTrack = false
+    return this.#noting(async () => {
+      const own = hasLostTrack ? await this.#unsettled() : []
+      return [...own, ...(await this.#adopt(limit))]
+    })
+  }
+
+  /**
+   * Runs a change of ownership. If it fails, this node may own sessions that it does not know of; the next `adopt` finds
+   * them.
+   */
+  async #noting<Result>(change: () => Promise<Result>): Promise<Result> {
+    try {
+      return await change()
+    } catch (error) {
+      this.#hasLostTrack = true
+      throw error
+    }
+  }
+
+  /** The sessions with work left that this node owns. */
+  #unsettled(): Promise<OwnedSession[]> {
+    const sql = 'SELECT id AS "sessionId", term FROM sessions WHERE unsettled AND owner = $1'
+    return this.#database.read(sql, [this.#node ?? null])
+  }
+
+  async #adopt(limit: number): Promise<OwnedSession[]> {
     const rows = await this.#database.query<{ state: string; term: number; former: string | null }>(
       `WITH o AS (SELECT s.key FROM sessions s LEFT JOIN nodes n ON n.id = s.owner
          WHERE s.unsettled AND s.place = $2 AND (s.owner IS NULL OR n.fenced_at IS NOT NULL)
            AND EXISTS (SELECT FROM nodes m WHERE m.id = $1 AND m.fenced_at IS NULL)
          ORDER BY s.key LIMIT $3 FOR UPDATE OF s SKIP LOCKED)
        UPDATE sessions s SET ${newOwner('$1')} FROM o WHERE s.key = o.key RETURNING s.state, s.term, ${formerMark}`,
-      [this.#node, this.place, limit],
+      [this.#node ?? null, this.place, limit],
     )
     if (rows.length > 0) await this.settings.upToDate()
     return rows.map((row) => ownedSession((JSON.parse(row.state) as { id: string }).id, row))
@@ -244,17 +279,8 @@ export class PostgresOwnership implements SessionOwnership {
     return rows.map(({ url }) => url)
   }
 
-  /** Where the folder of a session is, and the nodes there, its owner first. Undefined if there is no such session. */
-  async whereabouts(sessionId: string): Promise<Whereabouts | undefined> {
-    const rows = await this.#database.read<{ place: string | null; url: string | null }>(
-      `SELECT s.place, n.url FROM sessions s LEFT JOIN nodes n ON n.place = s.place AND n.fenced_at IS NULL
-       WHERE s.id = $1 ORDER BY coalesce(n.id = s.owner, false) DESC, n.id`,
-      [safeText(sessionId)],
-    )
-    const [first] = rows
-    if (!first) return undefined
-    const nodes = rows.flatMap(({ url }) => url ?? [])
-    return { place: first.place ?? 'an unknown machine', isHere: first.place === this.place, nodes }
+  whereabouts(sessionId: string): Promise<Whereabouts | undefined> {
+    return readWhereabouts(this.#database, sessionId, this.place)
   }
 
   measure(): Promise<DatabaseFacts> {

@@ -159,12 +159,17 @@ function ownerIn(error: unknown): string | undefined {
   return owner && typeof owner.url === 'string' ? owner.url : undefined
 }
 
-/** Whether another attempt can succeed: the owner is gone, is another one now, or is about to stop. */
+/**
+ * Whether another attempt can succeed: the owner is gone, is another one now, or is about to stop; or a node has no
+ * connection to PostgreSQL. A command that was performed after all is not performed again.
+ */
 function isTemporary(error: unknown): boolean {
   if (error instanceof LinkLost || isUnreachable(error)) return true
   if (hasCode(error, 'conflict'))
     return error.details?.owner !== undefined || error.details?.staleTerm !== undefined
-  return hasCode(error, 'busy') && (error.details?.stopping ?? error.details?.isJoining) === true
+  if (!hasCode(error, 'busy')) return false
+  const { stopping, isJoining, postgres } = error.details ?? {}
+  return stopping === true || isJoining === true || postgres !== undefined
 }
 
 function outOfReach(url: string): ParleyError {

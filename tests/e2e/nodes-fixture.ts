@@ -1,5 +1,8 @@
+import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { pipeline } from 'node:stream'
 import { type Client, createClient } from '@parley/client'
 import type { Lease } from '../../packages/server/src/stores/postgres/ownership.ts'
 import { PostgresServer } from '../../packages/server/src/stores/postgres/postgres-under-test.ts'
@@ -105,15 +108,13 @@ export class NodesFixture implements AsyncDisposable {
   readonly databaseUrl: string
   readonly folder = new TemporaryFolder()
   readonly nodes: readonly [NodeProcess, NodeProcess, NodeProcess]
+  readonly balancer: LoadBalancer
 
-  private constructor(
-    postgres: PostgresServer,
-    databaseUrl: string,
-    nodes: readonly [NodeProcess, NodeProcess, NodeProcess],
-  ) {
-    this.postgres = postgres
-    this.databaseUrl = databaseUrl
-    this.nodes = nodes
+  private constructor(parts: Pick<NodesFixture, 'postgres' | 'databaseUrl' | 'nodes' | 'balancer'>) {
+    this.postgres = parts.postgres
+    this.databaseUrl = parts.databaseUrl
+    this.nodes = parts.nodes
+    this.balancer = parts.balancer
   }
 
   static async start({ lease, claudeEnvironment = {} }: NodesOptions = {}): Promise<NodesFixture> {
@@ -124,7 +125,9 @@ export class NodesFixture implements AsyncDisposable {
         async (name) => new NodeProcess(name, await TcpProxy.open(0), await TcpProxy.open(postgres.port)),
       ),
     )
-    const fixture = new NodesFixture(postgres, databaseUrl, [a!, b!, c!])
+    const nodes = [a!, b!, c!] as const
+    const balancer = await LoadBalancer.open(nodes)
+    const fixture = new NodesFixture({ postgres, databaseUrl, nodes, balancer })
     for (const { server, inbound, database } of fixture.nodes) {
       const url = new URL(databaseUrl)
       url.port = String(database.port)
@@ -133,6 +136,7 @@ export class NodesFixture implements AsyncDisposable {
         PARLEY_DATABASE_URL: url.href,
         PARLEY_NODE_URL: inbound.url,
         PARLEY_PLACE: 'here',
+        PARLEY_TEST_ALLOWED_HOST: balancer.host,
         PARLEY_TEST_TRANSCRIPTS: join(fixture.folder.path, 'transcripts'),
         ...(lease && { PARLEY_TEST_LEASE: JSON.stringify(lease) }),
       }
@@ -224,8 +228,62 @@ export class NodesFixture implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.balancer[Symbol.asyncDispose]()
     await Promise.all(this.nodes.map((node) => node.dispose()))
     await this.postgres[Symbol.asyncDispose]()
     this.folder[Symbol.dispose]()
+  }
+}
+
+/** Passes each new connection on to the next node that accepts it. */
+export class LoadBalancer implements AsyncDisposable {
+  readonly #nodes: readonly NodeProcess[]
+  readonly #server = createServer((incoming) => this.#pass(incoming))
+  readonly #sockets = new Set<Socket>()
+  #next = 0
+
+  private constructor(nodes: readonly NodeProcess[]) {
+    this.#nodes = nodes
+  }
+
+  static async open(nodes: readonly NodeProcess[]): Promise<LoadBalancer> {
+    const balancer = new LoadBalancer(nodes)
+    balancer.#server.listen(0, '127.0.0.1')
+    await once(balancer.#server, 'listening')
+    return balancer
+  }
+
+  get host(): string {
+    return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  newClient(): Client {
+    const { token } = this.#nodes[0]!.server
+    return createClient({ url: `http://${this.host}`, token, backoff: { baseMs: 5, maxMs: 60 } })
+  }
+
+  #pass(incoming: Socket, attempts = this.#nodes.length): void {
+    const { port } = this.#nodes[this.#next++ % this.#nodes.length]!.server
+    const outgoing = connect(port, '127.0.0.1')
+    let isConnected = false
+    outgoing.once('connect', () => {
+      isConnected = true
+      this.#sockets.add(incoming).add(outgoing)
+      pipeline(incoming, outgoing, incoming, () => {
+        this.#sockets.delete(incoming)
+        this.#sockets.delete(outgoing)
+      })
+    })
+    outgoing.once('error', () => {
+      if (isConnected || attempts === 0) incoming.destroy()
+      else this.#pass(incoming, attempts - 1)
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = once(this.#server, 'close')
+    this.#server.close()
+    for (const socket of this.#sockets) socket.destroy()
+    await closed
   }
 }

@@ -1,4 +1,5 @@
-import type { MirrorSnapshot } from '@parley/client'
+import type { Client, MirrorSnapshot } from '@parley/client'
+import { hasCode } from '@parley/protocol'
 import { afterAll, expect, it } from 'vitest'
 import { moment, randomFrom } from './killable-server.ts'
 import { type NodeProcess, NodesFixture } from './nodes-fixture.ts'
@@ -33,6 +34,18 @@ it(`keeps every log whole in ${schedules} random schedules of failures (seed ${f
   console.log(`${schedules} schedules from seed ${firstSeed}: ${JSON.stringify(totals)}`)
 }, 3_600_000)
 
+/** Creates a session. On a busy machine, a node can be without a lease at times. */
+async function createSession(client: Client, cwd: string): Promise<string> {
+  for (;;) {
+    try {
+      return (await client.createSession({ agent: 'scripted', cwd })).id
+    } catch (error) {
+      if (!hasCode(error, 'busy')) throw error
+      await moment(100)
+    }
+  }
+}
+
 function describe({ status, view: { state } }: MirrorSnapshot): string {
   const { id, seq, turn, queue, requests } = state
   return `${id} ${status} at ${seq}: ${JSON.stringify({ turn, queue: queue.length, requests })}`
@@ -61,9 +74,7 @@ class Schedule {
     const random = this.#random
     const { clients } = nodes
     const cwd = nodes.newFolder(`schedule-${this.#seed}`)
-    const sessions = await Promise.all(
-      clients.slice(0, 2).map(async (client) => (await client.createSession({ agent: 'scripted', cwd })).id),
-    )
+    const sessions = await Promise.all(clients.slice(0, 2).map((client) => createSession(client, cwd)))
     const watchers = clients.flatMap((client) => sessions.map((id) => new Watcher(client, id)))
     const work = new Work({ clients, sessions, random })
     const submitting = Promise.all([work.submitOnAndOn(200), work.submitOnAndOn(200)])

@@ -20,6 +20,7 @@ const {
   /** Where the scripted agent keeps its conversations, if nodes share them. */
   PARLEY_TEST_TRANSCRIPTS: transcripts = join(dataDir, 'agent'),
   PARLEY_TEST_LEASE: lease,
+  PARLEY_TEST_ALLOWED_HOST: allowedHost,
 } = process.env
 
 const parley = await startParley({
@@ -28,6 +29,7 @@ const parley = await startParley({
   port: Number(port),
   token,
   ...defined({ databaseUrl, nodeUrl, place }),
+  ...(allowedHost && { allowedHosts: [allowedHost] }),
   ...(lease && { lease: JSON.parse(lease) as Lease }),
   logger: pino({ level: 'warn' }, pino.destination(2)),
   adapters: [

@@ -18,6 +18,8 @@ export type OtherNodes = {
   answer(request: PassedRequest): Promise<boolean>
   /** Connects the socket with the terminal of another node. Returns false if the terminal can only be here. */
   upgrade(terminalId: string, upgrade: Upgrade): Promise<boolean>
+  /** The address of the client whose request a node has passed on. */
+  clientAddress(incoming: IncomingMessage): string | undefined
   /** The terminals that other nodes have opened for the session. */
   terminals(sessionId: string): Promise<Terminal[]>
 }
@@ -39,13 +41,4 @@ export type SharedTokens = {
   issue(deviceId: string, lifetimeMs: number): string
   /** The device of a token that a node has issued and that has not expired. The device may be revoked. */
   deviceOf(token: string): string | undefined
-}
-
-/** Names the address of the client in a request that a node passes on. */
-export const clientAddressHeader = 'parley-client-address'
-
-/** The address of the client, whichever node it is connected to. */
-export function clientAddress(incoming: IncomingMessage, isFromNode: boolean): string {
-  const named = isFromNode ? incoming.headers[clientAddressHeader] : undefined
-  return typeof named === 'string' ? named : (incoming.socket.remoteAddress ?? '')
 }

@@ -1,12 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { hasCode, ParleyError, type Route, type RouteName, routes, type Terminal } from '@parley/protocol'
-import {
-  clientAddressHeader,
-  type OtherNodes,
-  type PassedRequest,
-  type SharedTokens,
-} from '../faces/other-nodes.ts'
+import type { OtherNodes, PassedRequest, SharedTokens } from '../faces/other-nodes.ts'
 import type { Upgrade } from '../faces/sockets.ts'
 import type { PostgresOwnership } from '../stores/postgres/ownership.ts'
 import { createAccessTokens } from './access-tokens.ts'
@@ -37,6 +32,8 @@ export type PassOnLimits = {
 }
 
 const defaultLimits: PassOnLimits = { answerMs: 30_000, idleMs: 60_000, listMs: 3_000 }
+/** Names the address of the client in a request that is passed on. */
+const clientAddressHeader = 'parley-client-address'
 const maxListBytes = 1024 * 1024
 
 const names = new Map<Route, RouteName>(
@@ -75,6 +72,10 @@ export class PassOn implements OtherNodes {
     }
     await this.#pass(request, nodes)
     return true
+  }
+
+  clientAddress({ headers }: IncomingMessage): string | undefined {
+    return headers[clientAddressHeader]?.toString()
   }
 
   async upgrade(terminalId: string, upgrade: Upgrade): Promise<boolean> {

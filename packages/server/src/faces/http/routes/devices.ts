@@ -1,5 +1,4 @@
 import { hasCode, ParleyError, routes } from '@parley/protocol'
-import { clientAddress } from '../../other-nodes.ts'
 import { isSignedOut, linkLifetimeMs, linkTo } from '../authentication.ts'
 import { deviceName } from '../device-name.ts'
 import { type App, type AppParts, isFromNode, mount, type RequestContext } from '../mount.ts'
@@ -13,7 +12,9 @@ export function mountDevices(app: App, parts: AppParts): void {
 
   /** Rate-limits failures per address. */
   async function guarded<Reply>(context: RequestContext, work: () => Promise<Reply>): Promise<Reply> {
-    const address = clientAddress(context.env.incoming, isFromNode(context))
+    const { incoming } = context.env
+    const passed = isFromNode(context) ? parts.otherNodes?.clientAddress(incoming) : undefined
+    const address = passed ?? incoming.socket.remoteAddress ?? ''
     limit.check(address)
     try {
       return await work()

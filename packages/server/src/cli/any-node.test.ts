@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { createClient } from '@parley/client'
 import { type RouteName, routes, type SessionState, type Terminal } from '@parley/protocol'
 import { pino } from 'pino'
 import { afterAll, beforeEach, expect, it, vi } from 'vitest'
+import { WebSocket } from 'ws'
 import { createScriptedAdapter } from '../adapters/scripted/index.ts'
 import { fileTranscript } from '../adapters/scripted/transcript.ts'
 import { whereServed } from '../nodes/where-served.ts'
@@ -180,6 +182,25 @@ it('a chat is continued, read and stopped on any node', async () => {
   expect(one).toHaveLength(6)
   for (const other of others) expect(other).toEqual(one)
   for (const _ of nodes) await reply('stopChat', { params: { id: chatId } })
+})
+
+it('only a node gets a proof of the token for its challenge', async () => {
+  const [node] = nodes
+  const challenge = { ...headers, 'parley-node-challenge': 'a'.repeat(43) }
+  const response = await fetch(`${node?.http.url}/api/sessions`, { headers: challenge })
+  expect(response.headers.has('parley-node-proof')).toBe(false)
+  const { terminalId } = await reply<Terminal>('openTerminal', {
+    params,
+    body: { cols: 80, rows: 24 },
+    node,
+  })
+  const url = `${node?.http.url.replace('http', 'ws')}/api/terminals/${terminalId}`
+  const socket = new WebSocket(url, { headers: challenge })
+  const answer = await new Promise<IncomingMessage>((resolve) => socket.once('upgrade', resolve))
+  expect(answer.statusCode).toBe(101)
+  expect(answer.headers['parley-node-proof']).toBeUndefined()
+  socket.terminate()
+  await reply('removeTerminal', { params: { id: terminalId } })
 })
 
 it('a session without an owner is changed by a node at its place, whichever node is asked', async () => {

@@ -77,8 +77,12 @@ export function createNodes(options: NodesOptions): Nodes {
           host: createPeerHost(host),
           accepts: (bearer) => credential.accepts(bearer),
           answerHeaders({ headers }) {
+            // Nobody but a node gets a proof. The caller has checked the bearer.
+            const isNode = headers.authorization?.startsWith('Bearer node.')
             const challenge = headers[challengeHeader]
-            return typeof challenge === 'string' ? { [proofHeader]: credential.prove(challenge) } : {}
+            return isNode && typeof challenge === 'string'
+              ? { [proofHeader]: credential.prove(challenge) }
+              : {}
           },
         },
       }

@@ -158,6 +158,7 @@ export class PassOn implements OtherNodes {
   }
 
   async #pass({ incoming, outgoing, ...request }: PassedRequest, nodes: readonly string[]): Promise<void> {
+    if (outgoing.destroyed) return
     const gone = new AbortController()
     outgoing.once('close', () => gone.abort())
     const body = request.body === undefined ? undefined : JSON.stringify(request.body)

@@ -15,7 +15,7 @@ export class PeerCredential {
   readonly #key: Buffer
   readonly #url: () => string
 
-  /** `url` is the address under which the other nodes know this one. */
+  /** `url` is the address under which the other nodes know this one; empty until it is known. */
   constructor(token: string, url: () => string) {
     // Deriving it is slow, so that a program with a bearer cannot guess a short token.
     this.#key = scryptSync(token, 'parley nodes 1', 32)
@@ -31,7 +31,7 @@ export class PeerCredential {
   /** Whether the bearer was made by a node for a request to this one. */
   accepts(bearer: string, now = Date.now()): boolean {
     const [, at = '', signature = ''] = /^node\.(\d{1,16})\.([\w-]+)$/.exec(bearer) ?? []
-    if (Math.abs(Number(at) - now) > toleranceMs) return false
+    if (Math.abs(Number(at) - now) > toleranceMs || this.#url() === '') return false
     return isSame(signature, this.#sign('bearer', this.#url(), at))
   }
 

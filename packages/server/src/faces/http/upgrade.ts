@@ -61,7 +61,10 @@ function signedOutOf(caller: Caller, socket: Duplex): Upgrade['onSignedOut'] {
     destroyAfter(lingerMs, socket)
   })
   socket.once('close', forget)
-  return (call) => void calls.push(call)
+  return (call) => {
+    if (caller.isRevoked) call()
+    else calls.push(call)
+  }
 }
 
 function pathOf(request: IncomingMessage): string {

@@ -19,12 +19,17 @@ it.each(['codex', 'opencode', 'gemini', 'claude-acp'] as const)(
     await using home = createHome()
     await using agents = await AgentHome.open()
     const env = agents.env(agent)
-    const examine = (words: string) =>
-      home.start(['agents', 'doctor', agent, '--into', testAgentsFolder(), '--prompt', words], {
-        env,
-        input: '',
-      }).ended
-    const { exitCode, stdout } = await examine(modelPrompt('Hello.', { content: 'Hello there.' }))
+    const examine = (words: string) => [
+      'agents',
+      'doctor',
+      agent,
+      '--into',
+      testAgentsFolder(),
+      '--prompt',
+      words,
+    ]
+    const greet = examine(modelPrompt('Hello.', { content: 'Hello there.' }))
+    const { exitCode, stdout } = await home.start(greet, { env, input: '' }).ended
     expect(stdout).toMatch(/^ok +start +answers after/m)
     expect(stdout).toMatch(/^ok +prompt +completed$/m)
     expect(stdout).toMatch(/^ok +end /m)
@@ -33,7 +38,7 @@ it.each(['codex', 'opencode', 'gemini', 'claude-acp'] as const)(
     expect(processesIn(agents.path)).toEqual([])
 
     const error = { message: 'The key is not valid.', type: 'invalid_request_error' }
-    const refused = await examine(modelPrompt('Hello.', { error, status: 401 }))
+    const refused = await home.run(examine(modelPrompt('Hello.', { error, status: 401 })), { env })
     expect(refused.stdout).toMatch(/^fail prompt +failed: \S/m)
     expect(refused.exitCode).toBe(1)
     expect(processesIn(agents.path)).toEqual([])
@@ -66,7 +71,7 @@ it.each([
   const env = signedOutEnvironments[agent]?.({ url: 'http://127.0.0.1:9', home: home.folder }) ?? {}
   const proxy = { HTTP_PROXY: 'http://127.0.0.1:9', HTTPS_PROXY: 'http://127.0.0.1:9' }
   const examine = ['agents', 'doctor', agent, '--into', testAgentsFolder()]
-  const { exitCode, stdout } = await home.start(examine, { env: { ...env, ...proxy }, input: '' }).ended
+  const { exitCode, stdout } = await home.run(examine, { env: { ...env, ...proxy } })
   const failures = stdout.split('\n').filter((line) => line.startsWith('fail'))
   expect(failures).toEqual([expect.stringMatching(/not signed in|no model provider/)])
   expect(failures[0]).toContain(hint)

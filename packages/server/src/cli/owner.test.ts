@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { isUnreachable } from '@parley/client'
-import { describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { type Flags, resolveConfiguration } from './configuration.ts'
 import { connect, findServer } from './connect.ts'
 import { contextUnderTest } from './context-under-test.ts'
@@ -49,6 +49,8 @@ async function listenAt(url: string, respond: Respond) {
   const requests: IncomingMessage[] = []
   const server = createServer((request, response) => {
     requests.push(request)
+    // The next test may listen at the same port, and must not get requests over connections that end with this server.
+    response.setHeader('connection', 'close')
     respond(request, response)
   })
   server.listen(Number(new URL(url).port), '127.0.0.1')
@@ -80,7 +82,22 @@ const configurationOf = ({ dataDir, folder }: Home, flags: Flags = {}) =>
 const connectTo = (home: Home) =>
   connect(configurationOf(home), contextUnderTest({ env: {}, cwd: home.folder }).context)
 
+/** A home for the tests of a `describe` block, and values that are computed once, by the first test that needs them. */
+function sharedHome<Value>(prepare: (home: Home) => Promise<Value>) {
+  const home = createHome()
+  let prepared: Promise<Value> | undefined
+  afterAll(() => home[Symbol.asyncDispose]())
+  return async () => {
+    prepared ??= prepare(home)
+    return { home, ...(await prepared) }
+  }
+}
+
 describe('a program on the port of a server that crashed', () => {
+  const afterCrash = sharedHome(async (home) => ({
+    ...(await crashed(home)),
+    other: await home.serve(['--data-dir', join(home.folder, 'other')]),
+  }))
   it.each<[string, (other: string) => Proof]>([
     ['no proof', () => () => undefined],
     ['the challenge as its proof', () => (challenge) => challenge],
@@ -94,9 +111,7 @@ describe('a program on the port of a server that crashed', () => {
       },
     ],
   ])('gets no token if it answers with the right instance and %s', async (_, proofOf) => {
-    await using home = createHome()
-    const { record, token } = await crashed(home)
-    const other = await home.serve(['--data-dir', join(home.folder, 'other')])
+    const { home, record, token, other } = await afterCrash()
     await using impostor = await impostorOf(record, proofOf(other.url))
 
     writeRecord(home, record)
@@ -114,6 +129,7 @@ describe('a program on the port of a server that crashed', () => {
     expect(sent(impostor.requests)).not.toContain(record.secret)
   })
 
+  const restarted = sharedHome(async (home) => ({ last: { server: await home.serve() } }))
   const forged = (code: string, details = {}) =>
     JSON.stringify({ error: { code, message: '\u001b[2Jforged', details } })
   it.each([
@@ -125,8 +141,8 @@ describe('a program on the port of a server that crashed', () => {
     ['403 and an error', 403, forged('forbidden')],
   ])('gets no token from a command that was connected before, if it answers with %s', async (...answer) => {
     const [, status, body] = answer
-    await using home = createHome()
-    const { running, url, token } = await home.serve()
+    const { home, last } = await restarted()
+    const { running, url, token } = last.server
     await using connected = await connectTo(home)
     const { client } = connected
     expect(connected).toMatchObject({ embedded: false, url })
@@ -143,7 +159,7 @@ describe('a program on the port of a server that crashed', () => {
       expect(paths(impostor.requests)).toEqual(new Set(['/api/health']))
       expect(sent(impostor.requests)).not.toContain(token)
     }
-    await home.serve(['--port', new URL(url).port])
+    last.server = await home.serve(['--port', new URL(url).port])
     expect(await client.call('listSessions')).toMatchObject({ sessions: [] })
   })
 
@@ -283,13 +299,13 @@ describe('the owner record', () => {
     expect(sent(server.requests)).not.toContain('the-token-of-the-user')
   })
 
+  const withoutServer = sharedHome(crashed)
   it.each([
     ['without a secret', 0o600, { secret: undefined }],
     ['without the identity of its database', 0o600, { database: undefined }],
     ['that other users can read', 0o644, {}],
   ])('%s is ignored if no process holds the data folder', async (_, mode, changes) => {
-    await using home = createHome()
-    const { record } = await crashed(home)
+    const { home, record } = await withoutServer()
     writeRecord(home, { ...record, ...changes })
     chmodSync(recordFile(home), mode)
     expect(await home.run(['sessions'])).toMatchObject({ exitCode: 0 })

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { PostgresServer } from '../stores/postgres/postgres-under-test.ts'
 import { readPrometheus, sampleValue } from '../telemetry/prometheus-under-test.ts'
 import type { Check } from './checks.ts'
@@ -104,6 +104,37 @@ it('parley doctor lets the nodes reach each other, and tells one with another to
   expect(failed).toHaveLength(2)
   expect(failed[0]).toContain(`from ${second.url} (laptop), ${third.url} refuses the token`)
   expect(failed[1]).toContain(`${third.url} (stranger) refuses the token`)
+})
+
+it('/metrics counts commands that were sent to the owner, and sessions that were taken over', async () => {
+  await using one = createHome()
+  await using two = createHome()
+  const databaseUrl = await postgres.database()
+  const given = {
+    env: { PARLEY_DATABASE_URL: databaseUrl, PARLEY_TOKEN: token, PARLEY_PLACE: 'desk' },
+  }
+  const first = await one.serve([], given)
+  const second = await two.serve([], given)
+  const post = async ({ url }: Served, path: string, body: unknown) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+    expect(response.ok).toBe(true)
+    return (await response.json()) as { id: string }
+  }
+  const { id } = await post(first, '/api/sessions', {
+    agent: 'demo',
+    cwd: one.folder,
+    prompt: 'show a permission',
+  })
+  const prompt = { commandId: 'cmd_1', type: 'prompt.submit', parts: [{ type: 'text', text: 'help' }] }
+  await post(second, `/api/sessions/${id}/commands`, prompt)
+  const value = async (name: string, labels?: Record<string, string>) =>
+    sampleValue(await metricsOf(second), name, labels)
+  expect(await value('parley_commands_forwarded_total', { outcome: 'accepted' })).toBe(1)
+  expect(await value('parley_session_takeovers_total')).toBe(0)
+  first.running.child.kill('SIGKILL')
+  await vi.waitUntil(async () => (await value('parley_session_takeovers_total')) === 1, 30_000)
+  expect(await value('parley_sessions_owned')).toBe(1)
 })
 
 it('parley nodes lists the server alone if it uses SQLite, without metrics of nodes', async () => {

@@ -140,6 +140,11 @@ export function databaseFile(dataDir: string): string {
   return join(dataDir, 'parley.sqlite')
 }
 
+/** Contains the database of a node, without its password. */
+export function nodeFile(dataDir: string): string {
+  return join(dataDir, 'node')
+}
+
 type Given<Value> = { readonly value: Value; readonly from: string }
 
 function first<Value>(...given: readonly (readonly [string, Value | undefined])[]): Given<Value> | undefined {

@@ -20,7 +20,7 @@ export function isDataFolderOpen(dataDir: string): boolean {
   return process.platform !== 'win32' && (statSync(dataDir).mode & 0o077) !== 0
 }
 
-const ownFiles = /^(parley\.sqlite.*|(token|config\.json|machine-id)(\.\d+\.\w{8})?|agents|demo)$/
+const ownFiles = /^(parley\.sqlite.*|(token|config\.json|machine-id)(\.\d+\.\w{8})?|agents|demo|node)$/
 
 /**
  * Removes the access of other users to a folder that contains only Parley's files. A folder with other files is left

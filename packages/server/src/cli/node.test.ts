@@ -112,3 +112,20 @@ it('a server whose database cannot be reached ends with a sentence, and leaves i
   expect(stderr).not.toContain('geheim')
   expect(() => readFileSync(join(home.dataDir, 'parley.sqlite.owner.json'))).toThrow('ENOENT')
 })
+
+it('the data folder of a node is not used without its database', async () => {
+  await using home = createHome()
+  const url = new URL(await postgres.database())
+  url.password = 'geheim'
+  const { running } = await home.serve([], onDatabase(url.href))
+  running.child.kill('SIGTERM')
+  await running.ended
+  for (const args of [['sessions'], ['run', 'demo', 'help']]) {
+    const { exitCode, said } = await ran(home, args)
+    expect(exitCode).toBe(1)
+    expect(said).toContain(`belongs to a node on postgres://parley@127.0.0.1:${postgres.port}/`)
+    expect(said).not.toContain('geheim')
+  }
+  expect(await ran(home, ['migrate', '--from', url.href])).toMatchObject({ exitCode: 0 })
+  expect(await ran(home, ['sessions'])).toMatchObject({ exitCode: 0 })
+})

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { hostname as machineName } from 'node:os'
 import { defined, ParleyError } from '@parley/protocol'
 import type { Logger } from 'pino'
@@ -6,11 +7,12 @@ import type { Host, HostOptions } from '../core/index.ts'
 import { createNodes, type Nodes } from '../nodes/index.ts'
 import { createNodeDirectory } from '../nodes/node-directory.ts'
 import { createNodeMetrics, measuredAppends, nodeMetricsText } from '../nodes/node-metrics.ts'
+import { shownDatabaseUrl } from '../stores/postgres/database-url.ts'
 import { openPostgresNode, type PostgresStore } from '../stores/postgres/index.ts'
 import type { Lease } from '../stores/postgres/ownership.ts'
 import { openSqliteStore, type SqliteStore } from '../stores/sqlite.ts'
 import { version } from '../version.ts'
-import { type Configuration, databaseFile } from './configuration.ts'
+import { type Configuration, databaseFile, nodeFile } from './configuration.ts'
 import { placeOfMachine } from './place.ts'
 
 export type StoreOptions = Pick<Configuration, 'dataDir' | 'databaseUrl' | 'nodeUrl' | 'place'> & {
@@ -63,6 +65,7 @@ export async function openNode(
     })
     const metrics = createNodeMetrics()
     await warnOfSessions(folder, store, options)
+    writeFileSync(nodeFile(dataDir), `${shownDatabaseUrl(databaseUrl)}\n`, { mode: 0o600 })
     let url = nodeUrl ?? ''
     const nodes = createNodes({
       ownership,

@@ -82,9 +82,12 @@ async function report(thrown: unknown, args: string[], context: Context): Promis
   return exitCode
 }
 
-/** Removes database URLs, because an error about the arguments may repeat them. */
+/** As `shownDatabaseUrl` writes it, with the punctuation of a sentence. */
+const shownUrl = /^postgres:\/\/([\w%.-]+@)?(\[[\da-f:]+\]|[\w%.-]+):\d+\/[\w%.-]+[),.:;]*$/i
+
+/** Removes database URLs that may contain a password, because an error about the arguments may repeat them. */
 function withoutDatabaseUrls(text: string): string {
-  return text.replace(/\bpostgres(ql)?:\S+/gi, 'postgres://***')
+  return text.replace(/\bpostgres(ql)?:\S+/gi, (url) => (shownUrl.test(url) ? url : 'postgres://***'))
 }
 
 /**

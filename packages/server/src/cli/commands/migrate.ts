@@ -1,10 +1,10 @@
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { ParleyError } from '@parley/protocol'
 import { shownDatabaseUrl } from '../../stores/postgres/database-url.ts'
 import { openPostgresTransfer } from '../../stores/postgres/transfer.ts'
 import { openSqliteTransfer } from '../../stores/sqlite-transfer.ts'
 import type { TransferStore } from '../../stores/transfer.ts'
-import { databaseFile, type Flags } from '../configuration.ts'
+import { databaseFile, type Flags, nodeFile } from '../configuration.ts'
 import { type Context, configurationOf } from '../context.ts'
 import {
   type CopyCounts,
@@ -67,6 +67,7 @@ export async function migrate(options: MigrateOptions, context: Context): Promis
   await source.assertUnused()
   await target.assertUnused()
   if (counts) await target.finish()
+  if (counts && !isExport) rmSync(nodeFile(dataDir), { force: true })
   const skipped = countSettings(stored) - countSettings(settings)
   const result = { ...compared, ...counts, settings: countSettings(settings), skippedSettings: skipped }
   if (options.json) output.out(`${JSON.stringify({ type: 'result', from, to, ...result })}\n`)

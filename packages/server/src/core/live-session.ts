@@ -8,7 +8,6 @@ import {
 import { currentAdapter } from './agent-keeper.ts'
 import { isPendingSteer } from './decide.ts'
 import { turnWaits } from './end-turn.ts'
-import { isStale } from './fenced-store.ts'
 import { createHostToolCalls } from './host-tool-calls.ts'
 import { createPermissionBroker } from './permission-broker.ts'
 import { createPersisting, type Persisting } from './persist.ts'
@@ -52,8 +51,7 @@ export class LiveSession {
     const stopping = this.#stopping.signal
     const broken = (error: unknown) => {
       void owner.forgetOnly(state.id, this)
-      const ended = isStale(error) ? this.abandon() : this.stop()
-      ended.catch((thrown) => problem(thrown, 'stop a session that another log has written to'))
+      this.stop().catch((thrown) => problem(thrown, 'stop a session that another log has written to'))
     }
     this.#persisting = createPersisting({ log: this.log, clock, stopping, problem, broken })
     const context: SessionContext = {

@@ -120,8 +120,14 @@ export class OpenSessions {
   #live(state: SessionState, term: number | undefined): LiveSession {
     this.#followed.leave(state.id)
     if (term !== undefined) this.#terms.set(state.id, term)
-    const store = fencedStore(this.#services.store, term)
-    return new LiveSession({ ...this.#services, store }, state, this)
+    const lost = () => {
+      void this.forgetOnly(state.id, session)
+      session.abandon().catch((error) => problem({ error, doing: 'abandon a session', sessionId: state.id }))
+    }
+    const { problem } = this.#services
+    const store = fencedStore(this.#services.store, term, lost)
+    const session: LiveSession = new LiveSession({ ...this.#services, store }, state, this)
+    return session
   }
 
   startAhead(sessionId: string): void {

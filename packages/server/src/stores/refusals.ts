@@ -37,3 +37,12 @@ export function ownershipLost(sessionId: string, term: number): ParleyError {
     { details: { staleTerm: term } },
   )
 }
+
+/** The refusal of a write after events that this process has written are no longer in the database. */
+export function eventsLost(sessionId: string, term: number): ParleyError {
+  return new ParleyError(
+    'conflict',
+    `The database has lost the last events of session ${sessionId}; nothing of the batch was written.`,
+    { details: { staleTerm: term } },
+  )
+}

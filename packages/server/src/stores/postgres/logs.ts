@@ -1,5 +1,6 @@
 import {
   defined,
+  newId,
   type OpenBlock,
   ParleyError,
   type PermissionRule,
@@ -15,7 +16,14 @@ import type {
   StoredReceipt,
 } from '../../core/session-store.ts'
 import { eventTextOf } from '../event-text.ts'
-import { ownershipLost, receiptTaken, refuseGap, sessionTaken, sessionUnknown } from '../refusals.ts'
+import {
+  eventsLost,
+  ownershipLost,
+  receiptTaken,
+  refuseGap,
+  sessionTaken,
+  sessionUnknown,
+} from '../refusals.ts'
 import { type CheckpointRow, WrittenBlocks } from '../written-blocks.ts'
 import type { PostgresDatabase } from './database.ts'
 import { isUniqueViolation, mayHaveRun, postgresFailure } from './failure.ts'
@@ -119,7 +127,7 @@ export class PostgresLogs {
       ).catch((thrown) => {
         throw receipt && isUniqueViolation(thrown, 'receipts_pkey') ? receiptTaken(receipt.commandId) : thrown
       })
-      if (!isWritten) throw await this.#refusal(batch)
+      if (!isWritten) throw await this.#refusal(batch, known.head)
       known.head = head + events.length
     })
   }
@@ -278,14 +286,31 @@ export class PostgresLogs {
     return receipt !== undefined && (await this.receipt(sessionId, receipt.commandId))?.hash === receipt.hash
   }
 
-  /** Why a write changed no row. */
-  async #refusal(batch: AppendBatch): Promise<unknown> {
+  /** Why a write changed no row. `head` is the last event that this process has stored or read. */
+  async #refusal(batch: AppendBatch, head = 0): Promise<unknown> {
     const { sessionId, term } = batch
     const current = await this.#load(sessionId)
     if (!current) return sessionUnknown(sessionId)
     if (term !== undefined && current.term !== term) return ownershipLost(sessionId, term)
+    if (term !== undefined && current.head < head) {
+      await this.#beginEpoch(sessionId, term, current.head)
+      return eventsLost(sessionId, term)
+    }
     refuseGap(batch, current.head)
     return new ParleyError('conflict', `Another process has written to session ${sessionId}.`)
+  }
+
+  /**
+   * Makes the cursors of all readers invalid. The database has lost events in a failover, and their numbers will be
+   * used again.
+   */
+  async #beginEpoch(sessionId: string, term: number, head: number): Promise<void> {
+    await this.#database.query('UPDATE sessions SET epoch = $1 WHERE id = $2 AND term = $3 AND head = $4', [
+      newId('epo'),
+      safeText(sessionId),
+      term,
+      head,
+    ])
   }
 
   /**

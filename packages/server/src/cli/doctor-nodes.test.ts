@@ -91,6 +91,7 @@ describe('the checks of nodes', () => {
     id,
     url: `http://10.0.0.${id}:4747`,
     machine: `machine-${id}`,
+    place: 'machine:all',
     version: '1.0.0',
     startedAt: 0,
     isSelf: id === 1,
@@ -121,6 +122,18 @@ describe('the checks of nodes', () => {
     expect(named(checks, 'nodes')).toMatchObject({
       result: 'warn',
       text: expect.stringContaining('2 alive; the lease of http://10.0.0.3:4747 has ended'),
+    })
+  })
+
+  it('name the machines on which no node runs', () => {
+    const nodes = [
+      node(1, { place: 'a' }),
+      node(2, { place: 'a', state: 'gone' }),
+      node(3, { place: 'b', state: 'gone' }),
+    ]
+    expect(named(nodeChecks({ nodes }), 'nodes')).toMatchObject({
+      result: 'ok',
+      text: '1 alive; none on machine-3',
     })
   })
 

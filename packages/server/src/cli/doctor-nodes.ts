@@ -77,7 +77,7 @@ export function nodeChecks({ nodes }: NodeList): Check[] {
       ),
     ]
   return [
-    countCheck(present),
+    countCheck(nodes),
     versionsCheck(present),
     selfCheck(self),
     ...present.filter(({ isSelf }) => !isSelf).map((node) => peerCheck(node, self, nodes)),
@@ -87,7 +87,9 @@ export function nodeChecks({ nodes }: NodeList): Check[] {
 function countCheck(nodes: readonly NodeInfo[]): Check {
   const alive = nodes.filter(({ state }) => state === 'alive')
   const expired = nodes.filter(({ state }) => state === 'expired').map(({ url }) => url)
-  const text = `${alive.length} alive`
+  const here = new Set(nodes.filter(({ state }) => state !== 'gone').map(({ place }) => place))
+  const away = new Set(nodes.filter(({ place }) => !here.has(place)).map(({ machine }) => machine))
+  const text = `${alive.length} alive${away.size > 0 ? `; none on ${[...away].join(', ')}` : ''}`
   if (expired.length === 0) return ok('nodes', text)
   return warn(
     'nodes',

@@ -1,4 +1,4 @@
-import { lstatSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { ParleyError, PermissionMode } from '@parley/protocol'
 import { z } from 'zod'
@@ -121,10 +121,9 @@ export function parseConfigFile(text: string, file: string): ConfigFile {
 
 /** Whether other users of this machine can read the file, or what it links to, and the file contains secrets. */
 export function isConfigExposed(file: string): boolean {
-  const found = lstatSync(file, { throwIfNoEntry: false })
-  if (!found || process.platform === 'win32') return false
+  if (!existsSync(file) || process.platform === 'win32') return false
   const isOpen = (path: string) => (statSync(path).mode & 0o077) !== 0
-  if (!isOpen(file) || (!found.isSymbolicLink() && !isOpen(dirname(file)))) return false
+  if (!isOpen(file) || (!lstatSync(file).isSymbolicLink() && !isOpen(dirname(file)))) return false
   const { token, databaseUrl } = readConfigFile(file)
   return token !== undefined || databaseUrl !== undefined
 }

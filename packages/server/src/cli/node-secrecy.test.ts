@@ -115,6 +115,8 @@ it('the server warns if other users can read the URL in config.json', async () =
     running.child.kill('SIGTERM')
     const { stderr } = await running.ended
     expect(stderr.includes(`other users can read the secrets in ${file}`)).toBe(isWarned)
+    const { stdout } = await home.run(['doctor', '--port', '0'])
+    expect(/^warn configuration +other users can read the secrets/m.test(stdout)).toBe(isWarned)
   }
 })
 

@@ -8,6 +8,7 @@ import { migrations } from '../../stores/migrations/index.ts'
 import { isLocked } from '../../stores/sqlite-failure.ts'
 import { oldestNode } from '../../version.ts'
 import { type Check, checkLine, fail, ok, warn } from '../checks.ts'
+import { isConfigExposed } from '../config-file.ts'
 import { agentsFolder, type Configuration, configFile, databaseFile, type Flags } from '../configuration.ts'
 import { type Connected, findServer } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
@@ -37,8 +38,7 @@ export async function doctor(options: DoctorOptions, context: Context): Promise<
     add([fail('configuration', (thrown as Error).message)])
     return 1
   }
-  const hasFile = existsSync(configFile(configuration.dataDir))
-  add([ok('configuration', hasFile ? configFile(configuration.dataDir) : 'defaults, flags and environment')])
+  add([configurationCheck(configFile(configuration.dataDir))])
   add([folderCheck(configuration.dataDir), tokenCheck(configuration, context)])
   const isHeld = await isDatabaseHeld(databaseFile(configuration.dataDir))
   const { check, server } = await serverCheck(configuration, isHeld)
@@ -52,6 +52,13 @@ export async function doctor(options: DoctorOptions, context: Context): Promise<
 function nodeCheck(version: string): Check {
   if (Number.parseInt(version, 10) >= oldestNode) return ok('node', version)
   return fail('node', `${version} is too old: install Node ${oldestNode} or newer`)
+}
+
+function configurationCheck(file: string): Check {
+  const name = 'configuration'
+  if (isConfigExposed(file))
+    return warn(name, `other users can read the secrets in ${file}; run: chmod 600 ${file}`)
+  return ok(name, existsSync(file) ? file : 'defaults, flags and environment')
 }
 
 function folderCheck(dataDir: string): Check {

@@ -46,6 +46,7 @@ export async function openPostgresNode(
     const ownership = new PostgresOwnership(database, own, options.node)
     const logs = new PostgresLogs(database, () => ownership.newOwner())
     ownership.onReleased((sessionId) => logs.forget(sessionId))
+    ownership.onLost(() => logs.forgetAll())
     const store = createStore(database, logs)
     const close = async () => {
       await ownership.close()

@@ -227,6 +227,10 @@ export class PostgresLogs {
     this.#cache.delete(sessionId)
   }
 
+  forgetAll(): void {
+    this.#cache.clear()
+  }
+
   /**
    * Runs the writes of a session one after another, because statements on different connections are not ordered. After
    * a failure the checkpoints are read again.

@@ -31,7 +31,7 @@ export type PassOnLimits = {
   readonly listMs: number
 }
 
-const defaultLimits: PassOnLimits = { answerMs: 30_000, idleMs: 60_000, listMs: 3_000 }
+const defaultLimits: PassOnLimits = { answerMs: 30_000, idleMs: 60_000, listMs: 10_000 }
 /** Names the address of the client in a request that is passed on. */
 const clientAddressHeader = 'parley-client-address'
 const maxListBytes = 1024 * 1024

@@ -71,9 +71,13 @@ async function exchange<Result>(
     reject(new ParleyError('busy', message, { details: { node: url, connected }, cause }))
     request.destroy()
   }
+  let isSettled = false
+  // If this process was paused, what has arrived meanwhile is read before the deadline counts.
+  const failLater = (isLate: () => boolean, ms: number) =>
+    setTimeout(() => setImmediate(() => !isSettled && isLate() && fail('it does not answer')), ms)
   const timers = [
-    setTimeout(() => connected || fail('it does not answer'), Math.min(connectMs, deadlineMs)),
-    setTimeout(() => fail('it does not answer'), deadlineMs),
+    failLater(() => !connected, Math.min(connectMs, deadlineMs)),
+    failLater(() => true, deadlineMs),
   ]
   const setConnected = () => {
     connected = true
@@ -91,6 +95,7 @@ async function exchange<Result>(
   })
   request.end(asked.body)
   return promise.finally(() => {
+    isSettled = true
     for (const timer of timers) clearTimeout(timer)
   })
 }

@@ -49,7 +49,7 @@ export class LiveSession {
     const { checkpointMs } = limits
     this.log = createSessionLog({ store, clock, checkpointMs, state, joining, problem })
     const stopping = this.#stopping.signal
-    const broken = (error: unknown) => {
+    const broken = () => {
       void owner.forgetOnly(state.id, this)
       this.stop().catch((thrown) => problem(thrown, 'stop a session that another log has written to'))
     }

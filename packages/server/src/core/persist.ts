@@ -21,7 +21,7 @@ export function createPersisting(options: {
   /** Once this signal aborts, a failed change is not retried. */
   stopping: AbortSignal
   /** Called when another log has written to this session. This log must not continue. */
-  broken: (error: unknown) => void
+  broken: () => void
 }): Persisting {
   const { log, clock, problem, stopping, broken } = options
   let pending = 0
@@ -33,7 +33,7 @@ export function createPersisting(options: {
       } catch (error) {
         if (log.closed) return undefined
         problem(error, 'record what happened')
-        if (hasCode(error, 'conflict')) broken(error)
+        if (hasCode(error, 'conflict')) broken()
         if (!hasCode(error, 'busy') || stopping.aborted) return undefined
         await pause(wait)
       }

@@ -60,6 +60,7 @@ export type SessionPatch = z.infer<typeof SessionPatch>
  */
 export const SessionDetail = SessionState.extend({
   place: Place.optional(),
+  awaits: SessionSummary.shape.awaits,
   trusted: z.boolean().meta({
     description: 'Whether the folder is trusted now; a change takes effect when the agent next starts',
   }),

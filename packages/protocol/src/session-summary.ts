@@ -29,6 +29,9 @@ export const SessionSummary = SessionState.pick({
   place: z.string().optional().meta({
     description: 'Where its folder is, if several servers share a database (see GET /api/nodes)',
   }),
+  awaits: z.string().optional().meta({
+    description: 'Its place, if no server there is running: the session goes on when one is',
+  }),
   waiting: z.int().meta({ description: 'Number of open requests' }),
   paused: z.int().optional().meta({ description: 'Number of paused prompts; absent if none' }),
   tasks: z.int().optional().meta({ description: 'Number of running background tasks; absent if none' }),

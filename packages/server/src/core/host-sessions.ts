@@ -80,10 +80,11 @@ export function createHostSessions(
     detail: async (sessionId, tail) => detailOf(services, await sessions.state(sessionId), tail),
     async patch(sessionId, given) {
       const patch = checked(SessionPatch, given, 'The change')
-      const session = await sessions.open(sessionId)
-      await session.recover()
-      await session.log.transact((state) => ({ drafts: patchDrafts(state, patch) }))
-      return summarise(session.state)
+      return sessions.record(sessionId, async (session) => {
+        await session.recover()
+        await session.log.transact((state) => ({ drafts: patchDrafts(state, patch) }))
+        return summarise(session.state)
+      })
     },
     async delete(sessionId) {
       await sessions.delete(sessionId, (session) => session.destroy(() => store.delete(sessionId)))
@@ -94,8 +95,9 @@ export function createHostSessions(
     },
     async command(sessionId, given) {
       const command = checked(Command, given, 'The command')
-      const session = await sessions.open(sessionId)
-      const receipt = await session.command(command)
+      const receipt = recordedOnly.has(command.type)
+        ? await sessions.record(sessionId, (session) => session.command(command))
+        : await (await sessions.open(sessionId)).command(command)
       if (command.type === 'session.close') await sessions.removeTemporaryFolder(sessionId)
       return receipt
     },
@@ -131,17 +133,27 @@ export function createHostSessions(
   }
 }
 
+/** The commands that need neither the agent nor the folder now: they are accepted while the place is awaited. */
+const recordedOnly: ReadonlySet<Command['type']> = new Set([
+  'prompt.submit',
+  'prompt.withdraw',
+  'prompt.move',
+  'queue.resume',
+  'permission.decide',
+  'question.answer',
+])
+
 async function detailOf(
   { store, adapters, trusts, place: here }: SessionServices,
   state: SessionState,
   tail: number,
 ): Promise<SessionDetail> {
-  const place = here === undefined ? undefined : (await store.load(state.id))?.place
+  const { place, isAwaited } = (here === undefined ? undefined : await store.load(state.id)) ?? {}
   const id = state.connection?.agentSessionId
   const terminal = id === undefined ? undefined : adapters.get(state.agent)?.terminalCommand?.(id)
   return {
     ...shownState(state),
-    ...defined({ place }),
+    ...defined({ place, awaits: isAwaited ? place : undefined }),
     trusted: trusts(state.cwd, place),
     ...(terminal && { terminal: [...terminal] }),
     ...(await tailOf(store, state, tail)),

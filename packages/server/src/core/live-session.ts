@@ -89,7 +89,8 @@ export class LiveSession {
 
   async command(command: Command): Promise<Receipt> {
     await this.recover()
-    if (command.type === 'prompt.submit') await this.#rejoin.checkElsewhere()
+    const isHere = this.#context.services.awaits === undefined
+    if (command.type === 'prompt.submit' && isHere) await this.#rejoin.checkElsewhere()
     if (command.type === 'prompt.withdraw') await this.#withdrawSteer(command.promptId)
     const { receipt, fresh } = await this.#commands.record(command)
     const closes = command.type === 'session.close' || command.type === 'session.release'
@@ -119,9 +120,9 @@ export class LiveSession {
   }
 
   async #recover(): Promise<void> {
-    const { clock } = this.#context.services
+    const { clock, awaits } = this.#context.services
     await this.log.transact((state) => recovery(state, clock.now(), canResume(this.#context)))
-    this.#loop.start()
+    if (awaits === undefined) this.#loop.start()
   }
 
   async startAhead(): Promise<void> {

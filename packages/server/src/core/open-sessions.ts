@@ -1,4 +1,4 @@
-import { hasCode, ParleyError, type SessionState } from '@parley/protocol'
+import { defined, hasCode, ParleyError, type SessionState } from '@parley/protocol'
 import { fencedStore } from './fenced-store.ts'
 import { FollowedSessions } from './followed-session.ts'
 import { keepFollowing } from './keep-following.ts'
@@ -22,6 +22,8 @@ export class OpenSessions {
   readonly #deleting = new Set<string>()
   /** The former owners whose agents were ended on this machine. */
   readonly #endedOwners = new Map<string, Promise<void>>()
+  /** The work in sessions whose place is awaited, one at a time for each. */
+  readonly #caring = new Map<string, Promise<unknown>>()
   #stopSweep: (() => void) | undefined
   #closing = false
 
@@ -46,6 +48,47 @@ export class OpenSessions {
     const session = this.#sessions.get(sessionId) ?? this.#add(sessionId, this.#load(sessionId))
     this.#usedAt.set(sessionId, this.#services.clock.now())
     return session
+  }
+
+  /**
+   * Runs work that records something, but needs neither the agent nor the folder. If the place of the session is
+   * awaited, this process is its caretaker meanwhile.
+   */
+  async record<T>(sessionId: string, work: (session: LiveSession) => Promise<T>): Promise<T> {
+    const isCaring = this.#caring.has(sessionId)
+    const session = isCaring ? undefined : await this.open(sessionId).catch(unlessAwaited)
+    if (session) return work(session)
+    const before = this.#caring.get(sessionId)
+    const caring = Promise.resolve(before)
+      .catch(() => undefined)
+      .then(() => this.#takeCare(sessionId, work))
+    this.#caring.set(sessionId, caring)
+    try {
+      return await caring
+    } finally {
+      if (this.#caring.get(sessionId) === caring) this.#caring.delete(sessionId)
+    }
+  }
+
+  /** The session is not kept in memory, because a process at its place can claim it at any time. */
+  async #takeCare<T>(sessionId: string, work: (session: LiveSession) => Promise<T>): Promise<T> {
+    if (this.#closing) throw stopping()
+    const { ownership, observer, problem, store: unfenced } = this.#services
+    const claim = await ownership.takeCare?.(sessionId)
+    if (claim?.type !== 'owned') throw notOwned(sessionId, claim ?? { type: 'awaited', place: 'its machine' })
+    const { term, awaits } = claim
+    // A caretaker has no agent that would have to be killed when it loses the session.
+    const store = fencedStore(unfenced, term, () => undefined)
+    const services = { ...this.#services, store, place: awaits, ...defined({ awaits }) }
+    let session: LiveSession | undefined
+    try {
+      session = new LiveSession(services, await loadState(unfenced, sessionId), this)
+      return await work(session)
+    } finally {
+      const released = Promise.resolve(session?.stop()).then(() => ownership.release(sessionId, term ?? 0))
+      await released.catch((error) => problem({ error, doing: 'give back a session', sessionId }))
+      if (session) observer.left(sessionId)
+    }
   }
 
   /** The state of a session, which this process need not own. */
@@ -216,7 +259,8 @@ export class OpenSessions {
    * memory, whether or not the deletion succeeds.
    */
   async delete(sessionId: string, work: (session: LiveSession) => Promise<void>): Promise<void> {
-    const session = await this.open(sessionId)
+    const session = await this.open(sessionId).catch(unlessAwaited)
+    if (!session) return this.record(sessionId, work)
     this.#deleting.add(sessionId)
     try {
       await work(session)
@@ -279,10 +323,15 @@ function notOwned(sessionId: string, claim: Exclude<Claim, { type: 'owned' }>): 
 
 /** Whether a session was refused because another process owns it, or its place is awaited. */
 export function isNotOwned(thrown: unknown): thrown is ParleyError {
-  return (
-    (hasCode(thrown, 'conflict') && thrown.details?.owner !== undefined) ||
-    (hasCode(thrown, 'busy') && thrown.details?.awaited !== undefined)
-  )
+  return (hasCode(thrown, 'conflict') && thrown.details?.owner !== undefined) || isAwaited(thrown)
+}
+
+function isAwaited(thrown: unknown): boolean {
+  return hasCode(thrown, 'busy') && thrown.details?.awaited !== undefined
+}
+
+function unlessAwaited(thrown: unknown): undefined {
+  if (!isAwaited(thrown)) throw thrown
 }
 
 function beingDeleted(): ParleyError {

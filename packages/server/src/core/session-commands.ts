@@ -46,7 +46,7 @@ export function createSessionCommands(
       maxQueue: services.limits.maxQueue,
       rules: services.rules.at(services.place),
       place: services.place,
-      mustWait: rejoin.isRequired,
+      mustWait: rejoin.isRequired || services.awaits !== undefined,
     })
     const copy = await copyFor(command, decideContext)
     let receipt: Receipt = { commandId, seq: 0 }
@@ -118,11 +118,12 @@ function forked(drafts: readonly EventDraft[]): DraftOf<'session.forked'> {
 
 /**
  * The agent that the command is for. Throws if the agent is unknown, except for commands that only end something:
- * they must work even if the agent was removed.
+ * they must work even if the agent was removed. The agents of an awaited place may be unknown here.
  */
-function agentFor({ adapter, log }: SessionContext, { type }: Command): DecideContext['agent'] {
+function agentFor({ adapter, log, services }: SessionContext, { type }: Command): DecideContext['agent'] {
   if (adapter) return adapter
   const ends = type === 'turn.cancel' || type === 'prompt.withdraw' || type === 'session.close'
-  if (ends) return { name: log.state.agent, capabilities: capabilities(), modes: [] }
+  if (ends || services.awaits !== undefined)
+    return { name: log.state.agent, capabilities: capabilities(), modes: [] }
   throw unknownAgentOf(log.state)
 }

@@ -129,10 +129,10 @@ export class SessionLoop {
   // Effects of recorded events
 
   #recorded(events: readonly SessionEvent[], state: SessionState, granted: readonly PermissionRule[]): void {
-    const { rules, news, observer } = this.#context.services
+    const { rules, news, observer, awaits } = this.#context.services
     for (const event of events) this.#react(event)
     rules.granted(granted)
-    news.recorded(events, state)
+    news.recorded(events, state, awaits)
     if (events.length > 0) observer.recorded(events, state)
     this.#tellActivity()
     this.#watchRequests()

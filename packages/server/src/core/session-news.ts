@@ -1,4 +1,10 @@
-import { type SessionEvent, type SessionState, type SessionSummary, summarise } from '@parley/protocol'
+import {
+  defined,
+  type SessionEvent,
+  type SessionState,
+  type SessionSummary,
+  summarise,
+} from '@parley/protocol'
 
 export type SessionChange = {
   readonly session: string
@@ -11,7 +17,8 @@ export type SessionNews = {
   /** Calls the listener for every such change. The returned function removes the listener. */
   onSessionChanged(listener: (change: SessionChange) => void): () => void
   created(state: SessionState): void
-  recorded(events: readonly SessionEvent[], state: SessionState): void
+  /** `awaits` is the place of the session, if it is another one and is awaited. */
+  recorded(events: readonly SessionEvent[], state: SessionState, awaits?: string): void
   deleted(sessionId: string): void
 }
 
@@ -20,7 +27,10 @@ export function createSessionNews(
   problem: (problem: { error: unknown; doing: string; sessionId: string }) => void,
   place?: string,
 ): SessionNews {
-  const summaryOf = (state: SessionState) => ({ ...summarise(state), ...(place !== undefined && { place }) })
+  const summaryOf = (state: SessionState, awaits?: string) => ({
+    ...summarise(state),
+    ...defined({ place: awaits ?? place, awaits }),
+  })
   const listeners = new Set<(change: SessionChange) => void>()
 
   function notify(change: SessionChange): void {
@@ -39,9 +49,9 @@ export function createSessionNews(
       return () => listeners.delete(listener)
     },
     created: (state) => notify({ session: state.id, change: 'created', summary: summaryOf(state) }),
-    recorded(events, state) {
+    recorded(events, state, awaits) {
       if (listeners.size === 0 || !events.some(isShown)) return
-      notify({ session: state.id, change: 'changed', summary: summaryOf(state) })
+      notify({ session: state.id, change: 'changed', summary: summaryOf(state, awaits) })
     },
     deleted: (session) => notify({ session, change: 'deleted' }),
   }

@@ -16,6 +16,12 @@ export type SessionOwnership = {
   readonly firstTerm?: number
   /** Makes this process the owner of a session that no living process owns. The session must exist. */
   claim(sessionId: string): Promise<Claim>
+  /**
+   * Makes this process the caretaker of a session whose folder is at another place, none of whose processes is alive. A
+   * caretaker owns the session, but never runs its agent nor uses its folder. A process at that place can claim the
+   * session at any time, also from a living caretaker. Absent if no other process can write to the store.
+   */
+  takeCare?(sessionId: string): Promise<Claim>
   /** Gives a session up, so that any process can claim it at once. Does nothing if the term is not the current one. */
   release(sessionId: string, term: number): Promise<void>
   /**
@@ -36,7 +42,8 @@ export type SessionOwnership = {
 export type OwnedSession = { readonly sessionId: string; readonly term?: number; readonly former?: string }
 
 export type Claim =
-  | ({ readonly type: 'owned' } & OwnedSession)
+  /** `awaits` is the place of the session if this process is only its caretaker. */
+  | ({ readonly type: 'owned'; readonly awaits?: string } & OwnedSession)
   /** Another process owns it, and can be reached at this address. */
   | { readonly type: 'elsewhere'; readonly url: string; readonly term: number }
   /** Its folder is at another place, none of whose processes is alive. */

@@ -27,6 +27,8 @@ export type SessionServices = {
   readonly shared: SharedSettings | undefined
   /** Where the folders of the sessions are, if several processes share the store. */
   readonly place: string | undefined
+  /** This place is awaited: the session is only recorded here, and its agent is not started. */
+  readonly awaits?: string
   readonly ownerFeed: OwnerFeed | undefined
   readonly clock: Clock
   readonly ids: Ids
@@ -64,8 +66,10 @@ export function unknownAgentOf({ agent }: SessionState): ParleyError {
 }
 
 /** True if another process of the agent can continue the conversation. */
-export function canResume({ adapter, log }: SessionContext): boolean {
-  return adapter?.capabilities.resume === true && log.state.connection?.agentSessionId !== undefined
+export function canResume({ adapter, log, services }: SessionContext): boolean {
+  // The agent of an awaited place may be unknown here.
+  const resumes = adapter ? adapter.capabilities.resume : services.awaits !== undefined
+  return resumes && log.state.connection?.agentSessionId !== undefined
 }
 
 /**

@@ -113,13 +113,15 @@ export type ReadRange = { readonly after?: number; readonly before?: number; rea
 
 /**
  * `state` may be older than `head`. The events after `state.seq` must then be folded into it. `place` is where the
- * folder of the session is, if several processes share the store.
+ * folder of the session is, if several processes share the store, and `isAwaited` is set if none of the processes
+ * there is alive.
  */
 export type SessionRecord = {
   readonly head: number
   readonly epoch: string
   readonly state: SessionState
   readonly place?: string
+  readonly isAwaited?: boolean
 }
 
 export type SessionQuery = {

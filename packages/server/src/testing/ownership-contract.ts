@@ -27,6 +27,7 @@ export function ownershipContract(name: string, start: () => Promise<OwnershipUn
       claimCases(tested)
       fenceCases(tested)
       adoptCases(tested)
+      caretakerCases(tested)
     })
   })
 }
@@ -243,5 +244,62 @@ function adoptCases(tested: TestedNodes): void {
     for (const owned of rounds.flat()) expect(owned).toMatchObject({ former })
     expect(ids.toSorted()).toEqual(Array.from({ length: 30 }, (_, index) => `busy${index}`).toSorted())
     expect(await third.ownership.claim('settled')).toMatchObject({ type: 'owned', former })
+  })
+}
+
+function caretakerCases(tested: TestedNodes): void {
+  const away = { place: 'machine:away' }
+  const takeCare = ({ ownership }: NodeUnderTest, id: string) =>
+    ownership.takeCare?.(id) ?? Promise.reject(new Error('there is no caretaker'))
+
+  it('lets a process at another place take care of a session only if its place has no living process', async () => {
+    const [home, beside] = await tested.two()
+    const other = await tested.open(away)
+    await create(home, 'a')
+    const claim = await home.ownership.claim('a')
+    expect(await takeCare(other, 'a')).toMatchObject({ type: 'elsewhere' })
+    await home.ownership.release('a', termOf(claim).term ?? 0)
+    expect(await takeCare(other, 'a')).toMatchObject({ type: 'awaited' })
+    await home.close()
+    expect(await takeCare(other, 'a')).toMatchObject({ type: 'awaited' })
+    await beside.close()
+    const care = await takeCare(other, 'a')
+    expect(care).toMatchObject({ type: 'owned', awaits: 'machine:here' })
+    expect(termOf(care).term).toBeGreaterThan(termOf(claim).term ?? 0)
+    await other.store.append({ sessionId: 'a', events: eventsOf('a', 2, 1), ...termOf(care) })
+  })
+
+  it('lets one of several take care of a session at a time', async () => {
+    const home = await tested.open()
+    await create(home, 'a')
+    await home.close()
+    const others = [
+      await tested.open(away),
+      await tested.open(away),
+      await tested.open({ place: 'machine:third' }),
+    ]
+    const claims = await Promise.all(others.map((node) => takeCare(node, 'a')))
+    expect(claims.map(({ type }) => type).toSorted()).toEqual(['elsewhere', 'elsewhere', 'owned'])
+    expect(await others[0]?.ownership.adopt(10)).toEqual([])
+  })
+
+  it('gives a session back to its place at once, by claim and by adoption, and refuses late writes of the caretaker', async () => {
+    const home = await tested.open()
+    const { mark: former } = home.ownership
+    for (const id of ['a', 'b']) await create(home, id, { turn: openTurn })
+    for (const id of ['a', 'b']) await home.ownership.claim(id)
+    await home.close()
+    const other = await tested.open(away)
+    const cares = [await takeCare(other, 'a'), await takeCare(other, 'b')]
+    const back = await tested.open()
+    expect(await back.ownership.claim('a')).toMatchObject({ type: 'owned', former })
+    expect(await back.ownership.adopt(10)).toMatchObject([{ sessionId: 'b', former }])
+    for (const [index, sessionId] of ['a', 'b'].entries()) {
+      const late = { sessionId, events: eventsOf(sessionId, 2, 1), ...termOf(cares[index]) }
+      await expect(other.store.append(late)).rejects.toMatchObject({ code: 'conflict' })
+      await other.ownership.release(sessionId, termOf(cares[index]).term ?? 0)
+      expect(await takeCare(other, sessionId)).toMatchObject({ type: 'elsewhere' })
+    }
+    expect(await other.ownership.claim('a')).toMatchObject({ type: 'elsewhere' })
   })
 }

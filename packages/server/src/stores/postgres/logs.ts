@@ -28,6 +28,7 @@ import { type CheckpointRow, WrittenBlocks } from '../written-blocks.ts'
 import type { PostgresDatabase } from './database.ts'
 import { isUniqueViolation, mayHaveRun, postgresFailure } from './failure.ts'
 import {
+  isAwaited,
   safeOrNull,
   safeText,
   stateColumnCount,
@@ -150,10 +151,12 @@ export class PostgresLogs {
       epoch: string
       state: string
       place: string | null
-    }>('SELECT head, epoch, state, place FROM sessions WHERE id = $1', [safeText(sessionId)])
+      isAwaited: boolean
+    }>(`SELECT head, epoch, state, place, ${isAwaited} FROM sessions WHERE id = $1`, [safeText(sessionId)])
     if (!row) return undefined
     const { head, epoch, place } = row
-    return { head, epoch, state: JSON.parse(row.state) as SessionState, ...(place !== null && { place }) }
+    const where = place === null ? {} : { place, isAwaited: row.isAwaited }
+    return { head, epoch, state: JSON.parse(row.state) as SessionState, ...where }
   }
 
   async receipt(sessionId: string, commandId: string): Promise<StoredReceipt | undefined> {

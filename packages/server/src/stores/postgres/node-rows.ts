@@ -21,6 +21,13 @@ export type NodeRow = {
   readonly latencyMs: number | null
 }
 
+/** Another node, as a scan finds it. */
+export type PeerRow = {
+  readonly id: number
+  readonly url: string
+  readonly isExpired: boolean
+}
+
 /** Where a session runs. */
 export type SessionNodeRow = {
   readonly place: string

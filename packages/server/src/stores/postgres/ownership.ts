@@ -1,11 +1,24 @@
 import { ParleyError } from '@parley/protocol'
 import type { Claim, OwnedSession, SessionOwnership } from '../../core/session-ownership.ts'
 import { sessionUnknown } from '../refusals.ts'
+import {
+  adoptSessions,
+  claimSession,
+  type FoundSession,
+  findSession,
+  orphansOf,
+  ownedSession,
+  releaseSession,
+  takeCareOfSession,
+  unsettledOf,
+  whereFound,
+} from './claim-statements.ts'
 import type { PostgresDatabase } from './database.ts'
 import { type DatabaseFacts, measureDatabase } from './inspect.ts'
 import type { NewOwner } from './logs.ts'
 import {
   type NodeRow,
+  type PeerRow,
   readNodeOf,
   readNodes,
   readWhereabouts,
@@ -36,25 +49,6 @@ export type NodeOptions = {
   /** The version of Parley. */
   readonly version?: string
   readonly lease?: Lease
-}
-
-export type PeerRow = {
-  readonly id: number
-  readonly url: string
-  readonly isExpired: boolean
-}
-
-/** A new term for this owner. A claim by the owner itself does not forget who was the owner before. */
-const newOwner = (node: string) =>
-  `owner = ${node}, term = s.term + 1, former_owner = coalesce(nullif(s.owner, ${node}), s.former_owner)`
-const formerMark =
-  '(SELECT f.mark FROM nodes f WHERE f.id = s.former_owner AND f.fenced_at IS NOT NULL) AS former'
-
-function ownedSession(
-  sessionId: string,
-  { term, former }: { term: number; former: string | null },
-): OwnedSession {
-  return { sessionId, term, ...(former !== null && { former }) }
 }
 
 /**
@@ -140,14 +134,10 @@ export class PostgresOwnership implements SessionOwnership {
   }
 
   async #claim(sessionId: string): Promise<Claim> {
-    const [claimed] = await this.#database.query<{ term: number; former: string | null }>(
-      `UPDATE sessions s SET ${newOwner('m.id')} FROM nodes m
-       WHERE s.id = $1 AND m.id = $2 AND m.fenced_at IS NULL AND s.place = m.place
-         AND (s.owner IS NULL OR s.owner = m.id
-           OR EXISTS (SELECT FROM nodes o WHERE o.id = s.owner AND o.fenced_at IS NOT NULL))
-       RETURNING s.term, ${formerMark}`,
-      [safeText(sessionId), this.#node ?? null],
-    )
+    const [claimed] = await this.#database.query<{ term: number; former: string | null }>(claimSession, [
+      safeText(sessionId),
+      this.#node ?? null,
+    ])
     if (!claimed) {
       const found = await this.find(sessionId)
       // A session of this place waits for nothing but the lease of this node, or another claim.
@@ -158,24 +148,40 @@ export class PostgresOwnership implements SessionOwnership {
     return { type: 'owned', ...ownedSession(sessionId, claimed) }
   }
 
-  /** Where a session is, without claiming it. `awaited` if no living node owns it. */
+  async takeCare(sessionId: string): Promise<Claim> {
+    // Another caretaker may give the session back between two statements.
+    for (let attempt = 0; attempt < 10; attempt++) {
+      const [claimed] = await this.#database.query<{ term: number; place: string }>(takeCareOfSession, [
+        safeText(sessionId),
+        this.#node ?? null,
+      ])
+      if (claimed) {
+        await this.settings.upToDate()
+        return { type: 'owned', sessionId, term: claimed.term, awaits: claimed.place }
+      }
+      const found = await this.#lookUp(sessionId)
+      if (found.url !== null || found.isPresent) return whereFound(found)
+    }
+    throw noLease()
+  }
+
+  /** Where a session is, without claiming it. `awaited` if no other living node owns it. */
   async find(sessionId: string): Promise<Exclude<Claim, { type: 'owned' }>> {
-    const [owner] = await this.#database.read<{ url: string | null; term: number; place: string }>(
-      `SELECT n.url, s.term, s.place FROM sessions s LEFT JOIN nodes n ON n.id = s.owner AND n.fenced_at IS NULL
-       WHERE s.id = $1`,
-      [safeText(sessionId)],
-    )
-    if (!owner) throw sessionUnknown(sessionId)
-    if (owner.url !== null) return { type: 'elsewhere', url: owner.url, term: owner.term }
-    return { type: 'awaited', place: owner.place }
+    return whereFound(await this.#lookUp(sessionId))
+  }
+
+  async #lookUp(sessionId: string): Promise<FoundSession> {
+    const values = [safeText(sessionId), this.#node ?? 0]
+    const [found] = await this.#database.read<FoundSession>(findSession, values)
+    if (found) return found
+    throw sessionUnknown(sessionId)
   }
 
   /** The other nodes that are not fenced, and whether there are sessions of this place to take over. */
   async scan(): Promise<{ peers: PeerRow[]; hasOrphans: boolean }> {
     const rows = await this.#database.read<PeerRow & { hasOrphans: boolean }>(
       `SELECT n.id, n.url, n.expires_at < clock_timestamp() AS "isExpired", o.found AS "hasOrphans"
-       FROM (SELECT EXISTS (SELECT FROM sessions s LEFT JOIN nodes m ON m.id = s.owner
-           WHERE s.unsettled AND s.place = $1 AND (s.owner IS NULL OR m.fenced_at IS NOT NULL)) AS found) o
+       FROM (SELECT EXISTS (${orphansOf('$1')}) AS found) o
          LEFT JOIN nodes n ON n.fenced_at IS NULL AND n.id <> $2`,
       [this.place, this.#node ?? 0],
     )
@@ -186,11 +192,7 @@ export class PostgresOwnership implements SessionOwnership {
   async release(sessionId: string, term: number): Promise<void> {
     this.#released(sessionId)
     await this.#noting(() =>
-      this.#database.query('UPDATE sessions SET owner = NULL WHERE id = $1 AND term = $2 AND owner = $3', [
-        safeText(sessionId),
-        term,
-        this.#node ?? null,
-      ]),
+      this.#database.query(releaseSession, [safeText(sessionId), term, this.#node ?? null]),
     )
   }
 
@@ -219,17 +221,12 @@ export class PostgresOwnership implements SessionOwnership {
 
   /** The sessions with work left that this node owns. */
   #unsettled(): Promise<OwnedSession[]> {
-    const sql = 'SELECT id AS "sessionId", term FROM sessions WHERE unsettled AND owner = $1'
-    return this.#database.read(sql, [this.#node ?? null])
+    return this.#database.read(unsettledOf, [this.#node ?? null])
   }
 
   async #adopt(limit: number): Promise<OwnedSession[]> {
     const rows = await this.#database.query<{ state: string; term: number; former: string | null }>(
-      `WITH o AS (SELECT s.key FROM sessions s LEFT JOIN nodes n ON n.id = s.owner
-         WHERE s.unsettled AND s.place = $2 AND (s.owner IS NULL OR n.fenced_at IS NOT NULL)
-           AND EXISTS (SELECT FROM nodes m WHERE m.id = $1 AND m.fenced_at IS NULL)
-         ORDER BY s.key LIMIT $3 FOR UPDATE OF s SKIP LOCKED)
-       UPDATE sessions s SET ${newOwner('$1')} FROM o WHERE s.key = o.key RETURNING s.state, s.term, ${formerMark}`,
+      adoptSessions,
       [this.#node ?? null, this.place, limit],
     )
     if (rows.length > 0) await this.settings.upToDate()

@@ -48,6 +48,8 @@ export const postgresMigrations: readonly PostgresMigration[] = [
         term bigint NOT NULL DEFAULT 0,
         -- The owner before, if it has not released the session.
         former_owner integer,
+        -- The owner is not at the place of the session. It records, but runs no agent.
+        caretaker boolean NOT NULL DEFAULT false,
         place text COLLATE "C"
       );
       CREATE INDEX sessions_of_owners ON sessions (owner) WHERE owner IS NOT NULL;

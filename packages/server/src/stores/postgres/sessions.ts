@@ -2,7 +2,7 @@ import { type SessionState, type SessionSummary, summarise } from '@parley/proto
 import type { SessionQuery, SessionStore } from '../../core/session-store.ts'
 import { readCursor, searchWords, writeCursor } from '../session-listing.ts'
 import type { PostgresDatabase } from './database.ts'
-import { safeText, searchable } from './session-columns.ts'
+import { isAwaited, safeText, searchable } from './session-columns.ts'
 
 type ListMethods = Pick<SessionStore, 'list' | 'sessionsOf' | 'unsettled' | 'waiting'>
 
@@ -11,8 +11,8 @@ export function createPostgresSessions(database: PostgresDatabase): ListMethods 
   return {
     async list(query) {
       const { where, values } = conditions(query)
-      const rows = await database.read<{ state: string; place: string | null }>(
-        `SELECT state, place FROM sessions ${where} ORDER BY pinned DESC, updated_at DESC, id LIMIT $1`,
+      const rows = await database.read<ListedRow>(
+        `SELECT state, place, ${isAwaited} FROM sessions ${where} ORDER BY pinned DESC, updated_at DESC, id LIMIT $1`,
         [query.limit + 1, ...values],
       )
       const sessions = rows.slice(0, query.limit).map(summaryOf)
@@ -51,8 +51,11 @@ function parseState({ state }: { state: string }): SessionState {
   return JSON.parse(state) as SessionState
 }
 
-function summaryOf({ state, place }: { state: string; place: string | null }): SessionSummary {
-  return { ...summarise(parseState({ state })), ...(place !== null && { place }) }
+type ListedRow = { readonly state: string; readonly place: string | null; readonly isAwaited: boolean }
+
+function summaryOf({ state, place, isAwaited }: ListedRow): SessionSummary {
+  const where = place === null ? {} : { place, ...(isAwaited && { awaits: place }) }
+  return { ...summarise(parseState({ state })), ...where }
 }
 
 /** The condition of a list, whose parameters begin with number 2. */

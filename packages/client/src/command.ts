@@ -154,8 +154,8 @@ function checked(input: CommandInput): CommandInput {
 }
 
 /**
- * The maximum number of characters of a command that is sent over the socket. A larger command would block the socket,
- * or close it above the socket's own limit. It is sent over HTTP, which can refuse it.
+ * The maximum number of characters of a command that is sent over the socket. A larger command would block the socket
+ * or, above the socket's own limit, close it. Larger commands are sent over HTTP, which can refuse them.
  */
 const maxOverSocket = 100_000
 

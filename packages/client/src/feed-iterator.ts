@@ -17,8 +17,8 @@ export type FeedIteratorOptions<Picked> = FollowOptions & {
 
 /**
  * A session as an async iterable of the values that `pick` returns for its items. It starts to follow at the first
- * `next()`; `break`, `return()` and the signal end it and unfollow. If the follow fails, the iterable throws its
- * ParleyError after all earlier items.
+ * `next()`; `break`, `return()` and the signal end it and unfollow. If the follow fails, the iterable yields all
+ * earlier items and then throws the ParleyError of the follow.
  */
 export function createFeedIterator<Picked>(
   follow: Follow,

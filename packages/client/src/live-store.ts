@@ -10,7 +10,7 @@ export type LiveStore<Snapshot> = {
 export type Schedule = (flush: () => void) => () => void
 
 export type BatchedStore<Snapshot> = LiveStore<Snapshot> & {
-  /** Reports a change: the next snapshot is made soon, or `later` while many changes arrive. */
+  /** Reports a change: the next snapshot is made soon. Pass `later` while many changes arrive. */
   touch(when?: 'soon' | 'later'): void
   flush(): void
 }
@@ -47,8 +47,8 @@ export function createBatchedStore<Snapshot>(
 }
 
 /**
- * Calls `flush` before the next paint in a visible page, after 100 ms in a hidden page, and at the end of the current
- * task outside a page.
+ * Calls `flush` before the next paint in a visible page, after 100 ms in a hidden page, and in a microtask outside a
+ * page.
  */
 export const nextFrame: Schedule = (flush) => {
   const page = globalThis as { document?: { hidden: boolean } }

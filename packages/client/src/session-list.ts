@@ -175,7 +175,7 @@ class LiveSessionList implements SessionList {
 
 /**
  * Returns the list after one change. Returns the same list if the change does not affect it or is older than the
- * shown data. The place of a session never changes, and a change may not name it.
+ * shown data. A change need not contain the place of a session, because that place never changes.
  */
 export function withChange(
   sessions: readonly SessionSummary[],

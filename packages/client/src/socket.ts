@@ -33,7 +33,7 @@ export type SocketStatus =
   | { readonly state: 'idle' }
   | { readonly state: 'connecting' }
   | { readonly state: 'open'; readonly version: string }
-  /** Between two attempts; `error`, once it is known, is why the last one failed. */
+  /** Between two attempts. `error` is why the last attempt failed, once that is known. */
   | { readonly state: 'waiting'; readonly error?: ParleyError }
   /** The server refuses access; trying again would not help. */
   | { readonly state: 'stopped'; readonly error: ParleyError }
@@ -167,8 +167,8 @@ class ReconnectingSocket implements Socket {
   }
 
   /**
-   * Sends a ping at intervals, and drops the connection if no frame arrives after it. Any frame counts,
-   * because a long replay may delay the pong.
+   * Sends a ping at intervals, and drops the connection if no frame arrives after a ping. Any frame counts, because a
+   * long replay may delay the pong.
    */
   #beat(socket: WebSocket, everyMs: number): void {
     if (!(everyMs > 0)) return this.#cancelTimer()

@@ -28,8 +28,8 @@ export type TerminalListener = {
    */
   onFrame(frame: TerminalServerFrame): void
   /**
-   * lost: the client reconnects, even if the server disconnected it as too slow. gone: the terminal no longer
-   * exists. refused: the server refuses access, for the given reason. Nothing comes after the last two.
+   * lost: the client reconnects, even if the server disconnected it as too slow. gone: the terminal no longer exists.
+   * refused: the server refuses access, for the given reason. No call follows `gone` or `refused`.
    */
   onState?(state: 'open' | 'lost' | 'gone' | 'refused', error?: ParleyError): void
 }

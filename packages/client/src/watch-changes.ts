@@ -5,7 +5,10 @@ import { asParleyError, isUnreachable } from './http.ts'
 import { callSafely } from './listeners.ts'
 
 export type ChangesListener = {
-  /** Files that were written, or folders with everything in them; without paths, anything may differ. */
+  /**
+   * `paths` are files that changed, or folders in which anything may have changed. Without `paths`, anything may have
+   * changed.
+   */
   onChanged(paths?: readonly string[]): void
   /**
    * watching: every change from now on is reported; load the current state once. partial: the same, but some changes

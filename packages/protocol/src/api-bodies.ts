@@ -92,8 +92,8 @@ export const WaitingRequest = z.object({ session: SessionSummary, request: OpenR
 export type WaitingRequest = z.infer<typeof WaitingRequest>
 
 /**
- * Refuses a record with the field `__proto__`. zod would drop that field, and the rule would then cover more
- * calls than it says.
+ * Refuses a record with the field `__proto__`. zod would drop that field, and the rule would then cover more calls
+ * than the person intended.
  */
 const withoutProto = z.custom<Record<string, unknown>>(
   (match) => typeof match !== 'object' || match === null || !Object.hasOwn(match, '__proto__'),

@@ -19,8 +19,8 @@ export function isInBackground({ status, background }: KnownTask): boolean {
 }
 
 /**
- * The background task that a block, a call or a request belongs to: the task whose call started its subagent, directly
- * or through other subagents. Undefined: it belongs to a turn.
+ * The background task that a block, a call or a request belongs to: the task whose call started its subagent,
+ * directly or through other subagents. Undefined if it belongs to a turn.
  */
 export function backgroundTaskOf(state: Tasks, { parentToolCallId }: Owned): KnownTask | undefined {
   let parent = parentToolCallId

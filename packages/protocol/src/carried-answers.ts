@@ -4,11 +4,14 @@ import type { Task } from './plan.ts'
 import type { CarriedAnswer, KnownTask, OpenTurn, SessionState } from './session-state.ts'
 
 /**
- * Carried answers in the state. A person answers a request whose process is gone; the answer is kept with the turn or
- * the task that asked, until the resumed agent asks again.
+ * Carried answers in the state. A person answers a request whose process is gone; the answer is stored with the turn
+ * or the task that asked, until the resumed agent asks again.
  */
 
-/** The answers that apply to a request: those of the task that asks, and of the turn if it asks or started the task. */
+/**
+ * The answers that apply to a request: those of the task that asks, and those of the turn, if the turn asks or
+ * started that task.
+ */
 export function carriedAnswers(
   state: SessionState,
   request: { readonly parentToolCallId?: string | undefined },
@@ -32,8 +35,8 @@ function isStartedBy(turn: OpenTurn | undefined, { taskId }: KnownTask): boolean
 }
 
 /**
- * If the turn has carried answers, adds a task that starts to the turn's `startedTasks`: those answers may be
- * meant for the task.
+ * If the turn has carried answers, adds a newly started task to `startedTasks` of the turn, because the answers may
+ * be meant for that task.
  */
 export function withStartedTask(
   { tasks, turn }: SessionState,

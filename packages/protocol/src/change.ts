@@ -26,9 +26,9 @@ export const Changes = z.object({
 export type Changes = z.infer<typeof Changes>
 
 /**
- * Messages of a watch of the changes. `watching` comes first; if it is not `whole`, the folder is too large
- * to be watched completely and some changes are not reported. `changed` names files, or folders with
- * everything in them; without `paths`, anything may have changed.
+ * Messages of a watch of the changes. `watching` comes first; if its `whole` is false, the folder is too large to be
+ * watched completely and some changes are not reported. `changed` names files, or folders with everything in them;
+ * without `paths`, anything may have changed.
  */
 export const ChangesNews = z.discriminatedUnion('type', [
   z.object({ type: z.literal('watching'), whole: z.boolean() }),

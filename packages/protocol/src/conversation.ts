@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AgentId, SessionId } from './ids.ts'
 
-/** A conversation that an agent keeps on this machine by itself, started in its own program or elsewhere. */
+/** A conversation that the agent itself stores on this machine, started in its own program or elsewhere. */
 export const AgentConversation = z.object({
   agentSessionId: z.string(),
   cwd: z.string(),

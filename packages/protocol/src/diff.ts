@@ -2,8 +2,8 @@ import { parsePatch as parseUnified, type StructuredPatch, structuredPatch } fro
 import type { Diff } from './tool-call.ts'
 
 /*
- * Reads and makes unified diffs, for the server and the console. It has an entry of its own, `@parley/protocol/diff`,
- * so that programs that show no diffs do not load it.
+ * Reads and makes unified diffs, for the server and the console. This module has its own entry point,
+ * `@parley/protocol/diff`, so that programs that show no diffs do not load it.
  */
 
 export type DiffLine = {
@@ -34,8 +34,8 @@ export type FileDiff = {
 }
 
 /**
- * The files of a change. A patch may contain several; a pair of texts is one file. A patch that cannot be parsed is
- * returned as one file whose lines are the text of the patch.
+ * The files of a change. A patch may contain several files; a pair of texts is one file. A patch that cannot be
+ * parsed is returned as one file whose lines are the text of the patch.
  */
 export function readDiff({ path, movedFrom, before, after, patch }: Diff): readonly FileDiff[] {
   if (patch === undefined) {

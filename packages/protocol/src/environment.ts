@@ -41,7 +41,7 @@ export const NewEnvironment = z
   .refine(isOneTarget, whichTarget)
 export type NewEnvironment = z.infer<typeof NewEnvironment>
 
-/** Removes one variable, or without a name all variables of the session or folder. */
+/** Removes one variable or, without `name`, all variables of the session or folder. */
 export const OldEnvironment = z
   .strictObject({ ...target, name: VariableName.optional() })
   .refine(isOneTarget, whichTarget)

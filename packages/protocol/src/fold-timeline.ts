@@ -15,7 +15,7 @@ export function applyToTimeline(timeline: readonly Block[], events: readonly Ses
   return blocks
 }
 
-/** True if this event changes the timeline; other events need no copy. */
+/** True if this event changes the timeline. For other events, the timeline need not be copied. */
 export function touchesTimeline(event: SessionEvent): boolean {
   return folds.has(event.type)
 }

@@ -4,10 +4,10 @@ export type GlobOptions = { readonly barred?: RegExp; readonly question?: boolea
 type Piece = { readonly text: string; readonly holes: readonly number[] }
 
 /**
- * Whether a whole text matches a pattern: `*` matches any text, `\*` and `\\` match themselves. Each literal piece is
- * matched at its first occurrence, so the time grows with the length of the text and never with the number of ways to
- * split it. The first occurrence is enough, even with `barred`: if it leaves a barred character to a star, so does
- * every later one.
+ * Whether a whole text matches a pattern: `*` matches any text, `\*` matches `*`, and `\\` matches `\`. Each literal
+ * piece is matched at its first occurrence, so the time grows with the length of the text and never with the number
+ * of ways to split it. The first occurrence is enough, even with `barred`: if a star beside it would have to match a
+ * barred character, so would a star beside every later occurrence.
  */
 export function fitsGlob(pattern: string, text: string, { barred, question }: GlobOptions = {}): boolean {
   const [first = none, ...rest] = piecesOf(pattern, question ?? false)

@@ -1,6 +1,6 @@
 import type { McpServer, McpServers } from './mcp-server.ts'
 
-/** Replaces a value that only the agent may see. */
+/** The replacement for a value that only the agent may see. */
 export const hidden = '***'
 
 /**

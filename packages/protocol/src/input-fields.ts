@@ -37,12 +37,12 @@ const soughtFor =
   fieldNames(`pattern query glob regex include exclude type outputMode multiline headLimit caseSensitive pages
   viewRange title -A -B -C -i -n`)
 
-/** True for a field of a tool that edits files, except file names. */
+/** True for a field of tools that edit files, unless the field names a file. */
 export function isWrittenField(name: string): boolean {
   return written.has(plain(name))
 }
 
-/** True for a field of a tool that reads or searches, except file names. */
+/** True for a field of tools that read or search, unless the field names a file. */
 export function isSoughtField(name: string): boolean {
   return soughtFor.has(plain(name))
 }

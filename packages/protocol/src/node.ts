@@ -4,7 +4,7 @@ import { z } from 'zod'
 export const NodeProblem = z.enum(['unreachable', 'no-answer', 'other-token', 'other-node', 'not-a-node'])
 export type NodeProblem = z.infer<typeof NodeProblem>
 
-/** A server, as one of the servers on a database. A server on SQLite is the only one. */
+/** One of the servers on a database. A server on SQLite is the only one on its database. */
 export const NodeInfo = z.object({
   id: z.int().meta({ description: 'Changes with each start, and when the node loses its lease' }),
   url: z.string().meta({ description: 'Where other nodes reach it' }),

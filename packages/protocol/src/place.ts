@@ -1,8 +1,9 @@
 import { z } from 'zod'
 
 /**
- * Where a folder is, if several servers share a database: the same path on another machine is another folder. A setting
- * for a folder applies only at its place. If a caller gives none, it is the place of the server that is called.
+ * Where a folder is, if several servers share a database: the same path on another machine is another folder. A
+ * setting for a folder applies only at its place. If a caller gives no place, the place of the server that is called
+ * is used.
  */
 export const Place = z
   .string()

@@ -20,8 +20,8 @@ export type PlacedBlock = {
 }
 
 /**
- * Places the blocks from index `from` on in reading order. `waiting` are the prompts that have not started a
- * turn, which are not placed.
+ * Places the blocks from index `from` on in reading order. `waiting` contains the prompts that have not started a
+ * turn; they are not placed.
  */
 export function placeBlocks(
   timeline: readonly Block[],

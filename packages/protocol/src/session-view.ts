@@ -8,7 +8,7 @@ import { emptyState, type SessionState } from './session-state.ts'
 
 /**
  * A session as the fold of its events. The server and every client use this fold. `state` is small and current;
- * `timeline` holds the blocks from some point of the log to its head. Everything in it is immutable.
+ * `timeline` holds the blocks from some point of the log to its head. The whole view is immutable.
  */
 export type SessionView = { readonly state: SessionState; readonly timeline: readonly Block[] }
 
@@ -17,8 +17,8 @@ export function emptyView(sessionId: string, epoch = ''): SessionView {
 }
 
 /**
- * Folds one event into the view. An event that the view already has changes nothing; one of an unknown type changes only `seq`
- * and `updatedAt`.
+ * Folds one event into the view. An event that the view already has changes nothing; an event of an unknown type
+ * changes only `seq` and `updatedAt`.
  */
 export function applyEvent(view: SessionView, event: SessionEvent | UnknownEvent): SessionView {
   return applyEvents(view, [event])

@@ -11,7 +11,10 @@ import { PermissionMode } from './permission.ts'
 export const SessionStatus = z.enum(['idle', 'working', 'waiting', 'parked', 'background'])
 export type SessionStatus = z.infer<typeof SessionStatus>
 
-/** Options of a session beyond model and mode. An agent refuses each option that it does not support, by name. */
+/**
+ * Options of a session beyond model and mode. An option that the agent does not support is refused with an error that
+ * names it.
+ */
 export const SessionOptions = z.object({
   effort: z.string().optional(),
   tools: z.array(z.string()).optional().meta({ description: 'The only tools that may be used' }),

@@ -42,8 +42,8 @@ export type AgentAdapter = {
   readonly capabilities: Capabilities
   readonly modes: readonly PermissionMode[]
   /**
-   * The session options that the agent honours; any other is refused by name. `tools` is an option of the host
-   * itself.
+   * The session options that the agent honours; any other option is refused with an error that names it. `tools` is
+   * an option of the host itself.
    */
   readonly options?: readonly (keyof SessionOptions)[]
   /**
@@ -137,13 +137,13 @@ export type AgentMemory = {
   list(query: { readonly cwd?: string }, signal: AbortSignal): Promise<AgentConversation[]>
   /** One conversation, from its start. Parts that belong to no turn may be left out. */
   read(agentSessionId: string, signal: AbortSignal): AsyncIterable<Remembered>
-  /** The id under which the agent keeps a prompt of the host. Without this function it is the host's own id. */
+  /** The id under which the agent stores a prompt of the host. Without this function, it is the host's id. */
   idOf?(agentSessionId: string, promptId: string): string
 }
 
 /**
- * One entry of a conversation that an agent keeps. A prompt starts a turn; outputs belong to the turn of the
- * last prompt.
+ * One entry of a conversation that an agent stores. A prompt starts a turn; outputs belong to the turn of the last
+ * prompt.
  */
 export type Remembered =
   | {
@@ -171,8 +171,8 @@ export type ConnectInput = {
    */
   readonly trusted: boolean
   /**
-   * Variables for the agent's process, in addition to those of the adapter. Those of people are only for agents with
-   * the capability `environment`.
+   * Variables for the agent's process, in addition to those of the adapter. Variables that people set are passed only
+   * to agents with the capability `environment`.
    */
   readonly env?: EnvironmentVariables
   /**
@@ -239,8 +239,8 @@ export type AgentConnection = {
    */
   saidElsewhere?(): Promise<'nothing' | 'known' | 'unknown'>
   /**
-   * Like `close`, while a request is open. An agent that can keep the open call in its own record does so. The answer
-   * is sent with `continue` on another connection, on which the agent asks for the same call again.
+   * Like `close`, but called while a request is open. If the agent can, it stores the open call in its own record.
+   * The answer is sent with `continue` on another connection, on which the agent asks for the same call again.
    */
   park?(): Promise<void>
 }
@@ -249,8 +249,8 @@ export type AgentMessage =
   /** A new turn, or with delivery `steer`, a prompt for the running turn. */
   | { readonly type: 'prompt'; readonly prompt: Prompt }
   /**
-   * The turn was parked and its requests are answered. The adapter makes the agent continue the turn: it asks again
-   * for what it waited for, under new ids. The host answers a request for the same tool and input, or the same
+   * The turn was parked and its requests are answered. The adapter makes the agent continue the turn: the agent makes
+   * its open requests again, under new ids. The host answers a request for the same tool and input, or the same
    * questions, with the stored answer. `openCalls` are the calls of the main agent that have no result. All other
    * calls of the turn have ended, even if the agent's conversation lacks their results.
    */

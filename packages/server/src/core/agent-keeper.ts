@@ -21,7 +21,7 @@ export type AgentKeeper = {
    * variable that is not one of its keys.
    */
   setKey(agent: AgentAdapter, variable: string, value: string | undefined): Promise<AgentAdapter>
-  /** Starts the agent, sends nothing to a model, and ends it. Never rejects. */
+  /** Starts the agent and ends it again. Sends nothing to a model. Never rejects. */
   test(agent: AgentAdapter): Promise<AgentCheck[]>
 }
 

@@ -131,7 +131,7 @@ export function createAgentList({ adapters, installer, keeper, changed, clock }:
   }
 }
 
-/** The error for an unknown agent. Unlike that for a missing program, it has `details.agents`. */
+/** The error for an unknown agent. Unlike the error for a missing program, it has `details.agents`. */
 export function unknownAgent(
   agent: string,
   known: readonly string[],

@@ -4,7 +4,7 @@ import type { Limits } from './limits.ts'
 import { createTimers } from './timers.ts'
 
 export type BackgroundWatch = {
-  /** Must be called after every change, with whether the agent's process is connected. */
+  /** Must be called after every change of the state. `connected`: the agent's process is connected. */
   update(state: SessionState, connected: boolean): void
   /** Called when a prompt was submitted: restarts the total from zero. */
   reset(): void

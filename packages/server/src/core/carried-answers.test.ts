@@ -5,8 +5,8 @@ import { hostUnderTest } from './host-under-test.ts'
 const write = { tool: 'Write', kind: 'edit' as const, title: 'Write a file', input: { path: 'a' } }
 
 /**
- * A session whose request was allowed after a restart, and whose agent has not asked again. Its first connection dies
- * with the request, the second one is silent, and the third one asks again.
+ * A session whose request was allowed after a restart, and whose agent has not asked again. The first connection ends
+ * while the request is open, the second is silent, and the third asks again.
  */
 async function answeredUnheard() {
   const answers: unknown[] = []

@@ -8,9 +8,9 @@ import {
 import type { PermissionAsk, QuestionAsk } from './agent-adapter.ts'
 import { hashOf } from './hash.ts'
 
-/** Applies carried answers. The file of the same name in the protocol package keeps them in the state. */
+/** Applies carried answers. The file of the same name in the protocol package folds them into the state. */
 
-/** The carried answer to the same tool and input. */
+/** The carried answer to a request for the same tool and input. */
 export function carriedPermission(state: SessionState, ask: PermissionAsk) {
   const inputHash = hashOf({ tool: ask.tool, input: ask.input })
   const carried = carriedAnswers(state, ask).find(

@@ -13,7 +13,8 @@ export type ConnectionSlots = {
    */
   acquire(holder: SlotHolder, signal: AbortSignal): Promise<() => void>
   /**
-   * Called when a holder has become idle. If another one waits for a slot, an idle holder is asked to release its own.
+   * Called when a holder has become idle. If another holder waits for a slot, an idle holder is asked to release its
+   * slot.
    */
   becameIdle(): void
   readonly used: number
@@ -25,8 +26,8 @@ type Slot = { readonly holder: SlotHolder; leaving: boolean }
 type Waiting = { readonly holder: SlotHolder; give(release: () => void): void }
 
 /**
- * Limits the number of live connections. For a new connection, the one that has been idle longest is closed; if all
- * are busy, the new one waits.
+ * Limits the number of live connections. At the limit, the connection that has been idle longest is closed for a new
+ * one; if all are busy, the new one waits.
  */
 export function createConnectionSlots(max: number): ConnectionSlots {
   const slots = new Set<Slot>()

@@ -21,7 +21,7 @@ export type StoredDevice = {
 export type DeviceStore = {
   /** All devices, in the order in which they were first stored. */
   devices(): Promise<StoredDevice[]>
-  /** Adds a device, or replaces the one with the same id, in the same place. A revocation is kept. */
+  /** Adds a device, or replaces the one with the same id. Its position in the list and a revocation are kept. */
   putDevice(device: StoredDevice): Promise<void>
   /** Removes a device. Returns false if there was no such device. */
   removeDevice(deviceId: string): Promise<boolean>

@@ -64,7 +64,7 @@ function promptEvent({ json }: StoredEvent): PromptEvent | undefined {
   return event.type === 'prompt.submitted' || event.type === 'prompt.queued' ? event : undefined
 }
 
-/** The id of the prompt whose turn starts with this event, or of the steered prompt that is taken up with it. */
+/** The id of the prompt whose turn starts with this event, or of the steered prompt that the agent takes up. */
 function startedPrompt({ json }: StoredEvent): string | undefined {
   if (!json.includes('"type":"turn.started"') && !json.includes('"type":"prompt.taken"')) return undefined
   const event = JSON.parse(json) as SessionEvent

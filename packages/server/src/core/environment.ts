@@ -24,8 +24,8 @@ export type Environments = {
 
 export type SessionEnvironments = {
   /**
-   * The variables of a session's agent: those of the folders that contain its folder, then its own. Inner folders
-   * override outer ones, and the session overrides all.
+   * The variables of a session's agent: those of the folders that contain the session's folder, then the session's
+   * own. Inner folders override outer ones, and the session overrides all.
    */
   variablesFor(session: Pick<SessionState, 'id' | 'cwd'>): EnvironmentVariables | undefined
   /** Throws a ParleyError that names the first variable which may not be set. */
@@ -67,7 +67,7 @@ export type EnvironmentParts = {
   readonly checkFolder: (folder: string) => Promise<string>
   /** The place of this process. */
   readonly place: string | undefined
-  /** Refuses an unknown session, or one whose agent takes no variables. */
+  /** Refuses an unknown session, or one whose agent does not support variables. */
   readonly expectSession: (sessionId: string) => Promise<void>
   readonly changed: () => void
   readonly shared?: SharedSettings | undefined

@@ -31,7 +31,7 @@ export type FaultyAgent = {
   /** The number of connections that neither ended nor were closed. */
   readonly open: number
   readonly closed: number
-  /** The texts of the prompts received, by all connections, in the order in which they were accepted. */
+  /** The texts of the prompts that all connections have received, in order. */
   readonly texts: string[]
 }
 

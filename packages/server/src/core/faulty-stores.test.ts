@@ -19,7 +19,7 @@ function faultyStore() {
   const odd = {
     disk,
     full: false,
-    /** Called before each append; true refuses it. */
+    /** Called before each append. Returns true to refuse the append. */
     refuses: (): boolean => odd.full,
     refused: 0,
     loads: 0,

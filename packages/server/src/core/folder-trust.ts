@@ -14,12 +14,12 @@ export type FolderTrust = {
   trust(folder: string, place?: string): Promise<TrustedFolder>
   /**
    * Revokes the trust of a folder, which may no longer exist. Takes effect at the same time as `trust`. Without
-   * `place`, a folder that is trusted only at one other place is that one.
+   * `place`, it is revoked at the place of this process, or else at the only other place that trusts the folder.
    */
   distrust(folder: string, place?: string): Promise<void>
 }
 
-/** `folder` must be a real path, as sessions store it, at this place; by default at the place of this process. */
+/** `folder` must be a real path, as sessions store it. `place` is by default the place of this process. */
 export type Trusts = (folder: string, place?: string) => boolean
 
 type FolderParts = {
@@ -98,8 +98,8 @@ export async function placed(
 const isAbsolute = /^(\/|[A-Za-z]:\\|\\\\)/
 
 /**
- * The place of a setting that is removed. The folder may no longer exist. Without a place, it is the one at the place of
- * this process, or else at the only other place that has a setting for this folder.
+ * The folder and the place of a setting to remove. The folder may no longer exist. Without `place`, it is the place
+ * of this process, or else the only other place that has a setting for the folder.
  */
 export async function listedPlace(
   { checkFolder, place: here }: FolderParts,

@@ -68,7 +68,7 @@ class FollowedSession {
   readonly #options: FollowedOptions
   readonly #feed: SessionFeed
   readonly #unused: () => void
-  /** The state at the head of what was published; only its position and its open blocks are used. */
+  /** The state after the last published event. Only its id, epoch, `seq` and open blocks are used. */
   #state: SessionState
   #leaveOwner: (() => void) | undefined
   #isLive = false
@@ -164,7 +164,7 @@ class FollowedSession {
   /** Publishes the next event. An event that was published before is ignored. */
   #publish({ seq, json }: StoredEvent): void {
     if (seq <= this.#state.seq || this.#isEnded) return
-    // Never happens with an owner that delivers in order; the store has the events between.
+    // An owner that delivers in order causes no gap. The missing events are read from the store.
     if (seq > this.#state.seq + 1) return this.#detach()
     this.#state = withEvent(this.#state, json)
     this.#feed.publish({ kind: 'event', seq, json: shownText(json) })
@@ -188,7 +188,7 @@ class FollowedSession {
     if (this.#polls++ % pollsPerCheck > 0) return false
     const record = await store.load(id)
     if (!record) this.end('deleted')
-    // The log is another one, or has lost its last events: readers must begin anew.
+    // The log is another one, or has lost its last events: readers must start again.
     else if (record.epoch !== epoch || record.head < after) this.end('closed')
     return false
   }

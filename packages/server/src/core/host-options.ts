@@ -20,7 +20,7 @@ export type HostOptions = {
   readonly leftovers?: AgentLeftovers
   /** Shares rules, trust and variables with other processes on the store. By default there are none. */
   readonly shared?: SharedSettings
-  /** Follows sessions that other processes own. Without it, only what is stored of them is read. */
+  /** Follows sessions that other processes own. Without it, only their stored events are read. */
   readonly ownerFeed?: OwnerFeed
   /** Returns the folder as the session will store it. Rejects with a ParleyError if no session can work in it. */
   readonly checkFolder: (cwd: string) => Promise<string>

@@ -22,13 +22,13 @@ export type HostToolCalls = {
   /** The tools that the session's agent is offered at its start; undefined if there are none. */
   offered(): HostTools | undefined
   /**
-   * Gives the end of a call the result that its tool returned, if the agent reports the same outcome. Returns any
+   * Adds the result that the tool returned to the end of its call, if the agent reports the same outcome. Returns any
    * other output unchanged.
    */
   withResult<Output extends AgentOutput>(output: Output): Output
   /**
-   * Aborts running tools and voids permissions that were given, because nobody waits for results any more. `turn`
-   * applies to the calls of the turn; those of background tasks continue.
+   * Aborts running tools and voids permissions that were given, because nobody waits for results any more. With
+   * `turn`, this applies only to calls of the turn; calls of background tasks continue.
    */
   stop(what: 'turn' | 'all'): void
 }

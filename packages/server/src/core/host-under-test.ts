@@ -40,7 +40,7 @@ export type HostUnderTest = AsyncDisposable & {
   /** The problems that the host reported because it could not reject a pending call. */
   readonly problems: string[]
   create(given?: Partial<NewSessionInput>): Promise<SessionUnderTest>
-  /** How often the effect of a permission ran. */
+  /** The number of effects that wrote to this file, if each wrote one character. */
   runs(path: string): number
   /** Closes the host and opens another on the same store. */
   restart(options?: Pick<HostUnderTestOptions, 'adapter'>): Promise<void>

@@ -31,7 +31,7 @@ export type Host = AgentList &
   HostSessions &
   FeedLoops &
   Pick<SessionNews, 'onSessionChanged'> & {
-    /** Recovers sessions with work left whose owner is gone. Returns how many there were. */
+    /** Recovers sessions that have work left and whose owner is gone. Returns their number. */
     adopt(): Promise<number>
     /** Parks or ends running turns, and closes every connection. The caller closes the store. */
     close(): Promise<void>

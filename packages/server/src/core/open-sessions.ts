@@ -124,7 +124,7 @@ export class OpenSessions {
     return this.#services.ownership.firstTerm === undefined
   }
 
-  /** Reads a session as its owner if it is open here, or if nobody else could own it; otherwise by `elsewhere`. */
+  /** Reads a session as its owner if it is open here, or if nobody else could own it; otherwise calls `elsewhere`. */
   async #hereOr<T>(sessionId: string, here: () => Promise<T>, elsewhere: () => Promise<T>): Promise<T> {
     if (!this.#isSole && !this.#sessions.has(sessionId)) return elsewhere()
     return here().catch((error) => {
@@ -255,8 +255,8 @@ export class OpenSessions {
   }
 
   /**
-   * Deletes a session by `work`. The session cannot be opened meanwhile. Afterwards it is no longer in
-   * memory, whether or not the deletion succeeds.
+   * Deletes a session with `work`. The session cannot be opened meanwhile. Afterwards it is no longer in memory,
+   * whether or not the deletion succeeds.
    */
   async delete(sessionId: string, work: (session: LiveSession) => Promise<void>): Promise<void> {
     const session = await this.open(sessionId).catch(unlessAwaited)
@@ -321,7 +321,7 @@ function notOwned(sessionId: string, claim: Exclude<Claim, { type: 'owned' }>): 
   })
 }
 
-/** Whether a session was refused because another process owns it, or its place is awaited. */
+/** Whether a session was refused because another process owns it, or because no process at its place is alive. */
 export function isNotOwned(thrown: unknown): thrown is ParleyError {
   return (hasCode(thrown, 'conflict') && thrown.details?.owner !== undefined) || isAwaited(thrown)
 }

@@ -56,7 +56,7 @@ function isCompactCommand(parts: readonly PromptPart[]): boolean {
   return parts.every((part) => part.type === 'command' && part.name === 'compact')
 }
 
-/** The drafts that turns from outside add to the log. They follow the same rules as a live turn. */
+/** The drafts that outside turns add to the log. They follow the same rules as a live turn. */
 export function outsideDrafts(
   state: SessionState,
   turns: readonly RecordedTurn[],

@@ -15,6 +15,6 @@ export type OwnerReader = {
   deliver(item: EncodedItem): void
   /** All recorded events were delivered; what follows is live. */
   live(): void
-  /** The last call: there is no owner, it cannot be reached, or it is the owner no longer. */
+  /** The last call: there is no owner, it cannot be reached, or it no longer owns the session. */
   lost(): void
 }

@@ -127,7 +127,7 @@ export function createPermissionBroker(context: SessionContext): PermissionBroke
   }
 }
 
-/** The request. If a carried answer, a rule or the mode decides it, its resolution is in the same transaction. */
+/** Records a request. If a carried answer, a rule or the mode decides it, the same transaction resolves it. */
 function permissionRequest(
   log: SessionLog,
   rules: readonly PermissionRule[],

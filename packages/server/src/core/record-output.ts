@@ -32,9 +32,10 @@ export type TurnProgress = {
   readonly written: Set<string>
   readonly closed: ClosedCalls
   /**
-   * The latest result of each call that already had a result. It is a repetition, unless the agent uses the id for
-   * another call and reports that call only after its result. The two cases look the same: if the agent repeats an old
-   * result and then uses the id again, the new call ends with the old result, and its own is recorded as unrecognised.
+   * The latest result of each call that already had a result. Normally the agent only repeats the old result. But it
+   * may also reuse the id for a new call, and report the result before that call. The two cases cannot be
+   * distinguished: if the agent repeats an old result and then reuses the id, the new call ends with the old result,
+   * and its own result is recorded as unrecognised.
    */
   readonly repeated: Map<string, DraftOf<'tool-call.ended'>>
   /** The last text that the main agent wrote. */
@@ -193,7 +194,7 @@ function outsideTurns(output: RecordedOutput, draft: EventDraft, { closed }: Tur
   return { ...kept, commit: () => closed.close(draft.toolCallId, draft.title) }
 }
 
-/** A draft about a tool call, in the order of its turn or task. Undefined for a stray draft outside turns. */
+/** Puts a draft about a tool call in the order of its turn or task. Undefined for a stray draft outside turns. */
 function callStep(
   draft: CallDraft,
   state: SessionState,

@@ -30,7 +30,7 @@ const task: AgentOutput = {
   ...work,
 }
 
-/** An agent that keeps its own record, to which other programs may add. */
+/** An agent that stores its own record, to which other programs may add. */
 async function world(can: readonly CapabilityName[] = ['resume', 'rejoin']) {
   const record: Remembered[] = []
   const elsewhere = (id: string) => {

@@ -30,12 +30,12 @@ export class Rejoin {
     this.#context = context
   }
 
-  /** A process of ours now holds the conversation. */
+  /** Called when a process of ours holds the conversation. */
   attach(link: AgentLink): void {
     this.#link = link
   }
 
-  /** No process of ours holds the conversation any more. */
+  /** Called when no process of ours holds the conversation any more. */
   detach(): void {
     this.#link = undefined
     this.#isRead = false

@@ -119,7 +119,7 @@ export function patternFor(asked: Asked & Reach & { readonly kind: ToolKind }): 
   const isCommand = hasCommand && kind !== 'subagent'
   const { command } = input
   const mayVary = (name: string) => {
-    // These prompts change nothing: the prompt of a subagent, and the question about a fetched page.
+    // A prompt for a subagent, or a question about a fetched page, changes nothing by itself.
     if (kind === 'subagent' || kind === 'fetch') return name === 'prompt'
     return !isCommand && !outside && varies(kind, name)
   }

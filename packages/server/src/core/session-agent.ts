@@ -227,7 +227,7 @@ export class SessionAgent implements SlotHolder {
 
   async #linkFor(turn: OpenTurn, signal: AbortSignal): Promise<AgentLink> {
     if (turn.parked && !canResume(this.#context)) throw cannotResume(this.#adapter())
-    // While a turn is open, no other can be recorded: the record is read before the next turn.
+    // While a turn is open, no outside turn can be recorded, so the record is read before the next turn.
     if (turn.parked) this.#parts.rejoin.postpone()
     const abortAhead = () => this.#ahead?.abort.abort()
     signal.addEventListener('abort', abortAhead, { once: true })
@@ -332,7 +332,7 @@ export class SessionAgent implements SlotHolder {
     }
   }
 
-  /** Sets since when the agent has been idle; undefined while it is in use. */
+  /** Sets the time since which the agent has been idle; undefined while it is in use. */
   set idle(since: number | undefined) {
     this.#idleSince = since
   }

@@ -9,7 +9,7 @@ export type EncodedItem =
   | { readonly kind: 'native'; readonly json: string }
 
 /**
- * Items in order. All live readers of a session get the same object, so that a face can cache what it derives from
+ * Items in order. All live readers of a session get the same object, so that a face can cache the data derived from
  * it.
  */
 export type FeedBatch = readonly EncodedItem[]
@@ -54,7 +54,7 @@ export type SessionFeed = {
   end(reason: 'deleted' | 'closed'): void
 }
 
-/** The part of a log that its feed reads. It contains only what was announced. */
+/** The part of a log that its feed reads. It contains only announced events. */
 export type FeedSource = {
   readonly sessionId: string
   readonly epoch: string

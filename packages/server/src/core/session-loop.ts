@@ -32,7 +32,8 @@ export type LoopParts = {
  * The loop of a live session. Every recorded batch of events passes through it, whoever recorded it:
  *
  * 1. `#recorded`: the effects of the events, such as an interrupt, and the calls of listeners.
- * 2. `nextAction`: what the state asks for now. A pure function, so that a restart continues in the same way.
+ * 2. `nextAction`: the action that the state requires now. A pure function, so that a restart continues in the same
+ *    way.
  * 3. `#act`: one action at a time. It records what it does, which starts the loop again.
  */
 export class SessionLoop {
@@ -47,7 +48,7 @@ export class SessionLoop {
   /** Nothing is done before the recovery, because the state may be that of a server that died. */
   #isRecovered = false
   #isIdle = false
-  /** Checks whether the turn is over, while the session stops. */
+  /** Set while the session stops: checks whether the turn is over. */
   #checkOver: (() => void) | undefined
   #activity = 'idle'
 

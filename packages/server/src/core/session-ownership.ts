@@ -3,14 +3,16 @@
  * - at most one process owns a session. Reading needs no owner.
  * - each change of the owner raises the term of the session. The store refuses a write with an older term with
  *   ParleyError `conflict`, and writes nothing of it.
- * - a process that can no longer prove that it is alive loses all its sessions. It is told before any other process
- *   can claim one, unless it was paused or cut off.
+ * - a process that can no longer prove that it is alive loses all its sessions. It is notified before any other
+ *   process can claim one, unless it was paused or cut off.
  * - a failure of the medium is a ParleyError (`busy` if trying again can help, else `internal_error`).
  */
 export type SessionOwnership = {
   /** Where the folders of this process are. Absent if no other process can write to the store. */
   readonly place?: string
-  /** A secret that names this process as an owner, as long as it can own sessions. It changes when all were lost. */
+  /**
+   * A secret that names this process as an owner, while it can own sessions. It changes when all sessions were lost.
+   */
   readonly mark?: string | undefined
   /** The term of a session that this process has just created. Absent if no other process can write to the store. */
   readonly firstTerm?: number
@@ -49,7 +51,10 @@ export type Claim =
   /** Its folder is at another place, none of whose processes is alive. */
   | { readonly type: 'awaited'; readonly place: string }
 
-/** For a store that only this process can open: it owns every session, and those with work left are adopted once. */
+/**
+ * The ownership for a store that only this process can open. The process owns every session; sessions with work left
+ * are adopted once.
+ */
 export function createSoleOwnership(store: { unsettled(): Promise<string[]> }): SessionOwnership {
   const adopted = new Set<string>()
   return {

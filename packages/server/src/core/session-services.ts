@@ -73,7 +73,8 @@ export function canResume({ adapter, log, services }: SessionContext): boolean {
 }
 
 /**
- * The variables that the agent is started with. Those of people are only for agents with the capability `environment`.
+ * The variables that the agent is started with. Variables that people set are passed only to agents with the
+ * capability `environment`.
  */
 export function environmentFor(
   { environments, leftovers, ownership }: SessionServices,

@@ -10,14 +10,14 @@ import type {
 } from '@parley/protocol'
 
 /**
- * PORT. A store keeps logs. It makes no decisions and does not interpret events. Rules:
+ * PORT. A store of logs. It makes no decisions and does not interpret events. Rules:
  * - a batch is written whole or not at all, and is durable against the death of this process when the promise
- *  resolves.
+ *   resolves.
  * - `append` has no update: a batch whose first seq is not head + 1 is refused with ParleyError `conflict`, and not
- *  written.
+ *   written.
  * - a failure of the medium is a ParleyError (`busy` if trying again can help, else `internal_error`), never a loss.
  * - the caller may keep what is returned; the store never changes it afterwards.
- * - settings of folders name their place; a store that only one process opens ignores it.
+ * - settings of folders name their place; a store that only one process opens ignores the place.
  * - writing to an unknown session is refused with `not_found`; reading from it returns nothing.
  */
 export type SessionStore = {
@@ -63,8 +63,8 @@ export type SessionStore = {
 
   environments(): Promise<StoredEnvironment[]>
   /**
-   * Replaces all variables of the place. If there are none, the entry is deleted. The variables of a session are
-   * deleted with the session.
+   * Replaces all variables of the session or folder. Without new variables, the entry is deleted. The variables of a
+   * session are deleted with the session.
    */
   setEnvironment(environment: StoredEnvironment): Promise<void>
 

@@ -381,7 +381,7 @@ class Run {
     for (let rounds = 0; ; rounds++) {
       const { turn, queue, requests } = await this.#host.state(this.#sessionId)
       if (!turn && queue.length === 0) break
-      // The mode may refuse to allow the call.
+      // The mode may refuse an answer that allows the call, so every second answer denies it.
       if (requests[0]) await this.#command(answerTo(requests[0], rounds % 2 === 0, false))
       else if (rounds % 40 === 39) await this.#command({ type: turn ? 'turn.cancel' : 'queue.resume' })
       if (Date.now() > deadline) throw new Error(`the session does not come to rest: ${JSON.stringify(turn)}`)

@@ -1,6 +1,6 @@
 /**
- * PORT. Tells the processes that share a store about changed settings: rules, trusted folders, variables, devices. Each
- * process keeps a copy of them in memory. Absent if no other process can open the store. Rules:
+ * PORT. Notifies the processes that share a store of changed settings: rules, trusted folders, variables, devices.
+ * Each process has a copy of them in memory. Absent if no other process can open the store. Rules:
  * - a process applies a change soon after it is stored, and in any case before it becomes the owner of a session.
  * - a process that does not apply a change in time loses its sessions.
  */
@@ -8,7 +8,7 @@ export type SharedSettings = {
   /**
    * Resolves when every living process has applied all changes that were stored before the call. A change is answered
    * only then: otherwise a new refusal might not hold where the session runs. Rejects with ParleyError `busy` if that
-   * cannot be found out; the change is stored nevertheless, and will be applied.
+   * cannot be determined; the change is stored nevertheless, and will be applied.
    */
   changed(): Promise<void>
   /**

@@ -96,7 +96,7 @@ function readLine(line: string, search: Search, depth: number): void {
     if (char === ' ' || char === '\t') endWord()
     else if (/[;&|\n\r()]/.test(char)) endCommand()
     else if (char === '<' || char === '>') {
-      // A number before a redirection is the stream; the word after it is a file.
+      // A number before a redirection is a stream; the word after the redirection is a file.
       if (/^\d+$/.test(word ?? '')) word = undefined
       endWord()
       isTarget = true

@@ -143,8 +143,7 @@ export function createSpareAgents(options: SpareAgentsOptions): SpareAgents {
   }
 
   /**
-   * Gives a spare to the session. Resolves with undefined if the spare fails or does not take the session in
-   * time.
+   * Gives a spare to the session. Resolves with undefined if the spare fails or does not accept the session in time.
    */
   async function give(agent: PreparedAgent, input: ConnectInput): Promise<AgentConnection | undefined> {
     const late = new AbortController()

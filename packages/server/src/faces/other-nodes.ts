@@ -3,12 +3,12 @@ import type { Route, Terminal } from '@parley/protocol'
 import type { Upgrade } from './sockets.ts'
 
 /**
- * What the face needs of the other nodes on the same database. A server that is the only one on its store has none.
- * A request of another node is never passed on again.
+ * The functions of the other nodes on the same database. Absent if this server is the only one on its store. A
+ * request that another node sent is never passed on again.
  */
 export type OtherNodes = {
   readonly tokens: SharedTokens
-  /** Ends every id and code that only this node can serve, so that each node finds the one that made it. */
+  /** The suffix of every id and code that only this node can serve. Other nodes find this node by the suffix. */
   suffix(): string
   /**
    * Passes a request on to the node that must answer it, and writes its answer. Returns false if this node must
@@ -16,7 +16,7 @@ export type OtherNodes = {
    * the request was passed on to this node but belongs to another one.
    */
   answer(request: PassedRequest): Promise<boolean>
-  /** Connects the socket with the terminal of another node. Returns false if the terminal can only be here. */
+  /** Connects the socket with the terminal of another node. Returns false if only this node can have the terminal. */
   upgrade(terminalId: string, upgrade: Upgrade): Promise<boolean>
   /** The address of the client whose request a node has passed on. */
   clientAddress(incoming: IncomingMessage): string | undefined
@@ -30,7 +30,6 @@ export type PassedRequest = {
   readonly params: Readonly<Record<string, unknown>> | undefined
   readonly query: Readonly<Record<string, unknown>> | undefined
   readonly body: unknown
-  /** True if another node has sent it. */
   readonly isFromNode: boolean
   readonly incoming: IncomingMessage
   readonly outgoing: ServerResponse

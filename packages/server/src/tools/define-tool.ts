@@ -12,8 +12,8 @@ export type ToolDefinition<Input extends ToolInput> = {
   /** A `z.object()` of any zod 4, or another Standard Schema that provides its JSON Schema. */
   readonly input: Input
   /**
-   * How the tool is shown, and whether it asks. By default it is not read-only, and a person is asked. A read-only
-   * tool has the kind `read`.
+   * How the tool is shown, and whether a person is asked. By default, it is not read-only and a person is asked. A
+   * read-only tool has the kind `read`.
    */
   readonly annotations?: Partial<HostToolAnnotations>
   /** Called only with valid input. Errors it throws are returned to the model. */

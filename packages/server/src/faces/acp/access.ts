@@ -10,8 +10,8 @@ import type {
 } from '@parley/protocol'
 
 /**
- * The operations on sessions that the ACP face needs. The sessions are on a running server, reached as a client, or in
- * a host in this process. Every method rejects with a ParleyError.
+ * The operations on sessions that the ACP face needs. The sessions are on a running server, reached as a client, or
+ * in a host in this process. The error of a rejected call is a ParleyError.
  */
 export type Access = {
   /** The agent's current state; undefined if there is no such agent. */
@@ -36,7 +36,7 @@ export type FeedFrom = { readonly after: number; readonly epoch: string; readonl
 export type AccessItem =
   | FeedValue
   /**
-   * The state of the connection to a remote server; a host sends none. `lost` means that the server is gone
+   * The state of the connection to a server; a host in this process sends none. `lost` means that the server is gone
    * and later items come from another server with the same sessions.
    */
   | { readonly type: 'status'; readonly status: FollowStatus | 'lost' }

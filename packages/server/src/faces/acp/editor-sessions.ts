@@ -58,7 +58,7 @@ export class EditorSessions {
     this.#options = options
   }
 
-  /** The agent. It is cached, because probing takes a while. `again` probes anew. */
+  /** The agent. It is cached, because probing takes a while. With `again`, it is probed again. */
   async agent({ again = false } = {}): Promise<AgentInfo> {
     const { access, agent: id } = this.#options
     if (this.#agent && !again) return this.#agent

@@ -7,7 +7,7 @@ import { createAcpFace, hostAccess } from './index.ts'
 
 export type Given = { capabilities?: ClientCapabilities; host?: HostUnderTestOptions; agent?: string }
 
-/** A real host and an editor connected to it that has not sent initialize. */
+/** A real host, and an editor that is connected to it but has not sent `initialize`. */
 export async function otherClient({ host, agent }: Given = {}) {
   const world = await hostUnderTest(host)
   onTestFinished(() => world[Symbol.asyncDispose]())

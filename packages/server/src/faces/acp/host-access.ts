@@ -3,7 +3,6 @@ import type { Access } from './access.ts'
 
 const pageSize = 100
 
-/** Access to the sessions of a host in this process. */
 export function hostAccess(host: Host): Access {
   return {
     agent: async (id) => (await host.agents()).find((agent) => agent.id === id),

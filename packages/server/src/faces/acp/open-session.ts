@@ -32,7 +32,7 @@ export type OpenSessionOptions = {
   problem(thrown: unknown, doing: string): void
 }
 
-/** How long output is collected, because each update contains the whole output of a call. */
+/** How long output is collected before it is sent, because each update contains the whole output of a call. */
 const outputMs = 100
 /** How long a pending prompt waits for a lost server before it fails. */
 const lostMs = 60_000

@@ -17,6 +17,7 @@ import { capabilityScripts, generalScripts, json, remembering } from '../../test
  * Parley drives Parley: the agent of a host with the ACP adapter is the real program `parley acp`, connected to a
  * server with the scripted agent. The capabilities of the scripted agent must pass through both protocols.
  */
+
 const scratch = mkdtempSync(join(tmpdir(), 'parley-by-parley-'))
 const program = new URL('../../../bin/parley.js', import.meta.url).pathname
 const token = 'a-token-of-the-inner'
@@ -32,7 +33,7 @@ const notCarried: readonly CapabilityName[] = [
   'retraction',
 ]
 
-/** A steering prompt takes longer to arrive here, so the turn waits at a gate that opens when it arrives. */
+/** A steered prompt takes longer to arrive here, so the turn waits at a gate that opens when it arrives. */
 function scripted(): AgentAdapter {
   const adapter = createScriptedAdapter({ gates, script: remembering, transcript: memoryTranscript() })
   return {

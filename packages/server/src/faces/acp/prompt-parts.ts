@@ -12,8 +12,8 @@ export type PromptContext = {
 }
 
 /**
- * Converts the blocks of an editor's prompt into prompt parts. The text of a file that the agent cannot take as a file
- * becomes prompt text. Audio is refused.
+ * Converts the blocks of an editor's prompt into prompt parts. The text of a file that the agent does not accept as a
+ * file becomes prompt text. Audio is refused.
  */
 export function promptParts(blocks: readonly ContentBlock[], context: PromptContext): PromptPart[] {
   const [first] = blocks

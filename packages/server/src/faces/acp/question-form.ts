@@ -1,10 +1,10 @@
 import type { ElicitationPropertySchema, ElicitationSchema } from '@agentclientprotocol/sdk/unstable'
 import { type Answers, answersProblem, type Question } from '@parley/protocol'
 
-/** Suffix of the field for free text beside the field with the options. */
+/** The suffix of the name of the free-text field that belongs to a field with options. */
 const freeTextSuffix = '_custom'
 
-/** A form for the questions. A question that takes both an option and free text gets two fields. */
+/** A form for the questions. A question that accepts both an option and free text gets two fields. */
 export function formOf(questions: readonly Question[]): ElicitationSchema {
   const fields = questions.flatMap((question): [string, ElicitationPropertySchema][] => {
     const { id, header, text } = question

@@ -14,8 +14,9 @@ import type { GivenAnswer } from './chat-request.ts'
 type Requests = ReadonlyMap<string, TurnRequest>
 
 /**
- * Turns the answers of a page into commands. A message keeps its answers, so earlier ones are sent again with each new
- * one. A repeated answer is skipped if it matches the recorded decision, and refused with a conflict if it does not.
+ * Turns the answers of a page into commands. A message contains all its answers, so earlier answers are sent again
+ * with each new one. A repeated answer is skipped if it matches the recorded decision, and refused with a conflict if
+ * it does not.
  */
 export function commandsFor(
   given: readonly GivenAnswer[],

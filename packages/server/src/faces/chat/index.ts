@@ -29,7 +29,7 @@ export type ChatReader = { readonly outgoing: ServerResponse; readonly sdk: 6 | 
  */
 export type ChatFace = {
   /**
-   * Takes a prompt or answers. Resolves when the response has started; rejects with the refusal before anything is
+   * Accepts a prompt or answers. Resolves when the response has started; rejects with the refusal before anything is
    * written.
    */
   send(body: ChatRequest, reader: ChatReader): Promise<void>

@@ -104,7 +104,7 @@ export class ResponseStream implements FeedReader {
     else this.break()
   }
 
-  /** Destroys the response without an end marker, so that the page does not take it for complete. */
+  /** Destroys the response without an end marker, so that the page does not treat it as complete. */
   break(): void {
     if (this.#over) return
     this.finish()

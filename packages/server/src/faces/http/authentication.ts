@@ -24,9 +24,8 @@ export type Authentication = {
   readonly downloads: OneTimeCodes<Download>
   /** The signed-in browsers. Throws ParleyError `not_supported` if there is no device store. */
   devices(): Devices
-  /** Whether the request was sent by another node. */
   isFromNode(request: IncomingMessage): boolean
-  /** Must be awaited before `checkCaller` if it returns a promise. */
+  /** If this returns a promise, await it before `checkCaller`. */
   learn(request: IncomingMessage): Promise<unknown> | undefined
   /** The sender of a request. Throws ParleyError `unauthorized` without a valid token. Cookies are ignored. */
   checkCaller(request: IncomingMessage): Caller
@@ -128,7 +127,7 @@ export function isSignedOut(caller: Caller): boolean {
   return caller.kind === 'device' && caller.isRevoked
 }
 
-/** Destroys an open response when the device that asked for it is revoked. The returned function undoes that. */
+/** Destroys an open response when the device that asked for it is revoked. The returned function prevents this. */
 export function cutWhenRevoked(caller: Caller, outgoing: ServerResponse): () => void {
   if (caller.kind !== 'device') return () => {}
   const forget = caller.onRevoked(() => outgoing.destroy())

@@ -7,7 +7,7 @@ import { problem, problemResponse } from './problem.ts'
 /** The paths that serve the console page. The page itself reads the rest of the URL. */
 const places = ['/', '/open', '/new', '/inbox', '/import', '/settings', '/settings/:section', '/sessions/:id']
 
-/** Files that must be at the root: a worker for the whole page, and the files that its head names. */
+/** Files that must be at the root: a worker for the whole page, and the files that the page's head names. */
 const filesBeside = ['/first.js', '/sw.js', '/icon.svg', '/icon-waiting.svg', '/icon-working.svg']
 
 /**
@@ -19,7 +19,6 @@ export function mountConsole(app: App, parts: AppParts): () => Promise<Response>
   const { url, commandLine, consoleFolder } = parts
   const files = consoleFolder === undefined ? undefined : createConsoleFiles(consoleFolder)
 
-  /** The built page; undefined if there is none. */
   async function built(status: number): Promise<Response | undefined> {
     const page = await files?.page()
     return page === undefined

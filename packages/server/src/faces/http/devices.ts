@@ -49,7 +49,7 @@ const maxDevices = 1000
 /**
  * Signed-in browsers and their access tokens. Devices are stored; tokens and nonces are only in memory, so after a
  * restart each browser signs a new nonce. Times are monotonic, except those that are shown. If there are other nodes,
- * tokens are signed instead of kept, so that every node accepts them.
+ * tokens are signed instead of stored, so that every node accepts them.
  */
 export class Devices {
   readonly #store: DeviceStore
@@ -114,7 +114,9 @@ export class Devices {
     known.held.clear()
   }
 
-  /** Applies what other processes have stored: new devices, revocations, and removals of revoked devices. */
+  /**
+   * Applies the changes that other processes have stored: new devices, revocations, and removals of revoked devices.
+   */
   async #reload(): Promise<void> {
     if (!this.#loading) return
     const all = await this.#loading
@@ -162,7 +164,7 @@ export class Devices {
     return token
   }
 
-  /** If this returns a promise, `callerOf` knows the token only after it: another node has issued it. */
+  /** If this returns a promise, await it before `callerOf`: the device of the token is not loaded yet. */
   learn(token: string): Promise<unknown> | undefined {
     const isIssued = !this.#all && this.#others?.tokens.deviceOf(token) !== undefined
     return isIssued ? this.#load() : undefined

@@ -32,7 +32,7 @@ export type FaceSettings = {
   readonly devices?: DeviceStore | undefined
   /** Monotonic time, which a test may control. */
   readonly now?: () => number
-  /** The other nodes on the same database; they are served by a host that routes nothing to other nodes. */
+  /** The other nodes on the same database. `host` serves them and passes nothing on to other nodes. */
   readonly peers?: PeerAuthentication & { readonly host: Host }
   /** Passes requests on to other nodes. */
   readonly otherNodes?: OtherNodes
@@ -63,7 +63,7 @@ export type FaceSettings = {
 
 export type FaceLimits = {
   readonly bodyBytes: number
-  /** The most unsent bytes of one reader of server-sent events. */
+  /** The maximum number of unsent bytes of one reader of server-sent events. */
   readonly bufferBytes: number
   readonly heartbeatMs: number
 }

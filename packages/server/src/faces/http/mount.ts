@@ -137,7 +137,6 @@ function requestOf(context: RequestContext) {
   return { incoming, outgoing, isFromNode: isFromNode(context) }
 }
 
-/** Whether another node has sent the request. */
 export function isFromNode(context: RequestContext): boolean {
   return context.get('caller')?.kind === 'node'
 }

@@ -7,7 +7,7 @@ const codeLength = 16
 type NonceOptions = {
   readonly lifetimeMs: number
   readonly now: () => number
-  /** Ends every nonce. */
+  /** Every nonce ends with this text. */
   readonly suffix?: (() => string) | undefined
 }
 

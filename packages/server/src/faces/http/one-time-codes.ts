@@ -8,7 +8,8 @@ export type OneTimeCodes<Value> = {
 }
 
 /**
- * `now` is monotonic, so changing the system clock does not change when a code expires. `suffix` ends every code.
+ * `now` is monotonic, so changing the system clock does not change when a code expires. Every code ends with
+ * `suffix`.
  */
 export function createOneTimeCodes<Value>(
   now: () => number = () => performance.now(),

@@ -18,7 +18,7 @@ export function createRateLimit(options: {
   }
 
   return {
-    /** Throws ParleyError `rate_limited` if the key has used up its window. */
+    /** Throws ParleyError `rate_limited` if the key has reached `max` in its window. */
     check(key: string): void {
       if ((current(key)?.count ?? 0) < max) return
       throw new ParleyError(

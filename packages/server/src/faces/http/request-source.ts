@@ -4,8 +4,8 @@ import { networkInterfaces } from 'node:os'
 import { ParleyError } from '@parley/protocol'
 
 /**
- * Checks the Host and Origin of requests. A foreign Host means that a foreign name points here (DNS rebinding); a
- * foreign Origin means that a foreign page sent the request.
+ * Checks the Host and Origin of requests. A foreign Host means that a foreign name points to this server (DNS
+ * rebinding); a foreign Origin means that a foreign page sent the request.
  */
 export type RequestSource = {
   /** Throws ParleyError `forbidden` unless Host and Origin are accepted. */

@@ -102,7 +102,7 @@ async function close(
 
 type Traffic = ReturnType<typeof createTraffic>
 
-/** Tracks running requests and open sockets: closing waits for the former and destroys the latter. */
+/** Tracks running requests and open sockets: closing waits for the requests and destroys the sockets. */
 function createTraffic() {
   const requests = new Set<ServerResponse>()
   const sockets = new Set<Socket>()

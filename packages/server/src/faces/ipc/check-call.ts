@@ -10,6 +10,7 @@ import {
 import { z } from 'zod'
 
 /** Schemas of the calls, by channel. Calls are checked, because a page may show untrusted content. */
+
 const taskId = z.string().min(1).max(200)
 const sessionId = z.string().min(1).max(200)
 
@@ -40,8 +41,8 @@ const Image = z.union([
 ])
 
 /**
- * The answer to a permission: one of its options, `allow` or `deny`. To a question: a label, or answers by question
- * id.
+ * The answer to a permission (one of its options, `allow` or `deny`) or to a question (a label, or answers by
+ * question id).
  */
 const Response = z.union([
   z.string(),
@@ -96,7 +97,7 @@ export function checkCall<Channel extends keyof Channels>(
   return result.data as CheckedCall<Channel>
 }
 
-/** Refuses a config that says how an agent is started or billed. Only the creator of the host may set that. */
+/** Refuses a config that sets how an agent is started or billed. Only the creator of the host may set that. */
 function refuseSetup(config: unknown): void {
   const payload = (config as { payload?: object } | undefined)?.payload ?? {}
   const field = ['apiKey', 'command', 'env'].find((name) => Object.hasOwn(payload, name))

@@ -2,7 +2,7 @@ import { type MessagePort, workerData } from 'node:worker_threads'
 import { pageEnd } from './port-under-test.ts'
 import { createPreload } from './preload.ts'
 
-/** A page in a separate thread, which loads only the preload. It reports all messages at the end of the turn. */
+/** A page in a separate thread, which loads only the preload script. It reports all messages at the end of the turn. */
 const { port, cwd, prompt } = workerData as { port: MessagePort; cwd: string; prompt: string }
 const agent = createPreload(pageEnd(port))
 const received: unknown[] = []

@@ -26,9 +26,7 @@ export function replayParts({ history, asked }: Given, words?: string): PromptPa
   return [{ type: 'text', text }, ...files, ...prompt, ...after]
 }
 
-/**
- * The caller's system messages as a part of the prompt, for agents that take no instructions when they start.
- */
+/** The caller's system messages as a part of the prompt, for agents that accept no instructions when they start. */
 export function instructions(system: string): PromptPart {
   return { type: 'text', text: `[Instructions from the calling program]\n${system}` }
 }

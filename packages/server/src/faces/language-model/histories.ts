@@ -78,7 +78,7 @@ type Start = {
 }
 type Known = Pick<KnownSession, 'sessionId' | 'refused'>
 
-/** Finds or creates the session for a history, and keeps the turns that wait for their callers. */
+/** Finds or creates the session for a history, and holds the turns that wait for their callers. */
 export class Histories {
   readonly #host: Host
   readonly #limits: ModelLimits
@@ -261,7 +261,10 @@ export class Histories {
     if (turn.isComplete && turnId !== undefined) this.#known.remember({ ...known, turnId }, history)
   }
 
-  /** Keeps the turn until the caller returns. Cancels it if the caller aborts, or the oldest turn if too many wait. */
+  /**
+   * Holds the turn until the caller sends results. Cancels it if the caller aborts. Cancels the oldest turn if too
+   * many wait.
+   */
   #wait(waiting: Omit<Waiting, 'stop'>, signal: AbortSignal | undefined): void {
     const { turn } = waiting
     const abort = () => turn.cancel()

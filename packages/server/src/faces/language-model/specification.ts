@@ -86,7 +86,7 @@ export type ToolOutput =
   | { type: 'json' | 'error-json'; value: unknown }
   | { type: 'execution-denied'; reason?: string | undefined }
   | { type: 'content'; value: ContentOutput[] }
-/** Files are data or URLs. Anything that is neither text nor data is passed to the agent as JSON. */
+/** A part of a tool result. Text and images with data are passed to the agent as such, any other part as JSON. */
 export type ContentOutput = {
   type: string
   text?: string | undefined

@@ -8,6 +8,7 @@ import { type Parley, startParley } from '../../cli/start.ts'
 import { folderForFile } from '../../testing/temporary-folder.ts'
 
 /** Real shells behind the real server. */
+
 const place = folderForFile()
 const token = 'a-token-for-terminals'
 // The start files of the user's own shell must not affect the tests.

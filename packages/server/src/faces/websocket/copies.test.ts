@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'v
 import { testToken, type WebSocketUnderTest, websocketUnderTest } from './websocket-under-test.ts'
 
 /** These tests count the cost of a delta without a clock: frames per reader, serialisations, copies of its bytes. */
+
 const flood = { type: 'flood' as const, deltas: 600, size: 40, blocks: 6 }
 const readers = 5
 

@@ -217,7 +217,7 @@ export class Peer {
       ended: (reason) => {
         if (!current()) return
         this.#following.delete(session)
-        // A deletion is announced to every client. Any other end is told only here: the client follows again.
+        // A deletion is announced to every client. Any other end is reported here, and the client follows again.
         if (reason === 'closed') this.#refuse(noLongerOpen(), session)
       },
     }

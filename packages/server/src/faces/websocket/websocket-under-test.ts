@@ -237,7 +237,10 @@ export type RawClientOptions = {
 
 const patienceMs = 15_000
 
-/** A bare `ws` client. It keeps every frame and notes each one whose shape is not exactly the protocol's. */
+/**
+ * A bare `ws` client. It stores every frame, and records each one that does not have exactly the shape of the
+ * protocol.
+ */
 export class RawClient {
   readonly frames: ServerFrame[] = []
   readonly problems: string[] = []

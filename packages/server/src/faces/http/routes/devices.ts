@@ -10,7 +10,7 @@ export function mountDevices(app: App, parts: AppParts): void {
   const { authentication, commandLine } = parts
   const limit = createRateLimit({ ...failures, now: () => performance.now() })
 
-  /** Rate-limits failures per address. */
+  /** Limits the rate of failures per address. */
   async function guarded<Reply>(context: RequestContext, work: () => Promise<Reply>): Promise<Reply> {
     const { incoming } = context.env
     const passed = isFromNode(context) ? parts.otherNodes?.clientAddress(incoming) : undefined

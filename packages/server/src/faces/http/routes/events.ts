@@ -25,7 +25,10 @@ export function mountEvents(app: App, parts: AppParts): void {
   })
 }
 
-/** The header with which a reader of server-sent events reconnects. It is newer than the cursor in the URL. */
+/**
+ * The cursor that a reader of server-sent events sends in a header when it reconnects. It is newer than the cursor in
+ * the URL.
+ */
 function lastEventId(context: RequestContext): number | undefined {
   const text = context.req.header('Last-Event-ID')
   if (!text) return undefined

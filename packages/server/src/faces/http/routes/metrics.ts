@@ -6,7 +6,7 @@ export function mountMetrics(app: App, parts: AppParts): void {
   const { host, streams, version } = parts
   mount(app, parts, routes.metrics, async () => {
     if (!parts.metrics) throw new ParleyError('not_supported', 'Metrics are not enabled on this server.')
-    // While the store does not answer, the other values are the more important.
+    // If the store does not answer, the other values are still reported.
     const waiting = await countWaiting(host).catch(() => ({}))
     const text = await parts.metrics({ version, clients: { sse: streams.count }, waiting })
     return new Response(text, { headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' } })

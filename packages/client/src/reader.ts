@@ -66,7 +66,10 @@ export function advance(reader: Reader, seq: number): 'next' | 'repeat' | 'gap' 
   return 'next'
 }
 
-/** Sets the reader's epoch to that of the log. True if the cursor was not valid in it and was reset to the start. */
+/**
+ * Sets the reader's epoch to that of the log. Returns true if the cursor was invalid there and was reset to the
+ * start.
+ */
 export function restart(
   reader: Reader,
   start: { readonly epoch: string; readonly head: number; readonly verdict: 'replay' | 'reset' },

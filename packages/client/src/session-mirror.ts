@@ -49,7 +49,7 @@ export type MirrorOptions = {
   readonly tail?: number | 'all'
   /** How many events `loadOlder` loads. */
   readonly page?: number
-  /** A stored result of `tail()`: shown at once, and continued from if the log is still the same. */
+  /** A stored result of `tail()`. It is shown at once; if the log is still the same, the mirror continues from it. */
   readonly start?: () => Promise<SessionTail | undefined>
   readonly schedule?: Schedule
 }

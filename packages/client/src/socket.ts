@@ -54,7 +54,10 @@ export type SocketOptions = {
   readonly backoff?: Backoff
   /** The time limit from the start of the connection to `welcome`. */
   readonly connectTimeoutMs?: number
-  /** If a connection was open for this long before it was lost, the delays start again from the first. */
+  /**
+   * If a connection was open for this long before it was lost, the delays between attempts start again from the
+   * first.
+   */
   readonly stableMs?: number
   readonly name?: string
 }

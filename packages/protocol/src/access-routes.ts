@@ -4,7 +4,7 @@ import { AccessToken, Device, NewAccessToken, NewDevice, Nonce } from './device.
 import { DeviceId, SessionId } from './ids.ts'
 import { NoContent, type RouteDefinition } from './route.ts'
 
-/** The routes by which browsers sign in and out, and download files by an address that needs no token. */
+/** The routes with which browsers sign in and out, and download files from an address that needs no token. */
 export const accessRoutes = {
   createLink: {
     method: 'POST',

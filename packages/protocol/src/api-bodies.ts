@@ -55,7 +55,7 @@ export const SessionPatch = z.strictObject({
 export type SessionPatch = z.infer<typeof SessionPatch>
 
 /**
- * The reply about one session: its state, its last blocks, and in `firstSeq` the first event that these
+ * The reply about one session: its state, its last blocks, and in `firstSeq` the seq of the first event that these
  * blocks come from. Earlier events can be read with `events?before=`.
  */
 export const SessionDetail = SessionState.extend({

@@ -26,7 +26,7 @@ export const Changes = z.object({
 export type Changes = z.infer<typeof Changes>
 
 /**
- * Messages of a watch of the changes. `watching` comes first; if its `whole` is false, the folder is too large to be
+ * The messages of a watch on a folder. `watching` comes first; if its `whole` is false, the folder is too large to be
  * watched completely and some changes are not reported. `changed` names files, or folders with everything in them;
  * without `paths`, anything may have changed.
  */

@@ -229,8 +229,7 @@ export function patchText(hunks: readonly DiffHunk[]): string {
 }
 
 /**
- * The start and the number of lines of one side, as a hunk header has them. A side without lines starts at
- * line 0.
+ * The start and the number of lines of one side, in the form of a hunk header. A side without lines starts at line 0.
  */
 function range(lines: readonly DiffLine[], side: 'before' | 'after'): string {
   const numbers = lines.flatMap((line) => line[side] ?? [])

@@ -18,8 +18,8 @@ export function applyToState(state: SessionState, event: SessionEvent): SessionS
 }
 
 /**
- * Events that do not change `updatedAt`, which determines the session's place in the list: processes that start and
- * end, changes that a person makes in the session list, and forks.
+ * Events that do not change `updatedAt`, by which the session list is sorted: starts and ends of processes, changes
+ * that a person makes in the session list, and forks.
  */
 const bookkeeping: ReadonlySet<string> = new Set([
   'agent.connected',
@@ -218,8 +218,8 @@ function withoutSteer({ turn }: SessionState, { promptId }: { promptId: string }
 }
 
 /**
- * Puts a steered prompt that its turn did not take up at the front of the queue, after earlier steered
- * prompts. It is paused if the turn was cancelled or the agent was lost.
+ * Handles a steered prompt that was not taken up: puts it at the front of the queue, after earlier steered prompts.
+ * The prompt is paused if the turn was cancelled or the agent was lost.
  */
 function requeued(state: SessionState, event: EventOf<'prompt.queued'>): Partial<SessionState> {
   const { turn, queue } = state
@@ -285,8 +285,8 @@ function queued(queue: SessionState['queue'], event: EventOf<'prompt.submitted'>
 }
 
 /**
- * How many of the last prompt ids are kept. It must be enough to find the point up to which the agent's record
- * matches the log.
+ * The number of latest prompt ids that are kept: enough to find the point up to which the agent's record matches the
+ * log.
  */
 const maxHeard = 40
 

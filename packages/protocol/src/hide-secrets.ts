@@ -4,8 +4,8 @@ import type { McpServer, McpServers } from './mcp-server.ts'
 export const hidden = '***'
 
 /**
- * Returns MCP servers without secrets. Values are removed; names and types are kept. Arguments keep only the names of
- * long options, and an address keeps only its host. The result is valid, but not usable.
+ * Returns MCP servers without secrets. Values are removed; names and types are kept. Of arguments, only the names of
+ * long options are kept; of an address, only its host. The result is valid, but not usable.
  */
 export function hideSecrets(servers: McpServers): McpServers {
   return Object.fromEntries(Object.entries(servers).map(([name, server]) => [name, hideServer(server)]))

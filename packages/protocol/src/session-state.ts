@@ -54,7 +54,9 @@ export type OpenTurn = z.infer<typeof OpenTurn>
 export const KnownTask = Task.extend({ carried: z.array(CarriedAnswer).optional() })
 export type KnownTask = z.infer<typeof KnownTask>
 
-/** The whole session except its timeline. It is stored with the session and does not grow with it. */
+/**
+ * The whole session except its timeline. It is stored with the session, and its size does not grow with the session.
+ */
 export const SessionState = z.object({
   id: SessionId,
   epoch: z.string(),

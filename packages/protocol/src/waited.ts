@@ -1,8 +1,8 @@
 import type { Block, BlockOf } from './block.ts'
 
 /**
- * For each tool call and each end of a turn, how long, in milliseconds, at least one of its requests waited
- * for an answer. Requests that overlap count once; a request that is still open does not count.
+ * Maps each tool call and each end of a turn to the time, in milliseconds, during which at least one of its requests
+ * waited for an answer. Requests that overlap count once; a request that is still open does not count.
  */
 export function waitsOf(timeline: readonly Block[]): ReadonlyMap<Block, number> {
   const byCall = new Map<string, Asked[]>()
@@ -26,7 +26,9 @@ export function waitsOf(timeline: readonly Block[]): ReadonlyMap<Block, number> 
 
 type Asked = Pick<BlockOf<'permission'>, 'at' | 'resolvedAt'>
 
-/** How long at least one request waited between `from` and `to`. Without `to`, the period is still open. */
+/**
+ * The time between `from` and `to` during which at least one request waited. Without `to`, the period is still open.
+ */
 export function timeWaited(
   requests: readonly Asked[] = [],
   { from, to = Number.POSITIVE_INFINITY }: { readonly from: number; readonly to?: number | undefined },

@@ -11,7 +11,7 @@ import { takeUp } from './turn-transactions.ts'
 export type AcceptedSteers = {
   accept(promptId: string): Promise<void>
   /**
-   * Call it before an output is recorded. If the output shows that prompts were taken up, records this; the promise
+   * Call this before an output is recorded. If the output shows that prompts were taken up, records this; the promise
    * resolves when it is stored. Otherwise returns undefined.
    */
   before(output: AgentOutput): Promise<void> | undefined

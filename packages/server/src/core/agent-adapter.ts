@@ -292,8 +292,8 @@ export type AgentOutput =
 export type Person = {
   /**
    * Whether a rule or the mode refuses this call, or a person refused it or changed its input while the agent had no
-   * process. For agents that approve some calls by themselves: check before each call, and call `permit` if it is
-   * forbidden, so that the refusal is recorded and the agent gets the changed input.
+   * process. For agents that approve some calls by themselves: check before each call and, if this returns true, call
+   * `permit`, so that the refusal is recorded and the agent gets the changed input.
    */
   forbids(ask: PermissionAsk): boolean
   permit(ask: PermissionAsk, signal?: AbortSignal): Promise<PermissionAnswer>
@@ -375,8 +375,8 @@ export type HostToolResult = { readonly content: readonly HostToolContent[]; rea
 
 /**
  * The host tools that this session's agent may call. `call` never rejects: it checks the input, gets the permission,
- * and runs the tool. A permission that was given for the same tool and input (`person.permit`) is used, once; without
- * one, `call` asks for it, so that agents that do not ask need no special case.
+ * and runs the tool. A permission that was given for the same tool and input (`person.permit`) is used once. Without
+ * such a permission, `call` asks for one, so that agents that do not ask need no special case.
  */
 export type HostTools = {
   readonly tools: readonly HostToolInfo[]

@@ -1,8 +1,8 @@
 import type { EnvironmentVariables } from '@parley/protocol'
 
 /**
- * PORT. Finds processes of agents that another process of Parley has started on this machine, and has left behind. Such
- * a process could change the folder of a session that continues here.
+ * PORT. Finds agent processes that another process of Parley started on this machine and left behind. Such a process
+ * could change the folder of a session that continues here.
  */
 export type AgentLeftovers = {
   /** Variables for agents, by which `end` finds them and all their descendants. `owner` is a secret random text. */

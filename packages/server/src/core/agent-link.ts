@@ -62,7 +62,7 @@ export class AgentLink {
     this.#ended.resolve()
   }
 
-  /** Asks the agent to end, and waits a bounded time for it. Resolves when the end is recorded. Idempotent. */
+  /** Asks the agent to end, and waits a limited time for it. Resolves when the end is recorded. Idempotent. */
   close(reason: CloseReason): Promise<void> {
     this.#closing ??= reason
     this.#closed ??= this.#close()

@@ -14,7 +14,7 @@ export type BackgroundWatch = {
 /**
  * Limits the work that an agent does without a prompt: tasks whose turn is over, and turns that it started by itself.
  * One limit is on the time without an event while only tasks run. The other is on the total time of such work since
- * the last prompt; the agent cannot postpone it. `over` is called when a limit is reached.
+ * the last prompt; the agent cannot postpone this limit. `over` is called when a limit is reached.
  */
 export function createBackgroundWatch(options: {
   clock: Clock

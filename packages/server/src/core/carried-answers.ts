@@ -33,8 +33,8 @@ export function hasUsableAnswer({ carried = [] }: KnownTask): boolean {
 }
 
 /**
- * Notices for answers that were given while the agent had no process, and that it did not ask for again. A call that
- * was allowed has not run.
+ * Notices for answers that were given while the agent had no process, if the agent did not ask again. A call that was
+ * allowed has not run.
  */
 export function unusedAnswers(carried: readonly CarriedAnswer[]): EventDraft[] {
   return carried.map(({ type, resolution: { requestId, outcome } }) => ({

@@ -122,7 +122,7 @@ function stopForeground({ tasks }: SessionState): EventDraft[] {
 }
 
 /**
- * Moves steered prompts that the agent has not taken up to the queue. If the turn ended by itself, they start the
+ * Moves to the queue the steered prompts that the agent has not taken up. If the turn ended by itself, they start the
  * next turns. If the turn was cancelled, the fold pauses them. If the agent was lost, they are also paused, because
  * the agent may have taken them up.
  */

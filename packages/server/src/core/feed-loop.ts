@@ -7,8 +7,8 @@ export type FeedOptions = FollowFrom & { readonly native?: boolean }
 type Loop<Value> = AsyncIterableIterator<Value, undefined>
 
 /**
- * A session as an async iterable. It starts with the first `next()`. `break`, `return()` and the signal end it, and
- * so do the end of the session and of the host. For a session that does not exist, it throws.
+ * A session as an async iterable. It starts with the first `next()`, and ends with `break`, `return()`, the signal,
+ * the session or the host. For a session that does not exist, it throws.
  */
 export type FeedLoops = {
   /** Every event after the cursor, each once and in order, then live events. */

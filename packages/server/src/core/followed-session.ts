@@ -21,7 +21,7 @@ const pollsPerCheck = 8
 type FollowedOptions = {
   readonly store: SessionStore
   readonly clock: Clock
-  /** Where live items come from. Without it, and while the owner is lost, events are read from the store. */
+  /** The source of live items. Without it, and while the owner is lost, events are read from the store. */
   readonly ownerFeed?: OwnerFeed | undefined
   readonly problem: (error: unknown) => void
 }

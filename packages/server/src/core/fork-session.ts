@@ -24,7 +24,7 @@ export type ForkCopy = {
   discard(): Promise<void>
 }
 
-/** Copies the log of a session into a new session. A repeated copy to the same child has no effect. */
+/** Copies the log of a session into a new session. A repeated copy to the same new session has no effect. */
 export async function forkSession(
   services: SessionServices,
   parent: SessionState,
@@ -88,7 +88,7 @@ async function copyForFork(
   return { made: writer.state, ...owned }
 }
 
-/** The term of the interrupted copy, whose owner may have been another process. */
+/** Claims the interrupted copy, whose owner may have been another process. Returns the term. */
 async function claimed(ownership: SessionOwnership, child: string): Promise<number | undefined> {
   const claim = await ownership.claim(child)
   if (claim.type === 'owned') return claim.term

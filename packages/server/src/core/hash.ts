@@ -24,8 +24,8 @@ class Sign {
 }
 
 /**
- * A JSON value as text, with sorted keys. Not recursive: the value of an agent may be nested deeper than the stack
- * allows. Throws for a value that contains itself.
+ * A JSON value as text, with sorted keys. Not recursive: a value that an agent sends may be nested deeper than the
+ * stack allows. Throws for a value that contains itself.
  */
 export function canonical(value: unknown): string {
   let written = ''

@@ -54,10 +54,14 @@ export type HostSessions = {
     sessionId: string,
     range: ReadRange & { epoch?: string; prompts?: boolean },
   ): Promise<{ events: StoredEvent[]; head: number; epoch: string; prompts?: StoredEvent[] }>
-  /** Replays the events after `after`, then continues live, without gap or repeat. Returns a function that ends it. */
+  /**
+   * Replays the events after `after`, then continues live, without gap or repeat. Returns a function that ends the
+   * follow.
+   */
   follow(sessionId: string, from: FollowFrom, reader: FeedReader): Promise<() => void>
   /**
-   * Like `follow`, for another process: rejects with ParleyError `conflict` if another process owns the session.
+   * Like `follow`, for a reader in another process. Rejects with ParleyError `conflict` if this process is not the
+   * owner.
    */
   followOwned(sessionId: string, from: FollowFrom, reader: FeedReader): Promise<() => void>
   waiting(): Promise<WaitingRequest[]>

@@ -36,8 +36,8 @@ export type HostToolCalls = {
 type Caller = Parameters<HostTools['call']>[2]
 
 /**
- * The time between the withdrawal of a call and that of its request. An agent that dies withdraws its calls too;
- * after this time it is known whether the agent has ended.
+ * The time between the withdrawal of a call and the withdrawal of its request. An agent that dies withdraws its calls
+ * too; after this time it is known whether the agent has ended.
  */
 const goneWaitMs = 200
 

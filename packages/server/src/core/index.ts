@@ -1,6 +1,6 @@
 /**
- * The interface of core for the other folders, beside its ports agent-adapter.ts, session-store.ts and device-store.ts.
- * All other files of core are internal.
+ * The interface of core for the other folders, in addition to the ports: the files with a comment that starts with
+ * PORT. All other files of core, except test helpers, are internal.
  */
 export type { AgentKeeper } from './agent-keeper.ts'
 export { type AgentInstaller, unknownAgent } from './agent-list.ts'

@@ -3,8 +3,8 @@ export type Limits = {
   /** How many connections may be live at once. To open another, the one that has been idle longest is closed. */
   readonly maxConnections: number
   /**
-   * How many spares are kept for the next sessions, in addition to `maxConnections` and at most one of each agent; 0
-   * means none. Only agents that can be started without a session are kept.
+   * How many spares are kept for the next sessions, in addition to `maxConnections`; 0 means none. At most one spare
+   * is kept of each agent, and only of agents that can be started without a session.
    */
   readonly maxSpares: number
   /** A spare that was kept this long is closed. */
@@ -38,7 +38,7 @@ export type Limits = {
   readonly parkAfterMs: number
   /** A request that waits longer than this expires; 0 means never. */
   readonly expireAfterMs: number
-  /** The least time between two checkpoints of open blocks: a kill loses at most this much of an unfinished block. */
+  /** The minimum time between two checkpoints of open blocks: a kill loses at most this much of an unfinished block. */
   readonly checkpointMs: number
   /** Unused sessions are removed from memory after this time. */
   readonly unloadMs: number

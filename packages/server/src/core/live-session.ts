@@ -206,8 +206,8 @@ export class LiveSession {
 
 /**
  * Whether the answer grants a rule that refuses calls of other sessions, which other processes may run. A rule that
- * allows calls may become known there later: until then a person is asked. A rule for this session is read by every
- * process that claims the session.
+ * allows calls may reach those processes later: until then a person is asked. A rule for this session is read by
+ * every process that claims the session.
  */
 function refusesElsewhere(command: Command): boolean {
   if (command.type !== 'permission.decide' || command.decision !== 'deny') return false

@@ -20,8 +20,8 @@ const sessionsSearched = 10
 const askMs = 15_000
 
 /**
- * The models come from the probe of the agent, or from its last session if that ran the same version. Otherwise the
- * agent is asked for them once per version.
+ * The models come from the probe of the agent, or from its last session if that session ran the same version.
+ * Otherwise the agent is asked for them once per version.
  */
 export function createModelCatalogue(parts: {
   readonly store: Pick<SessionStore, 'list' | 'load'>

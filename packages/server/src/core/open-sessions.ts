@@ -22,7 +22,7 @@ export class OpenSessions {
   readonly #deleting = new Set<string>()
   /** The former owners whose agents were ended on this machine. */
   readonly #endedOwners = new Map<string, Promise<void>>()
-  /** The work in sessions whose place is awaited, one at a time for each. */
+  /** The last work in each session whose place is awaited. Work in one session runs one after another. */
   readonly #caring = new Map<string, Promise<unknown>>()
   #stopSweep: (() => void) | undefined
   #closing = false
@@ -52,7 +52,7 @@ export class OpenSessions {
 
   /**
    * Runs work that records something, but needs neither the agent nor the folder. If the place of the session is
-   * awaited, this process is its caretaker meanwhile.
+   * awaited, this process is the session's caretaker meanwhile.
    */
   async record<T>(sessionId: string, work: (session: LiveSession) => Promise<T>): Promise<T> {
     const isCaring = this.#caring.has(sessionId)
@@ -70,7 +70,10 @@ export class OpenSessions {
     }
   }
 
-  /** The session is not kept in memory, because a process at its place can claim it at any time. */
+  /**
+   * Runs work as the caretaker of a session. The session does not stay in memory, because a process at its place can
+   * claim it at any time.
+   */
   async #takeCare<T>(sessionId: string, work: (session: LiveSession) => Promise<T>): Promise<T> {
     if (this.#closing) throw stopping()
     const { ownership, observer, problem, store: unfenced } = this.#services
@@ -124,7 +127,10 @@ export class OpenSessions {
     return this.#services.ownership.firstTerm === undefined
   }
 
-  /** Reads a session as its owner if it is open here, or if nobody else could own it; otherwise calls `elsewhere`. */
+  /**
+   * Calls `here` if the session is open in this process, or if no other process could own it. Otherwise, and if
+   * another process owns the session, calls `elsewhere`.
+   */
   async #hereOr<T>(sessionId: string, here: () => Promise<T>, elsewhere: () => Promise<T>): Promise<T> {
     if (!this.#isSole && !this.#sessions.has(sessionId)) return elsewhere()
     return here().catch((error) => {
@@ -136,7 +142,7 @@ export class OpenSessions {
   async #load(sessionId: string): Promise<LiveSession> {
     const claim = await this.#services.ownership.claim(sessionId)
     if (claim.type !== 'owned') throw notOwned(sessionId, claim)
-    // Known before the session is loaded, so that it is released if that fails.
+    // Set before the session is loaded, so that the session is released if loading fails.
     if (claim.term !== undefined) this.#terms.set(sessionId, claim.term)
     await this.#endLeftovers(claim.former)
     return this.#live(await loadState(this.#services.store, sessionId), claim.term)
@@ -182,13 +188,14 @@ export class OpenSessions {
   }
 
   /**
-   * Recovers the sessions that a restart of this process, or the end of another one, interrupted. Returns how many.
+   * Recovers the sessions that a restart of this process, or the end of another one, interrupted. Returns their
+   * number.
    */
   async recoverAll(): Promise<number> {
     const tried = new Set<string>()
     for (;;) {
       const adopted = await this.#services.ownership.adopt(adoptedAtOnce)
-      // A session that could not be recovered is released, and so it is adopted again.
+      // A session that could not be recovered is released, so it is returned here again.
       const fresh = adopted.filter(({ sessionId }) => !tried.has(sessionId))
       for (const { sessionId } of fresh) tried.add(sessionId)
       await Promise.all(adopted.map(({ sessionId }) => this.#recover(sessionId)))

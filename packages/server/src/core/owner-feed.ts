@@ -15,6 +15,6 @@ export type OwnerReader = {
   deliver(item: EncodedItem): void
   /** All recorded events were delivered; what follows is live. */
   live(): void
-  /** The last call: there is no owner, it cannot be reached, or it no longer owns the session. */
+  /** The last call: the session has no owner, or its owner cannot be reached or has changed. */
   lost(): void
 }

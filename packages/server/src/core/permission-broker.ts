@@ -127,7 +127,10 @@ export function createPermissionBroker(context: SessionContext): PermissionBroke
   }
 }
 
-/** Records a request. If a carried answer, a rule or the mode decides it, the same transaction resolves it. */
+/**
+ * The transaction that records a request. If a carried answer, a rule or the mode decides the request, it also
+ * contains the resolution.
+ */
 function permissionRequest(
   log: SessionLog,
   rules: readonly PermissionRule[],

@@ -34,7 +34,7 @@ export type Verdict =
   | { readonly decision: 'ask' }
 
 /**
- * The decision of the rules and the mode. Pure. They are checked in this order: the session's tool list, which fails
+ * The decision of the rules and the mode. Pure. The order of the checks is: the session's tool list, which fails
  * closed; rules that refuse; safe host tools; the refusals of the read-only mode; other rules, the narrower scope
  * before the wider; the mode; a person.
  */

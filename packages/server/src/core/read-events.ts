@@ -17,8 +17,8 @@ export async function readEvents(
 }
 
 /**
- * Whether the text is JSON after all. A store may mark an event as damaged that passes this check, because
- * the store may be stricter, for example about nesting.
+ * Whether the text is JSON after all. A store may be stricter, for example about nesting, and mark an event as
+ * damaged although it passes this check.
  */
 function isJson(text: string): boolean {
   try {

@@ -97,7 +97,7 @@ export function belongsToNoTurn(output: AgentOutput, state: SessionState): boole
 
 /**
  * True if the main agent produces output while no turn is open: it has started a turn by itself. A call that is only
- * inferred, from an update or a result, starts no turn: it belongs to an earlier one, and its end may never be
+ * inferred, from an update or a result, starts no turn: it belongs to an earlier turn, and its end may never be
  * reported.
  */
 export function beginsOwnTurn(output: AgentOutput, state: SessionState): boolean {
@@ -301,7 +301,7 @@ function storedOnce<End extends { result?: string | undefined }>(end: End, { las
 }
 
 /**
- * Starts the next turn with a steered prompt that the ended turn did not take up. It starts at once, because
+ * Starts the next turn with a steered prompt that the ended turn did not take up. The turn starts at once, because
  * the agent may have the prompt already.
  */
 function startSteered(ended: readonly EventDraft[], ids: Ids): EventDraft[] {

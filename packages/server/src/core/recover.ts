@@ -6,8 +6,8 @@ import { loseTasks } from './task-transactions.ts'
 /**
  * The events that a restart must record for a session that was not idle. Pure.
  * - a turn that waits for a person, or has an answer that its agent has not received, is parked;
- * - a turn whose prompt never reached the agent remains open, and the prompt will be sent; an interrupted one
- *   ends as cancelled;
+ * - a turn whose prompt never reached the agent remains open, and the prompt will be sent; if that turn was
+ *   interrupted, it ends as cancelled;
  * - any other turn ends as unknown: the agent may have done things that are not in the log;
  * - a background task that waits for a person is parked if the agent can resume; any other task ends.
  */

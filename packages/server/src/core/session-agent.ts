@@ -74,10 +74,7 @@ export class SessionAgent implements SlotHolder {
     return this.#starting !== undefined || this.#ahead !== undefined
   }
 
-  /**
-   * True if the agent was started under conditions that no longer hold: another trust, other options, servers
-   * or variables.
-   */
+  /** True if the conditions under which the agent was started have changed: trust, options, servers or variables. */
   get isOutdated(): boolean {
     if (!this.#link) return false
     const { services } = this.#context
@@ -275,8 +272,8 @@ export class SessionAgent implements SlotHolder {
   }
 
   /**
-   * Asks the agent to stop the turn, or cancels its start. Returns false if the agent does not have the turn and no
-   * start is pending; the caller must then end the turn.
+   * Asks the agent to stop the turn, or cancels the start of the agent. Returns false if the agent does not have the
+   * turn and no start is pending; the caller must then end the turn.
    */
   interrupt(): boolean {
     const link = this.#turnLink

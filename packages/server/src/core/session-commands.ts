@@ -71,8 +71,8 @@ export function createSessionCommands(
   }
 
   /**
-   * Copies the log for a fork; undefined for other commands. The copy is made before the fork is recorded, so
-   * that a fork in the log always has its session. A refusal removes the copy.
+   * Copies the log for a fork; undefined for other commands. The copy is made before the fork is recorded, so that a
+   * fork in the log always has its session. If the command is refused, the copy is removed.
    */
   async function copyFor(
     command: Command,

@@ -17,7 +17,7 @@ export type SessionNews = {
   /** Calls the listener for every such change. The returned function removes the listener. */
   onSessionChanged(listener: (change: SessionChange) => void): () => void
   created(state: SessionState): void
-  /** `awaits` is the place of the session, if it is another one and is awaited. */
+  /** `awaits` is the place of the session, if that place is awaited. */
   recorded(events: readonly SessionEvent[], state: SessionState, awaits?: string): void
   deleted(sessionId: string): void
 }

@@ -1,8 +1,8 @@
 /**
  * PORT. Decides which process may write a session. Rules:
  * - at most one process owns a session. Reading needs no owner.
- * - each change of the owner raises the term of the session. The store refuses a write with an older term with
- *   ParleyError `conflict`, and writes nothing of it.
+ * - each change of the owner raises the term of the session. The store refuses a write with an older term
+ *   (ParleyError `conflict`), and writes nothing of it.
  * - a process that can no longer prove that it is alive loses all its sessions. It is notified before any other
  *   process can claim one, unless it was paused or cut off.
  * - a failure of the medium is a ParleyError (`busy` if trying again can help, else `internal_error`).
@@ -19,8 +19,8 @@ export type SessionOwnership = {
   /** Makes this process the owner of a session that no living process owns. The session must exist. */
   claim(sessionId: string): Promise<Claim>
   /**
-   * Makes this process the caretaker of a session whose folder is at another place, none of whose processes is alive. A
-   * caretaker owns the session, but never runs its agent nor uses its folder. A process at that place can claim the
+   * Makes this process the caretaker of a session whose folder is at another place, where no process is alive. A
+   * caretaker owns the session, but neither runs its agent nor uses its folder. A process at that place can claim the
    * session at any time, also from a living caretaker. Absent if no other process can write to the store.
    */
   takeCare?(sessionId: string): Promise<Claim>

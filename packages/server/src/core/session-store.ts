@@ -13,8 +13,8 @@ import type {
  * PORT. A store of logs. It makes no decisions and does not interpret events. Rules:
  * - a batch is written whole or not at all, and is durable against the death of this process when the promise
  *   resolves.
- * - `append` has no update: a batch whose first seq is not head + 1 is refused with ParleyError `conflict`, and not
- *   written.
+ * - `append` only adds events: a batch whose first seq is not head + 1 is refused with ParleyError `conflict`, and
+ *   not written.
  * - a failure of the medium is a ParleyError (`busy` if trying again can help, else `internal_error`), never a loss.
  * - the caller may keep what is returned; the store never changes it afterwards.
  * - settings of folders name their place; a store that only one process opens ignores the place.
@@ -39,9 +39,9 @@ export type SessionStore = {
 
   list(query: SessionQuery): Promise<SessionPage>
   /**
-   * The sessions that continue these conversations of an agent, by the agent's own ids. If several sessions continue a
-   * conversation, the one that changed last is returned. A session whose fork of the conversation is still pending is
-   * not included. The cost must not grow with the number of sessions.
+   * The sessions that continue these conversations of an agent, by the agent's ids of the conversations. If several
+   * sessions continue a conversation, the one that changed last is returned. A session whose fork of the conversation
+   * is still pending is not included. The cost must not grow with the number of sessions.
    */
   sessionsOf(agent: string, agentSessionIds: readonly string[]): Promise<ReadonlyMap<string, string>>
   /** Ids of sessions whose stored state has an open turn, a queue or a connection: a restart must recover them. */

@@ -6,14 +6,14 @@
  */
 export type SharedSettings = {
   /**
-   * Resolves when every living process has applied all changes that were stored before the call. A change is answered
-   * only then: otherwise a new refusal might not hold where the session runs. Rejects with ParleyError `busy` if that
-   * cannot be determined; the change is stored nevertheless, and will be applied.
+   * Resolves when every living process has applied all changes that were stored before the call. A change is
+   * confirmed only then: otherwise a new rule might not apply yet where the session runs. Rejects with ParleyError
+   * `busy` if that cannot be determined; the change is stored nevertheless, and will be applied.
    */
   changed(): Promise<void>
   /**
-   * Calls `apply`, which must read the settings again, after they have changed. Call this before the settings are first
-   * read: a process without listeners has nothing to apply.
+   * Calls `apply` after the settings have changed; `apply` must read them again. Call this before the settings are
+   * first read: a process without listeners has nothing to apply.
    */
   onChanged(apply: () => Promise<void>): void
 }

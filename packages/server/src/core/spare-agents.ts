@@ -15,7 +15,7 @@ export type Expected = Omit<PrepareInput, 'signal'> & Pick<ConnectInput, 'cwd' |
 
 export type SpareAgents = {
   /**
-   * Gives the session a spare that fits it. Undefined if there is none, or if it cannot serve the session: the
+   * Gives the session a spare that fits it. Undefined if there is none, or if the spare cannot serve the session: the
    * session's agent is then started as usual.
    */
   connect(adapter: AgentAdapter, input: ConnectInput): Promise<AgentConnection | undefined>

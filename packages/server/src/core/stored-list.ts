@@ -1,4 +1,4 @@
-/** Copies of stored settings in memory. */
+/** A copy of stored settings in memory. */
 export type SettingsCopy = {
   /** Reads the settings again. Resolves when the new ones apply. */
   reload(): Promise<void>

@@ -3,8 +3,8 @@ import type { Route, Terminal } from '@parley/protocol'
 import type { Upgrade } from './sockets.ts'
 
 /**
- * The functions of the other nodes on the same database. Absent if this server is the only one on its store. A
- * request that another node sent is never passed on again.
+ * Access to the other nodes on the same database. Absent if this server is the only one on its store. A request that
+ * another node sent is never passed on again.
  */
 export type OtherNodes = {
   readonly tokens: SharedTokens

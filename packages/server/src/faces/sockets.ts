@@ -15,7 +15,7 @@ export type Upgrade = {
   readonly onSignedOut: (call: () => void) => void
 }
 
-/** The headers of an answer to an upgrade, in addition to the usual ones. */
+/** Returns the additional headers of the answer to an upgrade. */
 export type AnswerHeaders = (request: IncomingMessage) => Record<string, string>
 
 type UpgradingServer = {

@@ -28,7 +28,7 @@ export type ToolOutputOf<Input extends ToolInput> = NonNullable<Input['~standard
 
 /**
  * The JSON Schema of the input as a model writes it, before defaults and transformations. Throws if the schema cannot
- * be described. Schemas of zod before 4.2 have no `jsonSchema`; Parley's own zod converts them.
+ * be converted to JSON Schema. Schemas of zod before 4.2 have no `jsonSchema`; Parley's own zod converts them.
  */
 export function jsonSchemaOf(input: ToolInput): Record<string, unknown> {
   const own = (input['~standard'] as { jsonSchema?: JsonSchemaConverter }).jsonSchema

@@ -25,7 +25,7 @@ export type Access = {
   command(sessionId: string, command: CommandInput): Promise<Receipt>
   remove(sessionId: string): Promise<void>
   /**
-   * The log after the cursor, then live items until the signal aborts. The implementation bounds how many items it
+   * The log after the cursor, then live items until the signal aborts. The implementation limits how many items it
    * buffers.
    */
   feed(sessionId: string, from: FeedFrom): AsyncIterable<AccessItem>

@@ -1,9 +1,7 @@
 import { RequestError } from '@agentclientprotocol/sdk/unstable'
 import { type ErrorCode, type ErrorInfo, errorInfoOf } from '@parley/protocol'
 
-/**
- * The ACP error code for each of Parley's codes. ACP has few codes, so `data.code` always has Parley's own.
- */
+/** The ACP error code for each of Parley's codes. ACP has few codes, so `data.code` always contains Parley's code. */
 const numbers: Partial<Record<ErrorCode, number>> = {
   validation_error: -32_602,
   not_supported: -32_602,

@@ -1,7 +1,7 @@
 import type { PromptResponse, StopReason, Usage } from '@agentclientprotocol/sdk/unstable'
 import { defined, type EventOf, ParleyError, type TokenUsage } from '@parley/protocol'
 
-/** Stop reasons of agents that ACP names as well. */
+/** The stop reasons of agents that ACP also has, with their names in ACP. */
 const limits: Readonly<Record<string, StopReason>> = {
   max_tokens: 'max_tokens',
   length: 'max_tokens',

@@ -13,7 +13,7 @@ export type ConsoleFiles = {
 
 /**
  * Allows only Parley's own scripts and styles, none of them inline, and requests only to this server. No text from an
- * agent can become a script, because elements that take HTML do not accept plain strings.
+ * agent can become a script, because DOM functions that parse HTML do not accept plain strings.
  */
 export const consolePolicy = [
   "default-src 'none'",

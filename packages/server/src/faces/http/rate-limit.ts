@@ -1,6 +1,6 @@
 import { ParleyError } from '@parley/protocol'
 
-/** Counts events per key within a time window. Keeps a bounded number of keys. */
+/** Counts events per key within a time window. Stores a limited number of keys. */
 export function createRateLimit(options: {
   readonly max: number
   readonly perMs: number

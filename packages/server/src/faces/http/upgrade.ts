@@ -19,7 +19,7 @@ export type UpgradeParts = {
   readonly otherNodes: OtherNodes | undefined
 }
 
-/** Applies to a WebSocket upgrade the same checks as to any request. */
+/** Applies the same checks to a WebSocket upgrade as to any request. */
 export function createUpgrade({ authentication, logger, websocket, terminal, otherNodes }: UpgradeParts) {
   return async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
     const ignore = () => {}

@@ -17,8 +17,8 @@ type Asked<Channel extends AgentChannel> = (
 ) => Promise<ReturnType<AgentCalls[Channel]>>
 
 /**
- * The agents of the program, for its page. It consists of plain functions and values, so that it can cross a context
- * bridge.
+ * The interface of a page to the agents of its program. It consists of plain functions and values, so that it can
+ * cross a context bridge.
  */
 export type AgentBridge = {
   readonly [Name in keyof typeof bridgeChannels]: Asked<(typeof bridgeChannels)[Name]>

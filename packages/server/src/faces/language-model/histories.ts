@@ -248,8 +248,8 @@ export class Histories {
   }
 
   /**
-   * Remembers the history that the caller holds once it has this reply. If a caller drops the calls of a turn and
-   * keeps its text, that history does not match: the same text may come from calls with other results.
+   * Remembers the history that the caller will hold when it has received this reply. If a caller drops the calls of a
+   * turn and keeps its text, that history does not match: the same text may come from calls with other results.
    */
   #replied({ turn, known, wanted }: { turn: ModelTurn; known: Known; wanted: Wanted }, reply: Reply): void {
     const { about, call, person } = wanted

@@ -50,7 +50,7 @@ type CallerCall = {
 /**
  * One turn of an agent as one or more responses. A response ends with the turn, or when the agent calls a tool of the
  * caller. Such a call is held open, and the next response continues when the caller sends its result. If the caller
- * does not return, the turn is cancelled. Requests are answered whether or not a response is being read.
+ * sends no result, the turn is cancelled. Requests are answered whether or not a response is being read.
  */
 export class ModelTurn {
   readonly sessionId: string

@@ -48,8 +48,8 @@ export type RequestHandlers = {
 type Asked = EventOf<'permission.requested'> | EventOf<'question.asked'>
 
 /**
- * Answers a request of a turn. Returns the title of a denied permission. Rejects if no answer is possible, so that the
- * turn does not hang. A request that a rule, the mode or another client has answered is left alone.
+ * Answers a request of a turn. Returns the title of a denied permission. Rejects if no answer is possible, so that
+ * the turn does not hang. A request that a rule, the mode or another client has answered is not answered again.
  */
 export async function answerRequest(
   host: Host,

@@ -1,7 +1,7 @@
 /**
  * The part of the AI SDK's language model specification, version 3, that this face implements. AI SDK 6 uses this
  * version, AI SDK 7 accepts it. It is written out here so that programs without the AI SDK need none of its packages.
- * The tests check it against the types of both.
+ * The tests check it against the types of both SDK versions.
  */
 export type LanguageModel = {
   readonly specificationVersion: 'v3'

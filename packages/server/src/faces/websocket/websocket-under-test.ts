@@ -280,7 +280,7 @@ export class RawClient {
     return this.ask({ type: 'hello' }, 'welcome')
   }
 
-  /** Follows and resolves when caught up. */
+  /** Follows a session; resolves when the client has caught up. */
   async follow(
     session: string,
     from: { after?: number; epoch?: string; native?: boolean } = {},

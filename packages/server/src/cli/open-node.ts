@@ -20,6 +20,7 @@ export type StoreOptions = Pick<Configuration, 'dataDir' | 'databaseUrl' | 'node
   /** The token that all nodes have. */
   readonly token: string
   readonly logger: Logger
+  /** Another lease than the default one. All nodes of a database need the same. */
   readonly lease?: Lease | undefined
 }
 

@@ -173,7 +173,7 @@ function isTemporary(error: unknown): boolean {
 }
 
 function outOfReach(url: string): ParleyError {
-  const message = `The node at ${url}, which owns this session, cannot be reached from this node. Try again later.`
+  const message = `The node at ${url}, which owns this session, cannot be reached from this node. It may still receive the request. Try again later, a command with the same commandId.`
   return new ParleyError('busy', message, { details: { node: url } })
 }
 

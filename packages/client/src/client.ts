@@ -28,7 +28,7 @@ export type ClientOptions = {
   readonly url: string
   /** The server's token, or a function that returns the current one, such as the access token of a device. */
   readonly token?: TokenSource | undefined
-  /** Sent to the server, which writes it to its log. */
+  /** The name of the client. It is sent to the server, which writes it to its log. */
   readonly name?: string
   readonly fetch?: typeof fetch
   readonly WebSocket?: typeof WebSocket

@@ -28,7 +28,7 @@ export type HttpOptions = {
   readonly url: string
   readonly token?: TokenSource | undefined
   readonly fetch?: typeof fetch
-  /** A call without the whole reply after this time counts as unreachable. */
+  /** If the whole reply has not arrived after this time, the server counts as unreachable. */
   readonly timeoutMs?: number
 }
 

@@ -15,7 +15,7 @@ const closeWaitMs = 5_000
 export class AgentLink {
   readonly connectionId: string
   readonly connection: AgentConnection
-  /** The settings and the conditions that its process was started with. */
+  /** The settings and the conditions that the agent's process was started with. */
   readonly settings: SessionSettings
   readonly conditions: string
   readonly #release: () => void

@@ -15,7 +15,7 @@ export type Rules = {
 
 /** The rules of a host: a copy in memory of the stored rules. */
 export type RuleBook = SettingsCopy & {
-  /** The rules that hold for sessions at this place; by default the place of this process. */
+  /** The rules that apply to sessions at this place; by default the place of this process. */
   at(place?: string): readonly PermissionRule[]
   /** Adds rules that an answer granted. They were stored with the answer. */
   granted(rules: readonly PermissionRule[]): void

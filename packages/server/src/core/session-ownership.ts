@@ -46,9 +46,9 @@ export type OwnedSession = { readonly sessionId: string; readonly term?: number;
 export type Claim =
   /** `awaits` is the place of the session if this process is only its caretaker. */
   | ({ readonly type: 'owned'; readonly awaits?: string } & OwnedSession)
-  /** Another process owns it, and can be reached at this address. */
+  /** Another process owns the session, and can be reached at this address. */
   | { readonly type: 'elsewhere'; readonly url: string; readonly term: number }
-  /** Its folder is at another place, none of whose processes is alive. */
+  /** The folder of the session is at another place, where no process is alive. */
   | { readonly type: 'awaited'; readonly place: string }
 
 /**

@@ -417,8 +417,8 @@ class Run {
   }
 
   /**
-   * Nothing ran without an allowed decision, and nothing ran more often than it was allowed. A carried answer does
-   * not count as a second decision.
+   * Expects that nothing ran without a decision that allowed it, or more often than it was allowed. A carried answer
+   * does not count as a second decision.
    */
   #checkEffects(events: readonly SessionEvent[]): void {
     const allowed = new Map<string, number>()

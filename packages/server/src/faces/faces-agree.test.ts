@@ -155,7 +155,7 @@ async function playAndCompare(
   return feeds.library.deltas
 }
 
-/** The deltas of each block add up to the written text, unless the block was retracted. */
+/** Expects that the deltas of each block add up to the written text, unless the block was retracted. */
 function compareStreamed(name: string, log: readonly SessionEvent[], deltas: readonly Delta[]): void {
   const gone = new Set(log.flatMap((event) => (event.type === 'block.retracted' ? [event.blockId] : [])))
   const written = new Map(

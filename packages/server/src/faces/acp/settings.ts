@@ -79,7 +79,7 @@ export function modeFrom(modeId: string): PermissionMode {
   throw new ParleyError('validation_error', `There is no mode "${modeId}". The modes are: ${known}.`)
 }
 
-/** `next` on top of `chosen`; `options` are merged key by key. */
+/** Returns `chosen`, overridden by `next`. `options` are merged key by key. */
 export function overlaid(chosen: Chosen, next: SessionSettings | undefined): Chosen {
   if (!next) return chosen
   const options = { ...chosen.options, ...next.options }

@@ -35,7 +35,7 @@ export type Authentication = {
 
 export type AuthenticationSettings = SourceSettings & {
   readonly token: string
-  /** Stores signed-in browsers; without it, none can sign in. */
+  /** Stores signed-in browsers. Without it, no browser can sign in. */
   readonly devices?: DeviceStore | undefined
   /** Recognises the other nodes on the same database. Without it, there are none. */
   readonly peers?: PeerAuthentication | undefined

@@ -28,7 +28,7 @@ export type FaceSettings = {
   /** The address that the server listens on, once it listens. */
   readonly bound: () => { hostname: string; port: number }
   readonly token: string
-  /** Stores signed-in browsers; without it, none can sign in. */
+  /** Stores signed-in browsers. Without it, no browser can sign in. */
   readonly devices?: DeviceStore | undefined
   /** Monotonic time, which a test may control. */
   readonly now?: () => number
@@ -57,7 +57,7 @@ export type FaceSettings = {
   /** Answers requests under /api/chat. Must be closed before this face. */
   readonly chat?: ChatHandler
   readonly metrics?: MetricsWriter
-  /** The nodes on the database; without it, this server is the only one. */
+  /** The nodes on the database. If not given, this server is the only one. */
   readonly nodes?: NodeDirectory
 }
 

@@ -52,11 +52,11 @@ export type AppParts = {
   /** The server's URL, without a slash at the end. */
   readonly url: () => string
   readonly commandLine: CommandLine
-  /** The chat face; without it, its routes answer that it is not available. */
+  /** The chat face. Without it, the chat routes answer that it is not available. */
   readonly chat?: ChatHandler | undefined
   /** The metrics; without them, the route answers that there are none. */
   readonly metrics?: MetricsWriter | undefined
-  /** The nodes on the database; without it, this server is the only one. */
+  /** The nodes on the database. If not given, this server is the only one. */
   readonly nodes?: NodeDirectory | undefined
   readonly consoleFolder?: string | undefined
   readonly peers?: PeerAuthentication | undefined

@@ -3,17 +3,21 @@ import { findProgram } from '../packages/server/src/adapters/find-program.ts'
 import { findChromium, headlessShell } from '../tests/run/chromium.ts'
 
 /**
- * Makes sure that a Chromium for the tests of the console is installed. If the headless one is missing,
- * installs it with the system's package manager. If that fails, any other Chromium is accepted; without one,
- * the script prints what to do.
+ * Makes sure that the programs which tests need are installed: Chromium for the console, and openssl for certificates
+ * of PostgreSQL. Installs a missing one with the system's package manager. If the headless Chromium cannot be
+ * installed, any other Chromium is accepted. If a program is still missing, the script prints what to do.
  */
 if (findChromium([headlessShell]) === undefined && !install(headlessShell) && findChromium() === undefined) {
-  console.error('Tests need Chromium. Install it, or name it with PARLEY_CHROMIUM=/path/to/chromium.')
-  process.exitCode = 1
+  fail('Tests need Chromium. Install it, or name it with PARLEY_CHROMIUM=/path/to/chromium.')
+}
+if (!isInstalled('openssl') && !install('openssl')) fail('Tests need the program openssl. Install it.')
+
+function isInstalled(name: string): boolean {
+  return findProgram({ name, env: process.env }) !== undefined
 }
 
 function install(name: string): boolean {
-  if (findProgram({ name: 'apt-get', env: process.env }) === undefined) return false
+  if (!isInstalled('apt-get')) return false
   console.log(`${name} is missing: installing it with apt-get, once.`)
   const sudo = process.getuid?.() === 0 ? [] : ['sudo', '-n']
   const run = (...args: string[]) => {
@@ -22,4 +26,9 @@ function install(name: string): boolean {
     return spawnSync(command, rest, { stdio: 'inherit', env }).status === 0
   }
   return run('update', '-q') && run('install', '-qy', '--no-install-recommends', name)
+}
+
+function fail(message: string): void {
+  console.error(message)
+  process.exitCode = 1
 }

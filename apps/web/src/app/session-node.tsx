@@ -7,7 +7,7 @@ import { useSessionId } from '../session-data/session-context.tsx'
 
 const shape = 'shrink-0 max-md:max-w-full max-md:truncate'
 
-/** Says on which machine and node the open session runs, or which machine it waits for. */
+/** Shows on which machine and node the open session runs, or which machine it waits for. */
 export default function SessionNodeFact() {
   const { nodes } = useNodes()
   return nodes.length > 1 ? <Where nodes={nodes} /> : null

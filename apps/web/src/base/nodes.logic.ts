@@ -2,7 +2,7 @@ import type { NodeInfo } from '@parley/protocol'
 
 export type Machine = {
   readonly name: string
-  /** No server runs there now. */
+  /** True if no server runs on the machine now. */
   readonly isAway: boolean
 }
 

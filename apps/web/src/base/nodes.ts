@@ -11,7 +11,10 @@ export async function loadNodes(): Promise<void> {
   nodes.set(await client.call('listNodes'))
 }
 
-/** The servers on the database of this one. While there can be several, the list is loaded again and again. */
+/**
+ * The servers that share the database of this server. If there can be several, the list is loaded again at
+ * intervals.
+ */
 export function useNodes(): NodeList {
   useEffect(() => {
     if (isRefreshing) return

@@ -110,7 +110,7 @@ function watch(id: string, refresh: (paths?: readonly string[]) => void): () => 
   }
 }
 
-/** Changes when a step that may have written something ends. */
+/** A number that changes when a step that may have written something ends. */
 function endedSteps(timeline: readonly { type: string; seq: number; status?: string }[]): number {
   for (let at = timeline.length - 1; at >= 0; at--) {
     const block = timeline[at]!

@@ -27,7 +27,7 @@ addEventListener('dragleave', (event) => {
   if (event.relatedTarget === null) hovering.set(false)
 })
 
-/** Takes dropped files while it is mounted, and shows an overlay while files hover over the page. */
+/** Receives dropped files while it is mounted, and shows an overlay while files hover over the page. */
 export function DroppedFiles({ onFiles }: { onFiles: Take }) {
   const shown = useStore(hovering)
   useEffect(() => {

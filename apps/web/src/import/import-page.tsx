@@ -15,7 +15,7 @@ import { toastError } from '../parts/toasts.tsx'
 
 const initialLimit = 50
 
-/** The conversations in the agents' own histories, to read and continue here. */
+/** The conversations that agents have stored, to read and continue here. */
 export default function ImportPage() {
   const { agents, status } = useAgents()
   const { found, asking, problems } = useConversations(agents)

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { graceMs } from '../../testing/fake-browser.ts'
 import { setUp } from '../../testing/note-outbox.ts'
 
-/** Tabs are named by numbers. A step in a tab that is not open opens it. */
+/** Tabs are named by numbers. A step in a tab that is not open opens that tab. */
 type Step =
   | { readonly type: 'add'; readonly tab: number; readonly group: string }
   | { readonly type: 'withdraw'; readonly tab: number; readonly item: number }

@@ -131,7 +131,7 @@ export class Outbox<Content extends object> {
     const cancelLate = this.#markLate(commandId)
     const turn = this.#takeTurn(this.#sequenceOf(item))
     try {
-      // The lock is taken before the item's turn: another tab must not take a waiting item for abandoned.
+      // The lock is taken before the item's turn: another tab must not treat a waiting item as abandoned.
       await locks.run(this.#lockOf(commandId), signal, async () => {
         await turn.comes
         // Another tab may have sent it while this one waited for the lock.

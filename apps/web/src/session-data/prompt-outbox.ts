@@ -98,7 +98,7 @@ export class PromptOutbox extends Outbox<PromptContent> {
     return attached ?? this.#options.attachments.read(commandId)
   }
 
-  /** Takes over the prompts that earlier versions stored together in one entry. */
+  /** Adds the prompts that earlier versions stored together in one entry, and removes that entry. */
   #moveOldEntry(): void {
     const { storage } = this.#options
     try {

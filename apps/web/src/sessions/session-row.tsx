@@ -20,7 +20,7 @@ type Props = {
   current: boolean
   unread: boolean
   now: number
-  /** The row that Tab reaches. The arrow keys reach the others. */
+  /** True for the row that Tab reaches. The arrow keys reach the others. */
   tabStop: boolean
   /** Called when the row is removed while it has the focus. */
   onFocusLost: (id: string) => void

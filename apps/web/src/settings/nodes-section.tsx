@@ -71,7 +71,7 @@ function useLiveNodes(): { list: NodeList | undefined; error: string | undefined
   return { list, error }
 }
 
-/** Lets every node ask every other one for an answer, when a person wants to know. */
+/** Returns a function that makes every node ask every other node for an answer, and the result. */
 function useCheck() {
   const [checked, setChecked] = useState<NodeList>()
   const [isChecking, setChecking] = useState(false)

@@ -52,7 +52,8 @@ export function ruleOf(form: RuleForm): { body: NewRule } | { problem: string } 
 }
 
 /**
- * Says whether an allow rule covers files outside the session's folder or protected files. Empty if it covers neither.
+ * A text on the files outside the session's folder and the protected files that an allow rule covers. Empty if it
+ * covers neither.
  */
 export function reachText({ outside, protected: covers }: Pick<NewRule, 'outside' | 'protected'>): string {
   const covered = [...(outside ? ['files outside the folder'] : []), ...(covers ? ['protected files'] : [])]

@@ -28,7 +28,7 @@ export default function SettingsPage() {
   const hasNodes = useNodes().database !== undefined || section === 'nodes'
   const tabs = settingsSections.filter((one) => one !== 'nodes' || hasNodes)
   const nav = useRef<HTMLElement>(null)
-  // On a phone not all tabs fit.
+  // Scrolls the current tab into view: on a phone not all tabs fit.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the current tab changes with the section
   useEffect(() => {
     nav.current?.querySelector('[aria-current]')?.scrollIntoView({ inline: 'nearest', block: 'nearest' })

@@ -2,8 +2,8 @@ import { useCallback, useEffect, useState } from 'react'
 import { toastError } from '../parts/toasts.tsx'
 
 /**
- * A list that the server keeps, undefined until it is loaded. `load` must not change between renders. `change` makes a
- * change on the server and then loads the list again; errors are shown as toasts.
+ * A list that the server stores, undefined until it is loaded. `load` must not change between renders. `change`
+ * makes a change on the server and then loads the list again; errors are shown as toasts.
  */
 export function useServerList<Item>(load: () => Promise<readonly Item[]>) {
   const [list, setList] = useState<readonly Item[]>()

@@ -14,7 +14,10 @@ import { PostgresServer } from '../stores/postgres/postgres-under-test.ts'
 import { folderForFile } from '../testing/temporary-folder.ts'
 import { type Parley, startParley } from './start.ts'
 
-/** Whole servers in one process: two nodes on one machine and one on another. Each request reaches the next node. */
+/**
+ * Tests whole servers in one process: two nodes on one machine and one on another. Each request is sent to the next
+ * node in turn.
+ */
 
 const postgres = await PostgresServer.forFile()
 const databaseUrl = await postgres.database()
@@ -91,7 +94,7 @@ async function prompt(text: string): Promise<void> {
   await vi.waitUntil(isDone, 30_000)
 }
 
-/** What each route that reads is asked for, after the session was used. */
+/** For each route that reads, the call that is made after the session was used. */
 const reads: Partial<Record<RouteName, Call>> = {
   listSessions: { query: { q: 'renamed' } },
   getSession: { params },
@@ -135,7 +138,7 @@ it('the table above has every route that reads what all nodes share', () => {
   const shared = (Object.keys(routes) as RouteName[]).filter(
     (name) => routes[name].method === 'GET' && ['any', 'place', 'owner'].includes(whereServed[name]),
   )
-  // Which node is asked is part of the list of nodes; the scripted agent cannot rewind.
+  // The list of nodes differs, because it marks the node that answers. The scripted agent cannot rewind.
   const others = ['listNodes', 'previewRewind']
   expect([...Object.keys(reads), ...others].sort()).toEqual(shared.sort())
 })

@@ -101,7 +101,7 @@ export function parseConfigFile(text: string, file: string): ConfigFile {
   try {
     value = JSON.parse(text)
   } catch (thrown) {
-    // The message quotes the file, which may contain secrets.
+    // The message quotes the file, which may contain secrets. The quoted part is removed.
     const why = (thrown as Error).message.replace(/,? *(\.{3})?".*/s, '')
     throw refusal(`${file} is not JSON (${why}). Correct it or move it away.`)
   }
@@ -119,7 +119,10 @@ export function parseConfigFile(text: string, file: string): ConfigFile {
   throw refusal(`${file} is not valid${path ? ` at ${path}` : ''}: ${message}.`, parsed.error)
 }
 
-/** Whether other users of this machine can read the file, or what it links to, and the file contains secrets. */
+/**
+ * Whether the file contains secrets and other users of this machine can read it. If the file is a symbolic link,
+ * only the mode of its target counts, not that of the folder.
+ */
 export function isConfigExposed(file: string): boolean {
   if (!existsSync(file) || process.platform === 'win32') return false
   const isOpen = (path: string) => (statSync(path).mode & 0o077) !== 0

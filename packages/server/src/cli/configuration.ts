@@ -59,8 +59,8 @@ export const defaultHost = '127.0.0.1'
 export const defaultPort = 4747
 
 /**
- * Flags take precedence over the environment, the environment over config.json, and config.json over defaults. Pure
- * except for reading files.
+ * Combines the settings of a command. Flags take precedence over the environment, the environment over config.json,
+ * and config.json over defaults. Pure except for reading files.
  */
 export function resolveConfiguration(sources: ConfigurationSources): Configuration {
   const { flags, env, home, cwd } = sources
@@ -140,7 +140,7 @@ export function databaseFile(dataDir: string): string {
   return join(dataDir, 'parley.sqlite')
 }
 
-/** Contains the database of a node, without its password. */
+/** The file that contains the database URL of a node, without the password. */
 export function nodeFile(dataDir: string): string {
   return join(dataDir, 'node')
 }
@@ -157,7 +157,7 @@ function said(variable: string | undefined): string | undefined {
   return variable === '' ? undefined : variable
 }
 
-/** The refusal does not repeat the value, which may contain a password. */
+/** Returns the URL if it is valid. The error does not repeat the value, which may contain a password. */
 function databaseUrlOf({ value, from }: Given<string>): string {
   const url = URL.canParse(value) ? new URL(value) : undefined
   if (url && /^postgres(ql)?:$/.test(url.protocol) && /^\/./.test(url.pathname)) return value
@@ -170,7 +170,7 @@ function nodeUrlOf({ value, from }: Given<string>): string {
   throw refusal(`${from} takes a URL such as http://10.0.0.1:4747, without a path, a user or a password.`)
 }
 
-/** Returns the place with its kind, as sessions have it. */
+/** Returns the place with the prefix `machine:`, as it is stored in sessions. */
 function placeOf({ value, from }: Given<string>): string {
   if (value.startsWith('volume:'))
     throw refusal(`${from} cannot name a volume yet: only the machine on which a folder is can be named.`)

@@ -44,9 +44,9 @@ const retryMs = 100
 const followMs = 10_000
 
 /**
- * Uses the running server if one answers, else starts one. A server that ends with its command would be a poor node
- * for others, so with a database none is started. If two commands start at once, the one that finds the folder
- * locked looks for the server of the other.
+ * Uses the running server if one answers, else starts one. With a PostgreSQL database no server is started, because
+ * it would be a node that ends with the command. If two commands start at once, the one that finds the folder locked
+ * looks for the server of the other.
  */
 export async function connect(configuration: Configuration, context: Context): Promise<Connected> {
   const deadline = performance.now() + lockedMs
@@ -76,9 +76,9 @@ function isInUse(thrown: unknown): thrown is ParleyError {
 }
 
 /**
- * What the caller knows of the lock of the folder. held: another process holds it, so the record is used even if its
- * pid seems to have ended. free: no process holds it, or the caller tries to take it next, so a record that no server
- * can prove is ignored as out of date.
+ * What the caller knows about the lock of the folder. held: another process holds it, so the record is used even if
+ * its pid seems to have ended. free: no process holds it, or the caller tries to take it next, so a record that no
+ * server can prove is ignored as out of date.
  */
 type Lock = 'held' | 'free' | 'unknown'
 

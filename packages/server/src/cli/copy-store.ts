@@ -4,12 +4,12 @@ import { ParleyError, type PermissionRule, type TrustedFolder } from '@parley/pr
 import { readEvents } from '../core/index.ts'
 import type { TransferStore } from '../stores/transfer.ts'
 
-/** Copies everything from one store into another, and compares them. Repeating a copy has no effect. */
+/** This file copies everything from one store into another, and compares them. Repeating a copy has no effect. */
 
 export type CopyParts = {
   readonly source: TransferStore
   readonly target: TransferStore
-  /** The settings that the target shall have. */
+  /** The settings that are written to the target. */
   readonly settings: StoreSettings
   /** Called after each page. */
   readonly progress: (counts: CopyCounts) => void
@@ -86,7 +86,7 @@ async function refuseStrangers(source: TransferStore, target: TransferStore): Pr
   }
 }
 
-/** Throws a ParleyError that names the first difference. */
+/** Compares the stores. Throws a ParleyError that names the first difference. */
 export async function compareStores({ source, target, settings, progress }: CopyParts): Promise<void> {
   const counts = { sessions: 0, events: 0, receipts: 0 }
   for await (const id of sessionIds(source)) {
@@ -182,7 +182,7 @@ export async function readSettings(store: TransferStore): Promise<StoreSettings>
   }
 }
 
-/** The settings of folders, for a store that has a place with each of them. */
+/** Adds the place to the settings of folders, for a store in which these settings have a place. */
 export function settingsAt(place: string, settings: StoreSettings): StoreSettings {
   const { rules, folders, environments, devices } = settings
   return {
@@ -193,7 +193,10 @@ export function settingsAt(place: string, settings: StoreSettings): StoreSetting
   }
 }
 
-/** The settings of this place, for a store without places. A folder of another machine is not the one with this path. */
+/**
+ * The settings of this place, for a store without places. A folder of another machine is another folder, even if its
+ * path is the same.
+ */
 export function settingsOf(place: string, settings: StoreSettings): StoreSettings {
   const { rules, folders, environments, devices } = settings
   const isHere = (at: string | undefined) => at === undefined || at === place
@@ -209,7 +212,10 @@ export function countSettings(settings: StoreSettings): number {
   return Object.values(settings).reduce((sum, list) => sum + list.length, 0)
 }
 
-/** Removes what an interrupted copy has written, because the order of settings is kept. */
+/**
+ * Writes all settings again if they differ, because they must have the same order. Settings from an interrupted copy
+ * are removed first.
+ */
 async function copySettings(target: TransferStore, settings: StoreSettings): Promise<void> {
   const before = await readSettings(target)
   if (isDeepStrictEqual(before, settings)) return

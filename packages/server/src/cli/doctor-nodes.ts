@@ -5,11 +5,14 @@ import { postgresMigrations } from '../stores/postgres/schema.ts'
 import { type Check, fail, ok, warn } from './checks.ts'
 import { durationText, millisecondsText } from './durations.ts'
 
-/** The checks of `parley doctor` for a server on PostgreSQL. No check contains the URL of the database. */
+/**
+ * This file contains the checks of `parley doctor` for a server on PostgreSQL. No check contains the URL of the
+ * database.
+ */
 
 const slowMs = 50
 const skewWarnMs = 1_000
-/** Nodes refuse each other's requests if their clocks differ by five minutes. */
+/** The check fails early: nodes refuse each other's requests only if their clocks differ by five minutes. */
 const skewFailMs = 60_000
 
 export async function databaseChecks(url: string): Promise<Check[]> {
@@ -133,7 +136,7 @@ const peerProblems: Readonly<Record<NodeProblem, string>> = {
   'not-a-node': 'leads to another program: correct its PARLEY_NODE_URL',
 }
 
-/** One node as seen by the running server, and the other nodes as seen by it. */
+/** Checks whether the running server reaches a node, and whether that node reaches all others. */
 function peerCheck(node: NodeInfo, self: NodeInfo, nodes: readonly NodeInfo[]): Check {
   const name = 'other node'
   const { url, machine, problem, cannotReach = [] } = node

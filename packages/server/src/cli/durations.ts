@@ -17,7 +17,7 @@ export function durationText(ms: number): string {
   return `${Math.round(ms / 60_000)} min`
 }
 
-/** Like `durationText`, with a digit after the point for short durations. */
+/** Like `durationText`, but with one decimal digit below 10 ms. */
 export function millisecondsText(ms: number): string {
   return ms < 10 ? `${ms.toFixed(1)} ms` : durationText(ms)
 }

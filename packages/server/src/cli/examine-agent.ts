@@ -34,7 +34,7 @@ export async function examineAgent(examination: ExaminationInput): Promise<void>
   if (await look(examination)) await start(examination)
 }
 
-/** Returns false if the check cannot continue. */
+/** Probes the agent and adds the results. Returns false if the examination cannot continue. */
 async function look({ adapter, commandLine, stop, add }: ExaminationInput): Promise<boolean> {
   const { id, install } = adapter
   const probe = await withTimeout(

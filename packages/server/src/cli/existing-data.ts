@@ -19,7 +19,10 @@ export function existingConfigurationOf(context: Context, flags: Flags): Configu
   )
 }
 
-/** Only for a folder whose configuration was read: that refuses a config.json of another program. */
+/**
+ * Must be called after the configuration of the folder was read, because reading it refuses a config.json of another
+ * program.
+ */
 function hasData(dataDir: string): boolean {
   return [databaseFile, tokenFile, configFile].some((fileIn) =>
     statSync(fileIn(dataDir), { throwIfNoEntry: false })?.isFile(),

@@ -35,7 +35,7 @@ function describe(thrown: unknown): string {
   return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
 }
 
-/** The most edits between a mistyped agent and the one that is suggested. */
+/** The largest number of edits between a mistyped agent and the one that is suggested. */
 const maxEdits = 2
 
 /** Suggests the known agent that is spelled most like an unknown one. */

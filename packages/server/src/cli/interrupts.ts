@@ -2,7 +2,10 @@ import { exitCodes } from './failure.ts'
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** The first signal calls `stop`; the second ends the program at once. In raw mode, Ctrl-C must call `interrupt`. */
+/**
+ * The first signal calls `stop`; the second ends the program at once. In raw mode Ctrl-C sends no signal, so the
+ * caller must call `interrupt`.
+ */
 export function onInterrupt(stop: () => void): { interrupt(): void; [Symbol.dispose](): void } {
   let isStopping = false
   const interrupt = () => {

@@ -275,7 +275,7 @@ it('a server continues with the sessions of a data folder that was copied', asyn
 
 const longText = 'x'.repeat(6_000)
 const eventCount = 10_000
-/** The log does not fit into this heap. */
+/** A heap that is too small for the log of `fillLong`. */
 const littleMemory = { env: { NODE_OPTIONS: '--max-old-space-size=48' } }
 const slowMs = 600_000
 

@@ -4,7 +4,7 @@ import { ExportFormat, type SessionEvent } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import { createHome } from './program-under-test.ts'
 
-/** Matches the message of a usage error of any command, which is one line. The exit code is then 2. */
+/** Matches the message of a usage error, which is one line for every command. The exit code is then 2. */
 const oneLine = /^parley: [^\n]*\n$/
 
 describe('an unknown agent', () => {

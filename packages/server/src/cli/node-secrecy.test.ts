@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { PostgresServer } from '../stores/postgres/postgres-under-test.ts'
 import { createHome, type Served } from './program-under-test.ts'
 
-/** The URL of the database, with its password, leaves the server nowhere. */
+/** Tests that the server never reveals the URL of the database with its password. */
 
 const postgres = await PostgresServer.forFile()
 

@@ -5,7 +5,7 @@ import { PostgresServer } from '../stores/postgres/postgres-under-test.ts'
 import { openSqliteStore } from '../stores/sqlite.ts'
 import { createHome, type Home, type StartOptions } from './program-under-test.ts'
 
-/** The program on a PostgreSQL database. */
+/** Tests the program on a PostgreSQL database. */
 
 const postgres = await PostgresServer.forFile()
 

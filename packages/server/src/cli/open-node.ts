@@ -34,8 +34,8 @@ export type OpenedStore = {
 
 export type OpenedNode = Pick<Nodes, 'ownerFeed' | 'hostsOn' | 'close'> & {
   /**
-   * Makes this server a node among those on its database, and then recovers sessions. Until then it owns no session.
-   * Called with the host of this node and the URL at which the server listens.
+   * Registers this server as a node on its database, and then recovers sessions. Before this call, the server owns
+   * no session. Called with the host of this node and the URL at which the server listens.
    */
   join(host: Host, listening: string): Promise<void>
   readonly directory: ReturnType<typeof createNodeDirectory>
@@ -45,7 +45,7 @@ export type OpenedNode = Pick<Nodes, 'ownerFeed' | 'hostsOn' | 'close'> & {
 
 /**
  * Opens the database of a node. The SQLite file of the data folder stays empty: it locks the folder, and the owner
- * record beside it tells commands on this machine where the server is.
+ * record beside it contains the address of the server for commands on this machine.
  */
 export async function openNode(
   options: StoreOptions & { readonly databaseUrl: string },
@@ -102,7 +102,7 @@ export async function openNode(
   }
 }
 
-/** Sessions of the SQLite file are not served. That is said unless they were copied to the database. */
+/** Warns that sessions of the SQLite file are not served, unless they were copied to the database. */
 async function warnOfSessions(
   folder: SqliteStore,
   store: PostgresStore,

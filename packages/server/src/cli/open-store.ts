@@ -5,8 +5,8 @@ import { databaseFile, nodeFile } from './configuration.ts'
 import type { OpenedStore, StoreOptions } from './open-node.ts'
 
 /**
- * Opens the store of a server, and locks its data folder. Only a server on PostgreSQL loads the code for that. Rejects
- * with a ParleyError, and leaves nothing open then.
+ * Opens the store of a server, and locks its data folder. The code for PostgreSQL is loaded only if it is used.
+ * Rejects with a ParleyError; nothing is left open then.
  */
 export async function openStore({ databaseUrl, ...options }: StoreOptions): Promise<OpenedStore> {
   if (databaseUrl === undefined) {
@@ -20,7 +20,7 @@ export async function openStore({ databaseUrl, ...options }: StoreOptions): Prom
   return openNode({ ...options, databaseUrl })
 }
 
-/** The refusal of the folder of a node. Without its database, it would store conversations where nobody looks for them. */
+/** The refusal of a node's folder without its database: new sessions would be stored where nobody looks for them. */
 function folderOfNode(file: string): ParleyError | undefined {
   let database: string
   try {

@@ -47,10 +47,10 @@ export function randomValue(): string {
 
 /**
  * Proves that a server wrote the owner record. The record of a server that crashed stays behind, and another user's
- * program may then listen on the recorded port and answer with the recorded instance, which is public. It does not
- * know the secret. It cannot pass the challenge on to the run that wrote the record, because that run has ended if its
- * address is free. (This does not hold for a name that leads to another address while the run listens; the record has
- * the address if it is a loopback address.) The proof names the instance and the URL, so the answer of a run that
+ * program may then listen on the recorded port and answer with the recorded instance, which is public. That program
+ * does not know the secret. It cannot pass the challenge on to the run that wrote the record, because the port is
+ * free only after that run has ended. (A name may lead to another address while the run still listens, so the record
+ * has the loopback address if there is one.) The proof names the instance and the URL, so the answer of a run that
  * listens elsewhere is refused too.
  */
 export function proofOf(

@@ -7,9 +7,9 @@ const machineIdFiles = ['/etc/machine-id', '/var/lib/dbus/machine-id']
 const containerMarks = ['/.dockerenv', '/run/.containerenv', '/run/secrets/kubernetes.io']
 
 /**
- * The place of the folders of this machine: a hash of its machine id, which is not to be published. Without one, a
- * random id in the data folder is used. Containers of one image have the same machine id but not the same folders, so
- * the name of a container is part of its place.
+ * The place of the folders of this machine: a hash of its machine id, because the id itself must not be published.
+ * If the machine has no id, a random id in the data folder is used. Containers of one image have the same machine id
+ * but not the same folders, so the name of a container is part of its place.
  */
 export function placeOfMachine(dataDir: string): string {
   const machine = machineIdFiles.map(read).find(Boolean) ?? storedId(join(dataDir, 'machine-id'))

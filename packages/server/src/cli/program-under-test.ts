@@ -29,8 +29,8 @@ export type Home = {
   readonly dataDir: string
   start(args: readonly string[], options?: StartOptions): Running
   /**
-   * Runs a command in this process, which takes a tenth of the time. Commands run one at a time; `serve` and `acp`,
-   * which use the process itself, and tests of signals need `start`.
+   * Runs a command in this process, which takes a tenth of the time of `start`. Commands run one at a time. Use
+   * `start` for `serve` and `acp`, which use the process itself, and for tests of signals.
    */
   run(args: readonly string[], options?: StartOptions): Promise<Ended>
   /** Runs the program on a pseudo-terminal, which `script` of util-linux creates. */
@@ -111,8 +111,8 @@ class TextSink extends Writable {
 }
 
 /**
- * Replaces the environment of this process until it is disposed, because programs that a command starts
- * inherit it.
+ * Replaces the environment of this process until the result is disposed, because programs that a command starts
+ * inherit the environment.
  */
 function replaceEnvironment(env: NodeJS.ProcessEnv): Disposable {
   const before = { ...process.env }

@@ -82,7 +82,7 @@ async function report(thrown: unknown, args: string[], context: Context): Promis
   return exitCode
 }
 
-/** As `shownDatabaseUrl` writes it, with the punctuation of a sentence. */
+/** Matches a URL as `shownDatabaseUrl` writes it, and the punctuation that may follow it in a sentence. */
 const shownUrl = /^postgres:\/\/([\w%.-]+@)?(\[[\da-f:]+\]|[\w%.-]+):\d+\/[\w%.-]+[),.:;]*$/i
 
 /** Removes database URLs that may contain a password, because an error about the arguments may repeat them. */
@@ -91,8 +91,8 @@ function withoutDatabaseUrls(text: string): string {
 }
 
 /**
- * Replaces secrets in the list of processes. They can be seen there until this runs, and in the arguments of a shell or
- * npm that started this program.
+ * Replaces secrets in the list of processes. Before this call they can be seen there, and the arguments of a shell
+ * or npm that started this program still contain them.
  */
 function hideSecrets(process: NodeJS.Process): void {
   const args = process.argv.slice(2)

@@ -56,7 +56,7 @@ export type Parley = {
   readonly host: Host
   readonly http: HttpServer
   followers(): number
-  /** Stops taking requests, parks or ends running turns, then releases the data folder. */
+  /** Stops accepting requests, parks or ends running turns, then releases the data folder. */
   close(): Promise<void>
 }
 
@@ -135,7 +135,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
 
 type Hosts = Pick<NodeHosts, 'host'> & Partial<Omit<NodeHosts, 'host'>>
 
-/** The WebSockets of people, and those of other nodes, whose host passes nothing on. */
+/** Creates the WebSocket faces: one for people, and one for other nodes, which passes no request on. */
 function createSockets({ host, peers }: Hosts, logger: Logger) {
   const people = createWebSocketFace({ host, logger, version })
   const nodes = peers && createWebSocketFace({ ...peers, logger, version })

@@ -18,7 +18,10 @@ export type AgentKeyOptions = Flags & {
   readonly json?: boolean
 }
 
-/** These commands call the running server of the data folder, which applies changes at once, or a temporary one. */
+/**
+ * The commands in this file call the running server of the data folder, which applies changes at once. Without a
+ * running server, they start a temporary one.
+ */
 
 export async function addAgent(
   id: string,

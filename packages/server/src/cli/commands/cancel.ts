@@ -26,7 +26,7 @@ export async function cancel(reference: string, options: CancelOptions, context:
   return 0
 }
 
-/** Runs the prompts that a stop has paused. */
+/** Resumes the queue of a session, so that its paused prompts run. */
 export async function resume(reference: string, options: Flags, context: Context): Promise<number> {
   await using server = await connect(existingConfigurationOf(context, options), context)
   const id = await findSession(server.client, reference, context)

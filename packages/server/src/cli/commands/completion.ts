@@ -37,8 +37,8 @@ function cases(all: readonly Completions[]): string {
 }
 
 /**
- * For both shells. `at` collects the words before the cursor that are commands; the rest are arguments and options.
- * The name `path` is not possible, because it is PATH in zsh.
+ * The part of the script that both shells share. `at` collects the words before the cursor that are commands; the
+ * rest are arguments and options. It is not named `path`, because zsh ties that name to PATH.
  */
 const body = (all: readonly Completions[]) => `  local at='' word candidates=''
   for word in "\${before[@]}"; do

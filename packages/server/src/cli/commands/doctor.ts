@@ -21,7 +21,7 @@ export type DoctorOptions = Flags & { readonly json?: boolean }
 const probeMs = 10_000
 const largestChecked = 256 * 1024 * 1024
 
-/** Checks everything that a server needs, changes nothing, and says what to do. Exit code 1 if something fails. */
+/** Checks everything that a server needs, changes nothing, and prints what to do. Exit code 1 if something fails. */
 export async function doctor(options: DoctorOptions, context: Context): Promise<number> {
   const { output } = context
   const checks: Check[] = []
@@ -95,7 +95,7 @@ function tokenCheck({ token, dataDir }: Configuration, { commandLine }: Context)
   return ok(name, tokenFile(dataDir))
 }
 
-/** Whether a process has locked the database. The owner record cannot tell: it may be out of date. */
+/** Whether a process has locked the database. The owner record is not enough: it may be out of date. */
 async function isDatabaseHeld(file: string): Promise<boolean> {
   if (!existsSync(file)) return false
   const { DatabaseSync } = await import('node:sqlite')

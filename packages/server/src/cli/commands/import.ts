@@ -17,7 +17,7 @@ const columns = [
   { name: 'TITLE', shrinks: true },
 ]
 
-/** Lists the conversations in an agent's own history, or imports one of them as a session. */
+/** Lists the conversations that an agent has stored, or imports one of them as a session. */
 export async function importConversation(
   agent: string,
   agentSessionId: string | undefined,

@@ -191,7 +191,7 @@ async function removeEmpty(client: Client, id: string): Promise<void> {
     const { turns, turn, queue } = await client.call('getSession', { params, query: { tail: 0 } })
     if (turns === 0 && !turn && queue.length === 0) await client.call('deleteSession', { params })
   } catch {
-    // Ignored, so that the reported error is the reason why the prompt was refused.
+    // This error is ignored, so that the reported error is the reason why the prompt was refused.
   }
 }
 
@@ -275,7 +275,7 @@ function transcriptShow(run: Run): (item: FeedItem) => void {
   }
 }
 
-/** True for a decision of --on-permission, which was printed when it was made. */
+/** Whether the event is a decision of --on-permission. Such a decision was already printed when it was made. */
 function isSaid(event: SessionEvent | UnknownEvent, decided: ReadonlySet<string>): boolean {
   return isKnown(event) && event.type === 'permission.resolved' && decided.has(event.requestId)
 }

@@ -27,7 +27,7 @@ export async function serve(options: ServeOptions, context: Context): Promise<nu
   })
   createRequestSource({ bound: () => ({ hostname: host, port }), allowedOrigins, allowedHosts })
   const token = tokenOf(configuration)
-  // No program that the server starts can inherit them, whatever starts it.
+  // The variables are removed, so that no program that the server starts inherits them.
   for (const name of ['PARLEY_TOKEN', 'PARLEY_DATABASE_URL']) delete process.env[name]
   const logger = createLogger(configuration.logLevel ?? 'info', output)
 
@@ -85,8 +85,8 @@ function remoteLines(bound: { hostname: string; port: number }, { output }: Cont
 const startedMs = 500
 
 /**
- * Runs one full collection after the start, to return memory: loading code enlarges the young generation of the heap,
- * and V8 would not shrink it.
+ * Runs one full garbage collection after the start, to free memory: loading code enlarges the young generation of
+ * the heap, and V8 would not shrink it.
  */
 function collectGarbageSoon(): void {
   setTimeout(() => {

@@ -86,7 +86,7 @@ async function machinesOf(
   }
 }
 
-/** All open requests, the longest waiting first. */
+/** Lists all open requests. The request that has waited longest comes first. */
 async function listWaiting(client: Client, options: SessionsOptions, context: Context): Promise<number> {
   const { json, agent } = options
   const { output, commandLine } = context

@@ -10,7 +10,10 @@ import type { Style } from './style.ts'
 import { changeLines } from './tool-output.ts'
 import { oneLine, visible } from './visible.ts'
 
-/** An open request as lines that show it completely: the action, the place, the reason and the whole input. Pure. */
+/**
+ * This file formats an open request as lines that show it completely: the action, the place, the reason and the
+ * whole input. Pure.
+ */
 
 export type OpenPermission = Extract<OpenRequest, { type: 'permission' }>
 

@@ -16,7 +16,9 @@ import { durationText } from '../durations.ts'
 import type { Style } from './style.ts'
 import { oneLine, visible } from './visible.ts'
 
-/** One-line rows for everything but the agent's text. Pure: converts data to text without a newline at the end. */
+/**
+ * This file formats everything but the agent's text as rows of one line. Pure. A row does not end with a newline.
+ */
 
 export type ToolRow = {
   readonly kind: ToolKind

@@ -5,7 +5,7 @@ import type { ToolRow } from './rows.ts'
 import type { Style } from './style.ts'
 import { visible } from './visible.ts'
 
-/** The lines under the row of an ended tool call: a short part of its output. Pure. */
+/** This file formats the lines under the row of an ended tool call: a short part of its output. Pure. */
 
 const maxOutput = 10
 const maxOfFailure = 30

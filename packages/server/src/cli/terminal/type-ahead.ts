@@ -1,8 +1,8 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs'
 
 /**
- * Takes unread input from the terminal without waiting. Undefined if the system does not allow that. The terminal
- * must be in raw mode: in line mode it keeps the incomplete line.
+ * Reads the pending input of the terminal without waiting. Undefined if the system does not allow that. The terminal
+ * must be in raw mode: in line mode an incomplete line cannot be read.
  */
 export function takeTypeAhead(): string | undefined {
   let terminal: number

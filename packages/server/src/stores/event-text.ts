@@ -49,8 +49,8 @@ export const bodyIsJson = `CASE substr(body, 1, 1)
   ELSE json_valid('{"at":' || body) END`
 
 /**
- * Restores the text of a body that is not valid JSON, as far as possible; empty if the body is not text.
- * Escaped texts take this path too, and are restored completely.
+ * Restores the text of a body that is not valid JSON, as far as possible; empty if the body is not text. Escaped
+ * texts are restored here too, completely.
  */
 export function unpackDamaged(text: EventText, seq: number, body: unknown): string {
   try {

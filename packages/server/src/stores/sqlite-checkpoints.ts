@@ -2,7 +2,7 @@ import type { OpenBlock } from '@parley/protocol'
 import type { SqliteDatabase } from './sqlite-database.ts'
 import { type CheckpointRow, WrittenBlocks } from './written-blocks.ts'
 
-/** The rows of `checkpoints`. Each method changes the rows and the cache of them in the same way. */
+/** The rows of `checkpoints`. Each method changes the rows and their cache in the same way. */
 export function createSqliteCheckpoints(database: SqliteDatabase) {
   const select = database.prepare(
     'SELECT block, field, part, body FROM checkpoints WHERE session_key = ? ORDER BY block, field, part',

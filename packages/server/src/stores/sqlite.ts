@@ -10,7 +10,7 @@ import { createSqliteSessions } from './sqlite-sessions.ts'
 
 export type SqliteStore = SessionStore &
   DeviceStore & {
-    /** Sets what the owner file says about this process, in addition to its pid and start time. */
+    /** Sets the fields of the owner file, in addition to the pid and the start time of this process. */
     describeOwner(info: OwnerInfo): void
   }
 

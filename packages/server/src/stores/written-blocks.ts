@@ -52,7 +52,7 @@ export class WrittenBlocks {
     return [...this.#blocks.values()].map(putTogether)
   }
 
-  /** Takes the blocks over, and returns what must be written for them. */
+  /** Stores the blocks in the cache, and returns the rows to write and remove for them. */
   write(blocks: readonly OpenBlock[]): CheckpointChange {
     const change: CheckpointChange = { put: [], remove: [] }
     for (const block of blocks) {

@@ -1,5 +1,5 @@
 /**
- * Adds a column for the agent's own id of a session's conversation, so that the session can be found by it
+ * Adds a column for the agent's own id of a session's conversation, so that a session can be found by that id
  * without reading every state.
  */
 export const agentSessions = {

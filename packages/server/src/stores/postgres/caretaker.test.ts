@@ -9,7 +9,10 @@ import { folderForFile } from '../../testing/temporary-folder.ts'
 import { lose, type NodeHost, nodeHosts, script } from './hosts-under-test.ts'
 import { PostgresServer } from './postgres-under-test.ts'
 
-/** Tests sessions whose machine is away: another node records, and the machine goes on when it is back. */
+/**
+ * Tests sessions whose machine is away: another node records commands for them, and the machine continues when it is
+ * back.
+ */
 
 const server = await PostgresServer.forFile()
 const folder = folderForFile()
@@ -44,7 +47,7 @@ async function answer(host: Host, id: string): Promise<CommandInput> {
   return { type: 'permission.decide', commandId: 'answer', requestId, decision: 'allow' }
 }
 
-/** Sends a command as a client does that is told to try again. */
+/** Sends a command until it is accepted, as a client does after a conflict. */
 async function eventually(host: Host, id: string, command: CommandInput): Promise<void> {
   for (;;) {
     try {
@@ -67,7 +70,7 @@ async function logOf(host: Host, id: string): Promise<SessionEvent[]> {
 const said = (log: readonly SessionEvent[]) =>
   log.flatMap((event) => (event.type === 'text.written' ? [event.text] : []))
 
-/** Opens a node at home again, and takes over its sessions. */
+/** Opens a node at the home place again. The node takes over the sessions of this place. */
 async function comeBack(url: string): Promise<NodeHost> {
   const back = await open(url, home)
   await back.host.adopt()

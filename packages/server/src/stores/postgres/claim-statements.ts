@@ -1,10 +1,13 @@
 import type { Claim, OwnedSession } from '../../core/session-ownership.ts'
 
-/** The statements that change the owner of a session. Each is one statement, so that the database decides races. */
+/**
+ * The statements in this file change the owner of a session. Each is one statement, so that the database decides
+ * races.
+ */
 
 /**
- * A new term for this owner. A claim by the owner itself does not forget who was the owner before, and a caretaker is
- * no former owner, because it has run no agent.
+ * Sets the owner and a new term. `former_owner` does not change if the owner claims its own session again, or if the
+ * owner was a caretaker, because a caretaker runs no agent.
  */
 const newOwner = (node: string, isCaretaker = false) =>
   `owner = ${node}, term = s.term + 1, caretaker = ${isCaretaker}, former_owner =
@@ -16,25 +19,25 @@ const livingAtPlace = 'SELECT FROM nodes h WHERE h.place = s.place AND h.fenced_
 const formerMark =
   '(SELECT f.mark FROM nodes f WHERE f.id = s.former_owner AND f.fenced_at IS NOT NULL) AS former'
 
-/** Selects the sessions of a place, with work left, that one of its nodes takes over. */
+/** Selects the sessions of a place that have work left and that a node of this place must take over. */
 export const orphansOf = (place: string, columns = '') =>
   `SELECT ${columns} FROM sessions s LEFT JOIN nodes n ON n.id = s.owner
    WHERE s.unsettled AND s.place = ${place} AND (s.owner IS NULL OR s.caretaker OR n.fenced_at IS NOT NULL)`
 
-/** $1: the session, $2: this node. A node at the place of the session also takes it from a living caretaker. */
+/** Claims a session, also from a living caretaker, if this node is at its place. $1: the session, $2: this node. */
 export const claimSession = `
   UPDATE sessions s SET ${newOwner('m.id')} FROM nodes m
   WHERE s.id = $1 AND m.id = $2 AND m.fenced_at IS NULL AND s.place = m.place AND (s.caretaker OR ${isFree})
   RETURNING s.term, ${formerMark}`
 
-/** $1: the session, $2: this node. */
+/** Makes this node the caretaker of a session. $1: the session, $2: this node. */
 export const takeCareOfSession = `
   UPDATE sessions s SET ${newOwner('m.id', true)} FROM nodes m
   WHERE s.id = $1 AND m.id = $2 AND m.fenced_at IS NULL AND s.place <> m.place AND ${isFree}
     AND NOT EXISTS (${livingAtPlace})
   RETURNING s.term, s.place`
 
-/** $1: the session, $2: this node. Returns the address of the owner, if it is another node. */
+/** Finds the address of the owner, if it is another node. $1: the session, $2: this node. */
 export const findSession = `
   SELECT n.url, s.term, s.place, EXISTS (${livingAtPlace}) AS "isPresent" FROM sessions s
     LEFT JOIN nodes n ON n.id = s.owner AND n.fenced_at IS NULL AND n.id <> $2
@@ -44,7 +47,7 @@ export type FoundSession = {
   readonly url: string | null
   readonly term: number
   readonly place: string
-  /** Whether a node at its place is alive. */
+  /** Whether a node at the place of the session is alive. */
   readonly isPresent: boolean
 }
 
@@ -52,18 +55,18 @@ export function whereFound({ url, term, place }: FoundSession): Exclude<Claim, {
   return url === null ? { type: 'awaited', place } : { type: 'elsewhere', url, term }
 }
 
-/** $1: this node, $2: its place, $3: how many. */
+/** Takes over sessions of a place. $1: this node, $2: its place, $3: the maximum number of sessions. */
 export const adoptSessions = `
   WITH o AS (${orphansOf('$2', 's.key')}
       AND EXISTS (SELECT FROM nodes m WHERE m.id = $1 AND m.fenced_at IS NULL)
     ORDER BY s.key LIMIT $3 FOR UPDATE OF s SKIP LOCKED)
   UPDATE sessions s SET ${newOwner('$1')} FROM o WHERE s.key = o.key RETURNING s.state, s.term, ${formerMark}`
 
-/** $1: this node. The sessions with work left that it owns. */
+/** Selects the sessions with work left that a node owns. $1: this node. */
 export const unsettledOf =
   'SELECT id AS "sessionId", term FROM sessions WHERE unsettled AND owner = $1 AND NOT caretaker'
 
-/** $1: the session, $2: its term, $3: this node. */
+/** Releases a session. $1: the session, $2: its term, $3: this node. */
 export const releaseSession =
   'UPDATE sessions SET owner = NULL, caretaker = false WHERE id = $1 AND term = $2 AND owner = $3'
 

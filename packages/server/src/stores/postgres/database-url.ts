@@ -6,9 +6,9 @@ export type DatabaseAddress = {
   readonly host: string
   readonly port: number
   readonly database: string
-  /** Empty if the URL has none: then the name of the user who runs this process. */
+  /** Empty if the URL names no user. Then the user who runs this process is used. */
   readonly user: string
-  /** Empty if the URL has none: then PGPASSWORD. */
+  /** Empty if the URL has no password. Then PGPASSWORD is used. */
   readonly password: string
   readonly tls: TlsParameters
 }
@@ -16,7 +16,7 @@ export type DatabaseAddress = {
 export const sslModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
 export type SslMode = (typeof sslModes)[number]
 
-/** The parameters of libpq with these names. The files are paths, except `sslrootcert=system`. */
+/** The parameters of libpq with these names. Files are given as paths; `sslrootcert` may also be `system`. */
 export type TlsParameters = {
   readonly sslmode: SslMode
   readonly sslrootcert?: string
@@ -90,7 +90,7 @@ function parametersOf(url: URL): Parameters {
 }
 
 function tlsOf({ sslmode, sslrootcert, sslcert, sslkey }: Parameters): TlsParameters {
-  // As in libpq, the certificates of the system are no use without a check of the host.
+  // As in libpq: the certificates of the system are of no use without a check of the host.
   const usual = sslrootcert === 'system' ? 'verify-full' : 'prefer'
   const mode = sslModes.find((one) => one === (sslmode ?? usual))
   if (!mode) throw refusal(`sslmode of the database URL must be one of ${sslModes.join(', ')}.`)

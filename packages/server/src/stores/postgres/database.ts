@@ -13,10 +13,10 @@ export type PostgresOptions = {
   readonly connections?: number
   /** How long a statement may take until its connection is given up. The default is 5 seconds. */
   readonly deadlineMs?: number
-  /** Whether a commit waits for the disk. Without that, a crash of PostgreSQL can undo the last commits. */
+  /** Whether a commit waits for the disk. If it does not, a crash of PostgreSQL can undo the last commits. */
   readonly isDurable?: boolean
   readonly migrations?: readonly PostgresMigration[]
-  /** Called after `ring` in any process, on connections that listen. */
+  /** Called after any process has called `ring`, if a connection of this process listens. */
   readonly onRing?: () => void
 }
 
@@ -32,8 +32,8 @@ const closeMs = 2_000
 const migrationMs = 3_600_000
 
 /**
- * The connections to one database. A connection can be half open: its statements then wait for ever. So every
- * statement has a deadline; when one passes, all connections are replaced by new ones.
+ * The connections to one database. If a connection is half open, its statements wait for ever. So every statement
+ * has a deadline; after a missed deadline, all connections are replaced by new ones.
  */
 export class PostgresDatabase {
   readonly #options: Omit<PostgresOptions, 'url'>
@@ -57,7 +57,7 @@ export class PostgresDatabase {
     this.#sql = this.#connect()
   }
 
-  /** Connects, and creates or migrates the schema. Rejects with a ParleyError that says what to do. */
+  /** Connects, and creates or migrates the schema. Rejects with a ParleyError whose message describes what to do. */
   static open(options: PostgresOptions): Promise<PostgresDatabase> {
     return PostgresDatabase.#opened(options, (database) =>
       database.#migrate(options.migrations ?? postgresMigrations),
@@ -69,7 +69,7 @@ export class PostgresDatabase {
     return PostgresDatabase.#opened(options, (database) => database.run('SELECT 1'))
   }
 
-  /** Tries the ways to connect in their order. `first` is the first work on the new connection. */
+  /** Tries each kind of encryption in order. `first` is the first work on the new connection. */
   static async #opened(
     { url, ...options }: PostgresOptions,
     first: (database: PostgresDatabase) => Promise<unknown>,
@@ -119,7 +119,7 @@ export class PostgresDatabase {
     }
   }
 
-  /** Runs one statement. Rejects with the error of the driver, so that the caller can tell what happened. */
+  /** Runs one statement. Rejects with the error of the driver, so that the caller can examine it. */
   async run<Result extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Result[]> {
     if (this.#closed) throw new ParleyError('internal_error', 'The database is closed.')
     const sql = this.#sql
@@ -133,14 +133,17 @@ export class PostgresDatabase {
     }
   }
 
-  /** Makes the connection that this runs on listen for rings. Repeat it, since a new connection does not listen. */
+  /**
+   * Makes the connection of this statement listen for rings. Must be repeated, because a new connection does not
+   * listen.
+   */
   async listen(): Promise<void> {
     await this.query(`LISTEN "${this.#channel}"`)
   }
 
   /**
-   * Calls `onRing` of every listening process. This is a transaction of its own: PostgreSQL commits transactions with a
-   * notification one at a time.
+   * Calls `onRing` of every listening process. Uses a separate transaction, because PostgreSQL commits transactions
+   * with a notification one at a time.
    */
   async ring(): Promise<void> {
     await this.query("SELECT pg_notify($1, '')", [this.#channel])
@@ -168,7 +171,7 @@ export class PostgresDatabase {
     }
   }
 
-  /** Gives the connections up and makes new ones. Every other statement on the old ones is rejected at once. */
+  /** Replaces all connections by new ones. Every other statement on the old connections is rejected at once. */
   #replace(old: postgres.Sql): void {
     if (this.#closed || this.#sql !== old) return
     this.#generation++
@@ -181,7 +184,7 @@ export class PostgresDatabase {
     const rung = onRing ? { onnotify: () => onRing() } : {}
     const { host, port, database, user, password } = this.#address
     const socket = host.startsWith('/') && { path: `${host}/.s.PGSQL.${port}` }
-    // The driver accepts arrays, other than its types say. It would split an IPv6 address in a string at its colons.
+    // Contrary to its types, the driver accepts arrays. It would split an IPv6 address in a string at its colons.
     const server = { host: [host], port: [port] } as unknown as { host: string; port: number }
     return postgres({
       ...server,
@@ -198,14 +201,16 @@ export class PostgresDatabase {
       onclose: () => {
         this.#ended++
       },
-      // The driver would read the types of arrays on every new connection, and a failure of that is not handled.
+      // The driver would read the types of arrays on every new connection, and does not handle a failure of that
+      // query.
       fetch_types: false,
       types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
       connection: {
         application_name: 'parley',
         search_path: `"${schema}"`,
         ...(!isDurable && { synchronous_commit: 'off' }),
-        // The server gives up first, so that a slow statement does not go on without anybody who waits for it.
+        // PostgreSQL ends a slow statement before its deadline, so that the statement does not run when nobody waits
+        // for it.
         statement_timeout: Math.floor(this.#deadlineMs * 0.8),
       },
     }) as unknown as postgres.Sql
@@ -218,7 +223,7 @@ export class PostgresDatabase {
     )
     if (version < oldestVersion) throw tooOld(version)
     const work = this.#sql.begin(async (sql) => {
-      // A step may take long, and so may another process that migrates at the same time.
+      // A step may take long, and so may waiting for another process that migrates.
       await sql`SET LOCAL statement_timeout = 0`
       await sql`SELECT pg_advisory_xact_lock(${migrationLock})`
       await sql.unsafe(`CREATE SCHEMA IF NOT EXISTS "${schema}"`)
@@ -236,7 +241,10 @@ export class PostgresDatabase {
   }
 }
 
-/** The error of a failed `open`. A server without TLS only closes the connection, so it is asked. */
+/**
+ * The error of a failed `open`. A server without TLS only closes the connection, so the server is asked whether it
+ * offers TLS.
+ */
 async function openingFailure(
   thrown: unknown,
   { host, port, tls }: DatabaseAddress,
@@ -251,7 +259,7 @@ function isArray(value: Parameter): value is readonly Value[] {
   return Array.isArray(value)
 }
 
-/** An array as PostgreSQL reads it from text. */
+/** Formats an array in the text format of PostgreSQL. */
 function arrayText(values: readonly Value[]): string {
   const element = (value: Value) => (value === null ? 'NULL' : `"${String(value).replace(/["\\]/g, '\\$&')}"`)
   return `{${values.map(element).join(',')}}`

@@ -44,12 +44,12 @@ export function mayHaveRun(thrown: unknown): boolean {
   if (thrown instanceof NoAnswer) return true
   const code = codeOf(thrown)
   if (code === undefined) return false
-  // The server ends a connection with 57P0x, also while it sends the answer.
+  // PostgreSQL may end a connection with 57P0x while it sends the answer.
   if (isAnswer(thrown)) return code.startsWith('57P') || code.startsWith('08')
   return !unreachable.has(code) && tlsFailure(code) === undefined
 }
 
-/** Whether the connections are of no use any more. */
+/** Whether the connections can no longer be used. */
 export function isConnectionLost(thrown: unknown): boolean {
   const code = codeOf(thrown) ?? ''
   return mayHaveRun(thrown) || unreachable.has(code) || (!isAnswer(thrown) && tlsFailure(code) !== undefined)
@@ -64,7 +64,7 @@ function codeOf(thrown: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined
 }
 
-/** Whether PostgreSQL reported the error. The code alone does not tell: EPIPE has the form of an SQLSTATE. */
+/** Whether PostgreSQL reported the error. The code alone is not enough: EPIPE has the form of an SQLSTATE. */
 function isAnswer(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.name === 'PostgresError'
 }

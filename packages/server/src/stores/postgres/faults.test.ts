@@ -5,7 +5,7 @@ import { TcpProxy } from '../../testing/tcp-proxy.ts'
 import { openPostgresStore, type PostgresStore } from './index.ts'
 import { PostgresServer } from './postgres-under-test.ts'
 
-/** Tests what the store does when PostgreSQL or the way to it fails. */
+/** Tests what the store does when PostgreSQL or the connection to it fails. */
 
 const server = await PostgresServer.forFile()
 let proxy: TcpProxy
@@ -33,7 +33,9 @@ afterEach(async () => {
   await proxy.close()
 })
 
-/** Appends as core does: again and again while the store is busy, which promises that nothing was written. */
+/**
+ * Appends as core does: repeats the append while the store rejects with `busy`, because nothing was written then.
+ */
 async function append(seq: number): Promise<void> {
   const batch = { sessionId: 'a', events: eventsOf('a', seq, 1), receipt: receiptOf(`c${seq}`, seq) }
   for (;;) {

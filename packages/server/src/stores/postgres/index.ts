@@ -8,7 +8,10 @@ import { type NodeOptions, PostgresOwnership } from './ownership.ts'
 import { createPostgresSessions } from './sessions.ts'
 import { createPostgresSettings } from './settings.ts'
 
-/** A beat that takes longer is given up, so that the next one uses a new connection before the lease ends. */
+/**
+ * How long a beat may take to extend the lease. Then it is given up, so that the next beat uses a new connection
+ * before the lease ends.
+ */
 const beatDeadlineMs = 1_000
 
 export type PostgresStore = SessionStore & DeviceStore
@@ -39,7 +42,7 @@ export async function openPostgresNode(
       ...options,
       connections: 1,
       deadlineMs: beatDeadlineMs,
-      // A lease that is lost in a crash ends earlier, which is safe.
+      // If a crash of PostgreSQL undoes an extension of the lease, the lease ends earlier, which is safe.
       isDurable: false,
       onRing,
     })

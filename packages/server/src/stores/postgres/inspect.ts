@@ -15,7 +15,10 @@ export type DatabaseInspection = DatabaseFacts & {
   readonly mayCreate: boolean
 }
 
-/** The first statement on a connection includes the time to connect, so the fastest of several is used. */
+/**
+ * How many measurements are made. The fastest is used, because the first statement on a connection includes the time
+ * to connect.
+ */
 const samples = 5
 
 /** Measures a database with one statement. The skew is accurate to half of the latency. */

@@ -41,7 +41,7 @@ import {
 const eventsAtOnce = 5_000
 const settleMs = { first: 50, most: 1_000 }
 
-/** The parts of a batch that follow the change of the session's row, in one statement with it. */
+/** The parts of a statement that store a batch. They follow the part that changes the session's row. */
 const batchParts = (first: number) => `
   e AS (INSERT INTO events (session_key, seq, body)
     SELECT key, base + n, body FROM ok, unnest($${first}::text[]) WITH ORDINALITY AS t(body, n)),
@@ -68,7 +68,7 @@ const update = (set: string, first: number) => `
 const appendEvents = update('', 5)
 const appendWithState = update(`, (${stateColumns}) = ROW (${stateParameters(5)})`, 5 + stateColumnCount)
 
-/** Does not wait for the disk: the last checkpoints may be lost if PostgreSQL crashes, as those of the last second are. */
+/** Does not wait for the disk, so the last checkpoints may be lost if PostgreSQL crashes. */
 const putCheckpoints = `
   WITH ok AS (SELECT key FROM sessions WHERE id = $1 AND ($9::bigint IS NULL OR term = $9) FOR SHARE),
   d AS (DELETE FROM checkpoints c USING ok, unnest($2::integer[], $3::text[], $4::integer[]) AS t(block, field, part)
@@ -118,7 +118,7 @@ export class PostgresLogs {
       const closed = known.blocks.remove(closedBlocks)
       const isOver = state !== undefined && !state.turn
       if (isOver) known.blocks.clear()
-      // Also a batch without events names the head: a late repetition of it must not replace a newer state.
+      // A batch without events names the head too, so that a late repetition does not replace a newer state.
       const head = first === undefined ? known.head : first - 1
       const change = [...(state ? stateValues(state) : []), isOver, closed, ...batchValues(batch)]
       const values = [safeText(sessionId), head, events.length, term ?? null, ...change]
@@ -225,7 +225,7 @@ export class PostgresLogs {
     }
   }
 
-  /** Drops what is cached of a session that this process no longer writes. */
+  /** Removes the cached rows of a session that this process no longer writes. */
   forget(sessionId: string): void {
     this.#cache.delete(sessionId)
   }
@@ -257,9 +257,9 @@ export class PostgresLogs {
   }
 
   /**
-   * Runs a write that returns a row, and resolves with false if it returned none. If its answer is lost, looks whether
-   * it was stored and repeats it if not, until that is known: the caller must not go on before. The lost statement may
-   * run later than the repeated one, so a repeated one that fails is looked at again.
+   * Runs a write that returns a row; resolves with false if it returned none. If the answer is lost, checks whether
+   * the write was stored and repeats it if not, until the outcome is known: the caller must not continue before. The
+   * lost statement may run later than the repeated one, so the check follows a failed repetition too.
    */
   async #certainly(write: () => Promise<unknown[]>, isStored: () => Promise<boolean>): Promise<boolean> {
     try {
@@ -308,8 +308,8 @@ export class PostgresLogs {
   }
 
   /**
-   * Makes the cursors of all readers invalid. The database has lost events in a failover, and their numbers will be
-   * used again.
+   * Makes the cursors of all readers invalid. Called if the database has lost events in a failover, because their
+   * numbers will be used again.
    */
   async #beginEpoch(sessionId: string, term: number, head: number): Promise<void> {
     await this.#database.query('UPDATE sessions SET epoch = $1 WHERE id = $2 AND term = $3 AND head = $4', [
@@ -352,14 +352,14 @@ export class PostgresLogs {
 
 type Stored = { head: number; readonly term: number; readonly blocks: WrittenBlocks }
 /**
- * `claimed` is the term under which the rows were read, if the writer has one, and `ended` how many connections had ended
- * then.
+ * `claimed` is the term under which the rows were read, if the writer has a term. `ended` is the number of
+ * connections that had ended by then.
  */
 type Known = Stored & { readonly claimed: number | undefined; readonly ended: number }
 
 export type NewOwner = { readonly node: number | null; readonly place: string | null }
 
-/** The rows of a statement, or what it has thrown. */
+/** The rows of a statement, or its error. */
 function settled(work: Promise<unknown[]>): Promise<{ rows: unknown[] } | { thrown: unknown }> {
   return work.then(
     (rows) => ({ rows }),

@@ -53,7 +53,7 @@ it('after a failover that loses events, readers begin anew, and the session goes
   for (const { epochs } of readers) expect(epochs[0]).toBe(epoch)
 })
 
-/** Notes each epoch that a reader was given, and the events that it has got since the last one. */
+/** Records each epoch that a reader receives, and the seqs of the events since the last epoch. */
 class Reader {
   readonly epochs: string[] = []
   seqs: number[] = []

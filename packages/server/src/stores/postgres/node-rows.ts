@@ -13,7 +13,7 @@ export type NodeRow = {
   readonly leaseAgeMs: number
   /** Negative if the lease has expired. */
   readonly leaseLeftMs: number
-  /** How many sessions it owns; of a fenced node, how many no other node has claimed yet. */
+  /** How many sessions the node owns; for a fenced node, how many of them no other node has claimed yet. */
   readonly sessions: number
   readonly isFenced: boolean
   readonly isSelf: boolean
@@ -21,7 +21,7 @@ export type NodeRow = {
   readonly latencyMs: number | null
 }
 
-/** Another node, as a scan finds it. */
+/** Another node, as `scan` returns it. */
 export type PeerRow = {
   readonly id: number
   readonly url: string
@@ -54,7 +54,7 @@ const ms = (interval: string) => `(extract(epoch FROM ${interval}) * 1000)::floa
 
 /**
  * Lists the nodes that are not fenced, those that were fenced within the last hour, and the last node of each place
- * that has sessions but no node, oldest first.
+ * that has sessions but no living node. The oldest comes first.
  */
 export function readNodes(database: PostgresDatabase): Promise<Omit<NodeRow, 'isSelf'>[]> {
   return database.read(
@@ -69,7 +69,7 @@ export function readNodes(database: PostgresDatabase): Promise<Omit<NodeRow, 'is
   )
 }
 
-/** Says where a session runs. Undefined if there is no such session. */
+/** Returns where a session runs. Undefined if there is no such session. */
 export async function readNodeOf(
   database: PostgresDatabase,
   sessionId: string,
@@ -87,7 +87,9 @@ export async function readNodeOf(
   return row
 }
 
-/** Undefined if there is no such session. `here` is the place of this node. */
+/**
+ * Returns where the folder of a session is. Undefined if there is no such session. `here` is the place of this node.
+ */
 export async function readWhereabouts(
   database: PostgresDatabase,
   sessionId: string,

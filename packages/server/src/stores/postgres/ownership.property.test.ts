@@ -11,7 +11,7 @@ import { PostgresServer } from './postgres-under-test.ts'
 const server = await PostgresServer.forFile()
 const url = await server.database()
 const runs = Number(process.env.PARLEY_PROPERTY_RUNS ?? 15)
-/** Nobody dies by time here: only a fence ends a node. */
+/** No lease expires during the test: only a fence ends a node. */
 const lease: Lease = { leaseMs: 60_000, beatMs: 30_000, marginMs: 1_000 }
 const nodeCount = 3
 let schemas = 0
@@ -103,7 +103,7 @@ async function play(script: readonly Step[], believers: readonly Believer[]): Pr
     if (!believer) continue
     const { ownership } = believer.node
     if (does === 'claim') {
-      // Refused as busy if the node was fenced and nobody else owns the session.
+      // A claim is refused as busy if the node was fenced and nobody else owns the session.
       const claim = await ownership.claim('a').catch((error) => {
         if (!hasCode(error, 'busy')) throw error
       })

@@ -9,7 +9,7 @@ import { PostgresServer } from './postgres-under-test.ts'
 const server = await PostgresServer.forFile()
 const url = await server.database()
 let schemas = 0
-/** No lease ends by time here: a test ends one in the database. */
+/** No lease expires by itself here: a test ends a lease in the database. */
 const lease: Lease = { leaseMs: 600_000, beatMs: 100, marginMs: 1_000 }
 
 ownershipContract('the PostgreSQL store', async () => {
@@ -31,7 +31,7 @@ ownershipContract('the PostgreSQL store', async () => {
         ownership,
         async die() {
           const id = ownership.node ?? 0
-          // Its beats no longer arrive, so its lease is not extended again.
+          // The beats of the node no longer arrive, so its lease is not extended again.
           proxy.stall()
           await endLease(schema, id)
           await fenceFrom(schema, id)
@@ -59,7 +59,7 @@ function endLease(schema: string, node: number): Promise<unknown> {
   return server.admin((sql) => sql.unsafe(expire), url)
 }
 
-/** Another node fences this one. A beat that was on its way may extend the lease once more. */
+/** Fences a node from another one. A beat that was already sent may extend the lease once more. */
 async function fenceFrom(schema: string, node: number): Promise<void> {
   const other = await openPostgresNode({ url, schema, connections: 1, node: { url: '', place: '', lease } })
   try {
@@ -140,7 +140,7 @@ it('lists the nodes with their leases and sessions', async () => {
 
   const age = "UPDATE listed.nodes SET fenced_at = now() - interval '2 h' WHERE machine = 'one'"
   await server.admin((sql) => sql.unsafe(age), url)
-  // The machine has a session, which waits for it.
+  // Machine one is still listed, because a session waits for it.
   expect(await second.ownership.nodes()).toMatchObject([{ machine: 'one' }, { machine: 'two' }])
   await second.store.delete('a')
   expect(await second.ownership.nodes()).toMatchObject([{ machine: 'two' }])

@@ -34,7 +34,7 @@ export const nodeLocks = 5_061
 export type Lease = {
   readonly leaseMs: number
   readonly beatMs: number
-  /** How long before the end of its lease a node stops to write, since clocks do not run equally fast. */
+  /** How long before the end of its lease a node stops writing, since clocks do not run equally fast. */
   readonly marginMs: number
 }
 
@@ -71,7 +71,7 @@ export class PostgresOwnership implements SessionOwnership {
   /** The generation of the connection that holds the lock. */
   #lockedBy: number | undefined
   #beatenAt = 0
-  /** The duration of the last statement about the lease, which the next one reports. */
+  /** The duration of the last statement about the lease. The next such statement reports it. */
   #latencyMs: number | null = null
   #timer: NodeJS.Timeout | undefined
   #watchdog: NodeJS.Timeout | undefined
@@ -140,7 +140,7 @@ export class PostgresOwnership implements SessionOwnership {
     ])
     if (!claimed) {
       const found = await this.find(sessionId)
-      // A session of this place waits for nothing but the lease of this node, or another claim.
+      // A claim at the session's own place fails only if this node has no lease, or because of a concurrent claim.
       if (found.type === 'awaited' && found.place === this.place) throw noLease()
       return found
     }
@@ -149,7 +149,7 @@ export class PostgresOwnership implements SessionOwnership {
   }
 
   async takeCare(sessionId: string): Promise<Claim> {
-    // Another caretaker may give the session back between two statements.
+    // Another caretaker may release the session between two statements.
     for (let attempt = 0; attempt < 10; attempt++) {
       const [claimed] = await this.#database.query<{ term: number; place: string }>(takeCareOfSession, [
         safeText(sessionId),
@@ -243,9 +243,9 @@ export class PostgresOwnership implements SessionOwnership {
   }
 
   /**
-   * Fences every other node whose lease has expired, so that its sessions can be claimed. Returns their ids. A node in
-   * `refusing`, whose port refuses connections, and an earlier run at the address of this node are fenced at once if
-   * PostgreSQL has ended their connections too.
+   * Fences every other node whose lease has expired, so that its sessions can be claimed. Returns their ids. Nodes
+   * in `refusing`, whose ports refuse connections, and earlier runs at the address of this node are fenced at once
+   * if PostgreSQL has ended their connections too.
    */
   async fenceExpired(refusing: readonly number[] = []): Promise<number[]> {
     const rows = await this.#database.query<{ id: number }>(
@@ -284,7 +284,7 @@ export class PostgresOwnership implements SessionOwnership {
     return measureDatabase(this.#database)
   }
 
-  /** Gives up every session and the lease, so that other nodes need not wait for its end. */
+  /** Gives up every session and the lease, so that other nodes need not wait until the lease expires. */
   async close(): Promise<void> {
     this.#closed = true
     clearTimeout(this.#timer)
@@ -298,12 +298,12 @@ export class PostgresOwnership implements SessionOwnership {
           [node],
         )
     } catch {
-      // PostgreSQL is away: the lease ends by itself.
+      // PostgreSQL is unreachable: the lease expires by itself.
     }
     await this.#own.close()
   }
 
-  /** A node that is not registered owns nothing, so nobody waits until it has applied the settings. */
+  /** Registers this node. Before that it owns nothing, so no change of the settings waits for it. */
   async #register(): Promise<void> {
     await this.settings.upToDate()
     const { machine = '', version = '' } = this.#options
@@ -359,8 +359,8 @@ export class PostgresOwnership implements SessionOwnership {
   }
 
   /**
-   * Takes the advisory lock of this node. If an earlier connection of this process still holds it, which PostgreSQL
-   * may not have noticed to be lost, the next beat tries again.
+   * Takes the advisory lock of this node. PostgreSQL may not have noticed yet that an earlier connection of this
+   * process is lost. While that connection holds the lock, the next beat tries again.
    */
   async #lock(node: number): Promise<void> {
     const { generation } = this.#own
@@ -371,7 +371,7 @@ export class PostgresOwnership implements SessionOwnership {
     if (row?.locked) this.#lockedBy = generation
   }
 
-  /** Called when a beat that was sent at this time of the process is confirmed. */
+  /** Called when a beat is confirmed. `sentAt` is the time at which it was sent, by the clock of this process. */
   #confirm(sentAt: number): void {
     this.#beatenAt = sentAt
     this.#latencyMs = performance.now() - sentAt
@@ -382,7 +382,7 @@ export class PostgresOwnership implements SessionOwnership {
     this.#watchdog = setTimeout(() => this.#lose(), Math.max(left, 0))
   }
 
-  /** The sessions are gone. The next beat registers the node under a new id. */
+  /** Gives up the id of this node and all its sessions. The next beat registers the node under a new id. */
   #lose(): void {
     if (this.#node === undefined) return
     this.#node = undefined

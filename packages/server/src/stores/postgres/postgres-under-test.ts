@@ -37,7 +37,7 @@ export class PostgresServer implements AsyncDisposable {
     this.#given = setup ? undefined : process.env.PARLEY_TEST_POSTGRES
   }
 
-  /** With a setup, the server is always one of its own. */
+  /** Opens a server. With a setup, a new server is always started. */
   static async open(setup?: ServerSetup): Promise<PostgresServer> {
     const server = new PostgresServer(setup)
     if (server.#given === undefined) {
@@ -71,7 +71,7 @@ export class PostgresServer implements AsyncDisposable {
     return url.href
   }
 
-  /** Runs work on a connection of the superuser, to a database that `database` has returned or to none of them. */
+  /** Runs work as the superuser, on the given database or on the server's default one. */
   async admin<Result>(work: (sql: postgres.Sql) => PromiseLike<Result>, url = this.#url): Promise<Result> {
     const sql = postgres(url, { max: 1, onnotice: () => undefined })
     try {
@@ -97,7 +97,7 @@ export class PostgresServer implements AsyncDisposable {
     await Promise.race([this.#untilReady(), ended])
   }
 
-  /** Stops the server: `SIGINT` at once but in good order, `SIGQUIT` like a crash. */
+  /** Stops the server: with `SIGINT` in good order, with `SIGQUIT` like a crash. */
   async stop(signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT'): Promise<void> {
     const child = this.#process
     this.#process = undefined

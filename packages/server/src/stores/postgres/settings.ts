@@ -7,7 +7,7 @@ import { safeOrNull, safeText } from './session-columns.ts'
 
 type SettingMethods = DecisionStore & DeviceStore
 
-/** What people have set for more than one session, as JSON in one row each. */
+/** Stores the settings that apply to more than one session. Each is one row with JSON. */
 export function createPostgresSettings(database: PostgresDatabase): SettingMethods {
   const remove = async (table: string, column: string, value: string): Promise<boolean> => {
     const rows = await database.query(`DELETE FROM ${table} WHERE ${column} = $1 RETURNING 1`, [

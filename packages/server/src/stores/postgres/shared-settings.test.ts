@@ -21,7 +21,7 @@ afterEach(async () => {
   for (const close of opened.splice(0).reverse()) await close()
 })
 
-/** What agents were started with, by place. */
+/** The settings with which agents were started, by place. */
 const started: { place: string; trusted: boolean; env: unknown }[] = []
 
 function recordingAdapter(place: string): AgentAdapter {

@@ -9,7 +9,7 @@ type SettingsNode = { readonly id: number | undefined; readonly leaseMs: number 
 /**
  * Keeps the settings of the nodes on a database equal. Every change raises a version, in its own transaction
  * (schema.ts). Each node records the version that it has applied. It looks for a newer one with each beat, and when
- * another node rings; a ring that is lost only makes it later.
+ * another node rings. If a ring is lost, the next beat finds the change.
  */
 export class PostgresSharedSettings implements SharedSettings {
   readonly #database: PostgresDatabase
@@ -39,20 +39,20 @@ export class PostgresSharedSettings implements SharedSettings {
   }
 
   /**
-   * Resolves when the newest version is applied. A node calls this after it has claimed a session: the owner before may
-   * have been granted rules. It must be a statement of its own, because a claim that has waited for an append does not
-   * see what else the append has written.
+   * Resolves when the newest version is applied. A node calls this after it has claimed a session, because the
+   * previous owner may have stored new rules. The version must be read by a separate statement: a claim that has
+   * waited for an append does not see what else that append has written.
    */
   async upToDate(): Promise<void> {
     await this.#upTo(await this.#version())
   }
 
-  /** Called by a ring. A failure is left to the next beat. */
+  /** Called when a node rings. After a failure, the next beat tries again. */
   look(): void {
     this.upToDate().catch(ignore)
   }
 
-  /** Called with the version of the database, by each beat. */
+  /** Called by each beat, with the version in the database. */
   noticed(version: number): void {
     // A database that has lost its last commits counts again from an earlier version.
     if (version < this.#applied) this.#applied = 0
@@ -85,8 +85,8 @@ export class PostgresSharedSettings implements SharedSettings {
   }
 
   /**
-   * Resolves when every other node has applied this version or is dead. A node that is late for as long as a lease is
-   * fenced. It then cannot extend its lease, and gives its sessions up before the lease ends.
+   * Resolves when every other node has applied this version or is dead. A node that has not applied it within the
+   * time of a lease is fenced. It then cannot extend its lease, and gives its sessions up before the lease ends.
    */
   async #confirmed(version: number): Promise<void> {
     const isLate = 'id <> $1 AND settings_seen < $2 AND expires_at >= clock_timestamp()'

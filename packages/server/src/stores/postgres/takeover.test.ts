@@ -23,7 +23,7 @@ afterEach(() => {
   for (const { program } of programs.splice(0)) program.kill('SIGKILL')
 })
 
-/** The scripted agent with a program that runs beside it, and that nobody ends but the next owner. */
+/** The scripted agent with a program that runs beside it. Only the next owner ends this program. */
 function withProgram(scripted: AgentAdapter): AgentAdapter {
   return {
     ...scripted,

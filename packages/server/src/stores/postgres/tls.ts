@@ -122,7 +122,7 @@ export function offersTls(server: {
   })
 }
 
-/** The refusal of a server that answered the request for TLS with no. */
+/** The refusal if a server offers no TLS but the URL requires it. */
 export function noTls(sslmode: SslMode): ParleyError {
   return new ParleyError(
     'not_supported',

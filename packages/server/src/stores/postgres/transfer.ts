@@ -103,7 +103,7 @@ function markMethods(database: PostgresDatabase): Pick<TransferStore, 'isUnfinis
     isUnfinished: () => isUnfinished(database),
     async begin() {
       await database.query('INSERT INTO unfinished_copy DEFAULT VALUES')
-      // A node that started before that is seen here; one that starts after it is refused.
+      // A node that started before the mark was written is found here; a node that starts later is refused.
       await refuseNodes(database)
     },
     async finish() {

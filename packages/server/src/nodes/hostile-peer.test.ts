@@ -9,7 +9,7 @@ import { PassOn } from './pass-on.ts'
 import { challengeHeader, PeerCredential, proofHeader } from './peer-credential.ts'
 import { TerminalClient } from './serving-node-under-test.ts'
 
-/** Nodes that answer badly, late or not at all. */
+/** Tests nodes that answer badly, late or not at all. */
 
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -18,7 +18,7 @@ afterEach(async () => {
 
 type Handler = (request: IncomingMessage, response: ServerResponse, proof: Record<string, string>) => void
 
-/** A program at an address that the database names. It proves to be a node if its handler uses `proof`. */
+/** A program at an address that the database names. It proves that it is a node if its handler uses `proof`. */
 async function peer(handle: Handler, upgrade?: (socket: Duplex, proof: Record<string, string>) => void) {
   let url = ''
   const credential = new PeerCredential(testToken, () => url)
@@ -148,7 +148,7 @@ it('a large answer is not collected: it is read as fast as the caller reads it',
   const response = await fetch(`${server.url}${path}`, { headers })
   const reader = response.body?.getReader()
   await reader?.read()
-  // Nobody reads, so the node stops to write once the buffers of the sockets are full.
+  // Nobody reads, so the node stops writing once the buffers of the sockets are full.
   for (let before = -1; written !== before; ) {
     before = written
     await new Promise((resolve) => setTimeout(resolve, 100))

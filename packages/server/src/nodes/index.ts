@@ -77,7 +77,7 @@ export function createNodes(options: NodesOptions): Nodes {
           host: createPeerHost(host),
           accepts: (bearer) => credential.accepts(bearer),
           answerHeaders({ headers }) {
-            // Nobody but a node gets a proof. The caller has checked the bearer.
+            // Only a node gets a proof. The caller has checked the bearer.
             const isNode = headers.authorization?.startsWith('Bearer node.')
             const challenge = headers[challengeHeader]
             return isNode && typeof challenge === 'string'

@@ -7,7 +7,7 @@ const longestPauseMs = 60_000
 
 export type PeerNode = { readonly id: number; readonly url: string; readonly isExpired: boolean }
 
-/** What membership needs of the database. */
+/** The part of the database that `Membership` uses. */
 export type NodeRegister = {
   /** The other nodes that are not fenced, and whether there are sessions to take over. */
   scan(): Promise<{ readonly peers: readonly PeerNode[]; readonly hasOrphans: boolean }>
@@ -26,7 +26,7 @@ type MembershipOptions = {
 
 /**
  * Watches the other nodes: links to each, fences those that are gone, and takes over their sessions. Every node does
- * so by itself; the database decides which of them succeeds.
+ * this independently; the database decides which of them succeeds.
  */
 export class Membership {
   readonly #options: MembershipOptions
@@ -67,7 +67,7 @@ export class Membership {
       if (!hasOrphans) this.#pauseMs = 0
       this.#isFailing = false
     } catch (error) {
-      // Reported once: while PostgreSQL is away, every scan fails.
+      // Reported once: every scan fails while PostgreSQL is unreachable.
       if (!this.#isFailing) problem(error, 'look for the other nodes')
       this.#isFailing = true
     }
@@ -75,8 +75,8 @@ export class Membership {
   }
 
   /**
-   * A session that could not be recovered is released, and so it is found again. The pause keeps the nodes from trying
-   * without end.
+   * Takes over sessions. A session that could not be recovered is released, so the next scan finds it again. The
+   * growing pause limits these attempts.
    */
   #takeOver(): void {
     if (this.#takingOver || performance.now() < this.#pausedUntil) return

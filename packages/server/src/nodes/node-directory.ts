@@ -67,7 +67,7 @@ export async function storedNodes(
   return stored.filter((node) => !isReplaced(node, stored)).map(infoOf)
 }
 
-/** Whether a server at the same URL was started since. */
+/** Whether a server at the same URL was started later. */
 function isReplaced(node: StoredNode, all: readonly StoredNode[]): boolean {
   return node.isFenced && all.some(({ url, id }) => url === node.url && id > node.id)
 }
@@ -89,7 +89,7 @@ async function checkedNode(node: NodeInfo, check: NodeCheck, parts: NodeDirector
   return { ...node, reachable: true, cannotReach }
 }
 
-/** The nodes as the node at this URL lists them, or why it was not reached. */
+/** The nodes as the node at this URL lists them, or the reason why it was not reached. */
 async function ask(
   { id, url }: NodeInfo,
   check: NodeCheck,
@@ -110,7 +110,7 @@ async function ask(
   const isProved = credential.isProof(response.headers.get(proofHeader), url, headers[challengeHeader])
   if (!isProved) return response.status === 401 ? 'other-token' : 'not-a-node'
   const { data } = NodeList.safeParse(body)
-  // Without a list it is a node whose database does not answer.
+  // A node that returns no list cannot reach its database.
   if (!data) return []
   return data.nodes.some((other) => other.isSelf && other.id !== id) ? 'other-node' : data.nodes
 }

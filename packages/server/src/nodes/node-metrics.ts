@@ -4,7 +4,7 @@ import { type NodeDirectoryParts, storedNodes } from './node-directory.ts'
 /** How long the database may take to list the nodes; a scraper does not wait much longer. */
 const listMs = 2_000
 
-/** Values that are read when the metrics are requested. Those of the database are absent while it is away. */
+/** Values that are read when the metrics are requested. Those of the database are absent while it is unreachable. */
 export type NodeMetricsNow = {
   /** How long ago this node last extended its lease; undefined while it has none. */
   readonly leaseAgeMs: number | undefined

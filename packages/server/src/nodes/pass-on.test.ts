@@ -9,7 +9,7 @@ import { PostgresServer } from '../stores/postgres/postgres-under-test.ts'
 import { folderForFile } from '../testing/temporary-folder.ts'
 import { type ServingNode, servingNode } from './serving-node-under-test.ts'
 
-/** Three nodes in one process, as if on two machines. Clients use them in turn. */
+/** Tests three nodes in one process, as if on two machines. Clients use them in turn. */
 
 const postgres = await PostgresServer.forFile()
 const folder = folderForFile()

@@ -41,8 +41,8 @@ const names = new Map<Route, RouteName>(
 )
 
 /**
- * Passes requests on to the node that can answer them, as `whereServed` says. Addresses come from the database only;
- * the path, the query and the body are written anew from their valid values.
+ * Passes requests on to the node that can answer them, as `whereServed` defines. Addresses come from the database
+ * only; the path, the query and the body are written again from the validated values.
  */
 export class PassOn implements OtherNodes {
   readonly tokens: SharedTokens
@@ -103,7 +103,7 @@ export class PassOn implements OtherNodes {
     return lists.flat()
   }
 
-  /** A node that refuses connections has ended, and so have its terminals. */
+  /** The terminals at another node. A node that refuses connections has ended, and so have its terminals. */
   async #terminalsOf(url: string, sessionId: string): Promise<Terminal[]> {
     const path = pathOf(routes.listTerminals, { params: { id: sessionId } })
     const { listMs: deadlineMs } = this.#limits
@@ -177,7 +177,10 @@ export class PassOn implements OtherNodes {
     await copyAnswer(answer, outgoing, this.#limits.idleMs)
   }
 
-  /** The answer of the first node that can be reached. A node that may have received the request is the last one. */
+  /**
+   * The answer of the first node that can be reached. If a node may have received the request, no other node is
+   * asked.
+   */
   async #askFirst(nodes: readonly string[], asked: Omit<PeerRequest, 'url'>): Promise<IncomingMessage> {
     for (const [index, url] of nodes.entries()) {
       try {
@@ -197,7 +200,10 @@ export class PassOn implements OtherNodes {
   }
 }
 
-/** Ends what the node at this address makes. The address is stable while ids of nodes change with their leases. */
+/**
+ * The suffix of ids and codes that the node at this address creates. The address is stable, while the id of a node
+ * changes with its lease.
+ */
 function suffixOf(url: string): string {
   if (url === '') throw new ParleyError('busy', 'This node is starting. Try again soon.')
   return `-${createHash('sha256').update(new URL(url).origin).digest('hex').slice(0, 8)}`

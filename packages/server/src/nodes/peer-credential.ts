@@ -17,7 +17,7 @@ export class PeerCredential {
 
   /** `url` is the address under which the other nodes know this one; empty until it is known. */
   constructor(token: string, url: () => string) {
-    // Deriving it is slow, so that a program with a bearer cannot guess a short token.
+    // Deriving the key is slow, so that a program with a bearer cannot guess a short token.
     this.#key = scryptSync(token, 'parley nodes 1', 32)
     this.#url = url
   }

@@ -72,7 +72,7 @@ export class PeerLink {
     }
   }
 
-  /** Rejects with LinkLost if the link is not open, or is lost before the answer. */
+  /** Sends a command to the peer. Rejects with LinkLost if the link is not open, or is lost before the answer. */
   command(sessionId: string, command: CommandInput): Promise<Receipt> {
     return new Promise((resolve, reject) => {
       if (!this.#isOpen) return reject(new LinkLost())
@@ -150,7 +150,7 @@ export class PeerLink {
     this.#pending.clear()
     for (const reader of readers) reader.lost()
     for (const { reject } of pending) reject(new LinkLost())
-    // The first attempt follows at once: it tells whether the peer still listens.
+    // The first attempt follows at once: it shows whether the peer still listens.
     if (!this.#isClosed) this.#retry = setTimeout(() => this.#connect(), wasOpen ? 0 : retryMs).unref()
   }
 
@@ -202,7 +202,7 @@ type PeerFrame =
   | { readonly type: 'welcome' }
   | { readonly type: 'following'; readonly session: string; readonly verdict: 'replay' | 'reset' }
   | { readonly type: 'caught-up'; readonly session: string }
-  /** Without an error, it has the other fields of a receipt. */
+  /** If there is no `error`, the frame also has the other fields of a receipt. */
   | {
       readonly type: 'receipt'
       readonly session: string

@@ -72,7 +72,7 @@ async function exchange<Result>(
     request.destroy()
   }
   let isSettled = false
-  // If this process was paused, what has arrived meanwhile is read before the deadline counts.
+  // If this process was paused, the data that arrived meanwhile is read before the deadline is checked.
   const failLater = (isLate: () => boolean, ms: number) =>
     setTimeout(() => setImmediate(() => !isSettled && isLate() && fail('it does not answer')), ms)
   const timers = [

@@ -49,7 +49,7 @@ export function createRoutingHost(options: RoutingOptions): Host {
         id,
         () =>
           host.delete(id).catch((error) => {
-            // The owner that was asked before has deleted it, and its answer was lost.
+            // The owner that was asked before has deleted the session, and its answer was lost.
             if (!wasAsked || !hasCode(error, 'not_found')) throw error
           }),
         async (peer) => {
@@ -93,7 +93,7 @@ function createRouting({ directory, metrics, patienceMs, closing }: RoutingOptio
     }
   }
 
-  /** Undefined if another attempt, perhaps at another node, can succeed. */
+  /** Performs an operation at another node. Undefined if another attempt, perhaps at another node, can succeed. */
   async function forward<T>(url: string, there: (url: string) => Promise<T>) {
     try {
       const result = await there(url)
@@ -138,7 +138,9 @@ function changesOfAllNodes(host: Host, links: PeerLinks): Host['onSessionChanged
   }
 }
 
-/** An operation that must be performed at the owner of the session, or again if it has none at the moment. */
+/**
+ * Means that an operation must be performed at the owner of the session, or repeated because there is no owner now.
+ */
 class Elsewhere {
   readonly owner: string | undefined
 
@@ -147,7 +149,7 @@ class Elsewhere {
   }
 }
 
-/** A node at the place of a session which nobody owns, and which this node cannot claim. */
+/** If the session waits for a node at its place, the address of such a node. */
 async function claimantOf(error: unknown, sessionId: string, directory: RoutingOptions['directory']) {
   const isAwaited = hasCode(error, 'busy') && error.details?.awaited !== undefined
   return isAwaited ? (await directory.whereabouts(sessionId))?.nodes[0] : undefined
@@ -160,8 +162,8 @@ function ownerIn(error: unknown): string | undefined {
 }
 
 /**
- * Whether another attempt can succeed: the owner is gone, is another one now, or is about to stop; or a node has no
- * connection to PostgreSQL. A command that was performed after all is not performed again.
+ * Whether another attempt can succeed: the owner is gone, has changed or is about to stop, or a node has no
+ * connection to PostgreSQL. Repeating a command that was performed after all has no effect.
  */
 function isTemporary(error: unknown): boolean {
   if (error instanceof LinkLost || isUnreachable(error)) return true

@@ -51,7 +51,7 @@ export const whereServed: Readonly<Record<RouteName, Where>> = {
   listChanges: 'place',
   getPatch: 'place',
   openTerminal: 'place',
-  // The node that answers asks the other nodes at the place for theirs.
+  // The node that answers asks the other nodes at the place for their terminals.
   listTerminals: 'any',
   removeTerminal: 'maker',
 

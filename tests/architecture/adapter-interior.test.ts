@@ -7,7 +7,7 @@ import { root, server } from './workspace.ts'
  * The interior of an adapter, in reading order. A file has the same meaning in every adapter:
  * - `index`: the adapter: what it declares, how its program is found, refused and probed
  * - `connection`: one live attachment: sends messages, reads the agent, ends it
- * - `program`: the agent's process: starts it, and says why it failed or ended
+ * - `program`: the agent's process: starts it, and reports why it failed or ended
  * - `conversation`: opens the agent's conversation: a new one, a resumed one or a copy
  * - `native`: the messages of the agent that we rely on, and those that we ignore
  * - `settings`: session settings in the agent's form
@@ -16,7 +16,7 @@ import { root, server } from './workspace.ts'
  * - `permission`, `question`: one request in our form, its answer in the agent's form
  * - `describe-call`: a tool call in words for people, with the name and the input that rules match
  * - `translate`: native messages into outputs; `translate-state` has its state, `translate-*` its parts
- * - `memory`: the conversations that the agent keeps
+ * - `memory`: the conversations that the agent stores
  * - `host-tools`: offers the host tools to the agent
  * - `rewind`: puts files back to their state before a prompt
  */

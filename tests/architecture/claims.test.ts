@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { filesIn, isTest, server, sourceFiles, textOf, web } from './workspace.ts'
 
-/** A sentence of ARCHITECTURE.md that the text of the files can show to be true. */
+/** A sentence of ARCHITECTURE.md that can be checked against the text of the files. */
 type Claim = {
   readonly claim: string
-  /** The files that must not match `forbidden`; comments are not read. */
+  /** The files that must not match `forbidden`; their comments are ignored. */
   readonly files: (file: string) => boolean
   readonly forbidden: RegExp
   readonly instead: string

@@ -257,7 +257,7 @@ describe('two tabs of one browser', () => {
       .getByRole('button', { name: /^Deny( \d)?$/ })
       .click()
     await eventually(() => allowOnce(other).isEnabled()).toBe(false)
-    // The first tab has the other tab's answer, does not take that tab for closed, and can still answer.
+    // The first tab has the other tab's answer, does not treat that tab as closed, and can still answer.
     await page.locator('html[data-looked=yes]').waitFor()
     expect(await allowOnce(page).isEnabled()).toBe(true)
     await allowOnce(page).click()

@@ -227,7 +227,7 @@ describe('a prompt that is refused', () => {
   it('neither replaces what was written meanwhile nor is dropped for it', async () => {
     const id = await server.session()
     const { page } = await openSessionTab(id)
-    // Large enough to be sent over HTTP, where it can be delayed.
+    // The image is large enough to be sent over HTTP, where it can be delayed.
     await attach(page, picture('cat.png', 200_000))
     await chips(page).getByText('cat.png').waitFor()
     await archive(id)

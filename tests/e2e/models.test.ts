@@ -29,7 +29,7 @@ it('the real programs report what their models can do, and nothing else is shown
   const [ofClaude, , ofOpenCode] = await host.models()
   expect(ofClaude).toMatchObject({ agent: 'claude', source: 'session', seenAt: expect.any(Number) })
   expect(ofClaude?.models.some(({ reasoning }) => reasoning)).toBe(true)
-  // Claude Code reports limits only for a model that was used, and names the small one by its alias.
+  // Claude Code reports limits only for a model that was used, and names the small model by its alias.
   expect(ofClaude).toMatchObject({ defaultModel: 'default', defaultSmallModel: 'haiku' })
   const used = ofClaude?.models.filter(({ contextWindow }) => contextWindow !== undefined)
   expect(used).toContainEqual(

@@ -6,8 +6,8 @@ import { type NodeProcess, NodesFixture } from './nodes-fixture.ts'
 import { Watcher, Work } from './random-work.ts'
 
 /**
- * Runs random schedules of failures on three nodes while people work, and checks the logs. `PARLEY_NODE_SCHEDULES` sets
- * how many, and `PARLEY_NODE_SEED` the first seed.
+ * Runs random schedules of failures on three nodes while people work, and checks the logs. `PARLEY_NODE_SCHEDULES`
+ * sets the number of schedules, and `PARLEY_NODE_SEED` the first seed.
  */
 const schedules = Number(process.env.PARLEY_NODE_SCHEDULES ?? 4)
 const firstSeed = Number(process.env.PARLEY_NODE_SEED ?? Date.now() % 1_000_000)
@@ -54,7 +54,7 @@ function describe({ status, view: { state } }: MirrorSnapshot): string {
 type Fault = (node: NodeProcess) => Promise<unknown>
 
 class Schedule {
-  /** What happened when, for a failing test to show. */
+  /** The faults with their times, shown if the test fails. */
   readonly faults: string[] = []
   readonly #nodes: NodesFixture
   readonly #seed: number

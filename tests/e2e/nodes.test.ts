@@ -9,8 +9,8 @@ import { Watcher, Work } from './random-work.ts'
 import { colour, eventsOf, isIdle, logOf, open, permission, scripted, stateWhen } from './session-fixture.ts'
 
 /**
- * What three nodes on one database promise when a part of them fails, each failure in a test of its own. Node A owns the
- * sessions; B and C are the others.
+ * Tests what three nodes on one database guarantee when a part of them fails. Each failure has its own test. Node A
+ * owns the sessions; B and C are the others.
  */
 let nodes: NodesFixture
 let a: NodeProcess
@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => nodes?.[Symbol.asyncDispose]())
 beforeEach(() => nodes.allUp())
-/** Whatever has failed, all readers have the same whole log, and no term has fallen. */
+/** Checks after each test that all readers have the same whole log, and that no term has decreased. */
 afterEach(async ({ task }) => {
   if (task.result?.state === 'fail') console.log(nodes.log)
   await nodes.allUp()
@@ -119,7 +119,7 @@ it('takes over from an owner that was paused, which abandons its agents when it 
   expect(await outcomes(c, working)).toEqual(['unknown'])
   a.server.signal('SIGCONT')
   await nodes.until(async () => (await idOf(a)) > before)
-  // The answer that the abandoned agent waits for is the one that was given to the other.
+  // The agent of the new owner got the answer, so the abandoned agent does not run the call.
   expect(asking.runs('once')).toBe(1)
   await submit(a, working, write('next'), done)
   expect(await outcomes(a, working, 2)).toEqual(['unknown', 'completed'])
@@ -159,7 +159,7 @@ it('takes nothing over while nodes cannot reach each other but PostgreSQL: event
   expect(await outcomes(c, working, 2)).toEqual(['completed', 'completed'])
   expect(await nodes.owner(working.id)).toEqual(owner)
   for (const { inbound } of nodes.nodes) inbound.resume()
-  // The owner may get the first one late, so it is repeated under the same id.
+  // The owner may get the first request late, so the request is repeated under the same id.
   await again()
   expect(await outcomes(b, working, 3)).toEqual(['completed', 'completed', 'completed'])
   expect([working.runs('here'), working.runs('once'), working.runs('repeated')]).toEqual([1, 1, 1])
@@ -181,7 +181,7 @@ it('waits while PostgreSQL is away, announces nothing that is not stored, and go
       (error) => !hasCode(error, 'busy'),
     ),
   )
-  // Longer than a lease: every node gives its sessions up.
+  // The pause is longer than a lease: every node gives its sessions up.
   await moment(4_000)
   const after = watchers.map(({ mirror }) => mirror.getSnapshot().view.state.seq)
   await nodes.postgres.start()
@@ -223,8 +223,8 @@ it('hands sessions over when a node is stopped', async () => {
 })
 
 /**
- * The clock of PostgreSQL cannot be changed in a test. A lease that ends at another time has the same effect: leases
- * are compared with this clock, and it is used for nothing else.
+ * The clock of PostgreSQL cannot be changed in a test. Changing the end of a lease has the same effect, because this
+ * clock is used only to compare leases with it.
  */
 it('lets two nodes never write when the clock of PostgreSQL steps: a living owner is replaced early', async () => {
   const asking = await session()

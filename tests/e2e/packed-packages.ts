@@ -27,7 +27,7 @@ export type PackedProject = {
   link(packages: Readonly<Record<string, string>>): void
 }
 
-/** Builds and packs. This is slow and should be done once per file. */
+/** Builds and packs the packages. This is slow and should be done once per file. */
 export function packPackages(): PackedPackages {
   const place = mkdtempSync(join(tmpdir(), 'parley-package-'))
   let made = 0

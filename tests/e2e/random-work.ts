@@ -16,7 +16,7 @@ import { logProblems } from '../../packages/server/src/testing/invariants.ts'
 import { moment } from './killable-server.ts'
 import { colour, logOf, permission } from './session-fixture.ts'
 
-/** What people do while servers fail, and the checks that nothing of it was lost or done twice. */
+/** This file simulates people who work while servers fail, and checks that no work was lost or done twice. */
 
 /** One client's view of one session: a mirror, and every event it has received. */
 export class Watcher {

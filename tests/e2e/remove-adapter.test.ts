@@ -69,7 +69,7 @@ it('each adapter can be removed by deleting its folder and its entry, and the re
   }
 })
 
-/** The list of adapters without the entry of one, and without the imports that only this entry needs. */
+/** The list of adapters without the entry of one adapter, and without the imports that only this entry needs. */
 function withoutEntry(list: string, name: string, create: string): string {
   const entry = new RegExp(`^ +${create}\\(.*?\\}\\),\\n`, 'ms')
   expect(list).toMatch(entry)

@@ -82,7 +82,7 @@ function addedRow(
   }
 }
 
-/** An append through core, until it is announced, compared with a bare fenced append of the same driver. */
+/** The time of an append through core, until it is announced, compared with a bare append of the same driver. */
 async function measureAppends({ fleet, folder, quick }: Input): Promise<Row> {
   const databaseUrl = await fleet.postgres.database()
   const process = startProcess<NodeAppendsCalls>('./node-appends-process.ts', { databaseUrl, folder })
@@ -111,7 +111,7 @@ async function measureAppends({ fleet, folder, quick }: Input): Promise<Row> {
   }
 }
 
-/** The first pages of a list and of a search, over HTTP, compared with the bare query. */
+/** The time to get the first page of a list and of a search, over HTTP, compared with the bare query. */
 async function measureLists({ fleet, quick }: Input): Promise<Row[]> {
   const count = quick ? 2_000 : 10_000
   const total = count.toLocaleString('en')
@@ -155,7 +155,7 @@ async function measureLists({ fleet, quick }: Input): Promise<Row[]> {
   }
 }
 
-/** Many sessions stream at once; each is prompted and followed on another node than its owner. */
+/** Lets many sessions stream at once. Each is prompted and followed on another node than its owner. */
 async function measureStreams({ fleet, folder, quick }: Input): Promise<Row[]> {
   const count = Number(process.env.BENCH_SESSIONS ?? (quick ? 60 : 300))
   const seconds = Number(process.env.BENCH_SECONDS ?? (quick ? 5 : 60))
@@ -205,7 +205,9 @@ async function measureStreams({ fleet, folder, quick }: Input): Promise<Row[]> {
   }
 }
 
-/** From the kill of the owner to the first append of another node, compared with a server that is started again. */
+/**
+ * The time from the kill of the owner to the first append of another node, compared with a server that is restarted.
+ */
 async function measureKill(input: Input): Promise<Row> {
   const { fleet, quick } = input
   const times: number[] = []
@@ -228,7 +230,7 @@ async function measureKill(input: Input): Promise<Row> {
   }
 }
 
-/** From the pause of an owner, or of all its connections, to the first append of another node. */
+/** The time from the pause of an owner, or of all its connections, to the first append of another node. */
 async function measurePauses(input: Input): Promise<Row[]> {
   const rounds = input.quick ? 1 : 10
   const stopped: number[] = []
@@ -256,7 +258,10 @@ async function measurePauses(input: Input): Promise<Row[]> {
   })
 }
 
-/** Every packet between the owner and PostgreSQL, and from other nodes to the owner, is lost. */
+/**
+ * The time of a takeover when every packet is lost between the owner and PostgreSQL, and from other nodes to the
+ * owner.
+ */
 async function blackHoleMs(input: Input): Promise<number> {
   const databaseUrl = new URL(input.fleet.databaseUrl)
   await using database = await TcpProxy.open(Number(databaseUrl.port))
@@ -274,7 +279,10 @@ async function blackHoleMs(input: Input): Promise<number> {
   }
 }
 
-/** A reader on another node waits for the first event after the strike. Until then, the session only streams deltas. */
+/**
+ * The time from the strike to the first event that a reader on another node gets. Before it, the session only
+ * streams deltas.
+ */
 async function takeoverMs(
   { fleet, folder }: Input,
   owner: ParleyServer,
@@ -290,7 +298,7 @@ async function takeoverMs(
     const streaming = reader.until({ type: 'delta' })
     reader.send(promptFrame(session, { do: 'stamp', count: 1_000_000, rate: 20 }))
     await inTime(streaming, 'The session did not stream.')
-    // At a random time between two beats of the owner.
+    // The strike comes at a random time between two beats of the owner.
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 750))
     const taken = reader.until({ type: 'event' })
     const start = performance.now()
@@ -302,7 +310,7 @@ async function takeoverMs(
   }
 }
 
-/** From the kill of a server on SQLite until it has been started again and has appended to the session. */
+/** The time from the kill of a server on SQLite until it has been started again and has appended to the session. */
 async function restartMs({ folder }: Input, round: number): Promise<number> {
   const dataDir = join(folder, `restart-${round}`)
   const first = await startParleyServer(dataDir)

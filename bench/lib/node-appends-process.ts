@@ -55,7 +55,7 @@ const calls = {
     if (arrivals.length !== count) throw new Error(`${arrivals.length} of ${count} events came.`)
     return median(arrivals.slice(1).map((at, index) => at - arrivals[index]!))
   },
-  /** The median time of a bare fenced append of the same text. */
+  /** The median time of a bare append of the same text, which checks the head and the term. */
   async bare(count: number) {
     const times: number[] = []
     for (let index = 0; index < count; index++) {

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 
 /**
- * A WebSocket client that does as little work as possible, so that the figures measure the server: it keeps the bytes,
- * parses the frame headers, and reads a payload only to find the frame it waits for.
+ * A WebSocket client that does as little work as possible, so that the figures measure the server: it stores the
+ * bytes, parses the frame headers, and reads a payload only to find the frame it waits for.
  */
 export type WebSocketReader = {
   send(text: string): void
-  /** Forgets earlier frames, then resolves when `end` arrives. `perFrame` is called for each frame, without a copy. */
+  /** Forgets earlier frames, then resolves when `end` arrives. `perFrame` is called for each frame. */
   until(end: EndOf, options?: UntilOptions): Promise<void>
   /** The payloads since the last `until`. */
   payloads(): Generator<Buffer>

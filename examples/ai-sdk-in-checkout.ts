@@ -1,8 +1,8 @@
 import { registerHooks } from 'node:module'
 
 /**
- * For examples with the AI SDK, only in a checkout: one of its packages exports TypeScript under the condition `source`, which
- * Node does not run from node_modules.
+ * Needed only in a checkout, for examples with the AI SDK. One of its packages exports TypeScript under the condition
+ * `source`, and Node does not run TypeScript from node_modules.
  * node --conditions=source --import ./examples/ai-sdk-in-checkout.ts examples/…
  */
 registerHooks({

@@ -5,8 +5,9 @@ import { generateText, type ModelMessage, stepCountIs, tool } from 'ai6'
 import { z } from 'zod'
 
 /**
- * An agent as a language model of the AI SDK ("ai" in your program), with a tool of this program. The agent here plays a
- * script, so that the example needs no account. For a real one, use builtInAdapters({ env: process.env }) and "claude".
+ * An agent as a language model of the AI SDK ("ai" in your program), with a tool of this program. The agent here
+ * plays a script, so that the example needs no account. For a real agent, use builtInAdapters({ env: process.env })
+ * and "claude".
  */
 const scripted = createScriptedAdapter({
   script: (prompt) =>

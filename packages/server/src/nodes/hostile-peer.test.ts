@@ -11,6 +11,8 @@ import { TerminalClient } from './serving-node-under-test.ts'
 
 /** Tests nodes that answer badly, late or not at all. */
 
+const numbers = { at: () => 1, isCurrent: () => true }
+
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
@@ -21,7 +23,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse, proof: Recor
 /** A program at an address that the database names. It proves that it is a node if its handler uses `proof`. */
 async function peer(handle: Handler, upgrade?: (socket: Duplex, proof: Record<string, string>) => void) {
   let url = ''
-  const credential = new PeerCredential(testToken, () => url)
+  const credential = new PeerCredential(testToken, () => url, numbers)
   const proofOf = ({ headers }: IncomingMessage) => ({
     [proofHeader]: credential.prove(String(headers[challengeHeader])),
   })
@@ -48,7 +50,7 @@ async function serve(
   }
   const options = { directory, token: testToken, limits }
   const create = (url: string) =>
-    new PassOn({ ...options, url: () => url, credential: new PeerCredential(testToken, () => url) })
+    new PassOn({ ...options, url: () => url, credential: new PeerCredential(testToken, () => url, numbers) })
   const server = await serverUnderTest(host, {
     otherNodes: create('http://127.0.0.1:1'),
     terminal: (_, { socket }) => void socket.destroy(),

@@ -50,7 +50,7 @@ export type PeerSide = {
 
 export function createNodes(options: NodesOptions): Nodes {
   const { ownership, token, url, metrics, problem, patienceMs = 10_000 } = options
-  const credential = new PeerCredential(token, url)
+  const credential = new PeerCredential(token, url, ownership.numbers)
   const links = new PeerLinks(credential)
   const closing = new AbortController()
   let membership: Membership | undefined

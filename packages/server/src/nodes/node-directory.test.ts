@@ -10,7 +10,7 @@ import type { Lease } from '../stores/postgres/ownership.ts'
 import { PostgresServer } from '../stores/postgres/postgres-under-test.ts'
 import { eventsOf, stateOf } from '../testing/store-samples.ts'
 import { createNodeDirectory } from './node-directory.ts'
-import { challengeHeader, PeerCredential, proofHeader } from './peer-credential.ts'
+import { challengeHeader, type NodeNumbers, PeerCredential, proofHeader } from './peer-credential.ts'
 
 const postgres = await PostgresServer.forFile()
 const lease: Lease = { leaseMs: 600_000, beatMs: 60_000, marginMs: 1_000 }
@@ -27,7 +27,11 @@ type ServerOptions = {
 async function nodeUnderTest({ databaseUrl, machine, token = testToken, register }: ServerOptions) {
   const test = await hostUnderTest()
   let nodeUrl = ''
-  const credential = new PeerCredential(token, () => nodeUrl)
+  let numbers: NodeNumbers | undefined
+  const credential = new PeerCredential(token, () => nodeUrl, {
+    at: (url) => numbers?.at(url) ?? 0,
+    isCurrent: (number) => numbers?.isCurrent(number) === true,
+  })
   let directory: ReturnType<typeof createNodeDirectory> | undefined
   const server = await serverUnderTest(test.host, {
     token,
@@ -46,6 +50,7 @@ async function nodeUnderTest({ databaseUrl, machine, token = testToken, register
   nodeUrl = register?.(server.url) ?? server.url
   const node = { url: nodeUrl, place: `machine:${machine}`, machine, version: '1.2.3', lease }
   const { store, ownership } = await openPostgresNode({ url: databaseUrl, connections: 2, node })
+  numbers = ownership.numbers
   directory = createNodeDirectory({ ownership, credential, answerMs: 2_000 })
   return {
     directory,
@@ -149,6 +154,22 @@ it('a check tells another program, and one that does not answer', async () => {
     register: () => `http://localhost:${port}`,
   })
   expect(problems((await one.directory.list('peers')).nodes)).toEqual({ one: 'not-a-node', two: 'no-answer' })
+  other.closeAllConnections()
+  other.close()
+})
+
+it('the answer of another program is not read, so that it may be endless', async () => {
+  let written = 0
+  const other = createServer(async (_, response) => {
+    for (; !response.destroyed; written++)
+      if (!response.write(Buffer.alloc(1024 * 1024))) await once(response, 'drain').catch(() => undefined)
+  })
+  other.listen(0)
+  await once(other, 'listening')
+  const register = () => `http://127.0.0.1:${(other.address() as AddressInfo).port}`
+  await using one = await nodeUnderTest({ databaseUrl: await postgres.database(), machine: 'one', register })
+  expect(problems((await one.directory.list('peers')).nodes)).toEqual({ one: 'not-a-node' })
+  expect(written).toBeLessThan(32)
   other.closeAllConnections()
   other.close()
 })

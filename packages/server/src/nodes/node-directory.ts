@@ -96,21 +96,21 @@ async function ask(
   { credential, answerMs = 3_000 }: NodeDirectoryParts,
 ): Promise<readonly NodeInfo[] | NodeProblem> {
   const headers = credential.headersFor(url)
-  let response: Response
-  let body: unknown
   try {
     // The node that is asked waits for answers too, so it gets more time.
     const signal = AbortSignal.timeout(check === 'all' ? 2 * answerMs : answerMs)
     const path = check === 'all' ? '/api/nodes?check=peers' : '/api/nodes'
-    response = await fetch(`${new URL(url).origin}${path}`, { headers, signal, redirect: 'error' })
-    body = await response.json().catch(() => undefined)
+    const response = await fetch(`${new URL(url).origin}${path}`, { headers, signal, redirect: 'error' })
+    if (!credential.isProof(response.headers.get(proofHeader), url, headers[challengeHeader])) {
+      // The answer of another program may have no end.
+      await response.body?.cancel()
+      return response.status === 401 ? 'other-token' : 'not-a-node'
+    }
+    const { data } = NodeList.safeParse(await response.json().catch(() => undefined))
+    // A node that returns no list cannot reach its database.
+    if (!data) return []
+    return data.nodes.some((other) => other.isSelf && other.id !== id) ? 'other-node' : data.nodes
   } catch (thrown) {
     return (thrown as Error).name === 'TimeoutError' ? 'no-answer' : 'unreachable'
   }
-  const isProved = credential.isProof(response.headers.get(proofHeader), url, headers[challengeHeader])
-  if (!isProved) return response.status === 401 ? 'other-token' : 'not-a-node'
-  const { data } = NodeList.safeParse(body)
-  // A node that returns no list cannot reach its database.
-  if (!data) return []
-  return data.nodes.some((other) => other.isSelf && other.id !== id) ? 'other-node' : data.nodes
 }

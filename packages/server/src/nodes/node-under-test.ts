@@ -32,6 +32,8 @@ export type NodeSettings = {
   readonly folder: string
   readonly place?: string
   readonly patienceMs?: number
+  /** The proxy of an earlier node at the same address. */
+  readonly inbound?: TcpProxy
   readonly lease?: { leaseMs: number; beatMs: number; marginMs: number }
 }
 
@@ -45,7 +47,7 @@ export async function startNode(settings: NodeSettings): Promise<NodeUnderTest> 
   const database = await TcpProxy.open(Number(databaseUrl.port))
   databaseUrl.port = String(database.port)
   // The proxy listens before the server does, so that the address is known when the node registers.
-  const inbound = await TcpProxy.open(0)
+  const inbound = settings.inbound ?? (await TcpProxy.open(0))
   const url = `http://127.0.0.1:${inbound.port}`
   const node = await openPostgresNode({ url: databaseUrl.href, connections: 4, node: { url, place, lease } })
   const logger = pino({ level: 'silent' })

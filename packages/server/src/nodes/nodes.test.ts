@@ -189,3 +189,30 @@ it('a program that listens at the address of a node gets no token, and its answe
   rogue.close()
   rogue.closeAllConnections()
 })
+
+it('what a program has received at the address of a node is refused by the next node there', async () => {
+  const databaseUrl = await server.database()
+  const first = await startNode({ databaseUrl, folder })
+  opened.push(await startNode({ databaseUrl, folder }))
+  const caught: string[] = []
+  const rogue = createServer().on('upgrade', ({ headers }, socket) => {
+    caught.push(headers.authorization ?? '')
+    socket.destroy()
+  })
+  rogue.listen(0, '127.0.0.1')
+  await once(rogue, 'listening')
+  first.inbound.target = (rogue.address() as { port: number }).port
+  first.inbound.cut()
+  await vi.waitUntil(() => caught.length > 1, wait)
+  const list = async (authorization = '') =>
+    (await fetch(`${first.url}/api/sessions`, { headers: { authorization } })).status
+  first.inbound.target = first.http.port
+  expect(await list(caught[0])).toBe(200)
+  await first.dispose()
+  rogue.close()
+  await first.inbound.open()
+  const next = await startNode({ databaseUrl, folder, inbound: first.inbound })
+  opened.push(next)
+  expect(next.url).toBe(first.url)
+  expect(await list(caught.at(-1))).toBe(401)
+})

@@ -4,7 +4,8 @@ import { challengeHeader, PeerCredential } from './peer-credential.ts'
 const token = 'a-token-that-all-nodes-have-0123456789'
 const here = 'http://127.0.0.1:4001'
 const there = 'http://127.0.0.1:4002'
-const node = (url: string, secret = token) => new PeerCredential(secret, () => url)
+const node = (url: string, secret = token, number = 7) =>
+  new PeerCredential(secret, () => url, { at: () => number, isCurrent: (given) => given >= number })
 const bearerOf = (headers: { authorization: string }) => headers.authorization.replace('Bearer ', '')
 
 it('a bearer is accepted by the node that it was made for', () => {
@@ -18,6 +19,8 @@ it.each([
   ['a bearer of an hour ago', () => bearerOf(node(here).headersFor(there, Date.now() - 3_600_000))],
   ['a bearer of the future', () => bearerOf(node(here).headersFor(there, Date.now() + 3_600_000))],
   ['a bearer with another time', () => bearerOf(node(here).headersFor(there)).replace(/\.\d/, '.2')],
+  ['a bearer for an earlier run of this node', () => bearerOf(node(here, token, 6).headersFor(there))],
+  ['a bearer with another number', () => bearerOf(node(here).headersFor(there)).replace('.7.', '.8.')],
   ['the token itself', () => token],
   ['a proof', () => `node.${Date.now()}.${node(there).prove(String(Date.now()))}`],
   ['nothing', () => ''],

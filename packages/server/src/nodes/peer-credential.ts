@@ -6,33 +6,47 @@ const toleranceMs = 5 * 60_000
 export const challengeHeader = 'parley-node-challenge'
 export const proofHeader = 'parley-node-proof'
 
+/** The numbers under which nodes are registered in the database. A node that is started again gets another one. */
+export type NodeNumbers = {
+  /** The number of the newest node at this address; 0 if there is none. */
+  at(url: string): number
+  /** Whether the number was given to this process, or to a node that has registered since. */
+  isCurrent(number: number): boolean
+}
+
 /**
  * Authenticates nodes to each other with the token that all of them have. The token itself is never sent to an
  * address of the database, where another program may listen after a node has ended. A request carries a bearer that
- * only the node at that address accepts, and the answer must prove that its sender has the token too.
+ * only the node at that address accepts, and the answer must prove that its sender has the token too. A bearer ends
+ * with the process that it was made for: another program may have got it that listened there while the node was down.
  */
 export class PeerCredential {
   readonly #key: Buffer
   readonly #url: () => string
+  readonly #numbers: NodeNumbers
 
   /** `url` is the address under which the other nodes know this one; empty until it is known. */
-  constructor(token: string, url: () => string) {
+  constructor(token: string, url: () => string, numbers: NodeNumbers) {
     // Deriving the key is slow, so that a program with a bearer cannot guess a short token.
     this.#key = scryptSync(token, 'parley nodes 1', 32)
     this.#url = url
+    this.#numbers = numbers
   }
 
   /** The headers of one request to the node at this address. */
   headersFor(url: string, now = Date.now()): Record<'authorization' | typeof challengeHeader, string> {
-    const bearer = `node.${now}.${this.#sign('bearer', url, String(now))}`
+    const content = `${now}.${this.#numbers.at(url)}`
+    const bearer = `node.${content}.${this.#sign('bearer', url, content)}`
     return { authorization: `Bearer ${bearer}`, [challengeHeader]: randomBytes(32).toString('base64url') }
   }
 
   /** Whether the bearer was made by a node for a request to this one. */
   accepts(bearer: string, now = Date.now()): boolean {
-    const [, at = '', signature = ''] = /^node\.(\d{1,16})\.([\w-]+)$/.exec(bearer) ?? []
+    const [, content = '', at = '', number = '', signature = ''] =
+      /^node\.((\d{1,16})\.(\d{1,16}))\.([\w-]+)$/.exec(bearer) ?? []
     if (Math.abs(Number(at) - now) > toleranceMs || this.#url() === '') return false
-    return isSame(signature, this.#sign('bearer', this.#url(), at))
+    if (!this.#numbers.isCurrent(Number(number))) return false
+    return isSame(signature, this.#sign('bearer', this.#url(), content))
   }
 
   /** Proves to the sender of a challenge that this node has the token. */

@@ -45,7 +45,7 @@ export async function servingNode(options: {
   const adapters = [createScriptedAdapter({ transcript: fileTranscript(join(folder, 'transcripts')) })]
   const host = await createHost({ adapters, store, ownership, ...defined({ shared: store.shared }) })
   let url = 'http://127.0.0.1:1'
-  const credential = new PeerCredential(testToken, () => url)
+  const credential = new PeerCredential(testToken, () => url, ownership.numbers)
   const passOn = new PassOn({
     directory: ownership,
     credential,

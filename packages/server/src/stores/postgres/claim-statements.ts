@@ -39,11 +39,13 @@ export const takeCareOfSession = `
 
 /** Finds the address of the owner, if it is another node. $1: the session, $2: this node. */
 export const findSession = `
-  SELECT n.url, s.term, s.place, EXISTS (${livingAtPlace}) AS "isPresent" FROM sessions s
+  SELECT n.id, n.url, s.term, s.place, EXISTS (${livingAtPlace}) AS "isPresent" FROM sessions s
     LEFT JOIN nodes n ON n.id = s.owner AND n.fenced_at IS NULL AND n.id <> $2
   WHERE s.id = $1`
 
 export type FoundSession = {
+  /** Null if no other living node owns the session. */
+  readonly id: number | null
   readonly url: string | null
   readonly term: number
   readonly place: string

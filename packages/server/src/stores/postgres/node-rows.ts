@@ -49,6 +49,36 @@ export type Whereabouts = {
   readonly nodes: readonly string[]
 }
 
+/** Remembers under which numbers nodes were registered. */
+export class NodeNumbers {
+  #first = Number.POSITIVE_INFINITY
+  readonly #newest = new Map<string, number>()
+
+  /** The number of the newest node that was seen at this address; 0 if there was none. */
+  at(url: string): number {
+    return this.#newest.get(url) ?? 0
+  }
+
+  /** Whether the number was given to this process, or to a node that has registered since. */
+  isCurrent(id: number): boolean {
+    return id >= this.#first
+  }
+
+  /** Called with each number of this process. */
+  registered(id: number): void {
+    this.#first = Math.min(id, this.#first)
+  }
+
+  /** Returns the addresses of these nodes, without the rows of an outer join that have none. */
+  see(nodes: Iterable<{ readonly id: number | null; readonly url: string | null }>): string[] {
+    return Array.from(nodes).flatMap(({ id, url }) => {
+      if (id === null || url === null) return []
+      this.#newest.set(url, Math.max(id, this.at(url)))
+      return [url]
+    })
+  }
+}
+
 const now = 'statement_timestamp()'
 const ms = (interval: string) => `(extract(epoch FROM ${interval}) * 1000)::float8`
 
@@ -87,21 +117,29 @@ export async function readNodeOf(
   return row
 }
 
+/** The addresses of all nodes that are not fenced. */
+export async function readLiving(database: PostgresDatabase, numbers: NodeNumbers): Promise<string[]> {
+  const rows = await database.read<{ id: number; url: string }>(
+    'SELECT id, url FROM nodes WHERE fenced_at IS NULL ORDER BY id',
+  )
+  return numbers.see(rows)
+}
+
 /**
  * Returns where the folder of a session is. Undefined if there is no such session. `here` is the place of this node.
  */
 export async function readWhereabouts(
   database: PostgresDatabase,
-  sessionId: string,
-  here: string,
+  numbers: NodeNumbers,
+  { sessionId, here }: { readonly sessionId: string; readonly here: string },
 ): Promise<Whereabouts | undefined> {
-  const rows = await database.read<{ place: string | null; url: string | null }>(
-    `SELECT s.place, n.url FROM sessions s LEFT JOIN nodes n ON n.place = s.place AND n.fenced_at IS NULL
+  const rows = await database.read<{ place: string | null; id: number | null; url: string | null }>(
+    `SELECT s.place, n.id, n.url FROM sessions s LEFT JOIN nodes n ON n.place = s.place AND n.fenced_at IS NULL
      WHERE s.id = $1 ORDER BY coalesce(n.id = s.owner, false) DESC, n.id`,
     [safeText(sessionId)],
   )
   const [first] = rows
   if (!first) return undefined
-  const nodes = rows.flatMap(({ url }) => url ?? [])
+  const nodes = numbers.see(rows)
   return { place: first.place ?? 'an unknown machine', isHere: first.place === here, nodes }
 }

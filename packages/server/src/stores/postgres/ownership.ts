@@ -17,8 +17,10 @@ import type { PostgresDatabase } from './database.ts'
 import { type DatabaseFacts, measureDatabase } from './inspect.ts'
 import type { NewOwner } from './logs.ts'
 import {
+  NodeNumbers,
   type NodeRow,
   type PeerRow,
+  readLiving,
   readNodeOf,
   readNodes,
   readWhereabouts,
@@ -58,6 +60,7 @@ export type NodeOptions = {
 export class PostgresOwnership implements SessionOwnership {
   readonly firstTerm = 1
   readonly settings: PostgresSharedSettings
+  readonly numbers = new NodeNumbers()
   readonly #database: PostgresDatabase
   /** One connection, which holds the advisory lock of this node: PostgreSQL releases it when the process dies. */
   readonly #own: PostgresDatabase
@@ -173,8 +176,9 @@ export class PostgresOwnership implements SessionOwnership {
   async #lookUp(sessionId: string): Promise<FoundSession> {
     const values = [safeText(sessionId), this.#node ?? 0]
     const [found] = await this.#database.read<FoundSession>(findSession, values)
-    if (found) return found
-    throw sessionUnknown(sessionId)
+    if (!found) throw sessionUnknown(sessionId)
+    this.numbers.see([found])
+    return found
   }
 
   /** The other nodes that are not fenced, and whether there are sessions of this place to take over. */
@@ -186,6 +190,7 @@ export class PostgresOwnership implements SessionOwnership {
       [this.place, this.#node ?? 0],
     )
     const hasOrphans = this.#hasLostTrack || (rows[0]?.hasOrphans ?? false)
+    this.numbers.see(rows)
     return { peers: rows.filter(({ id }) => id !== null), hasOrphans: hasOrphans && this.#node !== undefined }
   }
 
@@ -261,6 +266,7 @@ export class PostgresOwnership implements SessionOwnership {
 
   async nodes(): Promise<NodeRow[]> {
     const rows = await readNodes(this.#database)
+    this.numbers.see(rows.filter(({ isFenced }) => !isFenced))
     return rows.map((row) => ({ ...row, isSelf: row.id === this.#node }))
   }
 
@@ -268,16 +274,12 @@ export class PostgresOwnership implements SessionOwnership {
     return readNodeOf(this.#database, sessionId)
   }
 
-  /** The addresses of all nodes that are not fenced. */
-  async living(): Promise<string[]> {
-    const rows = await this.#database.read<{ url: string }>(
-      'SELECT url FROM nodes WHERE fenced_at IS NULL ORDER BY id',
-    )
-    return rows.map(({ url }) => url)
+  living(): Promise<string[]> {
+    return readLiving(this.#database, this.numbers)
   }
 
   whereabouts(sessionId: string): Promise<Whereabouts | undefined> {
-    return readWhereabouts(this.#database, sessionId, this.place)
+    return readWhereabouts(this.#database, this.numbers, { sessionId, here: this.place })
   }
 
   measure(): Promise<DatabaseFacts> {
@@ -318,6 +320,7 @@ export class PostgresOwnership implements SessionOwnership {
         ...[this.#lease.leaseMs, this.#latencyMs, this.settings.applied, mark],
       ],
     )
+    if (row) this.numbers.registered(row.id)
     // From now on a change of the settings waits for this node.
     await this.settings.upToDate()
     if (!row) return

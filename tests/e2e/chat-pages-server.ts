@@ -6,7 +6,7 @@ import { build } from 'vite'
 
 export type Sdk = 6 | 7
 
-/** Builds the page with this version of the AI SDK. Returns the files in it besides third-party packages. */
+/** Builds the page with this version of the AI SDK. Returns its source files, without third-party packages. */
 export async function buildPage(sdk: Sdk, outDir: string): Promise<string[]> {
   const root = join(import.meta.dirname, 'chat-pages')
   const own: string[] = []

@@ -11,7 +11,7 @@ import { folderForFile } from '../../packages/server/src/testing/temporary-folde
 const root = resolve(import.meta.dirname, '../..')
 const home = folderForFile()
 
-/** The first program of a page that contains the text `use`. */
+/** The first program in a page of the docs that contains the text `use`. */
 function programIn(page: string, use: string): string {
   const blocks = readFileSync(join(root, page), 'utf8').matchAll(/```ts\n(.*?)```/gs)
   const found = [...blocks].map(([, program = '']) => program).find((program) => program.includes(use))

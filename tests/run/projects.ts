@@ -2,8 +2,8 @@ import { globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 /**
- * Which project runs a test file. `npm test` runs `architecture`, `unit` and `main`; `npm run test:rest` runs
- * `agents` and `e2e`. A file belongs to one project only.
+ * This file defines which project runs a test file. `npm test` runs `architecture`, `unit` and `main`; `npm run
+ * test:rest` runs `agents` and `e2e`. A file belongs to one project only.
  */
 const root = resolve(import.meta.dirname, '../..')
 

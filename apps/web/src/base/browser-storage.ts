@@ -6,7 +6,7 @@ export type TextStorage = {
   get(key: string): string | null
   set(key: string, text: string): void
   remove(key: string): void
-  /** Reports changes by other tabs, with the changed key, or null if everything was removed. */
+  /** Calls the listener with the key that another tab changed, or with null if everything was removed. */
   onChange(listener: (key: string | null) => void): () => void
 }
 
@@ -27,7 +27,7 @@ export type TabLocks = {
   /** Runs `work` while no other tab holds the lock. Rejects if `work` does, or if the signal aborts first. */
   run(name: string, signal: AbortSignal, work: () => Promise<void>): Promise<void>
   isHeld(name: string): Promise<boolean>
-  /** A tab counts as closed when its lock has been free for this time. A reload takes less. */
+  /** A tab counts as closed when its lock has been free for this time. A reload takes less time. */
   readonly graceMs: number
 }
 

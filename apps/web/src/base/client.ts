@@ -4,7 +4,7 @@ import { accessToken } from './device.ts'
 
 const acceptedListeners = new Set<() => void>()
 
-/** The page's only connection to the server. The device key of this browser signs it in. */
+/** The page's only connection to the server. It signs in with the device key of this browser. */
 export const client = createClient({
   url: location.origin,
   name: 'parley-console',

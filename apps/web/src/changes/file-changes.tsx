@@ -54,7 +54,8 @@ export const FileChanges = memo(function FileChanges({ file, base, split, stamp 
       ref={place}
       aria-label={file.path}
       className="scroll-mt-9 border-b border-line [content-visibility:auto] pointer-coarse:scroll-mt-12"
-      // The estimated height until the file is rendered for the first time; then the browser remembers the real one.
+      // The estimated height until the file is rendered for the first time; then the browser remembers the real
+      // height.
       style={{ containIntrinsicBlockSize: `auto ${headHeight + (open ? estimatedHeight(file) : 0)}px` }}
     >
       <h3 className="sticky top-9 z-10 bg-side pointer-coarse:top-12">

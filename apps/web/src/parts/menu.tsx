@@ -11,7 +11,7 @@ export type OpenMenu = {
 
 type Props<List> = {
   label: string
-  /** The code of the list, fetched when the button gets the focus or the pointer. */
+  /** The code of the list, fetched when the button is focused or the pointer is over it. */
   part: LazyPart<List>
   list: (list: List, menu: OpenMenu) => ReactNode
   children: ReactNode

@@ -3,8 +3,8 @@ import { useState } from 'react'
 import { Button } from './button.tsx'
 
 /**
- * A button that asks for the browser's permission to show notifications. `refused`: shows a note instead if the browser
- * has denied the permission.
+ * A button that asks for the browser's permission to show notifications. If `refused` is set and the browser has
+ * denied the permission, a note is shown instead.
  */
 export function NotificationPermission({ refused = false }: { refused?: boolean }) {
   const [permission, setPermission] = useState(() =>

@@ -20,7 +20,7 @@ type Toast = {
 
 const toasts = createStore<readonly Toast[]>([])
 let nextId = 1
-/** The minimum display time of an error after the server accepts the next command. */
+/** How long an error is shown at least, even if the server accepts the next command. */
 const minDisplayMs = 1500
 
 /**

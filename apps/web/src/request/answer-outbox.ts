@@ -20,7 +20,7 @@ export type GivenAnswer = AnswerContent & Envelope
 
 /** An answer that is accepted within this time is not shown as waiting. */
 const lateMs = 700
-/** How many accepted answers the page keeps, so that a request counts as answered until the log shows its answer. */
+/** How many accepted answers stay in memory, so that a request counts as answered until the log shows its answer. */
 const keepSent = 50
 
 type Options = OutboxBrowser & {

@@ -139,8 +139,8 @@ export function otherFields(
 }
 
 /**
- * The fields of an input, each as a line of text, without the field whose value ends the title. Undefined if the input
- * is nested, since lines would not show all of it.
+ * The fields of an input, each as a line of text, without the field whose value is at the end of the title.
+ * Undefined if the input is nested, since lines would not show all of it.
  */
 export function plainFields(
   input: unknown,

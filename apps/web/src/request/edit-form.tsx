@@ -6,7 +6,7 @@ type Props = {
   input: unknown
   edits: Edits
   problem: string | undefined
-  /** The field that has the problem; undefined for the JSON. */
+  /** The field that has the problem; undefined if the problem is in the JSON. */
   at: string | undefined
   onEdit: (edits: Edits) => void
   onKeyDown: (event: KeyboardEvent) => void

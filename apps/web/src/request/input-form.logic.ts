@@ -29,7 +29,7 @@ export function textIn(edits: Edits, { name, text }: TextField): string {
   return Object.hasOwn(texts, name) ? texts[name]! : text
 }
 
-/** `at`: the field that has the problem; undefined for the JSON. */
+/** `at`: the field that has the problem; undefined if the problem is in the JSON. */
 type Edited = { readonly input: unknown; readonly problem?: string; readonly at?: string }
 
 /**

@@ -32,7 +32,7 @@ const leaveToAgentAnswer = 'You decide.'
 
 /**
  * The answers, with the unanswered questions left to the agent. Undefined if all questions are answered, or if an
- * unanswered one takes no free text.
+ * unanswered one accepts no free text.
  */
 export function leftToAgent(questions: readonly Question[], answers: Answers): Answers | undefined {
   const open = questions.filter(({ id }) => !Object.hasOwn(answers, id))

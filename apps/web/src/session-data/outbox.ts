@@ -44,7 +44,7 @@ export class Outbox<Content extends object> {
   readonly #options: OutboxOptions<Content>
   readonly #items: OutboxItems<Content & Envelope>
   readonly #sending = new Map<string, AbortController>()
-  /** The end of the last turn in each sequence. */
+  /** For each sequence, a promise that resolves when its last item has had its turn to be sent. */
   readonly #turns = new Map<string, Promise<unknown>>()
   /** The sequences in which this page waits for an item of another tab. */
   readonly #watched = new Set<string>()
@@ -60,7 +60,7 @@ export class Outbox<Content extends object> {
   readonly get = () => this.#items.get()
   readonly subscribe = (listener: () => void) => this.#items.subscribe(listener)
 
-  /** Sends the items that this tab added before a reload, and from now on those that are added. */
+  /** Sends the items that this tab added before a reload, and all items that are added later. */
   start(): void {
     const { storage, name } = this.#options
     this.#items.removeUnreadable()

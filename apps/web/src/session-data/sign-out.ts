@@ -29,7 +29,7 @@ function leave(): Promise<void> {
 async function clear(): Promise<void> {
   stopCaching()
   client.close()
-  // Calls that are aborted by the close may still write to storage, so it is cleared after them.
+  // Calls that are aborted by the close may still write to storage, so storage is cleared after them.
   await new Promise((resolve) => setTimeout(resolve))
   preferences.set(({ agent, folder, ...rest }) => rest)
   await Promise.all([forgetDevice(), clearCache(), removeServiceWorker()])

@@ -179,7 +179,10 @@ function useTerminals() {
     await client.call('removeTerminal', { params: { id: terminalId } }).catch(toastError)
     await load()
   }
-  /** Reads the list first: a program may have started a moment ago. */
+  /**
+   * Closes a terminal, or asks first if a program runs in it. The list is read again, because a program may have
+   * started a moment ago.
+   */
   const close = async (terminalId: string) => {
     const reply = await client.call('listTerminals', { params: { id } }).catch(() => ({ terminals }))
     const now = reply.terminals.find((one) => one.terminalId === terminalId)

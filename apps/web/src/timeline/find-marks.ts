@@ -85,7 +85,7 @@ function rangesIn(row: HTMLElement, wanted: string): Range[] {
   return ranges
 }
 
-/** Returns whether the range was in view already. */
+/** Scrolls a range into view. Returns whether it was in view already. */
 function scrollIntoSight(range: Range, outermost: HTMLElement | null): boolean {
   let wasThere = true
   for (let around = range.startContainer.parentElement; around; around = around.parentElement) {

@@ -10,7 +10,7 @@ export type Row = {
   readonly estimate: number
 } & (
   | { readonly node: Node }
-  /** The block as it was when it started. Its component subscribes to the rest. */
+  /** The block as it was when it started. Its component subscribes to its later content. */
   | { readonly writing: OpenBlock }
 )
 
@@ -35,7 +35,7 @@ function opensByDefault(node: Node): boolean {
   return node.block.kind === 'subagent' && node.block.status === 'running'
 }
 
-/** The rows of the recorded blocks, and the index at which those of each segment start. */
+/** The rows of the recorded blocks, and the index at which the rows of each segment start. */
 export type RowList = {
   readonly rows: readonly Row[]
   readonly segments: readonly Segment[]

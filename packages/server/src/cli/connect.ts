@@ -270,7 +270,10 @@ function unprovable({ dataDir }: Configuration, { pid, url, isExposed }: Owner):
   )
 }
 
-/** The reason is `unreachable`, so that the client tries again: the server may be restarting. */
+/**
+ * The error if a server does not prove the record again. Its reason is `unreachable`, so that the client tries
+ * again: the server may be restarting.
+ */
 function replaced({ url }: ProvableOwner): ParleyError {
   return new ParleyError(
     'busy',

@@ -120,7 +120,10 @@ function verbs(use: Use): Omit<Access, 'feed'> {
   }
 }
 
-/** Calls a route that needs the token, because another program may answer the health check at that address. */
+/**
+ * Whether the server answers. The route must need the token, because another program may answer the health check at
+ * that address.
+ */
 async function answers(client: Client): Promise<boolean> {
   return client.call('listSessions', { query: { limit: 1 }, timeoutMs: answerMs }).then(
     () => true,

@@ -169,9 +169,9 @@ function refuseUnfinished(db: DatabaseSync, file: string): void {
 }
 
 /**
- * WAL with synchronous NORMAL: committed data survives the death of this process; a power failure may lose the last
- * commits, but does not damage the file. Large pages waste less space for rows of one or two thousand bytes. Deleted
- * data is overwritten, and free pages can be returned to the disk.
+ * Uses WAL with synchronous NORMAL: committed data survives the death of this process; a power failure may lose the
+ * last commits, but does not damage the file. Large pages waste less space for rows of one or two thousand bytes.
+ * Deleted data is overwritten, and free pages can be returned to the disk.
  */
 function prepareFile(db: DatabaseSync, { isNew }: { isNew: boolean }): void {
   db.exec(`PRAGMA page_size = ${pageSize}`)

@@ -26,8 +26,8 @@ export type LogParts = {
 }
 
 /**
- * A cache of a session's rows. It is valid as long as every failed write drops it, because only this process writes to
- * the file.
+ * A cache of a session's rows. It stays valid, because only this process writes to the file and every failed write
+ * removes the cache.
  */
 type Known = { readonly key: number; head: number; readonly written: WrittenBlocks; readonly text: EventText }
 

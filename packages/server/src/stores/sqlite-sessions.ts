@@ -10,7 +10,7 @@ import {
 } from './session-listing.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
 
-/** Skips the key of a session whose events are still being deleted. */
+/** The key of a new session. It is larger than the keys of sessions whose events are still being deleted. */
 const nextKey = `1 + max(
   coalesce((SELECT max(key) FROM sessions), 0), coalesce((SELECT max(session_key) FROM deletions), 0))`
 

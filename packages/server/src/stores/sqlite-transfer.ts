@@ -38,7 +38,7 @@ export function openSqliteTransfer({ file }: { readonly file: string }): Transfe
     },
     begin: async () => mark(unfinishedCopy),
     async finish() {
-      // What was copied is on the disk before it counts as complete.
+      // The copied data is on the disk before the copy counts as complete.
       database.emptyWal()
       mark(0)
       database.emptyWal()

@@ -19,7 +19,7 @@ export function diffLines(diff: Diff): DiffLines {
   }
 }
 
-/** The hunks up to the limit of lines. */
+/** The first `limit` lines of the hunks. */
 export function firstLines(hunks: readonly Hunk[], limit: number): Hunk[] {
   let left = limit
   return hunks.flatMap((hunk) => {

@@ -13,7 +13,7 @@ export type ShowOptions = Flags & { readonly json?: boolean; readonly tail?: str
 
 const maxBlocks = 500
 
-/** A session's state and its last blocks, as text or, with --json, as the server returns them. */
+/** Prints a session's state and its last blocks, as text or, with --json, as the server returns them. */
 export async function show(reference: string, options: ShowOptions, context: Context): Promise<number> {
   const { output, commandLine } = context
   const tail = tailOf(options.tail)

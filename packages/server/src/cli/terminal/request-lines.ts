@@ -127,8 +127,8 @@ export function questionPrompt(question: Question): string {
 }
 
 /**
- * Reads the answer to a question; undefined if the line is not an answer. A number selects the option with
- * that number; anything else is free text, if the question takes it.
+ * Reads the answer to a question; undefined if the line is not an answer. A number selects the option with that
+ * number; anything else is free text, if the question accepts it.
  */
 export function readAnswer(line: string, question: Question): string | string[] | undefined {
   const text = line.trim()

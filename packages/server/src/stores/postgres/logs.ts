@@ -84,7 +84,7 @@ export class PostgresLogs {
   readonly #database: PostgresDatabase
   readonly #owner: () => NewOwner
   readonly #lastWrite = new Map<string, Promise<unknown>>()
-  /** The sessions that this process writes. An entry is valid as long as every failed write drops it. */
+  /** The sessions that this process writes. An entry stays valid, because every failed write removes it. */
   readonly #cache = new Map<string, Known>()
 
   /** `owner` returns the node that owns new sessions, and the place of their folders. */

@@ -62,7 +62,9 @@ export class PostgresOwnership implements SessionOwnership {
   readonly settings: PostgresSharedSettings
   readonly numbers = new NodeNumbers()
   readonly #database: PostgresDatabase
-  /** One connection, which holds the advisory lock of this node: PostgreSQL releases it when the process dies. */
+  /**
+   * One connection, which holds the advisory lock of this node. PostgreSQL releases the lock when the process dies.
+   */
   readonly #own: PostgresDatabase
   readonly #options: NodeOptions
   readonly #lease: Lease

@@ -58,7 +58,7 @@ function summaryOf({ state, place, isAwaited }: ListedRow): SessionSummary {
   return { ...summarise(parseState({ state })), ...where }
 }
 
-/** The condition of a list, whose parameters begin with number 2. */
+/** The SQL condition of a list query. Its parameters begin with number 2. */
 function conditions({ q, agent, status, archived, cursor }: SessionQuery) {
   const terms: string[] = []
   const values: (string | number | boolean)[] = []

@@ -128,7 +128,7 @@ function deviceMethods(database: PostgresDatabase, remove: Remove): DeviceStore 
   }
 }
 
-/** The text that `safeText` has escaped. */
+/** Returns the text that `safeText` has escaped. */
 export function original(safe: string): string {
   return JSON.parse(`"${safe}"`) as string
 }

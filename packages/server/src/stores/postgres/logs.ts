@@ -3,7 +3,6 @@ import {
   newId,
   type OpenBlock,
   ParleyError,
-  type PermissionRule,
   type Receipt,
   type SessionState,
 } from '@parley/protocol'
@@ -28,56 +27,17 @@ import { type CheckpointRow, WrittenBlocks } from '../written-blocks.ts'
 import type { PostgresDatabase } from './database.ts'
 import { isUniqueViolation, mayHaveRun, postgresFailure } from './failure.ts'
 import {
-  isAwaited,
-  safeOrNull,
-  safeText,
-  stateColumnCount,
-  stateColumns,
-  stateParameters,
-  stateValues,
-} from './session-columns.ts'
+  appendStatement,
+  eventValues,
+  insertSession,
+  putCheckpoints,
+  recordValues,
+} from './log-statements.ts'
+import { isAwaited, safeText, stateValues } from './session-columns.ts'
 
 /** How many events are deleted in one statement. */
 const eventsAtOnce = 5_000
 const settleMs = { first: 50, most: 1_000 }
-
-/** The parts of a statement that store a batch. They follow the part that changes the session's row. */
-const batchParts = (first: number) => `
-  e AS (INSERT INTO events (session_key, seq, body)
-    SELECT key, base + n, body FROM ok, unnest($${first}::text[]) WITH ORDINALITY AS t(body, n)),
-  r AS (INSERT INTO receipts (session_key, command_id, hash, receipt)
-    SELECT key, $${first + 1}::text, $${first + 2}::text, $${first + 3}::text FROM ok WHERE $${first + 1}::text IS NOT NULL),
-  u AS (INSERT INTO rules (id, session_id, rule)
-    SELECT t.id, t.session_id, t.rule FROM ok,
-      unnest($${first + 4}::text[], $${first + 5}::text[], $${first + 6}::text[]) AS t(id, session_id, rule)
-    ON CONFLICT (id) DO UPDATE SET session_id = excluded.session_id, rule = excluded.rule)`
-
-const insertSession = `
-  WITH ok AS (INSERT INTO sessions (id, epoch, head, owner, place, term, ${stateColumns})
-    VALUES ($1, $2, $3, $4, $5, 1, ${stateParameters(6)}) RETURNING key, 0 AS base), ${batchParts(6 + stateColumnCount)}
-  SELECT key FROM ok`
-
-const removeCheckpoints = (all: string, blocks: string) => `
-  c AS (DELETE FROM checkpoints USING ok
-    WHERE session_key = ok.key AND (${all}::boolean OR block = ANY (${blocks}::integer[])))`
-
-const update = (set: string, first: number) => `
-  WITH ok AS (UPDATE sessions SET head = head + $3${set} WHERE id = $1 AND head = $2 AND ($4::bigint IS NULL OR term = $4)
-    RETURNING key, $2::bigint AS base), ${batchParts(first + 2)}, ${removeCheckpoints(`$${first}`, `$${first + 1}`)}
-  SELECT key FROM ok`
-const appendEvents = update('', 5)
-const appendWithState = update(`, (${stateColumns}) = ROW (${stateParameters(5)})`, 5 + stateColumnCount)
-
-/** Does not wait for the disk, so the last checkpoints may be lost if PostgreSQL crashes. */
-const putCheckpoints = `
-  WITH ok AS (SELECT key FROM sessions WHERE id = $1 AND ($9::bigint IS NULL OR term = $9) FOR SHARE),
-  d AS (DELETE FROM checkpoints c USING ok, unnest($2::integer[], $3::text[], $4::integer[]) AS t(block, field, part)
-    WHERE c.session_key = ok.key AND c.block = t.block AND c.field = t.field AND c.part >= t.part),
-  p AS (INSERT INTO checkpoints (session_key, block, field, part, body)
-    SELECT ok.key, t.block, t.field, t.part, t.body FROM ok,
-      unnest($5::integer[], $6::text[], $7::integer[], $8::text[]) AS t(block, field, part, body)
-    ON CONFLICT (session_key, block, field, part) DO UPDATE SET body = excluded.body)
-  SELECT key, set_config('synchronous_commit', 'off', true) FROM ok`
 
 /** Writes and reads the logs of sessions: events, state, receipts and checkpoints, each batch in one statement. */
 export class PostgresLogs {
@@ -98,7 +58,7 @@ export class PostgresLogs {
     refuseGap(batch, 0)
     const { node, place } = this.#owner()
     const row = [safeText(sessionId), epoch, events.length, node, place]
-    const values = [...row, ...stateValues(state), ...batchValues(batch)]
+    const values = [...row, ...stateValues(state), eventValues(batch), ...recordValues(batch)]
     await this.#write(batch, () =>
       this.#certainly(
         () => this.#database.run(insertSession, values),
@@ -110,7 +70,7 @@ export class PostgresLogs {
   }
 
   async append(batch: AppendBatch): Promise<void> {
-    const { sessionId, events, state, receipt, term, closedBlocks = [] } = batch
+    const { sessionId, events, state, receipt, term, rules = [], closedBlocks = [] } = batch
     const first = events[0]?.seq
     if (first !== undefined) refuseGap(batch, first - 1)
     await this.#write(batch, async () => {
@@ -120,10 +80,15 @@ export class PostgresLogs {
       if (isOver) known.blocks.clear()
       // A batch without events names the head too, so that a late repetition does not replace a newer state.
       const head = first === undefined ? known.head : first - 1
-      const change = [...(state ? stateValues(state) : []), isOver, closed, ...batchValues(batch)]
-      const values = [safeText(sessionId), head, events.length, term ?? null, ...change]
+      const isPlain = !receipt && rules.length === 0 && !isOver && closed.length === 0
+      const statement = appendStatement(state !== undefined, isPlain)
+      const values = [
+        ...[safeText(sessionId), head, events.length, term ?? null, eventValues(batch)],
+        ...(state ? stateValues(state) : []),
+        ...(isPlain ? [] : [...recordValues(batch), isOver, closed]),
+      ]
       const isWritten = await this.#certainly(
-        () => this.#database.run(state ? appendWithState : appendEvents, values),
+        () => this.#database.run(statement, values),
         () => this.#isStored(batch),
       ).catch((thrown) => {
         throw receipt && isUniqueViolation(thrown, 'receipts_pkey') ? receiptTaken(receipt.commandId) : thrown
@@ -369,25 +334,4 @@ function settled(work: Promise<unknown[]>): Promise<{ rows: unknown[] } | { thro
 
 function isBusy(thrown: unknown): boolean {
   return (postgresFailure(thrown) as { code?: unknown }).code === 'busy'
-}
-
-/** The values of `batchParts`. */
-function batchValues({ sessionId, events, receipt, rules = [] }: AppendBatch) {
-  const text = eventTextOf(sessionId)
-  return [
-    events.map(({ seq, json }) => text.pack(seq, json)),
-    safeOrNull(receipt?.commandId),
-    receipt?.hash ?? null,
-    receipt ? JSON.stringify(receipt.receipt) : null,
-    ...ruleValues(rules),
-  ] as const
-}
-
-/** The columns of rules: ids, sessions and the rules as JSON. */
-function ruleValues(rules: readonly PermissionRule[]) {
-  return [
-    rules.map(({ ruleId }) => safeText(ruleId)),
-    rules.map((rule) => safeOrNull(rule.sessionId)),
-    rules.map((rule) => JSON.stringify(rule)),
-  ] as const
 }

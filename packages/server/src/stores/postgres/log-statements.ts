@@ -1,0 +1,96 @@
+import type { PermissionRule } from '@parley/protocol'
+import type { AppendBatch } from '../../core/session-store.ts'
+import { eventTextOf } from '../event-text.ts'
+import { safeOrNull, safeText, stateColumnCount, stateColumns, stateParameters } from './session-columns.ts'
+
+/**
+ * The statements in this file change the log of a session. Each is one statement, so that a batch is stored as a
+ * whole in one round trip. The part `ok` changes the row of the session; the other parts do nothing if it finds none.
+ */
+
+/** Stores events. Its parameter has the values of `eventValues`. */
+const eventPart = (first: number) => `
+  e AS (INSERT INTO events (session_key, seq, body)
+    SELECT key, base + n, body FROM ok, unnest($${first}::text[]) WITH ORDINALITY AS t(body, n))`
+
+/** Stores a receipt and rules. Its parameters have the values of `recordValues`. */
+const recordParts = (first: number) => `
+  r AS (INSERT INTO receipts (session_key, command_id, hash, receipt)
+    SELECT key, $${first}::text, $${first + 1}::text, $${first + 2}::text FROM ok WHERE $${first}::text IS NOT NULL),
+  u AS (INSERT INTO rules (id, session_id, rule)
+    SELECT t.id, t.session_id, t.rule FROM ok,
+      unnest($${first + 3}::text[], $${first + 4}::text[], $${first + 5}::text[]) AS t(id, session_id, rule)
+    ON CONFLICT (id) DO UPDATE SET session_id = excluded.session_id, rule = excluded.rule)`
+const recordCount = 6
+
+export const insertSession = `
+  WITH ok AS (INSERT INTO sessions (id, epoch, head, owner, place, term, ${stateColumns})
+    VALUES ($1, $2, $3, $4, $5, 1, ${stateParameters(6)}) RETURNING key, 0 AS base),
+  ${eventPart(6 + stateColumnCount)}, ${recordParts(7 + stateColumnCount)}
+  SELECT key FROM ok`
+
+/** Removes the checkpoints of closed blocks, or all of them. */
+const removeCheckpoints = (first: number) => `
+  c AS (DELETE FROM checkpoints USING ok
+    WHERE session_key = ok.key AND ($${first}::boolean OR block = ANY ($${first + 1}::integer[])))`
+
+const append = (hasState: boolean, isPlain: boolean) => {
+  const state = hasState ? `, (${stateColumns}) = ROW (${stateParameters(6)})` : ''
+  const next = hasState ? 6 + stateColumnCount : 6
+  const records = isPlain ? '' : `, ${recordParts(next)}, ${removeCheckpoints(next + recordCount)}`
+  return `
+  WITH ok AS (UPDATE sessions SET head = head + $3${state}
+    WHERE id = $1 AND head = $2 AND ($4::bigint IS NULL OR term = $4) RETURNING key, $2::bigint AS base),
+  ${eventPart(5)}${records}
+  SELECT key FROM ok`
+}
+
+/**
+ * The statements that append a batch. A plain batch has neither a receipt nor rules, and removes no checkpoint: most
+ * are plain, and their statement is faster.
+ */
+const appends = {
+  plain: append(false, true),
+  plainWithState: append(true, true),
+  full: append(false, false),
+  fullWithState: append(true, false),
+} as const
+
+export function appendStatement(hasState: boolean, isPlain: boolean): string {
+  if (isPlain) return hasState ? appends.plainWithState : appends.plain
+  return hasState ? appends.fullWithState : appends.full
+}
+
+/** Does not wait for the disk, so the last checkpoints may be lost if PostgreSQL crashes. */
+export const putCheckpoints = `
+  WITH ok AS (SELECT key FROM sessions WHERE id = $1 AND ($9::bigint IS NULL OR term = $9) FOR SHARE),
+  d AS (DELETE FROM checkpoints c USING ok, unnest($2::integer[], $3::text[], $4::integer[]) AS t(block, field, part)
+    WHERE c.session_key = ok.key AND c.block = t.block AND c.field = t.field AND c.part >= t.part),
+  p AS (INSERT INTO checkpoints (session_key, block, field, part, body)
+    SELECT ok.key, t.block, t.field, t.part, t.body FROM ok,
+      unnest($5::integer[], $6::text[], $7::integer[], $8::text[]) AS t(block, field, part, body)
+    ON CONFLICT (session_key, block, field, part) DO UPDATE SET body = excluded.body)
+  SELECT key, set_config('synchronous_commit', 'off', true) FROM ok`
+
+export function eventValues({ sessionId, events }: AppendBatch): string[] {
+  const text = eventTextOf(sessionId)
+  return events.map(({ seq, json }) => text.pack(seq, json))
+}
+
+export function recordValues({ receipt, rules = [] }: AppendBatch) {
+  return [
+    safeOrNull(receipt?.commandId),
+    receipt?.hash ?? null,
+    receipt ? JSON.stringify(receipt.receipt) : null,
+    ...ruleValues(rules),
+  ] as const
+}
+
+/** The columns of rules: ids, sessions and the rules as JSON. */
+function ruleValues(rules: readonly PermissionRule[]) {
+  return [
+    rules.map(({ ruleId }) => safeText(ruleId)),
+    rules.map((rule) => safeOrNull(rule.sessionId)),
+    rules.map((rule) => JSON.stringify(rule)),
+  ] as const
+}

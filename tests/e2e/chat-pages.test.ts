@@ -64,9 +64,11 @@ it('a page contains nothing of Parley', () => {
 
 it('a page of an origin that is not allowed gets nothing, even with the token', async () => {
   const { page, place } = await pages.open(6, 'claude')
-  const failed = page.waitForEvent('pageerror')
-  await page.goto(place.address.replace('127.0.0.1', 'localhost'))
-  expect((await failed).message).toContain('Failed to fetch')
+  const [failed] = await Promise.all([
+    page.waitForEvent('pageerror'),
+    page.goto(place.address.replace('127.0.0.1', 'localhost')),
+  ])
+  expect(failed.message).toContain('Failed to fetch')
   await page.context().close()
 })
 

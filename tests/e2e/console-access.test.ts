@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { BrowserContext, Page } from 'playwright-core'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { consoleFixture } from './console-fixture.ts'
 import { card, eventually, openSession, prompt, shows } from './console-page.ts'
 
@@ -41,9 +41,11 @@ const waitingIn = async (id: string) =>
   )
 
 async function tokenOf(page: Page): Promise<string> {
-  const request = page.waitForRequest((one) => one.headers().authorization !== undefined)
-  await page.reload()
-  return (await request).headers().authorization?.replace('Bearer ', '') ?? ''
+  const [request] = await Promise.all([
+    page.waitForRequest((one) => one.headers().authorization !== undefined),
+    page.reload(),
+  ])
+  return request.headers().authorization?.replace('Bearer ', '') ?? ''
 }
 
 const statusWith = async (token: string) =>
@@ -216,15 +218,15 @@ it('the page of a one-time link sends no request without a credential, except to
   onTestFinished(() => context.close())
   const page = await context.newPage()
   const requests: string[] = []
+  let isSignedIn = false
   page.on('request', (request) => {
     const { pathname } = new URL(request.url())
-    if (!pathname.startsWith('/api/') || request.headers().authorization) return
-    requests.push(`${request.method()} ${pathname}`)
+    if (request.headers().authorization) isSignedIn = true
+    else if (pathname.startsWith('/api/')) requests.push(`${request.method()} ${pathname}`)
   })
-  const signedIn = page.waitForRequest((request) => request.headers().authorization !== undefined)
   await page.goto(await server.newLink())
   await page.getByRole('heading', { name: 'What do you want to build?' }).waitFor()
-  await signedIn
+  await vi.waitUntil(() => isSignedIn, 30_000)
   expect(requests).toEqual(['POST /api/devices', 'POST /api/nonces', 'POST /api/access-tokens'])
 })
 
@@ -234,9 +236,10 @@ it('a session is exported through a URL that works once', async () => {
   await shows(page, /quotation/)
   await page.getByRole('button', { name: 'Session menu' }).click()
   await page.getByRole('menuitem', { name: 'Export' }).click()
-  const opened = context.waitForEvent('page')
-  await page.getByRole('menuitem', { name: 'Web page (HTML)' }).click()
-  const exported = await opened
+  const [exported] = await Promise.all([
+    context.waitForEvent('page'),
+    page.getByRole('menuitem', { name: 'Web page (HTML)' }).click(),
+  ])
   await exported.getByText('quotation').first().waitFor()
   expect(exported.url()).toMatch(/\/api\/downloads\/[\w-]{43}$/)
   await exported.reload()

@@ -93,13 +93,19 @@ describe('the first five minutes with Claude Code', () => {
     const claude = page.getByRole('radio', { name: /^Claude [\d.]+.*Ready/ })
     await claude.check()
     await page.getByLabel('Folder', { exact: true }).fill(folder)
-    const announced = page.waitForResponse((response) => response.url().endsWith('/api/sessions/prepare'))
-    await page.getByRole('combobox', { name: 'Prompt' }).fill(
-      modelPrompt('Greet politely.', call('Read', { file_path: path }), call('Edit', edit, 'toolu_b'), {
+    const task = modelPrompt(
+      'Greet politely.',
+      call('Read', { file_path: path }),
+      call('Edit', edit, 'toolu_b'),
+      {
         content: 'It greets **politely** now.',
-      }),
+      },
     )
-    expect((await announced).status()).toBe(204)
+    const [announced] = await Promise.all([
+      page.waitForResponse((response) => response.url().endsWith('/api/sessions/prepare')),
+      page.getByRole('combobox', { name: 'Prompt' }).fill(task),
+    ])
+    expect(announced.status()).toBe(204)
     await page.getByRole('combobox', { name: 'Prompt' }).press('Enter')
     await page.waitForURL(/\/sessions\//)
 

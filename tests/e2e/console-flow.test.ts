@@ -94,9 +94,7 @@ describe('the palette', () => {
       await late.promise
       await route.continue().catch(() => undefined)
     })
-    const asked = page.waitForRequest(/q=errand\+002/)
-    await field(page).fill('errand 002')
-    await asked
+    await Promise.all([page.waitForRequest(/q=errand\+002/), field(page).fill('errand 002')])
     await field(page).fill('errand 003')
     await eventually(() => options(page).allTextContents()).toEqual([
       expect.stringContaining('Errand number 003'),

@@ -44,10 +44,8 @@ describe('changes', () => {
     const { page, consoleErrors } = await openTab({ load: false })
     const ended: Request[] = []
     page.on('requestfailed', (request) => isWatch(request) && ended.push(request))
-    const watching = page.waitForRequest(isWatch)
-    const changes = await openChanges(page, folder)
+    const [changes] = await Promise.all([openChanges(page, folder), page.waitForRequest(isWatch)])
     await changes.getByText('No changes since').waitFor()
-    await watching
     writeFileSync(join(folder, 'src/greet.ts'), greeting('Good morning'))
     await changes.getByRole('row', { name: /Good morning/ }).waitFor()
     // A change with the same number of lines, which the list of files alone would not show.

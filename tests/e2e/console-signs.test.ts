@@ -306,9 +306,8 @@ describe('the palette', () => {
     await page.keyboard.press('Enter')
     await formats.waitFor()
     await page.keyboard.type('mark')
-    const coming = page.waitForEvent('download')
-    await page.keyboard.press('Enter')
-    expect((await coming).suggestedFilename()).toMatch(/\.md$/)
+    const [saved] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Enter')])
+    expect(saved.suggestedFilename()).toMatch(/\.md$/)
     await page.getByRole('dialog').waitFor({ state: 'detached' })
   })
 

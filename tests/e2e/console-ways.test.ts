@@ -232,15 +232,12 @@ describe('an export', () => {
       ['Messages for IPC clients', '.incoming-messages.json'],
       ['Run events', '.run-events.json'],
     ] as const) {
-      const coming = page.waitForEvent('download')
-      await choose(name)
-      const saved = await coming
+      const [saved] = await Promise.all([page.waitForEvent('download'), choose(name)])
       expect(saved.suggestedFilename().slice(-ending.length)).toBe(ending)
       expect(await saved.failure()).toBeNull()
     }
-    const opening = context.waitForEvent('page')
-    await choose('Web page (HTML)')
-    await (await opening).getByText('help').first().waitFor()
+    const [exported] = await Promise.all([context.waitForEvent('page'), choose('Web page (HTML)')])
+    await exported.getByText('help').first().waitFor()
 
     await page.getByRole('button', { name: 'Session menu' }).click()
     await page.getByRole('menuitem', { name: 'Export' }).press('ArrowRight')

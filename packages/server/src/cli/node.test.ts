@@ -108,7 +108,7 @@ it('a server whose database cannot be reached ends with a sentence, and leaves i
     onDatabase('postgres://ada:geheim@127.0.0.1:1/x'),
   ).ended
   expect(exitCode).toBe(1)
-  expect(stderr).toMatch(/^parley: PostgreSQL cannot be reached[^\n]*\n$/)
+  expect(stderr).toMatch(/\nparley: PostgreSQL cannot be reached[^\n]*\n$/)
   expect(stderr).not.toContain('geheim')
   expect(() => readFileSync(join(home.dataDir, 'parley.sqlite.owner.json'))).toThrow('ENOENT')
 })

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { hostname as machineName } from 'node:os'
-import { defined, ParleyError } from '@parley/protocol'
+import { setTimeout as pause } from 'node:timers/promises'
+import { defined, hasCode, ParleyError } from '@parley/protocol'
 import type { Logger } from 'pino'
 import { agentLeftovers } from '../adapters/marked-processes.ts'
 import type { Host, HostOptions } from '../core/index.ts'
@@ -14,6 +15,10 @@ import { openSqliteStore, type SqliteStore } from '../stores/sqlite.ts'
 import { version } from '../version.ts'
 import { type Configuration, databaseFile, nodeFile } from './configuration.ts'
 import { placeOfMachine } from './place.ts'
+
+/** How long a server waits at its start for PostgreSQL. */
+const patienceMs = 15_000
+const retryMs = 250
 
 export type StoreOptions = Pick<Configuration, 'dataDir' | 'databaseUrl' | 'nodeUrl' | 'place'> & {
   readonly hostname: string
@@ -55,17 +60,18 @@ export async function openNode(
   const folder = openSqliteStore({ file: databaseFile(dataDir) })
   try {
     const place = options.place ?? placeOfMachine(dataDir)
-    const { store, ownership } = await openPostgresNode({
-      url: databaseUrl,
-      node: {
-        place,
-        machine: options.place?.replace(/^machine:/, '') ?? machineName(),
-        version,
-        ...defined({ lease: options.lease }),
-      },
-    })
+    const machine = options.place?.replace(/^machine:/, '') ?? machineName()
+    const node = { place, machine, version, ...defined({ lease: options.lease }) }
+    const { store, ownership } = await untilReached(logger, () =>
+      openPostgresNode({ url: databaseUrl, node }),
+    )
     const metrics = createNodeMetrics()
-    await warnOfSessions(folder, store, options)
+    try {
+      await warnOfSessions(folder, store, options)
+    } catch (thrown) {
+      await store.close()
+      throw thrown
+    }
     writeFileSync(nodeFile(dataDir), `${shownDatabaseUrl(databaseUrl)}\n`, { mode: 0o600 })
     let url = nodeUrl ?? ''
     const nodes = createNodes({
@@ -87,8 +93,8 @@ export async function openNode(
         ...nodes,
         async join(host, listening) {
           url = nodeUrl ?? listening
-          await ownership.start(url)
-          await ownership.fenceExpired()
+          await untilReached(logger, () => ownership.start(url))
+          await untilReached(logger, () => ownership.fenceExpired())
           await host.adopt()
           nodes.watch(host)
         },
@@ -99,6 +105,21 @@ export async function openNode(
   } catch (thrown) {
     await folder.close()
     throw thrown
+  }
+}
+
+/** Repeats work while PostgreSQL cannot be reached: it may start or restart at the same time as this server. */
+async function untilReached<T>(logger: Logger, work: () => Promise<T>): Promise<T> {
+  const until = performance.now() + patienceMs
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!hasCode(error, 'busy') || performance.now() > until) throw error
+      if (attempt === 1)
+        logger.warn(`PostgreSQL cannot be reached yet: trying again for ${patienceMs / 1_000} seconds`)
+      await pause(retryMs)
+    }
   }
 }
 

@@ -2,7 +2,7 @@
  * PORT. Notifies the processes that share a store of changed settings: rules, trusted folders, variables, devices.
  * Each process has a copy of them in memory. Absent if no other process can open the store. Rules:
  * - a process applies a change soon after it is stored, and in any case before it becomes the owner of a session.
- * - a process that does not apply a change in time loses its sessions.
+ * - a process that does not apply a change in time loses its sessions, and the others do not wait for it any more.
  */
 export type SharedSettings = {
   /**
@@ -16,4 +16,8 @@ export type SharedSettings = {
    * first read: a process without listeners has nothing to apply.
    */
   onChanged(apply: () => Promise<void>): void
+  /** False while the others do not wait for this process: what it has read may then be out of date. */
+  readonly isWaitedFor: boolean
+  /** Calls the listener when the others stop waiting for this process. */
+  onLost(listener: () => void): void
 }

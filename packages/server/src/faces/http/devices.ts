@@ -18,7 +18,10 @@ export type DeviceCaller = {
   readonly kind: 'device'
   readonly deviceId: string
   readonly isRevoked: boolean
-  /** Registers a callback for when the device is revoked. Returns a function that removes it. */
+  /**
+   * Registers a callback for when the device is revoked, or for when this process would not notice that: `isRevoked` is
+   * false then. Returns a function that removes the callback.
+   */
   onRevoked(call: () => void): () => void
 }
 
@@ -70,6 +73,7 @@ export class Devices {
     this.#nonces = createNonces({ lifetimeMs: nonceLifetimeMs, now, suffix: others?.suffix })
     this.#renewals = createRateLimit({ max: 240, perMs: 60_000, now })
     store.shared?.onChanged(() => this.#reload())
+    store.shared?.onLost(() => this.#disconnect())
   }
 
   /** Throws ParleyError `validation_error` if the key is not a P-256 key. */
@@ -114,6 +118,14 @@ export class Devices {
     known.held.clear()
   }
 
+  /** A device that is revoked now would keep its connections, since this process does not learn of it. */
+  #disconnect(): void {
+    for (const { held } of this.#all?.values() ?? []) {
+      for (const call of [...held]) call()
+      held.clear()
+    }
+  }
+
   /**
    * Applies the changes that other processes have stored: new devices, revocations, and removals of revoked devices.
    */
@@ -142,7 +154,7 @@ export class Devices {
    */
   async accessToken(request: NewAccessToken & { readonly origin: string }): Promise<AccessToken> {
     const { deviceId, nonce, signature, origin } = request
-    const known = (await this.#load()).get(deviceId)
+    const known = (await this.#upToDate()).get(deviceId)
     if (!known || !isSigned(known.key, signedText({ origin, deviceId, nonce }), signature)) {
       throw refused('This browser is not signed in here.', 'unknown')
     }
@@ -166,8 +178,20 @@ export class Devices {
 
   /** If this returns a promise, await it before `callerOf`: the device of the token is not loaded yet. */
   learn(token: string): Promise<unknown> | undefined {
-    const isIssued = !this.#all && this.#others?.tokens.deviceOf(token) !== undefined
-    return isIssued ? this.#load() : undefined
+    if (this.#all && this.#isWaitedFor) return undefined
+    return this.#others?.tokens.deviceOf(token) === undefined ? undefined : this.#upToDate()
+  }
+
+  /** Whether this process learns of every revocation. */
+  get #isWaitedFor(): boolean {
+    return this.#store.shared?.isWaitedFor !== false
+  }
+
+  /** The devices with all revocations. */
+  async #upToDate(): Promise<Map<string, Known>> {
+    const all = await this.#load()
+    if (!this.#isWaitedFor) await this.#reload()
+    return all
   }
 
   /** The device that an access token belongs to, if the token is valid. */

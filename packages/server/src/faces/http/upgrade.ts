@@ -57,6 +57,7 @@ function signedOutOf(caller: Caller, socket: Duplex): Upgrade['onSignedOut'] {
   if (caller.kind !== 'device') return () => {}
   const calls: (() => void)[] = []
   const forget = caller.onRevoked(() => {
+    if (!caller.isRevoked) return void socket.destroy()
     for (const call of calls) call()
     destroyAfter(lingerMs, socket)
   })

@@ -50,6 +50,7 @@ export async function openPostgresNode(
     const logs = new PostgresLogs(database, () => ownership.newOwner())
     ownership.onReleased((sessionId) => logs.forget(sessionId))
     ownership.onLost(() => logs.forgetAll())
+    ownership.onLost(() => ownership.settings.lost())
     const store = createStore(database, logs)
     const close = async () => {
       await ownership.close()

@@ -6,6 +6,7 @@ import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import type { Host } from '../../core/index.ts'
 import { createHost } from '../../create-host.ts'
 import { Devices } from '../../faces/http/devices.ts'
+import type { OtherNodes } from '../../faces/other-nodes.ts'
 import { eventsOf, ruleOf, stateOf } from '../../testing/store-samples.ts'
 import { TcpProxy } from '../../testing/tcp-proxy.ts'
 import { folderForFile } from '../../testing/temporary-folder.ts'
@@ -192,6 +193,33 @@ it('a browser that is signed in or out on one node is known on the others, and i
   // A late write of the time of last use must not remove the revocation.
   await one.node.store.putDevice({ ...device, publicKey: key })
   expect((await one.node.store.devices())[0]).toMatchObject({ revokedAt: expect.any(Number) })
+})
+
+it('a node that is cut off from the database closes the connections of browsers, and accepts none before it is back', async () => {
+  const url = await server.database()
+  const lease = { leaseMs: 6_000, beatMs: 300 }
+  const [one, other] = [await open(url, lease), await open(url, lease)]
+  const tokens = { issue: () => '', deviceOf: (token: string) => token }
+  const there = new Devices({ store: other.node.store, others: { tokens } as unknown as OtherNodes })
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const key = publicKey.export({ type: 'spki', format: 'der' }).toString('base64url')
+  const here = new Devices({ store: one.node.store })
+  const { deviceId } = await here.register(key, 'Firefox')
+  await there.learn(deviceId)
+  expect(there.learn(deviceId)).toBeUndefined()
+  let isCut = false
+  there.callerOf(deviceId)?.onRevoked(() => {
+    isCut = true
+  })
+  other.proxy.stall()
+  await here.revoke(deviceId)
+  expect(isCut).toBe(true)
+  const learning = there.learn(deviceId)
+  expect(learning).toBeInstanceOf(Promise)
+  await expect(learning).rejects.toMatchObject({ code: 'busy' })
+  other.proxy.resume()
+  await vi.waitUntil(() => other.node.ownership.node !== undefined, 30_000)
+  expect(there.callerOf(deviceId)).toBeUndefined()
 })
 
 describe('the same path on two machines', () => {

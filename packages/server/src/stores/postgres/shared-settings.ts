@@ -15,6 +15,7 @@ export class PostgresSharedSettings implements SharedSettings {
   readonly #database: PostgresDatabase
   readonly #node: SettingsNode
   readonly #listeners: (() => Promise<void>)[] = []
+  readonly #lossListeners: (() => void)[] = []
   #applied = 0
   #refreshing: Promise<void> | undefined
 
@@ -30,6 +31,19 @@ export class PostgresSharedSettings implements SharedSettings {
 
   onChanged(apply: () => Promise<void>): void {
     this.#listeners.push(apply)
+  }
+
+  get isWaitedFor(): boolean {
+    return this.#node.id !== undefined
+  }
+
+  onLost(listener: () => void): void {
+    this.#lossListeners.push(listener)
+  }
+
+  /** Called when this node has lost its lease. */
+  lost(): void {
+    for (const listener of this.#lossListeners) listener()
   }
 
   async changed(): Promise<void> {
@@ -61,12 +75,14 @@ export class PostgresSharedSettings implements SharedSettings {
 
   /** Resolves when this version or a newer one is applied. */
   async #upTo(version: number): Promise<void> {
-    while (this.#applied < version) {
-      this.#refreshing ??= this.#refresh().finally(() => {
-        this.#refreshing = undefined
-      })
-      await this.#refreshing
-    }
+    if (this.#applied >= version) return
+    // A refresh that is running may have read an older version. One that starts now has not.
+    await this.#refreshing?.catch(ignore)
+    if (this.#applied >= version) return
+    this.#refreshing ??= this.#refresh().finally(() => {
+      this.#refreshing = undefined
+    })
+    await this.#refreshing
   }
 
   async #refresh(): Promise<void> {

@@ -1,6 +1,6 @@
 import type { NodeInfo } from '@parley/protocol'
 
-export type Machine = {
+type Machine = {
   readonly name: string
   /** True if no server runs on the machine now. */
   readonly isAway: boolean

@@ -7,7 +7,7 @@ const nodes = createStore<NodeList>({ nodes: [] })
 const refreshMs = 15_000
 let isRefreshing = false
 
-export async function loadNodes(): Promise<void> {
+async function loadNodes(): Promise<void> {
   nodes.set(await client.call('listNodes'))
 }
 

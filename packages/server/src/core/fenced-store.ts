@@ -7,14 +7,14 @@ import type { SessionStore } from './session-store.ts'
  */
 export function fencedStore(store: SessionStore, term: number | undefined, lost: () => void): SessionStore {
   if (term === undefined) return store
+  const refused = (error: unknown): never => {
+    if (isStale(error)) lost()
+    throw error
+  }
   return {
     ...store,
-    append: (batch) =>
-      store.append({ term, ...batch }).catch((error) => {
-        if (isStale(error)) lost()
-        throw error
-      }),
-    checkpoint: (sessionId, blocks) => store.checkpoint(sessionId, blocks, term),
+    append: (batch) => store.append({ term, ...batch }).catch(refused),
+    checkpoint: (sessionId, blocks) => store.checkpoint(sessionId, blocks, term).catch(refused),
     delete: (sessionId, given = term) => store.delete(sessionId, given),
   }
 }

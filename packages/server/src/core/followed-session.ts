@@ -152,6 +152,7 @@ class FollowedSession {
     const leave = this.#leaveOwner
     this.#leaveOwner = undefined
     this.#isLive = false
+    this.#polls = 0
     leave?.()
   }
 
@@ -183,13 +184,12 @@ class FollowedSession {
     const { store } = this.#options
     const { id, epoch, seq: after } = this.#state
     const page = await readEvents(store, id, { after, limit: pageSize })
-    for (const event of page) this.#publish(event)
-    if (page.length > 0) return page.length === pageSize
-    if (this.#polls++ % pollsPerCheck > 0) return false
+    if (page.length === 0 && this.#polls++ % pollsPerCheck > 0) return false
     const record = await store.load(id)
     if (!record) this.end('deleted')
     // The log is another one, or has lost its last events: readers must start again.
     else if (record.epoch !== epoch || record.head < after) this.end('closed')
-    return false
+    else for (const event of page) this.#publish(event)
+    return page.length === pageSize
   }
 }

@@ -2,7 +2,7 @@ import { hasCode } from '@parley/protocol'
 import type { Clock } from './clock.ts'
 import type { FeedReader, FollowFrom } from './session-feed.ts'
 
-const retryMs = 100
+const retryMs = { first: 100, most: 2_000 }
 
 type Follow = (from: FollowFrom, reader: FeedReader) => Promise<() => void>
 
@@ -28,12 +28,14 @@ export async function keepFollowing(
   let next: FollowFrom = { ...from, signal }
   let isCaughtUp = false
   let isFirst = true
+  let waitMs = retryMs.first
 
   const part: FeedReader = {
     ...(reader.native !== undefined && { native: reader.native }),
     following(start) {
       const isNew = isFirst || start.verdict === 'reset'
       isFirst = false
+      waitMs = retryMs.first
       next = { after: start.verdict === 'reset' ? 0 : (next.after ?? 0), epoch: start.epoch, signal }
       if (!isNew) return
       isCaughtUp = false
@@ -59,8 +61,10 @@ export async function keepFollowing(
     follow(next, part).catch((error) => {
       if (hasCode(error, 'not_found')) return reader.ended('deleted')
       if (isClosing()) return reader.ended('closed')
-      if (!hasCode(error, 'busy')) problem(error)
-      clock.after(retryMs, again, { background: true })
+      if (hasCode(error, 'busy')) waitMs = retryMs.first
+      else if (waitMs === retryMs.first) problem(error)
+      clock.after(waitMs, again, { background: true })
+      waitMs = Math.min(waitMs * 2, retryMs.most)
     })
   }
 

@@ -188,18 +188,20 @@ export class OpenSessions {
   }
 
   /**
-   * Recovers the sessions that a restart of this process, or the end of another one, interrupted. Returns their
-   * number.
+   * Recovers the sessions that a restart of this process, or the end of another one, interrupted. Returns how many of
+   * them were not open here.
    */
   async recoverAll(): Promise<number> {
     const tried = new Set<string>()
+    let taken = 0
     for (;;) {
       const adopted = await this.#services.ownership.adopt(adoptedAtOnce)
       // A session that could not be recovered is released, so it is returned here again.
       const fresh = adopted.filter(({ sessionId }) => !tried.has(sessionId))
       for (const { sessionId } of fresh) tried.add(sessionId)
+      taken += fresh.filter(({ sessionId }) => !this.#sessions.has(sessionId)).length
       await Promise.all(adopted.map(({ sessionId }) => this.#recover(sessionId)))
-      if (fresh.length === 0) return tried.size
+      if (fresh.length === 0) return taken
     }
   }
 
@@ -223,7 +225,7 @@ export class OpenSessions {
   #add(sessionId: string, session: Promise<LiveSession>): Promise<LiveSession> {
     this.#sessions.set(sessionId, session)
     this.#usedAt.set(sessionId, this.#services.clock.now())
-    session.catch(() => this.forget(sessionId))
+    session.catch(() => this.#sessions.get(sessionId) === session && this.forget(sessionId))
     this.#sweepLater()
     return session
   }

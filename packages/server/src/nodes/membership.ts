@@ -62,9 +62,10 @@ export class Membership {
       const refusing = peers.filter(({ url }) => links.at(url)?.isRefused).map(({ id }) => id)
       const isGone = peers.some(({ isExpired }) => isExpired) || refusing.length > 0
       const fenced = isGone ? await register.fenceExpired(refusing) : []
+      if (this.#isClosed) return
       if (fenced.length > 0) this.#pauseMs = this.#pausedUntil = 0
       if (fenced.length > 0 || hasOrphans) this.#takeOver()
-      if (!hasOrphans) this.#pauseMs = 0
+      if (!hasOrphans && !this.#takingOver) this.#pauseMs = this.#pausedUntil = 0
       this.#isFailing = false
     } catch (error) {
       // Reported once: every scan fails while PostgreSQL is unreachable.

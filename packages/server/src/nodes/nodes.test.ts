@@ -103,6 +103,26 @@ it('commands, changes of a session and its deletion are performed by the owner, 
   await expect(owner.host.state(id)).rejects.toMatchObject({ code: 'not_found' })
 })
 
+it('a reader at another node ends when the session is deleted', async () => {
+  const [owner, other] = (await nodes(2)) as [NodeUnderTest, NodeUnderTest]
+  const id = await create(owner)
+  const there = read(other, id, 2)
+  await prompt(owner, id, 'c1', { type: 'text', text: 'First.' })
+  await vi.waitUntil(() => there.events().some(({ type }) => type === 'turn.ended'), wait)
+  await owner.host.delete(id)
+  await there.done
+  await expect(other.host.state(id)).rejects.toMatchObject({ code: 'not_found' })
+})
+
+it('a command that another node sends twice at the same time is performed once, and answered twice', async () => {
+  const [owner, other] = (await nodes(2)) as [NodeUnderTest, NodeUnderTest]
+  const id = await create(owner)
+  const send = () => prompt(other, id, 'c1', { type: 'text', text: 'Once.' })
+  const [first, second] = await Promise.all([send(), send()])
+  expect(second).toEqual(first)
+  await vi.waitUntil(async () => (await owner.host.state(id)).turns === 1, wait)
+})
+
 it('a session with an open request is taken over when its owner is cut off, and its readers notice nothing', async () => {
   const [owner, second, third] = (await nodes(3)) as [NodeUnderTest, NodeUnderTest, NodeUnderTest]
   const id = await create(owner)

@@ -33,7 +33,8 @@ type Pending = { readonly resolve: (receipt: Receipt) => void; readonly reject: 
 export class PeerLink {
   readonly #options: PeerLinkOptions
   readonly #readers = new Map<string, OwnerReader>()
-  readonly #pending = new Map<string, Pending>()
+  /** The commands without an answer. Two callers may send the same command at the same time. */
+  readonly #pending = new Map<string, Pending[]>()
   #socket: WebSocket | undefined
   #isOpen = false
   #wasOpen = false
@@ -77,8 +78,7 @@ export class PeerLink {
     return new Promise((resolve, reject) => {
       if (!this.#isOpen) return reject(new LinkLost())
       const key = pendingKey(sessionId, command.commandId)
-      this.#pending.get(key)?.reject(new LinkLost())
-      this.#pending.set(key, { resolve, reject })
+      this.#pending.set(key, [...(this.#pending.get(key) ?? []), { resolve, reject }])
       this.#send({ type: 'command', session: sessionId, command })
     })
   }
@@ -112,7 +112,7 @@ export class PeerLink {
       isProved = credential.isProof(String(proof), url, headers[challengeHeader])
       if (!isProved) this.#lose(socket)
     })
-    socket.on('open', () => isProved && this.#send({ type: 'hello', client: 'node' }))
+    socket.on('open', () => isProved && this.#greet(socket))
     socket.on('message', (data) => isProved && this.#receive(socket, String(data)))
     socket.on('pong', () => this.#heard())
     socket.on('error', (error: NodeJS.ErrnoException) => {
@@ -126,13 +126,18 @@ export class PeerLink {
     this.#heardAt = performance.now()
   }
 
-  #opened(socket: WebSocket): void {
-    this.#isOpen = true
-    this.#isRefused = false
+  #greet(socket: WebSocket): void {
+    this.#send({ type: 'hello', client: 'node' })
+    this.#heard()
     this.#heart = setInterval(() => {
       if (performance.now() - this.#heardAt > silenceMs) this.#lose(socket)
       else socket.ping()
     }, pingMs).unref()
+  }
+
+  #opened(): void {
+    this.#isOpen = true
+    this.#isRefused = false
     if (this.#wasOpen) this.#options.reopened()
     this.#wasOpen = true
   }
@@ -145,7 +150,7 @@ export class PeerLink {
     clearInterval(this.#heart)
     socket?.terminate()
     const readers = [...this.#readers.values()]
-    const pending = [...this.#pending.values()]
+    const pending = [...this.#pending.values()].flat()
     this.#readers.clear()
     this.#pending.clear()
     for (const reader of readers) reader.lost()
@@ -162,7 +167,7 @@ export class PeerLink {
     const frame = JSON.parse(text) as PeerFrame
     switch (frame.type) {
       case 'welcome':
-        return this.#opened(socket)
+        return this.#opened()
       case 'following':
         if (frame.verdict === 'reset') this.#drop(frame.session)
         return
@@ -191,8 +196,9 @@ export class PeerLink {
 
   #answer({ type, session, error, ...receipt }: Extract<PeerFrame, { type: 'receipt' }>): void {
     const key = pendingKey(session, receipt.commandId)
-    const pending = this.#pending.get(key)
-    this.#pending.delete(key)
+    const [pending, ...others] = this.#pending.get(key) ?? []
+    if (others.length > 0) this.#pending.set(key, others)
+    else this.#pending.delete(key)
     if (error) pending?.reject(errorOf(error))
     else pending?.resolve(receipt as Receipt)
   }

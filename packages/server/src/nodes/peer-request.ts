@@ -1,4 +1,5 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
+import { request as httpsRequest } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { ParleyError } from '@parley/protocol'
 import { challengeHeader, type PeerCredential, proofHeader } from './peer-credential.ts'
@@ -63,7 +64,7 @@ async function exchange<Result>(
 ): Promise<Result> {
   const { url, deadlineMs } = asked
   const own = credential.headersFor(url)
-  const request = await createRequest(asked, own)
+  const request = createRequest(asked, own)
   const { promise, resolve, reject } = Promise.withResolvers<Result>()
   let connected = false
   const fail = (reason: string, cause?: unknown) => {
@@ -100,10 +101,10 @@ async function exchange<Result>(
   })
 }
 
-async function createRequest(asked: PeerRequest, own: Record<string, string>): Promise<ClientRequest> {
+function createRequest(asked: PeerRequest, own: Record<string, string>): ClientRequest {
   const { url, method, path, headers, body, signal } = asked
   const { hostname, port, protocol } = new URL(url)
-  const create = protocol === 'https:' ? (await import('node:https')).request : httpRequest
+  const create = protocol === 'https:' ? httpsRequest : httpRequest
   return create({
     // The URL has an IPv6 address in brackets.
     hostname: hostname.replace(/^\[|\]$/g, ''),

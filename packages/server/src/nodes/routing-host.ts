@@ -44,18 +44,17 @@ export function createRoutingHost(options: RoutingOptions): Host {
         (peer) => peer.call('patchSession', { params: { id }, body: patch }),
       ),
     delete: async (id) => {
-      let wasAsked = false
+      let wasTried = false
+      const deleted = (error: unknown) => {
+        // An attempt whose answer was lost has deleted the session.
+        if (wasTried && hasCode(error, 'not_found')) return
+        wasTried ||= ownerIn(error) === undefined
+        throw error
+      }
       await call(
         id,
-        () =>
-          host.delete(id).catch((error) => {
-            // The owner that was asked before has deleted the session, and its answer was lost.
-            if (!wasAsked || !hasCode(error, 'not_found')) throw error
-          }),
-        async (peer) => {
-          wasAsked = true
-          await peer.call('deleteSession', { params: { id } })
-        },
+        () => host.delete(id).catch(deleted),
+        (peer) => peer.call('deleteSession', { params: { id } }).catch(deleted),
       )
     },
     previewRewind: (id, promptId) =>

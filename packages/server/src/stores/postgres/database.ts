@@ -42,7 +42,7 @@ export class PostgresDatabase {
   readonly #deadlineMs: number
   #sql: postgres.Sql
   #closed = false
-  #generation = 0
+  #replaced = 0
   #ended = 0
 
   private constructor(
@@ -90,9 +90,9 @@ export class PostgresDatabase {
     throw new ParleyError('internal_error', 'There is no way to connect to PostgreSQL.')
   }
 
-  /** Changes whenever the connections are replaced. */
+  /** Changes whenever a connection ends, also if the driver replaces it silently. */
   get generation(): number {
-    return this.#generation
+    return this.#replaced + this.#ended
   }
 
   /** How many connections have ended so far. All of them end when PostgreSQL crashes. */
@@ -174,7 +174,7 @@ export class PostgresDatabase {
   /** Replaces all connections by new ones. Every other statement on the old connections is rejected at once. */
   #replace(old: postgres.Sql): void {
     if (this.#closed || this.#sql !== old) return
-    this.#generation++
+    this.#replaced++
     this.#sql = this.#connect()
     void old.end({ timeout: 0 }).catch(() => undefined)
   }

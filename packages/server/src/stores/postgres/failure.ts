@@ -15,7 +15,7 @@ export class NoAnswer extends Error {
 /** Returns the error for callers. It never contains the address or the password of the database. */
 export function postgresFailure(thrown: unknown): unknown {
   if (thrown instanceof ParleyError) return thrown
-  const code = codeOf(thrown)
+  const code = thrown instanceof NoAnswer ? 'NO_ANSWER' : codeOf(thrown)
   const fail = (kind: 'busy' | 'internal_error', message: string) =>
     new ParleyError(kind, message, { details: { ...(code !== undefined && { postgres: code }) } })
   if (thrown instanceof NoAnswer)

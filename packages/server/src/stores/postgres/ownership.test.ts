@@ -175,3 +175,29 @@ it('finds a session that it still owns because its release has failed', async ()
   await store.close()
   await proxy.close()
 })
+
+it('takes the lock of its node again after PostgreSQL has ended its connection', async () => {
+  const schema = `nodes_${++schemas}`
+  const node = { url: 'http://127.0.0.1:4700', place: 'machine:here', lease }
+  const { store, ownership } = await openPostgresNode({ url, schema, connections: 3, node })
+  const held = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND objid = ${ownership.node}`
+  const holder = async () => {
+    const rows = await server.admin((sql) => sql.unsafe<{ pid: number }[]>(held), url)
+    return rows[0]?.pid
+  }
+  const first = await holder()
+  expect(first).toBeTypeOf('number')
+  await server.admin((sql) => sql`SELECT pg_terminate_backend(${first ?? 0})`, url)
+  await vi.waitUntil(async () => ![undefined, first].includes(await holder()), 60_000)
+  expect(ownership.node).toBeTypeOf('number')
+  await store.close()
+})
+
+it('does not look for sessions again because an unknown one was claimed', async () => {
+  const schema = `nodes_${++schemas}`
+  const node = { url: 'http://127.0.0.1:4700', place: 'machine:here', lease }
+  const { store, ownership } = await openPostgresNode({ url, schema, connections: 3, node })
+  await expect(ownership.claim('ses_unknown')).rejects.toMatchObject({ code: 'not_found' })
+  expect((await ownership.scan()).hasOrphans).toBe(false)
+  await store.close()
+})

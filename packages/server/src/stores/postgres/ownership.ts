@@ -15,6 +15,14 @@ import {
 } from './claim-statements.ts'
 import type { PostgresDatabase } from './database.ts'
 import { type DatabaseFacts, measureDatabase } from './inspect.ts'
+import {
+  extendNode,
+  fenceNode,
+  fenceNodes,
+  insertNode,
+  lockNode,
+  removeOldNodes,
+} from './lease-statements.ts'
 import type { NewOwner } from './logs.ts'
 import {
   NodeNumbers,
@@ -29,9 +37,6 @@ import {
 } from './node-rows.ts'
 import { safeText } from './session-columns.ts'
 import { PostgresSharedSettings } from './shared-settings.ts'
-
-/** The class of the advisory locks that living nodes hold. */
-export const nodeLocks = 5_061
 
 export type Lease = {
   readonly leaseMs: number
@@ -79,6 +84,8 @@ export class PostgresOwnership implements SessionOwnership {
   /** The duration of the last statement about the lease. The next such statement reports it. */
   #latencyMs: number | null = null
   #timer: NodeJS.Timeout | undefined
+  /** The last registration or beat. */
+  #beating: Promise<void> | undefined
   #watchdog: NodeJS.Timeout | undefined
   #closed = false
   /** Whether this node may own sessions that it does not know of, because the answer to a statement was lost. */
@@ -126,31 +133,30 @@ export class PostgresOwnership implements SessionOwnership {
   /** Registers this node, which others reach at `url`, and keeps its lease until `close`. */
   async start(url: string): Promise<void> {
     this.#url = url
-    await this.#register()
+    this.#beating = this.#register()
+    await this.#beating
     this.#beatLater()
-    await this.#database.query(
-      `DELETE FROM nodes n WHERE n.fenced_at < clock_timestamp() - interval '30 days'
-         AND NOT EXISTS (SELECT FROM sessions s WHERE s.owner = n.id)`,
-    )
+    // Not essential: the next start tries again.
+    await removeOldNodes(this.#database).catch(() => undefined)
   }
 
-  claim(sessionId: string): Promise<Claim> {
-    return this.#noting(() => this.#claim(sessionId))
+  async claim(sessionId: string): Promise<Claim> {
+    const claimed = await this.#noting(() => this.#claim(sessionId))
+    if (claimed) return { type: 'owned', ...claimed }
+    const found = await this.find(sessionId)
+    // A claim at the session's own place fails only if this node has no lease, or because of a concurrent claim.
+    if (found.type === 'awaited' && found.place === this.place) throw noLease()
+    return found
   }
 
-  async #claim(sessionId: string): Promise<Claim> {
+  async #claim(sessionId: string): Promise<OwnedSession | undefined> {
     const [claimed] = await this.#database.query<{ term: number; former: string | null }>(claimSession, [
       safeText(sessionId),
       this.#node ?? null,
     ])
-    if (!claimed) {
-      const found = await this.find(sessionId)
-      // A claim at the session's own place fails only if this node has no lease, or because of a concurrent claim.
-      if (found.type === 'awaited' && found.place === this.place) throw noLease()
-      return found
-    }
+    if (!claimed) return undefined
     await this.settings.upToDate()
-    return { type: 'owned', ...ownedSession(sessionId, claimed) }
+    return ownedSession(sessionId, claimed)
   }
 
   async takeCare(sessionId: string): Promise<Claim> {
@@ -255,15 +261,7 @@ export class PostgresOwnership implements SessionOwnership {
    * if PostgreSQL has ended their connections too.
    */
   async fenceExpired(refusing: readonly number[] = []): Promise<number[]> {
-    const rows = await this.#database.query<{ id: number }>(
-      `UPDATE nodes SET fenced_at = clock_timestamp(), expires_at = least(expires_at, clock_timestamp())
-       WHERE fenced_at IS NULL AND id <> $1
-         AND (expires_at < clock_timestamp()
-           OR ((id = ANY ($2::integer[]) OR url = $3) AND pg_try_advisory_xact_lock(${nodeLocks}, id)))
-       RETURNING id`,
-      [this.#node ?? 0, refusing, this.#url],
-    )
-    return rows.map(({ id }) => id)
+    return fenceNodes(this.#database, { self: this.#node ?? 0, refusing, url: this.#url })
   }
 
   async nodes(): Promise<NodeRow[]> {
@@ -292,15 +290,12 @@ export class PostgresOwnership implements SessionOwnership {
   async close(): Promise<void> {
     this.#closed = true
     clearTimeout(this.#timer)
+    await this.#beating?.catch(() => undefined)
     clearTimeout(this.#watchdog)
     const node = this.#node
     this.#node = undefined
     try {
-      if (node !== undefined)
-        await this.#database.query(
-          'UPDATE nodes SET fenced_at = clock_timestamp(), expires_at = clock_timestamp() WHERE id = $1',
-          [node],
-        )
+      if (node !== undefined) await fenceNode(this.#database, node)
     } catch {
       // PostgreSQL is unreachable: the lease expires by itself.
     }
@@ -313,28 +308,32 @@ export class PostgresOwnership implements SessionOwnership {
     const { machine = '', version = '' } = this.#options
     const mark = crypto.randomUUID()
     const sentAt = performance.now()
-    const [row] = await this.#own.query<{ id: number }>(
-      `INSERT INTO nodes (url, place, machine, version, started_at, expires_at, latency_ms, settings_seen, mark)
-       VALUES ($1, $2, $3, $4, clock_timestamp() - $5 * interval '1 ms',
-         clock_timestamp() + $6 * interval '1 ms', $7, $8, $9) RETURNING id`,
-      [
-        ...[this.#url, this.place, machine, version, performance.now()],
-        ...[this.#lease.leaseMs, this.#latencyMs, this.settings.applied, mark],
-      ],
-    )
-    if (row) this.numbers.registered(row.id)
+    const { generation } = this.#own
+    const node = { url: this.#url, place: this.place, machine, version, mark }
+    const id = await insertNode(this.#own, { ...node, ...this.#facts })
+    this.#lockedBy = generation
+    this.numbers.registered(id)
     // From now on a change of the settings waits for this node.
     await this.settings.upToDate()
-    if (!row) return
-    this.#node = row.id
+    this.#node = id
     this.#mark = mark
     this.#confirm(sentAt)
-    await this.#lock(row.id)
     await this.#own.listen()
   }
 
+  /** What this node writes with each beat. */
+  get #facts() {
+    return {
+      leaseMs: this.#lease.leaseMs,
+      latencyMs: this.#latencyMs,
+      settingsSeen: this.settings.applied,
+    }
+  }
+
   #beatLater(): void {
-    this.#timer = setTimeout(() => void this.#beat(), this.#lease.beatMs)
+    this.#timer = setTimeout(() => {
+      this.#beating = this.#beat()
+    }, this.#lease.beatMs)
   }
 
   async #beat(): Promise<void> {
@@ -349,16 +348,11 @@ export class PostgresOwnership implements SessionOwnership {
 
   async #extend(node: number): Promise<void> {
     const sentAt = performance.now()
-    const [row] = await this.#own.query<{ id: number; version: number }>(
-      `UPDATE nodes SET extended_at = clock_timestamp(),
-         expires_at = clock_timestamp() + $2 * interval '1 ms', latency_ms = $3, settings_seen = $4
-       WHERE id = $1 AND fenced_at IS NULL RETURNING id, (SELECT version FROM settings_version) AS version`,
-      [node, this.#lease.leaseMs, this.#latencyMs, this.settings.applied],
-    )
+    const version = await extendNode(this.#own, node, this.#facts)
     if (this.#node !== node) return
-    if (!row) return this.#lose()
+    if (version === undefined) return this.#lose()
     this.#confirm(sentAt)
-    this.settings.noticed(row.version)
+    this.settings.noticed(version)
     await this.#own.listen()
     if (this.#lockedBy !== this.#own.generation) await this.#lock(node)
   }
@@ -369,11 +363,7 @@ export class PostgresOwnership implements SessionOwnership {
    */
   async #lock(node: number): Promise<void> {
     const { generation } = this.#own
-    const [row] = await this.#own.query<{ locked: boolean }>(
-      `SELECT pg_try_advisory_lock(${nodeLocks}, $1) AS locked`,
-      [node],
-    )
-    if (row?.locked) this.#lockedBy = generation
+    if (await lockNode(this.#own, node)) this.#lockedBy = generation
   }
 
   /** Called when a beat is confirmed. `sentAt` is the time at which it was sent, by the clock of this process. */

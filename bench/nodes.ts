@@ -280,8 +280,8 @@ async function blackHoleMs(input: Input): Promise<number> {
 }
 
 /**
- * The time from the strike to the first event that a reader on another node gets. Before it, the session only
- * streams deltas.
+ * The time from the failure that `strike` causes to the first event that a reader on another node gets. Before the
+ * failure, the session streams only deltas.
  */
 async function takeoverMs(
   { fleet, folder }: Input,
@@ -298,7 +298,7 @@ async function takeoverMs(
     const streaming = reader.until({ type: 'delta' })
     reader.send(promptFrame(session, { do: 'stamp', count: 1_000_000, rate: 20 }))
     await inTime(streaming, 'The session did not stream.')
-    // The strike comes at a random time between two beats of the owner.
+    // The failure comes at a random time between two beats of the owner.
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 750))
     const taken = reader.until({ type: 'event' })
     const start = performance.now()

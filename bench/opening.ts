@@ -8,8 +8,8 @@ const small = { id: 'ses_small', events: 100 }
 const unloadMs = 20
 
 /**
- * The time to read the last 50 blocks of a long session, compared with those of a short one. It must depend on the
- * size of the tail, not on the length of the log.
+ * The time to read the last 50 blocks of a long session, compared with the same read of a short session. It must
+ * depend on the size of the tail, not on the length of the log.
  */
 export const opening: Figure = {
   name: 'opening',

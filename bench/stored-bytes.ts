@@ -57,7 +57,7 @@ async function streamClaude(folder: string, turns: number) {
   return { content, stored: sizeOf(join(folder, 'parley')) }
 }
 
-/** Turns of different lengths, so that it does not matter how well one of them fits into the pages of the file. */
+/** The deltas of a turn. Turns differ in length, so that it does not matter how well one fits into the file's pages. */
 function deltasOf(turn: number): number {
   return 3_000 + ((turn * 1_700) % 4_000)
 }

@@ -101,7 +101,7 @@ function* streamed(
     last = texts.join('')
     yield { type: 'text.written', blockId, text: last }
   }
-  // Claude Code repeats its last text as the result of the turn.
+  // Like Claude Code, repeats the last text as the result of the turn.
   yield { ...ended, result: last }
 }
 

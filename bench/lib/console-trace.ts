@@ -7,7 +7,7 @@ type TraceEvent = {
   readonly tid: number
   readonly ts: number
   readonly dur?: number
-  /** The part of `dur` in which the thread had a processor. */
+  /** The part of `dur` in which the thread ran on a processor. */
   readonly tdur?: number
 }
 

@@ -57,7 +57,7 @@ const calls = {
     await Promise.all(live)
   },
 
-  /** Whether all turns have ended, or end within the time. */
+  /** Resolves with true when all turns have ended, or with false after `withinMs`. */
   async ended(withinMs: number) {
     const all = Promise.all([...sessions.values()].map(({ ended }) => ended.promise)).then(() => true)
     return await Promise.race([all, new Promise<false>((resolve) => setTimeout(resolve, withinMs, false))])
@@ -77,7 +77,7 @@ const calls = {
     return equal
   },
 
-  /** What was lost, and how many deltas arrived. Closes all sockets. */
+  /** Closes all sockets. Returns the problems that were found, and how many deltas arrived. */
   close() {
     for (const socket of sockets) socket.removeAllListeners('close').close()
     return { problems, deltas }

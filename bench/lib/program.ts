@@ -61,7 +61,7 @@ export async function startProgram({ args }: Program, dataDir: string): Promise<
   return { pid: child.pid!, url, token, healthyMs: performance.now() - start, stop: () => end(child) }
 }
 
-/** The last line that the program prints when it is ready. */
+/** Resolves with the JSON line that the program prints when it is ready. */
 async function readyLine(child: ChildProcess): Promise<{ url: string; token: string }> {
   for await (const line of createInterface({ input: child.stdout! })) {
     if (line.startsWith('{')) return JSON.parse(line) as { url: string; token: string }

@@ -177,7 +177,7 @@ export const serverRules: readonly Rule[] = [
     folder: sockets,
     mayImport: [],
     packages: ['node:http', 'node:stream'],
-    instead: 'this file has what faces share about sockets, and nothing of one face.',
+    instead: 'this file has what faces share about sockets, and nothing that belongs to only one face.',
   },
   {
     folder: otherNodes,

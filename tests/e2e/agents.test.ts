@@ -23,7 +23,7 @@ const host = await createHost({
 afterAll(() => host.close())
 
 const names: readonly RealAgentName[] = ['claude', 'codex', 'opencode', 'gemini', 'claude-acp']
-/** Turns per session, in each of the twenty sessions. About 40 turns take a minute on two cores. */
+/** The number of turns in each of the twenty sessions. About 40 turns take a minute on two cores. */
 const turns = Number(process.env.PARLEY_AGENTS_TURNS ?? 3)
 
 async function begin(agent: RealAgentName): Promise<BenchSession & { folder: string }> {

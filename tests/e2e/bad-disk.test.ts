@@ -103,7 +103,7 @@ describe.each(smallDisks())('$kind', ({ make }) => {
 })
 
 const large = 'A prompt that takes space. '.repeat(1500)
-/** A prompt that is larger than the free space of the full disk in any case. */
+/** A prompt that is always larger than the free space of the full disk. */
 const tooLarge = { commandId: 'too-large', text: 'x'.repeat(3 * 1024 * 1024) }
 
 type Sent = { commandId: string; text: string }
@@ -158,7 +158,7 @@ describe('a file that is not a database', () => {
     ['text', () => Buffer.from('My diary. '.repeat(500))],
     ['a header with noise behind it', () => Buffer.concat([Buffer.from('SQLite format 3\0'), noise(50_000)])],
     ['a store whose first page is damaged', damagedStore],
-  ])('(%s) is named in the refusal of the start, and left unchanged', async (_, content) => {
+  ])('(%s) is named in the error at the start, and left unchanged', async (_, content) => {
     writeFileSync(file, content())
     const before = readFileSync(file)
     const { code, log } = await failToStart({ dataDir })

@@ -44,7 +44,7 @@ async function waiting({ id, cwd } = sharedChat()): Promise<{
   return { page, written: () => (existsSync(file) ? readFileSync(file, 'utf8') : undefined) }
 }
 
-/** The page's last message with another approval. */
+/** A copy of the page's last message whose calls have this approval. */
 function decided(page: Page, approval: object): UiMessage {
   const parts = page.last.parts.map((part) =>
     'toolCallId' in part

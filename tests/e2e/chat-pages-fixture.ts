@@ -17,7 +17,7 @@ export class ChatPages implements AsyncDisposable {
   readonly parley = new ConsoleServer()
   readonly #undo = new AsyncDisposableStack()
   readonly #pages = new Map<Sdk, PageServer>()
-  /** The files in each page besides third-party packages. */
+  /** The source files of each page, without third-party packages. */
   readonly madeFrom: string[][] = []
   agents!: AgentHome
   browser!: Browser

@@ -55,7 +55,7 @@ const words: Record<PageAgent, Words> = {
 const thinking = { reasoning: 'Let me see.', content: 'One, two, three.' } as ModelAnswer
 const long = { content: 'One, two, three, four, five, six, seven, eight.' }
 
-it('a page contains nothing of Parley', () => {
+it('a page contains no code of Parley', () => {
   expect(pages.madeFrom).toEqual([
     ['index.html', 'page.tsx'],
     ['index.html', 'page.tsx'],

@@ -34,7 +34,7 @@ export class ClaudeFixture implements AsyncDisposable {
     this.proxy = proxy
   }
 
-  /** `script` takes precedence. The model answers by prompt only those calls that no script matches. */
+  /** Calls that match `script` are answered by it. For all others, the prompt contains the answers of the model. */
   static async start(
     options: { script?: (model: ModelServer) => void; env?: Record<string, string> } = {},
   ): Promise<ClaudeFixture> {
@@ -251,7 +251,7 @@ export class Log {
       .join('\n')
   }
 
-  /** The notices of the last turn, by code. */
+  /** The level and the code of each notice of the last turn. */
   get notices(): string[] {
     return this.ofTurn('agent.noticed').map(({ level, code }) => `${level} ${code}`)
   }

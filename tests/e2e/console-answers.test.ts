@@ -24,7 +24,7 @@ const { server, openTab, openSessionTab, openThroughProxy } = consoleBehindProxy
 
 const unsent = (page: Page) => page.getByTestId('unsent')
 
-/** A session with an open request, on a page that could be reloaded without the server. */
+/** Opens a session with an open request, on a page that the browser has stored and can reload without the server. */
 async function asked(words: string, page: Page, proxy: TcpProxy): Promise<string> {
   const id = await server.session(words)
   await openSession(page, { url: proxy.url }, id)
@@ -223,7 +223,7 @@ describe('two tabs of one browser', () => {
       }
       Object.assign(navigator.locks, { request: late })
     })
-    // Marks when this tab has checked whether the other one is still sending, and has acted on the result.
+    // Sets a mark once this tab has checked whether the other tab is still sending, and has acted on the result.
     await page.addInitScript(() => {
       const request = navigator.locks.request.bind(navigator.locks) as (
         ...given: unknown[]

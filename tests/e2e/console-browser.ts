@@ -102,7 +102,7 @@ export class ConsoleServer {
     return (await this.call<{ id: string }>('/api/sessions', input)).id
   }
 
-  /** A git repository with one committed file, `src/greet.ts`. */
+  /** Creates a git repository with one committed file, `src/greet.ts`. */
   repository(name: string): string {
     const folder = join(this.folder, name)
     mkdirSync(join(folder, 'src'), { recursive: true })
@@ -141,7 +141,7 @@ export function commit(folder: string, words: string): void {
   git(folder, 'commit', '-q', '-m', words)
 }
 
-/** A conversation as Claude Code stores it in a home folder. */
+/** Writes a conversation into a home folder, as Claude Code would store it. */
 export function rememberConversation(home: string, { title, reply }: { title: string; reply: string }): void {
   const folder = join(home, '.claude', 'projects', 'app')
   mkdirSync(folder, { recursive: true })

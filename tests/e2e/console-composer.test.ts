@@ -28,7 +28,7 @@ const dot = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
   'base64',
 )
-/** The path of an image. The browser reads files from disk with far less work than files that a test sends to it. */
+/** Writes an image to the disk, which the browser reads with far less work than an image that a test sends to it. */
 function picture(name: string, bytes = dot.length): string {
   const folder = join(server.folder, `pictures-${bytes}`)
   mkdirSync(folder, { recursive: true })

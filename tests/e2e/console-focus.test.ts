@@ -100,7 +100,7 @@ describe('a digit', () => {
   it('that was meant for one card never answers the next', async () => {
     const { page } = await openSessionTab(await session('ask twice'))
     await card(page).getByText('echo harmless').waitFor()
-    // Presses the key repeatedly from the moment the next card appears, as long as a key press may be late.
+    // Presses the key repeatedly after the next card appears, for less than the time in which that card ignores keys.
     await page.evaluate(() => {
       const late = { used: 0, tried: 0 }
       Object.assign(window, { late })

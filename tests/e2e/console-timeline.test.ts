@@ -7,7 +7,7 @@ import { allowOnce, boxOf, card, conversation, eventually, openSession, say, sho
 /** Tests where the rows of a conversation are on screen, in a real browser. */
 const { server, openTab, openSessionTab } = consoleFixture()
 
-/** A conversation that is longer than the screen. */
+/** Opens a new session whose conversation is longer than the screen. */
 async function longSession(page: Page): Promise<string> {
   const id = await server.session('markdown')
   await openSession(page, server, id)

@@ -12,8 +12,7 @@ import type { ModelAnswer } from '../../packages/server/src/testing/model-server
 import { adapterOf } from '../../packages/server/src/testing/real-agents.ts'
 
 /**
- * Tests the language-model face with the real AI SDK in both major versions in front, and the real Claude
- * Code behind it.
+ * Tests the language-model face between the real AI SDK, in both major versions, and the real Claude Code.
  */
 const home = await AgentHome.forFile()
 const { model: server } = home

@@ -68,7 +68,7 @@ export class NodeProcess {
     this.inbound.target = this.server.port
   }
 
-  /** Continues the process, and what its links hold back. */
+  /** Continues the process. Its links pass on what they have held back. */
   repair(): void {
     this.server.signal('SIGCONT')
     this.inbound.resume()
@@ -154,7 +154,7 @@ export class NodesFixture implements AsyncDisposable {
     return this.nodes.map(({ name, server }) => `--- ${name}\n${server.log.slice(-3000)}`).join('\n')
   }
 
-  /** Starts what is not running, repairs all links, and waits until every node is a member that has no other id. */
+  /** Starts what is not running, repairs all links, and waits until each node is alive under exactly one id. */
   async allUp(): Promise<void> {
     await Promise.all(this.nodes.map((node) => node.start()))
     await this.until(async () => {
@@ -183,7 +183,7 @@ export class NodesFixture implements AsyncDisposable {
     )
   }
 
-  /** The names of the nodes whose lease runs. */
+  /** The names of the nodes whose leases have not expired. */
   async living(): Promise<string[]> {
     const rows = await this.sql<{ url: string }>(
       'SELECT url FROM parley.nodes WHERE fenced_at IS NULL AND expires_at > clock_timestamp()',

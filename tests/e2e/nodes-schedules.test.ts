@@ -34,7 +34,7 @@ it(`keeps every log whole in ${schedules} random schedules of failures (seed ${f
   console.log(`${schedules} schedules from seed ${firstSeed}: ${JSON.stringify(totals)}`)
 }, 3_600_000)
 
-/** Creates a session. On a busy machine, a node can be without a lease at times. */
+/** Creates a session. Tries again, because a node on a busy machine can be without a lease at times. */
 async function createSession(client: Client, cwd: string): Promise<string> {
   for (;;) {
     try {

@@ -166,7 +166,7 @@ it('takes nothing over while nodes cannot reach each other but PostgreSQL: event
   expect(await nodes.owner(working.id)).toEqual(owner)
 })
 
-it('waits while PostgreSQL is away, announces nothing that is not stored, and goes on by itself', async () => {
+it('waits while PostgreSQL is down, announces nothing that is not stored, and goes on by itself', async () => {
   const [asking, working] = [await session(), await session()]
   await submit(b, asking, permission('once'), done)
   const request = await asked(c, asking, 'permission')

@@ -21,7 +21,7 @@ export const longFiles = [
   'e2e/restart.test.ts',
 ]
 
-/** The projects in the order in which they start. Files of `unit` take seconds. */
+/** The projects in the order in which they start. `unit` is last, because its files take only seconds. */
 const projects = ['main', 'agents', 'e2e', 'unit']
 
 /**

@@ -45,7 +45,7 @@ const plain: Record<string, () => void> = {
   g: () => toEnd(),
 }
 
-/** Opens the session above or below in the list. */
+/** Opens the session that is `by` places below the open session in the list (above it if negative). */
 function step(by: number): void {
   const list = sessions.getSnapshot().sessions
   const route = currentRoute()

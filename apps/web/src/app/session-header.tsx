@@ -124,7 +124,7 @@ function Fact({ className, children }: { className?: string; children: ReactNode
   )
 }
 
-/** A path whose last segment stays readable if the whole does not fit. */
+/** A path whose last segment stays readable if the whole path does not fit. */
 function Folder({ path }: { path: string }) {
   const name = folderName(path)
   const before = path.endsWith(name) ? path.slice(0, -name.length) : ''

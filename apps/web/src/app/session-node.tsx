@@ -16,7 +16,7 @@ export default function SessionNodeFact() {
 function Where({ nodes }: { nodes: readonly NodeInfo[] }) {
   const sessionId = useSessionId()
   const [where, setWhere] = useState<SessionNode>()
-  // The owner changes only when a node comes or goes.
+  // Changes when a node comes or goes. Only then can the session get another owner.
   const present = nodes.map(({ id, state }) => `${id} ${state}`).join()
   // biome-ignore lint/correctness/useExhaustiveDependencies: loaded again when the nodes have changed
   useEffect(() => {
@@ -31,7 +31,7 @@ function Where({ nodes }: { nodes: readonly NodeInfo[] }) {
     return (
       <span
         className={`${shape} font-medium text-wait`}
-        title={`The folder of this session is on ${machine}, where no Parley server runs now. You can read the session, answer its requests and queue prompts. It continues when a server of ${machine} is back.`}
+        title={`The folder of this session is on ${machine}, where no Parley server runs now. You can read the session, answer its requests and queue prompts. It continues when a server runs on ${machine} again.`}
       >
         <Separator />
         waits for {machine}

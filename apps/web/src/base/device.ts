@@ -59,7 +59,7 @@ async function renew(isSecondTry = false): Promise<string | undefined> {
     return token
   } catch (thrown) {
     const reason = thrown instanceof ParleyError ? thrown.details?.reason : undefined
-    // The server was restarted between the two requests and does not know the nonce.
+    // Tries once more: the server was restarted between the two requests and does not know the nonce.
     if (reason === 'nonce' && !isSecondTry) return renew(true)
     if (reason === 'revoked') for (const listener of revokedListeners) listener()
     throw thrown

@@ -3,7 +3,7 @@ import { createStore, useStore } from './store.ts'
 /** The search text of the find bar, in lower case. Empty if there is no search. */
 export const findText = createStore('')
 
-/** Whether the text contains the search text. Collapsed content with a match is shown. */
+/** True if the text contains the search text. Collapsed content must then be shown. */
 export function useMatchesFind(text: string): boolean {
   return useStore(findText, (wanted) => wanted !== '' && text.toLowerCase().includes(wanted))
 }

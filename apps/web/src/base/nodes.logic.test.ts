@@ -25,7 +25,7 @@ it('names no machine if all nodes are on one, before the nodes are known, and on
   expect(machineOf([node(1, 'desk'), node(2, 'laptop')], undefined)).toBeUndefined()
 })
 
-it('names a machine that is away, also if it is the only other one or no longer known', () => {
+it('names a machine that is away, even if it is the only other one or no longer known', () => {
   const nodes = [node(1, 'desk'), node(2, 'laptop', 'gone')]
   expect(machineOf(nodes, 'machine:laptop')).toEqual({ name: 'laptop', isAway: true })
   expect(machineOf(nodes, 'machine:desk')).toEqual({ name: 'desk', isAway: false })

@@ -14,7 +14,7 @@ function shortened(text: string): string {
   return visible(text.length > maxLength ? `${text.slice(0, maxLength)}…` : text)
 }
 
-/** The text of an unsent answer: the label of its button. */
+/** An unsent answer as text: the answers to a question, or the label of the pressed button, with any reason. */
 export function answerText(request: OpenRequest, answer: AnswerCommand): string {
   if (answer.type === 'question.answer') return shortened(Object.values(answer.answers).flat().join(', '))
   const isPlan = request.type === 'permission' && request.kind === 'plan'

@@ -121,7 +121,7 @@ function Since({ since, noCommit }: { since: Since; noCommit: boolean }) {
   return (
     <select
       aria-label="Changes since"
-      title="The session’s start is the commit that was checked out when it was created"
+      title="The session’s start is the commit that was checked out when the session was created"
       value={since.chosen}
       onChange={(event) => setPreferences({ changesSince: event.target.value as Since['chosen'] })}
       className="field-sizing-content h-7 max-w-44 shrink-0 rounded-md bg-transparent px-1 text-xs text-ink hover:bg-hover pointer-coarse:h-11"

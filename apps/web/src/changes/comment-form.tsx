@@ -54,8 +54,8 @@ export function commentRow(
   return (
     <tr>
       <td colSpan={split ? 6 : 3} className="bg-page px-3 py-2 font-sans whitespace-normal">
-        {/* As wide as the visible part of the file, not as its longest line, and visible at any horizontal scroll
-            position. */}
+        {/* This element is as wide as the visible part of the file, not as its longest line, and stays visible when
+            the file is scrolled horizontally. */}
         <div className="sticky left-3 w-[calc(100cqw-1.5rem)]">
           {open ? (
             <CommentForm {...editor} editing={open} />

@@ -30,7 +30,7 @@ export function Composer() {
   const recall = useRecall(draft.set)
   const isPaused = useSessionState((state) => pausedPrompts(state) > 0)
   const wasPaused = useStore(place, ({ paused }) => paused)
-  // An edited prompt returns to the paused ones only if other prompts are still paused.
+  // An edited prompt that was paused is paused again only if other prompts are still paused.
   const goesBackPaused = isPaused && wasPaused
   const canSteer = working && (agent?.capabilities.steer ?? false)
   const begun = useSessionState((state) => state.lastTurn !== undefined)
@@ -41,7 +41,7 @@ export function Composer() {
     const parts = promptParts(draft.get(), attachments.list)
     const { followers } = place.get()
     prompts.submit({ sessionId, delivery, parts, followers, paused: goesBackPaused })
-    // Setting the empty text also clears the draft's place in the queue.
+    // Setting an empty text also clears the draft's place in the queue.
     draft.set('')
     attachments.clear()
     recall.forget()

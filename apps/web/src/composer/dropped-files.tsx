@@ -4,13 +4,13 @@ import { createStore, useStore } from '../base/store.ts'
 
 type Take = (files: File[]) => void
 
-/** Receives files that are dropped anywhere on the page. */
+/** The function that receives files dropped anywhere on the page. */
 let taker: Take | undefined
 const hovering = createStore(false)
 
 const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes('Files') ?? false
 
-// By default the browser opens a dropped file in place of the page.
+// Prevents the default: the browser would open a dropped file in place of the page.
 addEventListener('dragover', (event) => {
   if (!hasFiles(event)) return
   event.preventDefault()

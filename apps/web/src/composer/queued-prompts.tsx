@@ -54,8 +54,8 @@ function PausedRow({ count }: { count: number }) {
 }
 
 /**
- * A steered prompt that the agent has not accepted yet, perhaps long after it was sent. It enters the timeline when the
- * agent accepts it.
+ * A steered prompt that the agent has not accepted yet. It enters the timeline when the agent accepts it, which may be
+ * long after it was sent.
  */
 function PendingSteer({ prompt }: { prompt: Prompt }) {
   return (

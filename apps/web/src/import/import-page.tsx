@@ -124,7 +124,7 @@ type Conversations = {
 
 const noConversations: Conversations = { found: [], asking: 0, problems: [] }
 
-/** The conversations of all installed agents that can list them, the latest first, as each agent answers. */
+/** The conversations of all installed agents that can list them, the latest first. Grows as the agents answer. */
 function useConversations(agents: readonly AgentInfo[]): Conversations {
   const here = agents.filter((agent) => agent.found && agent.conversations)
   const ids = here.map(({ id }) => id).join(' ')

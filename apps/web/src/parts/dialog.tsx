@@ -10,7 +10,7 @@ export function Dialog({ label, onClose, className = '', children }: Props) {
   useLayoutEffect(() => {
     const element = dialog.current
     if (element && !element.open) element.showModal()
-    // By default the browser focuses the first focusable element, which may be a wrapper of the field.
+    // Focuses the field: the browser focuses the first focusable element, which may be a wrapper of the field.
     element?.querySelector('input')?.focus()
     return () => {
       element?.close()

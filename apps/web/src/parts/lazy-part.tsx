@@ -41,8 +41,8 @@ export function lazyPart<Shown>(load: () => Promise<{ readonly default: Shown }>
 }
 
 /**
- * Returns a function that imports the chunk from another address. Only the build and the browser have the address of
- * a chunk, so it is read from the browser's error message. Returns undefined if the message has no address.
+ * Returns a function that imports the chunk from another address. Only the build and the browser know the address
+ * of a chunk, so it is read from the browser's error message. Returns undefined if the message has no address.
  */
 function retryWithNewAddress<Module>({ message }: Error): (() => Promise<Module>) | undefined {
   const address = /https?:\/\/[^\s?]+\.js/.exec(message)?.[0]

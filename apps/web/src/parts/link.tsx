@@ -5,7 +5,7 @@ import { navigate } from '../base/route.ts'
 
 type Props = AnchorHTMLAttributes<HTMLAnchorElement> & { readonly to: Route }
 
-/** A link inside the page. With a modifier key the browser handles it. */
+/** A link inside the page. The browser handles a click with a modifier key. */
 export function Link({ to, onClick, ...rest }: Props) {
   const follow = (event: MouseEvent<HTMLAnchorElement>) => {
     onClick?.(event)

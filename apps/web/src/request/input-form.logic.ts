@@ -63,7 +63,7 @@ function readJson(text: string): { value?: unknown; problem?: string } {
   }
 }
 
-/** A textarea normalizes line ends: lines that were not edited get their original line ends back. */
+/** Gives lines that were not edited their original line ends back, because a textarea normalizes line ends. */
 function withLineEnds(before: string, after: string): string {
   const old = before.split(/(?<=\r\n|\r(?!\n)|\n)/)
   const now = after.split(/(?<=\n)/)
@@ -76,7 +76,7 @@ function withLineEnds(before: string, after: string): string {
   const usual = /\r\n/.test(before) && !/(?<!\r)\n/.test(before) ? '\r\n' : '\n'
   const edited = now.slice(top, now.length - bottom).map((line) => line.replace(/\n$/, usual))
   const whole = [...old.slice(0, top), ...edited, ...old.slice(old.length - bottom)].join('')
-  // A "\r" and a "\n" that become neighbours would form one line end.
+  // If a "\r" and a "\n" became neighbours, they form one line end; then the text is used as it was edited.
   return whole.replace(/\r\n?/g, '\n') === after ? whole : after
 }
 

@@ -5,12 +5,12 @@ import { Button } from '../parts/button.tsx'
 import type { GivenAnswer } from './answer-outbox.ts'
 import { answers } from './answers.ts'
 
-/** Replaces a card whose answer is not at the server yet. It shows the answer and a button to withdraw it. */
+/** Replaces a card whose answer the server has not accepted yet. Shows the answer and a button to withdraw it. */
 export function UnsentAnswer({ answer }: { answer: GivenAnswer }) {
   const { state, asked, said, problem } = answer
   const row = useRef<HTMLDivElement>(null)
   useEffect(() => {
-    // The focused card was removed.
+    // Nothing has the focus if the card that this row replaces was focused.
     if (lacksFocus()) row.current?.focus({ preventScroll: true })
   }, [])
   useFocusFallback(row)

@@ -3,7 +3,7 @@ import { type PromptPart, promptText } from '@parley/protocol'
 /** `size` is the number of bytes on the wire. */
 export type Attachment = { readonly id: number; readonly part: PromptPart; readonly size: number }
 
-/** The server accepts bodies of up to twelve megabytes, and base64 adds a third. */
+/** The limit for one file: the server accepts bodies of up to twelve megabytes, and base64 adds a third. */
 const maxFileBytes = 8_000_000
 /** The limit for all attachments of a prompt. It leaves a megabyte for the text. */
 const maxTotalBytes = 11 * 1024 * 1024

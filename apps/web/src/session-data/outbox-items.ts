@@ -72,7 +72,7 @@ export class OutboxItems<Item extends Envelope> {
     this.#set(this.#without(commandId))
   }
 
-  /** Removes an accepted item from storage. The last `count` of them stay in memory until the page is closed. */
+  /** Removes an accepted item from storage. Keeps the last `count` accepted items in memory. */
   markSent(commandId: string, count: number): void {
     this.#forget(commandId)
     const marked = this.get().map((item) =>

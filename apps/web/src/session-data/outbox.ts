@@ -77,7 +77,7 @@ export class Outbox<Content extends object> {
     this.#update()
   }
 
-  /** Stops sending. The stored items are kept, and nothing is changed any more. */
+  /** Stops sending. The stored items are kept, and this page no longer changes them. */
   stop(): void {
     this.#stopping.abort()
     for (const sending of this.#sending.values()) sending.abort()

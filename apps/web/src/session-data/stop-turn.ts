@@ -4,8 +4,8 @@ import { toastError } from '../parts/toasts.tsx'
 import { useSessionId, useSessionState } from './session-context.tsx'
 
 /**
- * Stops only the turn that is shown: the command may reach the server late, when the next turn is already running. It
- * is no error if the turn has ended by then. Queued prompts are paused, and the queue shows that.
+ * Returns a function that stops the turn that is shown, but never a later one: the command may reach the server when
+ * the next turn is already running. It is no error if the turn has ended by then. Queued prompts are paused.
  */
 export function useStopTurn(): () => void {
   const id = useSessionId()
@@ -16,7 +16,7 @@ export function useStopTurn(): () => void {
   }
 }
 
-/** Stops one background task, or all of them. It is no error if a task has already ended. */
+/** Returns a function that stops one background task, or all of them. It is no error if a task has already ended. */
 export function useStopTasks(): (taskId?: string) => void {
   const id = useSessionId()
   return (taskId) => {

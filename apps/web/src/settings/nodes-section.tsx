@@ -71,7 +71,7 @@ function useLiveNodes(): { list: NodeList | undefined; error: string | undefined
   return { list, error }
 }
 
-/** Returns a function that makes every node ask every other node for an answer, and the result. */
+/** `check` makes every node ask every other node for an answer; `checked` is the result. */
 function useCheck() {
   const [checked, setChecked] = useState<NodeList>()
   const [isChecking, setChecking] = useState(false)
@@ -130,8 +130,8 @@ const stateColours = { alive: 'text-good', expired: 'text-bad', gone: 'text-fain
 
 function goneText({ place, machine }: NodeInfo, nodes: readonly NodeInfo[]): string {
   const isAway = !nodes.some((one) => one.place === place && one.state !== 'gone')
-  if (!isAway) return 'Stopped or replaced. Other nodes of this machine run its sessions.'
-  return `No server runs on ${visible(machine)} now. Its sessions can be read and answered, and continue when a server is back there.`
+  if (!isAway) return 'Stopped or replaced. Other nodes on this machine run its sessions.'
+  return `No server runs on ${visible(machine)} now. Its sessions can be read and answered, and continue when a server runs there again.`
 }
 
 function Figure({ name, children }: { name: string; children: ReactNode }) {
@@ -147,7 +147,7 @@ const problemTexts: Record<NodeProblem, string> = {
   unreachable: 'cannot be reached at this address',
   'no-answer': 'does not answer',
   'other-token': 'has another token: start all nodes with the same PARLEY_TOKEN',
-  'other-node': 'has the address of another node: give each its own PARLEY_NODE_URL',
+  'other-node': 'has the address of another node: give each node its own PARLEY_NODE_URL',
   'not-a-node': 'has the address of another program: correct its PARLEY_NODE_URL',
 }
 

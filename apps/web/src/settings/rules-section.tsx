@@ -149,7 +149,7 @@ function Reach({ form, write }: { form: RuleForm; write: (change: Partial<RuleFo
   if (form.decision !== 'allow') {
     return (
       <p className="text-xs text-soft">
-        The pattern is compared with the text of each simple command in a line, also after sudo, env or sh -c.
+        The pattern is compared with the text of each simple command in a line, even after sudo, env or sh -c.
         This is not a sandbox: a script or another program can still do what the command does.
       </p>
     )

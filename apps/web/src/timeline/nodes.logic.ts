@@ -35,7 +35,7 @@ export type CallNode = {
 export type GroupNode = {
   readonly type: 'group'
   readonly key: string
-  /** The key of the group while its turn ran. */
+  /** The key that the group had while its turn ran. */
   readonly keyBefore: string
   readonly nodes: readonly Node[]
 }

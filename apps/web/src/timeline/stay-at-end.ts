@@ -25,7 +25,7 @@ export function useEndKeeper(scroller: RefObject<HTMLDivElement | null>): EndKee
     if (!scroller.current) return
     const observer = new ResizeObserver(keeper.follow)
     observer.observe(scroller.current)
-    // The list resizes its rows without rendering, sometimes after its callback.
+    // The rows are observed too: the list resizes them without rendering, sometimes after its callback.
     const rows = scroller.current.firstElementChild
     if (rows) observer.observe(rows)
     return () => observer.disconnect()
@@ -51,8 +51,8 @@ function createEndKeeper(scroller: RefObject<HTMLDivElement | null>): EndKeeper 
     if (!element || !staying || fromEnd(element) <= 1) return
     element.scrollTop = element.scrollHeight
     top = element.scrollTop
-    // The browser's scroll event comes a frame later. That is early enough for one line, but too late for the rows of
-    // a larger jump.
+    // A larger jump is reported at once. The browser's scroll event comes a frame later, which is early enough for one
+    // line, but too late for many rows.
     if (top - reported > 120) reportNow(top)
   }
 

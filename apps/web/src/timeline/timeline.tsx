@@ -186,7 +186,10 @@ type Input = {
   showRow: (key: string) => void
 }
 
-/** Scrolls to the block that the address names, loading older pages if necessary. Returns its key for a few seconds. */
+/**
+ * Scrolls to the block that the address names, loading older pages if necessary. For a few seconds, returns the key of
+ * the block, so that its row is marked.
+ */
 function useShowBlock({ rows, segments, toggle, showRow }: Input): string | undefined {
   const route = useRoute()
   const seq = route.name === 'session' ? route.seq : undefined

@@ -34,7 +34,7 @@ export function useList(
       const known = instance.measurementsCache[index]?.size
       if (!entry && known !== undefined && isPlain(rows[index])) return known
       const size = measureElement(element, entry, instance)
-      // The list does not store a size that equals the estimate. A new estimate would then move the visible rows.
+      // Stores a size that equals the estimate. The list does not, so a new estimate would move the visible rows.
       if (entry && size === known) instance.itemSizeCache.set(keyOf(index), size)
       return size
     },
@@ -80,7 +80,7 @@ function createPlaceKeeper(scroller: RefObject<HTMLDivElement | null>): PlaceKee
 
   function note(list: List): void {
     const top = list.scrollOffset ?? 0
-    // Ignored right after rows were added above: the positions are not yet those that the reader sees.
+    // Notes nothing right after rows were added above: the positions are not yet those that the reader sees.
     if (list.options.getItemKey(0) !== first) return
     const items = list.getVirtualItems().filter((item) => item.end > top)
     places = items.map((item) => ({ key: String(item.key), fromTop: item.start - top }))

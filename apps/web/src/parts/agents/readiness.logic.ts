@@ -16,7 +16,7 @@ type NextStep = 'install' | { readonly text: string; readonly command?: string }
 const defaultHints = {
   missing: 'Install it on the server’s machine, then refresh.',
   unusable: 'Update it on the server’s machine, then refresh.',
-  'signed-out': 'Sign in with its own program, then refresh.',
+  'signed-out': 'Sign in with the agent’s command-line program on the server’s machine, then refresh.',
 }
 
 /** What to do before an agent can be used. The probe's hint comes first; without one, a default text is used. */

@@ -47,7 +47,7 @@ describe('the lines of a diff', () => {
     const note = (diff: Parameters<typeof diffLines>[0]) => fileNote(diff, diffFiles(diff)[0]!)
     expect(note({ path: 'x', before: null, after: 'a' })).toBe('New file')
     expect(note({ path: 'x', after: null, patch: '@@ -1 +0,0 @@\n-a' })).toBe('Deleted')
-    expect(note({ path: 'x', after: 'a' })).toBe('Complete new content')
+    expect(note({ path: 'x', after: 'a' })).toBe('Replaces the whole file')
     expect(note({ path: 'x', before: 'a', after: 'b' })).toBeUndefined()
     const moved = { path: 'y', movedFrom: 'x', patch: '@@ -1 +1 @@\n-a\n+b' }
     expect(diffFiles(moved)).toMatchObject([{ path: 'y', from: 'x', status: 'renamed' }])

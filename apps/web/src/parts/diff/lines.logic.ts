@@ -39,7 +39,7 @@ export function fileNote(
 ): string | undefined {
   if (before === null || status === 'added') return 'New file'
   if (after === null || status === 'deleted') return 'Deleted'
-  return patch === undefined && before === undefined ? 'Complete new content' : undefined
+  return patch === undefined && before === undefined ? 'Replaces the whole file' : undefined
 }
 
 const maxLineLength = 4000

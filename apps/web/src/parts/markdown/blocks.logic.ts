@@ -2,8 +2,8 @@ import { marked, type Token } from 'marked'
 import remend from 'remend'
 
 /**
- * A text as its top-level Markdown blocks. The cost of appending depends on the length of the last block, not of the
- * whole text.
+ * A text, split into its top-level Markdown blocks. The cost of appending depends on the length of the last block,
+ * not of the whole text.
  */
 export type Markdown = { readonly text: string; readonly blocks: readonly MarkdownBlock[] }
 export type MarkdownBlock = {
@@ -17,7 +17,7 @@ export type MarkdownBlock = {
 
 export const emptyMarkdown: Markdown = { text: '', blocks: [] }
 
-/** `done`: the text is complete. Otherwise markup that is open at the end is closed for display. */
+/** `done`: the text is complete. If it is not, markup that is open at the end is closed for display. */
 export function parseMarkdown(source: string, done: boolean, before: Markdown = emptyMarkdown): Markdown {
   const text = source.replace(/\r\n?/g, '\n')
   if (text === before.text && (before.blocks.at(-1)?.closed ?? true) === done) return before
@@ -49,7 +49,7 @@ function lex(text: string, offset: number, done: boolean): MarkdownBlock[] {
   })
 }
 
-/** A longer line is parsed by itself in chunks, so that the cost of appending to it does not grow. */
+/** A line longer than this is parsed separately, in chunks, so that the cost of appending to it does not grow. */
 const maxLineLength = 4000
 
 function tokensOf(text: string): Token[] {

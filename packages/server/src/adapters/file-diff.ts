@@ -34,7 +34,7 @@ export async function replaceDiff(
   session: Session,
 ): Promise<Diff> {
   const found = await readForDiff(path, session)
-  // Agents ignore the kind of line break when they search for the text.
+  // Ignores the kind of line break, as agents do when they search for the text.
   const before = found?.replaceAll('\r\n', '\n') ?? found
   const after = typeof before === 'string' ? replaced(before, replacements) : undefined
   if (typeof before === 'string' && after !== undefined) return { path, patch: patchOf(before, after) }

@@ -27,11 +27,11 @@ export type BuiltInAdapterOptions = {
 }
 
 /**
- * All built-in agents, in the order of presentation. This is the only list. To add one:
+ * All built-in agents, in the order of presentation. This is the only list. To add an agent:
  * 1. create its folder beside this file, with an `index.ts` that exports `createXAdapter`;
  * 2. begin its test with `adapterContract(...)` from `testing/adapter-contract.ts`, which tests every capability that
  *  it declares;
- * 3. add it here. To remove one, undo the three steps.
+ * 3. add it here. To remove an agent, undo the three steps.
  */
 export function builtInAdapters(options: BuiltInAdapterOptions = {}): AgentAdapter[] {
   const { env = {}, agents = {} } = options

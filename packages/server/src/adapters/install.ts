@@ -123,10 +123,10 @@ async function writing<Value>(agentsFolder: string, work: () => Promise<Value>):
     const { code } = thrown as NodeJS.ErrnoException
     if (thrown instanceof ParleyError || code === undefined) throw thrown
     const reason = code === 'ENOSPC' ? 'space' : 'forbidden'
-    const what = code === 'ENOSPC' ? 'Make room' : 'Check its permissions'
+    const what = code === 'ENOSPC' ? 'Free some space' : 'Check its permissions'
     throw new ParleyError(
       'agent_failed',
-      `${agentsFolder} cannot be written (${code}). ${what}, then try again.`,
+      `Parley cannot write to ${agentsFolder} (${code}). ${what}, then try again.`,
       {
         details: { reason },
         cause: thrown,
@@ -296,7 +296,7 @@ function broken({ package: name, version }: Work, what: string, stderrTail = '')
   const last = stderrTail.trim().split('\n').at(-1) ?? ''
   return new ParleyError(
     'agent_failed',
-    `${name} ${version} is not installed: ${what}${last === '' ? '.' : `: ${last}`}`,
+    `${name} ${version} was not installed: ${what}${last === '' ? '.' : `: ${last}`}`,
     { details: { reason: 'broken', ...(stderrTail !== '' && { stderrTail }) } },
   )
 }

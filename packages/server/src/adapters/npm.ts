@@ -61,7 +61,7 @@ function npmEnvironment(from: Environment, npm: string, PATH: string): Record<st
   const names = Object.keys(env).map((name) => name.toLowerCase())
   const isConfigured = names.includes('npm_config_globalconfig') || names.includes('npm_config_prefix')
   const globalConfig = join(dirname(npm), '..', 'etc', 'npmrc')
-  // npm looks for its global npmrc beside the Node that runs it, which may be the Node of this process.
+  // npm looks for its global npmrc beside the Node that runs it. That may be another Node, so the file is named here.
   return isConfigured || !existsSync(globalConfig) ? env : { ...env, npm_config_globalconfig: globalConfig }
 }
 

@@ -58,7 +58,7 @@ export function createRewindKeeper() {
     for (const { path, place, after } of files) {
       const now = placeIn(session, path)
       if (now !== place || hashOf(await contentOf(place)) !== after)
-        throw conflict(`${relative(session.cwd, place)} has changed since.`)
+        throw conflict(`${relative(session.cwd, place)} has changed since the restore.`)
     }
     rewinds.delete(sessionId)
     for (const { place, before } of files) await write(place, before)

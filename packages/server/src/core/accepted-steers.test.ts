@@ -21,8 +21,8 @@ afterEach(async () => {
 
 /**
  * A session with an open request and a steered prompt. Its agent accepts steered prompts and does not report when it
- * takes them up. A prompt `ask` makes it ask for a permission and then end its turn; any other prompt that starts a
- * turn is answered at once.
+ * takes them up. The prompt `ask` makes the agent ask for a permission and then end its turn; any other prompt that
+ * starts a turn is answered at once.
  */
 async function asked(): Promise<World & { steered: string }> {
   const agent = faultyAgent((connection) => ({

@@ -11,8 +11,8 @@ import { takeUp } from './turn-transactions.ts'
 export type AcceptedSteers = {
   accept(promptId: string): Promise<void>
   /**
-   * Call this before an output is recorded. If the output shows that prompts were taken up, records this; the promise
-   * resolves when it is stored. Otherwise returns undefined.
+   * Call this before an output is recorded. If the output shows that prompts were taken up, records `prompt.taken`;
+   * the promise resolves when that is stored. Otherwise returns undefined.
    */
   before(output: AgentOutput): Promise<void> | undefined
   forget(): void

@@ -64,7 +64,7 @@ export type AgentAdapter = {
    * themselves.
    */
   readonly install?: { readonly package: string; readonly version: string }
-  /** True if the agent starts slowly: a new session then starts it before its first prompt. */
+  /** True if the agent starts slowly: the agent of a new session is then started before the first prompt. */
   readonly startsAhead?: boolean
   /**
    * With the capability `environment`: variables that no session and no folder may set, because the adapter sets or
@@ -137,7 +137,7 @@ export type AgentMemory = {
   list(query: { readonly cwd?: string }, signal: AbortSignal): Promise<AgentConversation[]>
   /** One conversation, from its start. Parts that belong to no turn may be left out. */
   read(agentSessionId: string, signal: AbortSignal): AsyncIterable<Remembered>
-  /** The id under which the agent stores a prompt of the host. Without this function, it is the host's id. */
+  /** The id under which the agent stores a prompt of the host. Without this function, the agent uses the host's id. */
   idOf?(agentSessionId: string, promptId: string): string
 }
 
@@ -212,8 +212,8 @@ export type AgentConnection = {
    */
   takeBack?(promptId: string): Promise<boolean>
   /**
-   * Asks the agent to stop its turn without ending the process. The end of the turn is an output; if that does not
-   * come, the host forces the end.
+   * Asks the agent to stop its turn without ending the process. The agent reports the end of the turn as an
+   * output; if it does not, the host forces the end.
    */
   interrupt(): Promise<void>
   /** Stops a background task. Its end is reported as a `task.updated` output. */
@@ -228,9 +228,9 @@ export type AgentConnection = {
   /** Ends the agent's process. Idempotent; `events` ends. */
   close(): Promise<void>
   /**
-   * Kills the agent's process and all its descendants at once, also while `close` runs: another host may continue the
-   * session. A process that several sessions share is killed for all of them. `events` ends. Without this function
-   * `close` is called.
+   * Kills the agent's process and all its descendants at once, even while `close` runs, because another host may
+   * continue the session. A process that several sessions share is killed for all of them. `events` ends. Without this
+   * function, `close` is called.
    */
   kill?(): void
   /**
@@ -285,8 +285,8 @@ export type AgentOutput =
 
 /**
  * `permit` and `answer` resolve when there is an answer, and never reject. `cancelled` is not an answer: the
- * turn ends, `signal` aborted, or the connection is being closed. If the request is about a tool call, call
- * them after the `tool-call.called` of that call was recorded. Aborting `signal` withdraws the request: do so
+ * turn ends, `signal` aborted, or the connection is being closed. If the request is about a tool call, ask
+ * only after the `tool-call.called` of that call was recorded. Aborting `signal` withdraws the request: do so
  * when the agent withdraws its request, never because the agent died.
  */
 export type Person = {

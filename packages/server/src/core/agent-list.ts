@@ -118,7 +118,7 @@ export function createAgentList({ adapters, installer, keeper, changed, clock }:
       one?.stop.abort()
       await one?.ended
       if (one || (await by.remove(agent))) return
-      throw new ParleyError('not_found', `Parley has not installed ${agent}, so it cannot remove it.`)
+      throw new ParleyError('not_found', `Parley has not installed ${agent}, so it cannot remove this agent.`)
     },
   }
   return {

@@ -27,7 +27,7 @@ export function carriedQuestion(state: SessionState, ask: QuestionAsk) {
   return carried?.type === 'question' ? carried.resolution : undefined
 }
 
-/** True if something was allowed or answered. The task is then started again. */
+/** True if a carried answer allows a call or answers a question: only then is the task started again. */
 export function hasUsableAnswer({ carried = [] }: KnownTask): boolean {
   return carried.some(({ resolution: { outcome } }) => outcome === 'allowed' || outcome === 'answered')
 }

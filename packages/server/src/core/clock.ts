@@ -1,6 +1,6 @@
 import type { IdPrefix } from '@parley/protocol'
 
-/** Core has no clock of its own: the creator of a host passes it in, so that a test can control it. */
+/** Core has no clock of its own: the creator of a host passes one, so that a test can control the time. */
 export type Clock = {
   now(): number
   /**

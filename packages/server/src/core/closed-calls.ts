@@ -1,6 +1,6 @@
 const maxClosed = 1000
 
-/** The latest calls that the host has ended with their turn or task, or will end with a parked turn, by id. */
+/** The latest calls, by id, that ended with their turn or task, or will end when their parked turn is resumed. */
 export class ClosedCalls {
   readonly #titles = new Map<string, string | undefined>()
   #hasForgotten = false

@@ -49,7 +49,11 @@ export function decidePermission(
       'validation_error',
       'An edited input is valid only with allow, not with deny.',
     )
-    refuseIf(scope !== 'once', 'validation_error', 'An edited input can only be allowed once.')
+    refuseIf(
+      scope !== 'once',
+      'validation_error',
+      'An edited input can be allowed only with the scope "once".',
+    )
   }
   refuseIf(
     end === true && decision === 'allow',

@@ -107,7 +107,11 @@ function submit(
     ...defined({ messageId, paused }),
   }
   if (turn && delivery === 'steer') {
-    refuseIf(paused === true, 'validation_error', 'A steered prompt cannot be paused: it runs now.')
+    refuseIf(
+      paused === true,
+      'validation_error',
+      'A steered prompt cannot be paused: it joins the running turn.',
+    )
     refuseIf(
       turn.interrupted,
       'conflict',

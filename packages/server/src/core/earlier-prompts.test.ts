@@ -5,9 +5,7 @@ import { hostUnderTest } from './host-under-test.ts'
 
 const talk = Array.from({ length: 5 }, (_, at) => ({ type: 'text' as const, text: `piece ${at}` }))
 
-/**
- * Three prompts that are queued while the first turn runs, one of them withdrawn, and one that is queued at the end.
- */
+/** A session in which three prompts were queued during the first turn and the second of them was withdrawn. */
 async function sessionWithQueue() {
   const world = await hostUnderTest()
   const session = await world.create()

@@ -10,10 +10,9 @@ const pageSize = 1000
 const maxScanned = 50_000
 
 /**
- * The events before a page that the page needs: the prompts of turns that start in the page and, if the page reaches
- * the head, the prompts that are still queued. A queued prompt can be any number of events before its turn. Returns
- * the `prompt.submitted` and `prompt.queued` events of these prompts, oldest first. Reads nothing if every prompt is
- * in the page.
+ * Returns the earlier prompts that a page needs: those of turns that start in the page and, if the page reaches the
+ * head, those that are still queued. A queued prompt can be any number of events before its turn. The result contains
+ * the `prompt.submitted` and `prompt.queued` events, oldest first. Reads nothing if every prompt is in the page.
  */
 export async function earlierPrompts(
   store: Pick<SessionStore, 'read'>,

@@ -23,7 +23,7 @@ describe('endTurn', () => {
     ])
   })
 
-  it('leaves nothing of the turn open, and nothing to follow its end', () => {
+  it('closes everything in the turn, and records its end last', () => {
     const drafts = endTurn(busy, completed, 504)
     expect(drafts.map((draft) => draft.type)).toEqual([
       'text.written',
@@ -58,7 +58,7 @@ describe('endTurn', () => {
     expect(endTurn(stateAfter(created), completed, 504)).toEqual([])
   })
 
-  it('never has a negative duration, also when the clock went back', () => {
+  it('never has a negative duration, even if the clock went back', () => {
     expect(endTurn(running, completed, 0)).toMatchObject([{ durationMs: 0 }])
   })
 })

@@ -12,9 +12,9 @@ import {
 import { unusedAnswers } from './carried-answers.ts'
 
 /**
- * The events that must be recorded before a turn may end, and the end itself. Pure. Every open block is written as
- * far as it was streamed, every open call gets its end, and every open request its resolution, because no event of a
- * turn may follow its end. Blocks, calls and requests of a background task remain open.
+ * The events that must be recorded before a turn may end, and the end itself. Pure. The streamed part of every open
+ * block is written, every open call gets an end, and every open request gets a resolution, because no event of a turn
+ * may follow its end. Blocks, calls and requests of a background task remain open.
  */
 export function endTurn(
   state: SessionState,
@@ -65,7 +65,7 @@ export function turnWaits(state: SessionState): boolean {
   return requestsOfTurn(state).length > 0 || (state.turn?.carried ?? []).length > 0
 }
 
-/** Open text and thinking blocks, written as far as they were streamed. */
+/** The drafts that write the streamed part of open text and thinking blocks. */
 export function writeText(blocks: readonly OpenBlock[]): EventDraft[] {
   return blocks.flatMap((block): EventDraft[] => {
     if (block.type === 'tool-call' || block.text === '') return []

@@ -17,7 +17,7 @@ import { type SettingsCopy, StoredList } from './stored-list.ts'
 /** Environment variables for agent processes. Names can be listed; values are passed only to the process. */
 export type Environments = {
   environments(): Promise<EnvironmentInfo[]>
-  /** Takes effect at the next start of an agent. An idle agent is closed, so that its next prompt starts it again. */
+  /** Takes effect at the next start of an agent. An idle agent is closed, so that the next prompt starts it again. */
   setEnvironment(given: NewEnvironment): Promise<EnvironmentInfo>
   unsetEnvironment(given: OldEnvironment): Promise<void>
 }

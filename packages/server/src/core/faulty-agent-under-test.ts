@@ -110,7 +110,7 @@ export const connectedAs = (agentSessionId: string): AgentOutput => ({
 /** Resolves as soon as the condition is true. */
 export async function until(fact: () => boolean): Promise<void> {
   for (const deadline = Date.now() + 10_000; !fact(); ) {
-    if (Date.now() > deadline) throw new Error(`it does not come to that: ${fact}`)
+    if (Date.now() > deadline) throw new Error(`this did not become true: ${fact}`)
     await systemClock.yieldToIo()
   }
 }

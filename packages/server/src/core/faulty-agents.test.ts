@@ -176,7 +176,7 @@ describe('a send that never settles', () => {
     })
   })
 
-  it('does not prevent the host from closing, also if the agent does not end', async () => {
+  it('does not prevent the host from closing, even if the agent does not end', async () => {
     const made = await world(faultyAgent(() => ({ send: forever, interrupt: forever, close: forever })))
     await prompt(made.session, 'one')
     await until(() => made.agent.texts.length === 1)

@@ -20,8 +20,8 @@ export type FeedLoops = {
 type Follow = (sessionId: string, from: FollowFrom, reader: FeedReader) => Promise<() => void>
 
 /**
- * If more values than this wait for a live loop, it stops following. When it has yielded them all, it follows again
- * from its cursor.
+ * If more values than this wait for a live loop, the loop stops following. When it has yielded all of them, it follows
+ * again from its cursor.
  */
 const maxWaiting = 1_024
 
@@ -240,7 +240,7 @@ class Pieces {
 
 const keyOf = (type: string, id: string) => `${type} ${id}`
 
-/** The delta types of the block that each event type closes. */
+/** For each event type that closes a block: the types of the deltas of such a block. */
 const streamedBy: Readonly<Record<string, readonly string[]>> = {
   'text.written': ['text.streamed'],
   'thinking.written': ['thinking.streamed'],

@@ -8,13 +8,13 @@ import { type SettingsCopy, StoredList } from './stored-list.ts'
 export type FolderTrust = {
   trusted(): Promise<TrustedFolder[]>
   /**
-   * Takes effect at the next start of an agent. An idle agent is closed, so that its next prompt starts it again. A
-   * folder at another place than this process must be given as a real path: it cannot be checked here.
+   * Takes effect at the next start of an agent. An idle agent is closed, so that the next prompt starts it again. A
+   * folder at another place cannot be checked here, so it must be given as a real path.
    */
   trust(folder: string, place?: string): Promise<TrustedFolder>
   /**
    * Revokes the trust of a folder, which may no longer exist. Takes effect at the same time as `trust`. Without
-   * `place`, it is revoked at the place of this process, or else at the only other place that trusts the folder.
+   * `place`, the trust is revoked at the place of this process, or else at the only other place that trusts the folder.
    */
   distrust(folder: string, place?: string): Promise<void>
 }
@@ -91,15 +91,15 @@ export async function placed(
     throw new ParleyError('validation_error', message, { details: { place } })
   }
   if (isAbsolute.test(folder)) return { folder, ...defined({ place }) }
-  const message = `Give the whole path of the folder: it is at ${place}, and this server is not.`
+  const message = `Give the absolute path of the folder: it is at ${place}, which this server cannot access.`
   throw new ParleyError('validation_error', message, { details: { folder, place } })
 }
 
 const isAbsolute = /^(\/|[A-Za-z]:\\|\\\\)/
 
 /**
- * The folder and the place of a setting to remove. The folder may no longer exist. Without `place`, it is the place
- * of this process, or else the only other place that has a setting for the folder.
+ * The folder and the place of a setting to remove. The folder may no longer exist. `place` is by default the place of
+ * this process, or else the only other place that has a setting for the folder.
  */
 export async function listedPlace(
   { checkFolder, place: here }: FolderParts,

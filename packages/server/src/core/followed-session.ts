@@ -40,7 +40,7 @@ export class FollowedSessions {
     return (await followed).follow(from, reader)
   }
 
-  /** Ends the reading of a session that this process owns from now on. */
+  /** Stops following a session that this process owns from now on. */
   leave(sessionId: string): void {
     const followed = this.#sessions.get(sessionId)
     this.#sessions.delete(sessionId)
@@ -165,7 +165,7 @@ class FollowedSession {
   /** Publishes the next event. An event that was published before is ignored. */
   #publish({ seq, json }: StoredEvent): void {
     if (seq <= this.#state.seq || this.#isEnded) return
-    // An owner that delivers in order causes no gap. The missing events are read from the store.
+    // After a gap, stops following the owner for now, and reads the missing events from the store.
     if (seq > this.#state.seq + 1) return this.#detach()
     this.#state = withEvent(this.#state, json)
     this.#feed.publish({ kind: 'event', seq, json: shownText(json) })
@@ -187,7 +187,7 @@ class FollowedSession {
     if (page.length === 0 && this.#polls++ % pollsPerCheck > 0) return false
     const record = await store.load(id)
     if (!record) this.end('deleted')
-    // The log is another one, or has lost its last events: readers must start again.
+    // The log was replaced, or has lost its last events: readers must start again.
     else if (record.epoch !== epoch || record.head < after) this.end('closed')
     else for (const event of page) this.#publish(event)
     return page.length === pageSize

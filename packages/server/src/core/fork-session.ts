@@ -92,7 +92,7 @@ async function copyForFork(
 async function claimed(ownership: SessionOwnership, child: string): Promise<number | undefined> {
   const claim = await ownership.claim(child)
   if (claim.type === 'owned') return claim.term
-  throw new ParleyError('busy', 'This fork is being made by another node. Try again.')
+  throw new ParleyError('busy', 'Another node is creating this fork. Try again.')
 }
 
 /** Corrects the parts of the state that hold for the original session but not for the copy. */

@@ -46,7 +46,7 @@ export function canonical(value: unknown): string {
   return written
 }
 
-/** Pushes the last piece first, because the next piece is taken from the end. */
+/** Pushes the pieces of `list` in reverse order, because the next piece is taken from the end. */
 function putBefore(rest: unknown[], list: object): void {
   const [open, close] = Array.isArray(list) ? '[]' : '{}'
   const fields = Array.isArray(list) ? list.map((item): Field => ['', item]) : fieldsOf(list)

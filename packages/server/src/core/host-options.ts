@@ -18,7 +18,7 @@ export type HostOptions = {
   readonly ownership?: SessionOwnership
   /** Ends agents that a former owner of a session has left behind on this machine. */
   readonly leftovers?: AgentLeftovers
-  /** Shares rules, trust and variables with other processes on the store. By default there are none. */
+  /** Shares rules, trust and variables with the other processes on the store. Omitted if there are none. */
   readonly shared?: SharedSettings
   /** Follows sessions that other processes own. Without it, only their stored events are read. */
   readonly ownerFeed?: OwnerFeed

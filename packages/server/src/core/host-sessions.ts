@@ -47,8 +47,8 @@ export type HostSessions = {
   previewRewind(sessionId: string, promptId: string): Promise<RewindPreview>
   /**
    * A page of the log. Rejects with ParleyError `conflict` for a cursor beyond the head or of another epoch. With
-   * `prompts`, also returns the events before the page that contain the prompts of its turns and, at the head, those
-   * of the queue.
+   * `prompts`, also returns earlier events that contain prompts: those of the turns in the page and, if the page
+   * reaches the head, those in the queue.
    */
   read(
     sessionId: string,

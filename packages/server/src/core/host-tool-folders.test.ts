@@ -72,7 +72,7 @@ it('the temporary folder is removed when the session leaves memory, and created 
   await other.play(keep)
   const pass = async () => {
     made.time.advance(1_000)
-    // A session that is used meanwhile stays in memory, and keeps its folder.
+    // Uses the other session, which therefore stays in memory and keeps its folder.
     await other.state()
     return existsSync(folders[0] ?? '')
   }

@@ -242,7 +242,7 @@ describe('a running tool', () => {
     expect(host.calls[0]?.context.signal.aborted).toBe(true)
   })
 
-  it('is aborted when the turn is cancelled, also if the agent continues', async () => {
+  it('is aborted when the turn is cancelled, even if the agent continues', async () => {
     const { agent, answers } = stubborn()
     await using host = await hostWith({ safe: true }, { adapter: agent.adapter })
     const session = await host.under.create()

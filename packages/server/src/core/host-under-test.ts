@@ -173,7 +173,8 @@ export class SessionUnderTest {
     for (const deadline = Date.now() + patienceMs; ; ) {
       const state = await this.state()
       if (holds(state)) return state
-      if (Date.now() > deadline) throw new Error(`it does not come to that: ${JSON.stringify(state)}`)
+      if (Date.now() > deadline)
+        throw new Error(`the state did not satisfy the condition: ${JSON.stringify(state)}`)
       await systemClock.yieldToIo()
     }
   }

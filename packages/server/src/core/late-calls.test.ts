@@ -187,7 +187,7 @@ describe('after the end of its turn, a call', () => {
     ])
   })
 
-  it('of a parked turn that was resumed ends once, also if the new process reports its result', async () => {
+  it('of a parked turn that was resumed ends once, even if the new process reports its result', async () => {
     await using odd = await world()
     await odd.begin(called('a'))
     const ask = { toolCallId: 'a', tool: 'Bash', kind: 'execute' as const, title: 'Run a', input: {} }

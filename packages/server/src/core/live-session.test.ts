@@ -795,7 +795,7 @@ describe('a request that waits long', () => {
     ).rejects.toEqual(refusal('conflict', { outcome: 'expired' }))
   })
 
-  it('expires at its own time, also if another one waits', async () => {
+  it('expires at its own time, even if another one waits', async () => {
     const { create, time } = await world({ limits: { expireAfterMs: 5_000 } })
     const session = await create()
     await session.submit({ type: 'parallel', calls: [permission('one'), permission('two')] })

@@ -205,9 +205,9 @@ export class LiveSession {
 }
 
 /**
- * Whether the answer grants a rule that refuses calls of other sessions, which other processes may run. A rule that
- * allows calls may reach those processes later: until then a person is asked. A rule for this session is read by
- * every process that claims the session.
+ * True if the answer stores a rule that refuses calls of other sessions. Such an answer is confirmed only when the
+ * processes that may run those sessions apply the rule. A rule that allows calls may reach them later: until then a
+ * person is asked. A rule for this session is read by every process that claims the session.
  */
 function refusesElsewhere(command: Command): boolean {
   if (command.type !== 'permission.decide' || command.decision !== 'deny') return false

@@ -89,7 +89,7 @@ describe('the models of an agent', () => {
     ])
   })
 
-  it('come from a session if the program reports them only there; also after a restart', async () => {
+  it('come from a session if the program reports them only there, even after a restart', async () => {
     await using world = await hostUnderTest({
       agent: { models: [model] },
       adapter: (scripted) => ({ ...scripted, probe: async () => ({ found: true }) }),

@@ -22,7 +22,7 @@ export class OpenSessions {
   readonly #deleting = new Set<string>()
   /** The former owners whose agents were ended on this machine. */
   readonly #endedOwners = new Map<string, Promise<void>>()
-  /** The last work in each session whose place is awaited. Work in one session runs one after another. */
+  /** The last work in each session whose place is awaited: the next work in that session waits for it. */
   readonly #caring = new Map<string, Promise<unknown>>()
   #stopSweep: (() => void) | undefined
   #closing = false
@@ -52,7 +52,7 @@ export class OpenSessions {
 
   /**
    * Runs work that records something, but needs neither the agent nor the folder. If the place of the session is
-   * awaited, this process is the session's caretaker meanwhile.
+   * awaited, this process is the session's caretaker during the work.
    */
   async record<T>(sessionId: string, work: (session: LiveSession) => Promise<T>): Promise<T> {
     const isCaring = this.#caring.has(sessionId)
@@ -128,8 +128,8 @@ export class OpenSessions {
   }
 
   /**
-   * Calls `here` if the session is open in this process, or if no other process could own it. Otherwise, and if
-   * another process owns the session, calls `elsewhere`.
+   * Calls `here` if the session is open in this process, or if no other process could own it. Otherwise, or if
+   * `here` fails because another process owns the session, calls `elsewhere`.
    */
   async #hereOr<T>(sessionId: string, here: () => Promise<T>, elsewhere: () => Promise<T>): Promise<T> {
     if (!this.#isSole && !this.#sessions.has(sessionId)) return elsewhere()
@@ -196,7 +196,7 @@ export class OpenSessions {
     let taken = 0
     for (;;) {
       const adopted = await this.#services.ownership.adopt(adoptedAtOnce)
-      // A session that could not be recovered is released, so it is returned here again.
+      // `adopt` also returns sessions that could not be recovered and were released: the loop ends if none is new.
       const fresh = adopted.filter(({ sessionId }) => !tried.has(sessionId))
       for (const { sessionId } of fresh) tried.add(sessionId)
       taken += fresh.filter(({ sessionId }) => !this.#sessions.has(sessionId)).length
@@ -319,15 +319,14 @@ export class OpenSessions {
   }
 }
 
-/** The refusal of a session that another process owns, or whose folder is at another place. */
+/** The error for a session that another process owns, or whose place is awaited. */
 function notOwned(sessionId: string, claim: Exclude<Claim, { type: 'owned' }>): ParleyError {
   if (claim.type === 'elsewhere')
     return new ParleyError('conflict', `Session ${sessionId} runs on another node.`, {
       details: { owner: { url: claim.url, term: claim.term } },
     })
-  return new ParleyError('busy', `Session ${sessionId} waits for ${claim.place}, where its folder is.`, {
-    details: { awaited: claim.place },
-  })
+  const message = `Session ${sessionId} cannot run now: its folder is at ${claim.place}, and no node is alive there.`
+  return new ParleyError('busy', message, { details: { awaited: claim.place } })
 }
 
 /** Whether a session was refused because another process owns it, or because no process at its place is alive. */

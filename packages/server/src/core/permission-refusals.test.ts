@@ -54,7 +54,7 @@ describe('a refusal', () => {
     ['a number', { command: 5 }, '5'],
     ['a boolean', { command: true }, 'true'],
     ['null', { command: null }, '*'],
-  ])('applies also to a command that is not a string: %s', (_, input, pattern) => {
+  ])('also applies to a command that is not a string: %s', (_, input, pattern) => {
     expect(verdict(input, about('deny', pattern), 'bypass')).toBe('deny')
   })
 

@@ -119,7 +119,8 @@ function applies(rule: PermissionRule, subject: Subject, state: SessionState): b
 
 /**
  * The answers a person can give, each with the rule that a lasting answer would store. The console and the terminal
- * number them in this order. An agent's suggestion for a scope replaces ours if it covers this call.
+ * number them in this order. A suggestion of the agent that covers this call replaces ours for the same
+ * scope.
  */
 export function optionsFor(
   subject: Subject,
@@ -145,7 +146,7 @@ export function optionsFor(
 const order = ['allow once', 'allow session', 'deny once', 'allow project', 'allow always']
 const place = ({ decision, scope }: PermissionOption) => order.indexOf(`${decision} ${scope}`)
 
-/** The calls that a lasting answer covers, for its label. */
+/** The part of a label that says which calls a lasting answer covers. */
 function grantText({ match, any = [], outside }: RulePattern, { tool, kind }: Subject): string {
   if (match) return 'this command'
   if (outside) return `exactly this call of ${tool}, outside the folder,`

@@ -17,8 +17,8 @@ export async function readEvents(
 }
 
 /**
- * Whether the text is JSON after all. A store may be stricter, for example about nesting, and mark an event as
- * damaged although it passes this check.
+ * Whether an event that the store marked as damaged is valid JSON: a store may be stricter, for example about
+ * nesting.
  */
 function isJson(text: string): boolean {
   try {

@@ -189,7 +189,7 @@ describe('a block', () => {
 })
 
 describe('a call', () => {
-  it('is recorded before its result, also if the result came first', () => {
+  it('is recorded before its result, even if the result came first', () => {
     expect(speak(running, [ended, call]).drafts.map((draft) => draft.type)).toEqual([
       'tool-call.called',
       'tool-call.ended',
@@ -233,7 +233,7 @@ describe('a call id that is used again in a later turn', () => {
   }
   const result = [{ type: 'text', text: 'another result' }]
 
-  it('gets its result, also if the result comes before the call', () => {
+  it('gets its result, even if the result comes before the call', () => {
     const recorded = ['tool-call.called', result, 'turn.ended']
     expect(inNextTurn([call, ended], [call, other])).toEqual(recorded)
     expect(inNextTurn([call, ended], [other, call])).toEqual(recorded)

@@ -61,7 +61,7 @@ describe('after a restart', () => {
     ])
   })
 
-  it('a turn that was delivered ends as unknown also if its agent had ended before', () => {
+  it('a turn that was delivered ends as unknown even if its agent had ended before', () => {
     const alone = andThen(running, { type: 'agent.disconnected', reason: 'crashed' })
     expect(planFor(alone)).toMatchObject([{ type: 'turn.ended', outcome: 'unknown' }])
   })

@@ -136,7 +136,7 @@ it('records messages from elsewhere before the next turn after a release, once',
   expect(await session.texts()).toEqual(['heard', 'heard two', 'heard three', 'heard', 'heard'])
 })
 
-it('records messages from elsewhere also if the preview of a rewind has started the agent', async () => {
+it('records messages from elsewhere even if the preview of a rewind has started the agent', async () => {
   const { host, agent, session, say, said, release, elsewhere } = await world(['resume', 'rejoin', 'rewind'])
   await say('one')
   await release()

@@ -133,12 +133,12 @@ function notices({ name }: AgentAdapter, { turns, forgotten }: Difference): Even
   const held: EventDraft = { type: 'agent.noticed', level: 'info', code: 'outside-turns', text }
   if (forgotten === 0) return [held]
   const lost = forgotten === 1 ? 'the last prompt' : `the last ${forgotten} prompts`
-  const warning = `The conversation continued there from an earlier point: ${name} does not remember ${lost} above.`
+  const warning = `In ${name}'s own program, the conversation continued from an earlier point: ${name} does not remember ${lost} above.`
   return [{ type: 'agent.noticed', level: 'warning', code: 'outside-branch', text: warning }, held]
 }
 
 function unknown({ name }: AgentAdapter): EventDraft {
-  const text = `${name} does not report messages from its own program: those since the conversation was released are not shown here.`
+  const text = `Messages exchanged in ${name}'s own program since the conversation was released are not shown here, because ${name} does not report them.`
   return { type: 'agent.noticed', level: 'warning', code: 'outside-unknown', text }
 }
 

@@ -137,7 +137,7 @@ export class SessionAgent implements SlotHolder {
     if (this.#startFailure === undefined) await rejoin.run(wasReleased)
   }
 
-  /** Starts the agent without a turn. A turn that starts meanwhile waits for it. */
+  /** Starts the agent without a turn. A turn that begins meanwhile waits for this start. */
   async #connectAhead(): Promise<AgentLink> {
     const abort = new AbortController()
     const link = this.#connect(abort.signal)
@@ -257,8 +257,8 @@ export class SessionAgent implements SlotHolder {
   }
 
   /**
-   * Sends messages in order, one after another; stops waiting when the agent has ended. A message that is no longer
-   * wanted when the earlier ones are done is not sent.
+   * Sends a message after all earlier ones; stops waiting when the agent has ended. If the message is no longer wanted
+   * by then, it is not sent.
    */
   #send(link: AgentLink, message: AgentMessage, isWanted = () => true): ReturnType<AgentConnection['send']> {
     const sent = this.#outbound.then(() =>

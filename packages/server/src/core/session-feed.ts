@@ -19,7 +19,7 @@ export type FeedBatch = readonly EncodedItem[]
  * reader slows only itself. A live reader is not waited for and must limit its own buffer.
  */
 export type FeedReader = {
-  /** Native messages are skipped for readers that did not ask for them. */
+  /** True if the reader gets native messages too. */
   readonly native?: boolean
   following(start: FeedStart): void
   deliver(batch: FeedBatch): void | Promise<void>
@@ -39,16 +39,16 @@ export type FeedStart = {
 
 export type SessionFeed = {
   /**
-   * Sends an item to every live reader, in order, once the current work is done. Does nothing while there are no
-   * readers.
+   * Sends an item to every live reader, in order, soon after this call (`source.soon`). Recent events are kept in
+   * memory, even without readers.
    */
   publish(item: EncodedItem): void
   readonly hasReaders: boolean
   /** True if a reader asked for native messages. They are serialised only then. */
   readonly hasNativeReaders: boolean
   /**
-   * Reads up to the head, then joins the live readers. Resolves when the reader is live; the returned function stops
-   * it.
+   * Reads up to the head, then joins the live readers. Resolves when the reader is live; the returned function removes
+   * the reader.
    */
   follow(from: FollowFrom, reader: FeedReader): Promise<() => void>
   end(reason: 'deleted' | 'closed'): void
@@ -59,7 +59,7 @@ export type FeedSource = {
   readonly sessionId: string
   readonly epoch: string
   head(): number
-  /** The current activity, and each open block, as far as it was streamed, as one delta at offset 0. */
+  /** The current activity, and the streamed part of each open block as one delta at offset 0. */
   openBlocks(): EncodedItem[]
   soon(call: () => void): void
   problem(error: unknown): void
@@ -126,7 +126,7 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
     const last = batch.at(-1)
     if (!joining.has(reader)) return cursor
     if (last?.kind !== 'event')
-      throw new ParleyError('internal_error', `The log ends after ${cursor}, before its head.`)
+      throw new ParleyError('internal_error', `The log ends after event ${cursor}, before its head.`)
     const slow = reader.deliver(batch)
     if (slow) await slow
     return last.seq

@@ -169,7 +169,7 @@ describe('transact', () => {
     expect(announced[0]?.granted).toEqual(rules)
   })
 
-  it('stores a receipt also when nothing is recorded: its seq is the head', async () => {
+  it('stores a receipt even if nothing is recorded: its seq is the head', async () => {
     const { log, disk } = await aLog()
     await log.transact(() => ({ drafts: [], receipt: (seq) => receiptOf('cmd_1', seq) }))
     expect((await disk.receipt('ses_1', 'cmd_1'))?.receipt.seq).toBe(4)

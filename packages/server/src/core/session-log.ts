@@ -243,7 +243,7 @@ function deltaItem(delta: Delta): EncodedItem {
   return { kind: 'delta', json: JSON.stringify(delta) }
 }
 
-/** The open blocks, as far as they were streamed, as deltas at offset 0. */
+/** The streamed part of each open block, as deltas at offset 0. */
 export function openBlockItems(state: SessionState): EncodedItem[] {
   return state.openBlocks.flatMap(openBlockDeltas).map(deltaItem)
 }

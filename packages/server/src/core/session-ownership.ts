@@ -2,7 +2,7 @@
  * PORT. Decides which process may write a session. Rules:
  * - at most one process owns a session. Reading needs no owner.
  * - each change of the owner raises the term of the session. The store refuses a write with an older term
- *   (ParleyError `conflict`), and writes nothing of it.
+ *   (ParleyError `conflict`), and writes nothing.
  * - a process that can no longer prove that it is alive loses all its sessions. It is notified before any other
  *   process can claim one, unless it was paused or cut off.
  * - a failure of the medium is a ParleyError (`busy` if trying again can help, else `internal_error`).
@@ -21,7 +21,7 @@ export type SessionOwnership = {
   /**
    * Makes this process the caretaker of a session whose folder is at another place, where no process is alive. A
    * caretaker owns the session, but neither runs its agent nor uses its folder. A process at that place can claim the
-   * session at any time, also from a living caretaker. Absent if no other process can write to the store.
+   * session at any time, even from a living caretaker. Absent if no other process can write to the store.
    */
   takeCare?(sessionId: string): Promise<Claim>
   /** Gives a session up, so that any process can claim it at once. Does nothing if the term is not the current one. */

@@ -27,7 +27,7 @@ export type SessionServices = {
   readonly shared: SharedSettings | undefined
   /** Where the folders of the sessions are, if several processes share the store. */
   readonly place: string | undefined
-  /** This place is awaited: the session is only recorded here, and its agent is not started. */
+  /** Set if that place is awaited: the session is only recorded here, and its agent is not started. */
   readonly awaits?: string
   readonly ownerFeed: OwnerFeed | undefined
   readonly clock: Clock

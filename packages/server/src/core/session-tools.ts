@@ -6,14 +6,14 @@ import { type HostTool, type HostToolSet, hostToolSet } from './host-tool.ts'
  * functions, so they are not stored and last as long as this host.
  */
 export type SessionTools = {
-  /** The current tools; the set of a session with own tools changes when they are replaced. */
+  /** The current tools. `replace` changes the set of a session that has tools of its own. */
   get(sessionId: string): HostToolSet
   /** Throws a ParleyError for invalid names. */
   check(tools: readonly HostTool[]): void
   offer(sessionId: string, tools: readonly HostTool[]): void
   /**
-   * Replaces the own tools of a session. Throws ParleyError `conflict` if the session was not created with a list of
-   * own tools (which may be empty), or if the list was dropped.
+   * Replaces the tools of one session. Throws ParleyError `conflict` if the session was created without a list of
+   * its own tools (which may be empty), or if the list was dropped.
    */
   replace(sessionId: string, tools: readonly HostTool[]): void
   forget(sessionId: string): void

@@ -120,7 +120,8 @@ type Conditions = {
   /** A request waits only briefly before its turn is parked. */
   parksSoon: boolean
   /**
-   * What each connection attempt does, in a cycle: connects at once, later, or later in spite of a cancel, or fails.
+   * What each connection attempt does, in a cycle: connects at once, later, or later although it was cancelled, or
+   * fails.
    */
   connects: ('at-once' | 'slow' | 'deaf' | 'fails')[]
 }
@@ -343,7 +344,7 @@ class Run {
     if (twice && won > 1) this.problems.push(`${won} answers won`)
   }
 
-  /** Waits until the turn is parked or no request is open, if requests wait only briefly. */
+  /** If this run parks turns soon (`parksSoon`), waits until the turn is parked or no request is open. */
   async #park(): Promise<void> {
     for (let loopTurns = 0; loopTurns < 500 && this.#conditions.parksSoon; loopTurns++) {
       const { turn, requests } = await this.#host.state(this.#sessionId)
@@ -384,7 +385,7 @@ class Run {
       // The mode may refuse an answer that allows the call, so every second answer denies it.
       if (requests[0]) await this.#command(answerTo(requests[0], rounds % 2 === 0, false))
       else if (rounds % 40 === 39) await this.#command({ type: turn ? 'turn.cancel' : 'queue.resume' })
-      if (Date.now() > deadline) throw new Error(`the session does not come to rest: ${JSON.stringify(turn)}`)
+      if (Date.now() > deadline) throw new Error(`the session does not become idle: ${JSON.stringify(turn)}`)
       await yieldToIo()
     }
     await this.#untilQuiet()

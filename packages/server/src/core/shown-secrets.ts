@@ -40,8 +40,8 @@ export function shownText(json: string): string {
 
 /**
  * Replaces the servers that a client sends with the real ones. A server that is sent back as it was shown stands for
- * the current one. Any other hidden value is refused: it would be used as a real value, or a real value would be sent
- * to an address that the client chooses.
+ * the current one. A hidden value in any other server is refused: the placeholder would be used as a value, or the
+ * real value would be sent to an address that the client chose.
  */
 export function meantServers(given: McpServers, current: McpServers = {}): McpServers {
   const shown = hideSecrets(current)

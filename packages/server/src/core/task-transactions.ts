@@ -30,8 +30,8 @@ export function allTasksWait(state: SessionState): boolean {
 }
 
 /**
- * Closes the open blocks, calls and requests of a task before its end is recorded. Blocks are written as far as they
- * were streamed.
+ * Closes the open blocks, calls and requests of a task before its end is recorded. The streamed part of each block is
+ * written.
  */
 export function closeTask(state: SessionState, task: Pick<Task, 'taskId'>, text: string): EventDraft[] {
   const requests = requestsOfTask(state, task).map(({ turnId, ...request }) => request as OpenRequest)

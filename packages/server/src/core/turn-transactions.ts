@@ -28,8 +28,8 @@ export function nextPrompt({ queue }: SessionState): Prompt | undefined {
 }
 
 /**
- * Pauses the queue when a person ends a turn. The waiting prompts stay paused until the queue is resumed. Empty if no
- * prompt waits.
+ * Returns the draft that pauses the queue when a person ends a turn; empty if no prompt waits. The waiting prompts stay
+ * paused until the queue is resumed.
  */
 export function pauseQueued(state: SessionState): EventDraft[] {
   return nextPrompt(state) ? [{ type: 'queue.paused', by: 'person' }] : []
@@ -147,7 +147,7 @@ const parkReasons: Readonly<Partial<Record<CloseReason, ParkReason>>> = {
   'server-killed': 'server-killed',
 }
 
-/** Ends the session at once, because the agent has tools that this session must not have. */
+/** Ends the turn and archives the session, because the agent has tools that this session must not have. */
 export function endForTools(state: SessionState, tools: readonly string[], now: number): Transaction {
   const message = `The agent has tools other than the host's (${tools.join(', ')}), but this session may use only host tools. The session was ended; unarchive it once the agent has no other tools, or allow them with hostToolsOnly: false.`
   const error = { code: 'forbidden' as const, message, details: { tools } }

@@ -22,7 +22,7 @@ export function modelScenarios({ command, echo, echoed }: ModelWords) {
     text: { prompt: modelPrompt('Hello.', { content: 'Hello there, you.' }), says: 'Hello there' },
     busy: { prompt: modelPrompt('Wait.', command('tail -f /dev/null'), done), session: { mode: 'bypass' } },
     toolCall: { prompt: modelPrompt('Look.', command('echo hi'), done) },
-    unrecognised: { notPossible: 'the real program sends nothing that is not known' },
+    unrecognised: { notPossible: 'the real program sends no unknown messages' },
     streaming: { prompt: modelPrompt('Hello.', { content: 'One, two, three, four, five.' }) },
     thinking: { prompt: modelPrompt('Think.', { reasoning: 'Let me think about it.', content: 'Yes.' }) },
     permissions: {

@@ -176,7 +176,7 @@ function claimCases(tested: TestedNodes): void {
 }
 
 function fenceCases(tested: TestedNodes): void {
-  it('refuses every write under an older term, and writes nothing of it', async () => {
+  it('refuses every write under an older term, and writes nothing', async () => {
     const [one, other] = await tested.two()
     await create(one, 'a', { turn: openTurn })
     const old = termOf(await one.ownership.claim('a'))
@@ -194,7 +194,7 @@ function fenceCases(tested: TestedNodes): void {
     await other.store.append({ sessionId: 'a', events: eventsOf('a', 2, 1), ...current })
   })
 
-  it('sees what the owner before has written, also after the ownership came back', async () => {
+  it('sees what the previous owner has written, even if it owned the session before', async () => {
     const [one, other] = await tested.two()
     await create(one, 'a', { turn: openTurn })
     let seq = 2

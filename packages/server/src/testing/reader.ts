@@ -11,7 +11,7 @@ import type { Host } from '../core/index.ts'
 
 /**
  * A client in a test. It follows a session, folds the received events, and records violations of the feed's rules. It
- * can disconnect and reconnect, also to another host on the same store.
+ * can disconnect and reconnect, even to another host on the same store.
  */
 export class TestReader {
   readonly problems: string[] = []

@@ -7,7 +7,7 @@ import { afterAll, onTestFinished } from './peers.ts'
 export class TemporaryFolder implements Disposable {
   readonly path = realpathSync(mkdtempSync(join(tmpdir(), 'parley-test-')))
 
-  /** The path of a new, empty folder in it. */
+  /** Creates an empty folder inside this one and returns its path. */
   folder(name = 'folder'): string {
     return mkdtempSync(join(this.path, `${name}-`))
   }

@@ -103,8 +103,8 @@ export const AcpAgent = z.strictObject({
   install: z
     .strictObject({ package: z.string(), version: z.string() })
     .optional()
-    .describe('The npm package that contains it'),
-  installGuide: z.url().optional().describe('The page that says how to install it, if Parley does not'),
+    .describe('The npm package of the agent'),
+  installGuide: z.url().optional().describe('A page with instructions, if Parley does not install the agent'),
   signIn: z
     .strictObject({
       hint: z.string().describe('How to sign in; {program} stands for the command that starts the program'),
@@ -120,7 +120,9 @@ export const AcpAgent = z.strictObject({
       required: z
         .boolean()
         .default(false)
-        .describe('It creates sessions only when it is signed in, so a created session shows that it is'),
+        .describe(
+          'A session can be created only if the agent is signed in, so a created session proves the sign-in',
+        ),
       methods: z
         .record(z.string(), z.string())
         .default({})
@@ -138,10 +140,10 @@ export const AcpAgent = z.strictObject({
       variable: z.string(),
       yes: z.string(),
       no: z.string(),
-      forServers: z.boolean().optional().describe('It starts no MCP servers in an untrusted folder'),
+      forServers: z.boolean().optional().describe('No MCP servers are started in an untrusted folder'),
     })
     .optional()
-    .describe('The variable that tells its process whether the folder is trusted'),
+    .describe('The variable that tells the agent whether the folder is trusted'),
   variables: z
     .strictObject({ reserved: z.array(z.string()), open: z.array(z.string()).default([]) })
     .optional()
@@ -152,7 +154,7 @@ export const AcpAgent = z.strictObject({
   modes: z
     .partialRecord(PermissionMode, z.string().nullable())
     .default(hostModes)
-    .describe('Its names for the modes of Parley; null: the host alone implements the mode'),
+    .describe("The agent's names for the modes; null: the host alone implements the mode"),
   options: z.array(z.enum(keysOf(SessionOptions))).default([]),
   directories: z
     .string()
@@ -161,16 +163,18 @@ export const AcpAgent = z.strictObject({
   files: z
     .array(z.enum(['read', 'write']))
     .default(['read', 'write'])
-    .describe('The file operations that the host performs for it'),
+    .describe('The file operations that the host performs for the agent'),
   conversations: z
     .union([z.literal('listed'), z.strictObject({ home: z.string(), folder: z.string() })])
     .optional()
-    .describe('Its conversations can be imported: it lists them, or they are files in the format of Gemini'),
+    .describe(
+      'Set if conversations can be imported: the agent lists them, or they are files in the format of Gemini',
+    ),
   terminal: z
     .array(z.string())
     .optional()
     .describe(
-      'The arguments that continue a conversation in its own program; the id of the conversation follows',
+      "The arguments that continue a conversation in the agent's own program; the id of the conversation follows",
     ),
   startsAhead: z.boolean().default(false),
   dialect: Dialect.default({}),

@@ -212,8 +212,8 @@ class AcpConnection implements AgentConnection {
   }
 
   /**
-   * A running turn is cancelled first, so that the agent ends the commands that it started. A turn that waits for a
-   * person is not cancelled, because its request will be asked again.
+   * Cancels a running turn first, so that the agent ends the commands that it started. Does not cancel a turn that
+   * waits for a person, because the agent will make its request again.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close()

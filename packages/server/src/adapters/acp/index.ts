@@ -123,7 +123,7 @@ function keysOf({ signIn }: KnownAgent): Pick<AgentAdapter, 'keys'> {
   return keys.length > 0 ? { keys } : {}
 }
 
-/** Variables that sessions may not set: those that the entry sets, and those that belong to another session. */
+/** Variables that sessions may not set: those that the entry sets, and those of another running session. */
 function reservedVariables({
   env,
   without,

@@ -16,8 +16,8 @@ import { Wire } from './wire.ts'
 const titleLength = 80
 
 /**
- * Reads the conversations that an agent stores. The agent's own program, or its files, lists them; a replay reads one
- * of them. Neither runs a turn.
+ * Reads the conversations that an agent stores. The list comes from the agent's program or its files; the content of a
+ * conversation comes from a replay. Neither runs a turn.
  */
 export function acpMemory(options: MemoryOptions): AgentMemory {
   const { agent, env } = options

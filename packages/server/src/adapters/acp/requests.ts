@@ -73,7 +73,7 @@ export class AcpRequests {
     }
   }
 
-  /** The permission request for a call, with its diffs, and whether it names outside or protected files. */
+  /** The permission request for a call, with the diffs and the reach (outside, protected) of the call. */
   async #askFor(nativeId: string): Promise<PermissionAsk | undefined> {
     const { input, state } = this.#context
     const ask = askFor(state(), nativeId)

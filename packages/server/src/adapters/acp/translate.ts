@@ -35,7 +35,7 @@ export {
  * - a call is recorded once, with its input, before its permission is requested, and ends once.
  * - the replay of a loaded session gives no output.
  * - nothing throws: a message that is not understood becomes `agent.unrecognised`, with the reason.
- * - messages outside a turn of the host give outputs: the host begins an own turn of the agent for them.
+ * - messages outside a turn of the host give outputs: the host begins a turn of the agent's own for them.
  */
 export function translate(state: TranslateState, { from, message }: Frame): Translation {
   return attempt(state, message, (): Translation => {

@@ -103,8 +103,8 @@ async function lastBranch(file: string, signal: AbortSignal): Promise<Entry[]> {
 type Blocks = readonly { readonly type?: string; readonly id?: string; readonly tool_use_id?: string }[]
 
 /**
- * True if an entry outside the branch belongs to one of its answers: parallel calls and their results are siblings in
- * the tree.
+ * True if an entry outside the branch belongs to an answer in the branch: parallel calls and their results are
+ * siblings in the tree.
  */
 function belongsTo(line: ReadonlySet<Entry>, { message }: Entry): boolean {
   const results = blocksOf(message?.content).flatMap(({ tool_use_id }) => tool_use_id ?? [])

@@ -204,7 +204,7 @@ describe('a tool call', () => {
     ])
   })
 
-  it('of a subagent ends, also after its turn', () => {
+  it('of a subagent ends, even after its turn', () => {
     const called = translate(withTurn(initialState()), assistant([bash], { parent_tool_use_id: 'agent' }))
     const ended = translate(called.state, {
       type: 'result',

@@ -25,14 +25,14 @@ function withSessionId({ state, outputs }: Translation, { session_id }: NativeRe
   return { state: named.state, outputs: [...named.outputs, ...outputs] }
 }
 
-/** Called when the agent worked by itself and wrote nothing: only a failure starts an own turn. */
+/** Called when the agent worked by itself and wrote nothing: only a failure starts a turn of the agent's own. */
 function endOfSilentWork(state: TranslateState, measured: Translation, result: NativeResult): Translation {
   const failed = outcomeOf(result) === 'failed' && result.terminal_reason !== 'tool_deferred'
   const own: AgentOutput[] = failed ? [beginningOf(state), endOf(state, result)] : []
   return { state: withoutStreams(measured.state), outputs: [...measured.outputs, ...own] }
 }
 
-/** The output that starts an own turn of the agent, with its cause. */
+/** The output that starts a turn of the agent's own, with the cause of the turn. */
 export function beginningOf({ reported }: TranslateState): AgentOutput {
   const task = reported && { taskId: reported.taskId, title: reported.title }
   return { type: 'turn.started', cause: { by: 'agent', ...task } }

@@ -66,7 +66,7 @@ export function costOfTurn(state: TranslateState, result: NativeResult): number 
   return now < before ? now : now - before
 }
 
-/** The steps of this turn, and the time of its calls to the model. The process counts that time from its start. */
+/** The steps of this turn, and the time of its calls to the model. The process reports a total since it was started. */
 export function effortOfTurn(
   { usage }: TranslateState,
   { num_turns, duration_api_ms }: NativeResult,

@@ -229,7 +229,7 @@ describe('a subagent', () => {
     })
   })
 
-  it('in the background writes after its turn, and the agent reports in an own turn', () => {
+  it('in the background writes after its turn, and the agent reports in a turn of its own', () => {
     const outputs = allOutputs('subagent-background')
     const [task] = outputsOf(outputs, 'task.updated')
     const late = outputsOf(outputs, 'text.written').slice(-2)

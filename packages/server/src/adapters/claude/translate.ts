@@ -44,7 +44,7 @@ export {
  *   left open, and the host writes it.
  * - a message is translated once; its uuid identifies it.
  * - nothing throws: a message that is not understood becomes `agent.unrecognised`, with the reason.
- * - output of the main agent outside a turn of the host begins an own turn of the agent.
+ * - output of the main agent outside a turn of the host begins a turn of the agent's own.
  */
 export function translate(state: TranslateState, message: unknown): Translation {
   const key = keyOf(message)

@@ -16,7 +16,7 @@ type Shared = { readonly starting: Promise<AppServer>; readonly giveUp: AbortCon
  */
 export function createAppServerPool(options: () => AppServerOptions) {
   let current: Shared | undefined
-  /** Only one process can write a conversation, so the next process starts when the previous one has ended. */
+  /** The end of all earlier processes. The next one waits for it, because only one may write a conversation. */
   let closing: Promise<unknown> = Promise.resolve()
 
   function share(): Shared {

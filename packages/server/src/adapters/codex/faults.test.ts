@@ -108,7 +108,7 @@ it('ends the commands of a session that is closed, and none of another session',
   expect([processes(names[1]), programs()]).toEqual([[], []])
 })
 
-it('ends the program also if its outputs were never read', async () => {
+it('ends the program even if its outputs were never read', async () => {
   answerByPrompt(world.server)
   const connection = await world.adapter().connect(connectInput({ cwd: home }))
   await connection.send(promptMessage(hello))

@@ -26,9 +26,8 @@ const hookGiveUpMs = 45_000
 const unknownConversation = 'No Parley session uses this conversation.'
 
 /**
- * The server that Codex's hook asks about each call before it runs. Codex approves some calls by itself: those that
- * the rules of the person or of a trusted folder allow, and tools that only read. The host's refusals apply to those
- * too.
+ * The server that Codex's hook asks before each call. Codex approves some calls by itself: those that the rules of the
+ * person or of a trusted folder allow, and calls of tools that only read. The host's refusals apply to such calls too.
  */
 export class HookServer {
   readonly #folder: string

@@ -140,7 +140,7 @@ describe('a request for a command', () => {
     })
   })
 
-  it('includes the sandbox permissions, also if they are unknown', () => {
+  it('includes the sandbox permissions, even if they are unknown', () => {
     const inputs = [sandboxed('require_escalated'), initialState({ threadId: 'root', cwd })].map((state) => {
       const { requests, asked } = openRequests(state)
       requests.take({ id: 1, ...shell('call', 'make') })

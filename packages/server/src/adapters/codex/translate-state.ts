@@ -61,7 +61,7 @@ export type Block = {
   readonly text: string
   /** The turn in which the block started. Deltas that arrive in another turn are dropped. */
   readonly turn: number | undefined
-  /** Set if the block was interrupted, and written as far as it was streamed. */
+  /** Set if the block was interrupted and its streamed part was written. */
   readonly closed?: true
 }
 

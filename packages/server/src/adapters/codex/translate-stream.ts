@@ -46,8 +46,8 @@ export function writeReasoning(
 }
 
 /**
- * Called when the model continues with another item, or the person has sent a message. Writes the open text, as far as
- * it was streamed, before the new item. `itemId` is the item that starts now.
+ * Called when the model continues with another item, or the person has sent a message. Writes the streamed part
+ * of the open text before the new item. `itemId` is the item that starts now.
  */
 export function closeOpen(state: TranslateState, threadId: string, itemId: string): Translation {
   const broken = [...state.blocks].filter(
@@ -115,9 +115,9 @@ function stream(state: TranslateState, type: Written, { threadId, blockId, text 
 }
 
 /**
- * Writes the whole block under the id of its deltas. A block that differs from its deltas is retracted and written
- * anew. A block that started in another turn was already written there, as far as it was streamed. A closed block is
- * already written.
+ * Writes the whole block under the id of its deltas. If its text differs from its deltas, the block is retracted and
+ * written under a new id. If it started in an earlier turn, which has the streamed part, the whole text is written in
+ * this turn under a new id. A closed block with the same text is not written again.
  */
 function write(state: TranslateState, type: Written, { threadId, blockId, text }: Words): Translation {
   const open = state.blocks.get(blockId)

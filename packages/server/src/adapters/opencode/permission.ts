@@ -156,8 +156,7 @@ export class PermissionRequests {
       title,
       input,
       ...(reason !== undefined && { reason }),
-      // OpenCode only checks whether a file is outside the repository, and follows no links. That is not enough for a
-      // change.
+      // Checked here, because OpenCode only checks whether a file is outside the repository, and follows no links.
       ...reachOf(kind, paths, this.#context.session),
       ...(permission === 'external_directory' && { outside: true }),
       ...diffsIn(metadata),

@@ -17,7 +17,7 @@ export const baseline = { '*': 'ask' } as const
 
 /**
  * The rules of a session. The last matching rule applies, so the order is: first the rule that asks for everything,
- * then the refusals of the agent with their exceptions, then the refusal of tools that would run without asking.
+ * then the refusals of the agent with their exceptions, then a refusal for each tool that would run without asking.
  */
 export function sessionRules(agent: NativeAgent | undefined, unasked: readonly string[] = []): NativeRule[] {
   const own = (agent?.permission ?? []).filter((rule) => !isBaseline(rule))

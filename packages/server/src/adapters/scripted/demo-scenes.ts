@@ -2,7 +2,7 @@ import { askingScenes, type Scene } from './demo-scenes-asking.ts'
 
 /**
  * Everything that the demo agent can show, one row per scene; its help and its slash commands are generated from this
- * table. The first scene that matches a prompt is played. To add one: 1. add a row; 2. run scripted.test.ts, which
+ * table. The first scene that matches a prompt is played. To add a scene: 1. add a row; 2. run scripted.test.ts, which
  * plays every row.
  */
 export const scenes: readonly Scene[] = [
@@ -71,7 +71,7 @@ export const scenes: readonly Scene[] = [
         after: 12_000,
         summary: 'You tried the demo; it showed you what it can do.',
       },
-      { type: 'text', text: 'The context is short again; nothing of the log was lost.' },
+      { type: 'text', text: 'The context is short again; the log is still complete.' },
     ],
   },
   {

@@ -69,7 +69,10 @@ export async function updateAgents(
     const { id, name, install } = adapter
     if (install && isInstalled(adapter)) return { id, name, install }
     const what = install ? ` To install it: ${context.commandLine(`agents install ${id}`)}` : ''
-    throw new ParleyError('not_found', `Parley has not installed ${id}, so it cannot update it.${what}`)
+    throw new ParleyError(
+      'not_found',
+      `Parley has not installed ${id}, so it cannot update this agent.${what}`,
+    )
   })
   return installEach(wanted, folder, options, context)
 }
@@ -84,7 +87,7 @@ export async function removeAgents(
   for (const id of ids) adapterOf(id)
   for (const id of ids) {
     if (!(await removeAgent(folder, id))) {
-      throw new ParleyError('not_found', `Parley has not installed ${id}, so it cannot remove it.`)
+      throw new ParleyError('not_found', `Parley has not installed ${id}, so it cannot remove this agent.`)
     }
     context.output.out(options.json ? `${JSON.stringify({ id, removed: true })}\n` : `${id} removed\n`)
   }

@@ -239,7 +239,7 @@ export class Turn {
     const over = Symbol()
     const found = await this.#session.until(() => find() || (this.all('turn.ended').length > 0 && over))
     if (found === over)
-      throw new Error(`the turn ended without it: ${JSON.stringify(this.all('turn.ended'))}`)
+      throw new Error(`the turn ended before the expected result: ${JSON.stringify(this.all('turn.ended'))}`)
     return found as Found
   }
 

@@ -5,7 +5,7 @@ import { outputCases } from './output-cases.ts'
 import { requestCases } from './request-cases.ts'
 
 /**
- * One case for each capability. To add one: name it in the protocol, describe its scenario in setup.ts, and
+ * One case for each capability. To add a capability: name it in the protocol, describe its scenario in setup.ts, and
  * demonstrate it in one of the files imported here.
  */
 export const capabilityCases: CapabilityCases = {

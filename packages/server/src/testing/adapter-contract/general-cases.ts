@@ -126,7 +126,7 @@ export const generalCases: readonly GeneralCase[] = [
     shared: true,
     notPossible: ({ capabilities }) => (capabilities.permissions ? undefined : 'it asks for no permission'),
     async shows(bench, { scenarios: { permissions } }) {
-      if (!permissions) throw new Error('this case needs the scenario of permissions')
+      if (!permissions) throw new Error('this case needs the scenario "permissions"')
       const session = await bench.session(permissions.session)
       const turn = await session.prompt(permissions.prompt)
       await turn.decide(await turn.asked(), 'deny')

@@ -10,10 +10,10 @@ export function expectValidLog(events: readonly SessionEvent[], deltas: readonly
   expect(idsOf(events, 'tool-call.ended', 'toolCallId').sort(), 'one end for each call').toEqual(
     idsOf(events, 'tool-call.called', 'toolCallId').sort(),
   )
-  expect(idsOf(events, 'permission.resolved', 'requestId').sort(), 'one resolution a request').toEqual(
+  expect(idsOf(events, 'permission.resolved', 'requestId').sort(), 'one resolution for each request').toEqual(
     idsOf(events, 'permission.requested', 'requestId').sort(),
   )
-  expect(idsOf(events, 'question.resolved', 'requestId').sort(), 'one resolution a question').toEqual(
+  expect(idsOf(events, 'question.resolved', 'requestId').sort(), 'one resolution for each question').toEqual(
     idsOf(events, 'question.asked', 'requestId').sort(),
   )
   expectNothingAfterTurnEnd(events)

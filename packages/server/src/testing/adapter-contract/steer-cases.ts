@@ -67,7 +67,7 @@ async function rightAfterThePrompt(
   const { session, scenario, release } = begun
   const steered = await session.prompt(scenario.words, 'steer')
   if (kill) {
-    // A process that is killed before it is connected has no end that the log could record.
+    // Waits, because the log records no end of a process that is killed before it is connected.
     await connected(bench, session)
     await kill(session)
     await release()
@@ -75,7 +75,7 @@ async function rightAfterThePrompt(
   }
   await release()
   await expectAnswered(bench, session, [scenario.answer])
-  // Some agents interrupt the model's answer when they are steered.
+  // May be missing: some agents interrupt the model's answer when they are steered.
   expect(said(session, scenario.says)).toBeLessThanOrEqual(1)
 }
 
@@ -97,7 +97,7 @@ async function whileTheModelAnswers(
   }
   await release()
   await expectAnswered(bench, session, [scenario.answer])
-  // Some agents interrupt the model's answer when they are steered.
+  // May be missing: some agents interrupt the model's answer when they are steered.
   expect(said(session, scenario.says)).toBeLessThanOrEqual(1)
 }
 
@@ -201,7 +201,7 @@ function isTaken(session: BenchSession, { promptId }: Turn): boolean {
 
 async function begin(bench: Bench, late: Steer['late']) {
   const go = join(bench.folder, 'go')
-  if (!late) throw new Error('The scenario "steer" says nothing of late words: give it late().')
+  if (!late) throw new Error('This case needs the function `late` of the scenario "steer".')
   const scenario = late(go)
   const session = await bench.session(scenario.session)
   const release = async () => {

@@ -103,7 +103,7 @@ function pageCases(tested: TestedStore): void {
   const { create } = tested
   const listed = (query: Omit<SessionQuery, 'limit'>) => listedBy(tested, query)
 
-  it('is paged without a gap or a repeat, also while sessions change', async () => {
+  it('is paged without a gap or a repeat, even while sessions change', async () => {
     for (let index = 0; index < 23; index++) {
       await create(`s${index}`, {
         updatedAt: index % 5,

@@ -49,7 +49,7 @@ function createCases(tested: TestedStore): void {
     expect(await tested.store.load('a')).toMatchObject({ head: 1 })
   })
 
-  it('finds nothing of a session that was never created', async () => {
+  it('finds no data of a session that was never created', async () => {
     expect(await tested.store.load('a')).toBeUndefined()
     expect(await readAll('a')).toEqual([])
     expect(await tested.store.receipt('a', 'c')).toBeUndefined()
@@ -83,7 +83,7 @@ function appendCases(tested: TestedStore): void {
     ['a gap inside the batch', [2, 4]],
     ['a repeat inside the batch', [2, 2]],
     ['a seq of zero', [0]],
-  ])('refuses %s and writes nothing of the batch', async (_, seqs) => {
+  ])('refuses %s and writes none of the batch', async (_, seqs) => {
     await create('a', { turn: openTurn })
     await tested.store.checkpoint('a', [textBlock('b', 'so far')])
     const batch: AppendBatch = {

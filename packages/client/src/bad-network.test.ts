@@ -16,7 +16,10 @@ const script = prompt(
   { type: 'text', text: 'and that is all there is to say about it' },
 )
 
-/** Calls `call` for every batch that the host sends to its readers, to time the disturbances. */
+/**
+ * Calls `call` with the size of every batch that the host sends to its readers, so that a test can time its
+ * disturbances.
+ */
 async function onEveryBatch(host: Host, sessionId: string, call: (items: number) => void): Promise<void> {
   await host.follow(
     sessionId,

@@ -5,7 +5,10 @@ import { createReader, type FollowListener, type FollowOptions } from './reader.
 import { SessionChannel } from './session-channel.ts'
 import type { Socket } from './socket.ts'
 
-/** Follows a session until the returned function is called, the signal fires, or `onError` was called. */
+/**
+ * Follows a session until the returned function is called, the signal fires, or the follow fails, which calls
+ * `onError`.
+ */
 export type Follow = (sessionId: string, listener: FollowListener, options?: FollowOptions) => () => void
 
 /**

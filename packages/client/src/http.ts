@@ -257,7 +257,7 @@ function refuse(response: Response, text: string): never {
   )
 }
 
-/** The error codes for replies that contain none, such as replies of a proxy between the client and the server. */
+/** The error code for each HTTP status, for replies without an error code, such as those of a proxy. */
 const codes: Record<number, ErrorCode> = {
   401: 'unauthorized',
   403: 'forbidden',

@@ -81,7 +81,7 @@ function neededPrompts(
   )
 }
 
-/** Loads the state and the events up to its head, both from the same log. */
+/** Loads the state, and the last events up to the state's `seq`. Tries again if the log was rewritten in between. */
 export async function loadTail(input: {
   client: ClientParts
   sessionId: string

@@ -9,7 +9,7 @@ export type RetryOptions = {
   /** When this socket opens, the wait before the next attempt ends: the server is reachable again. */
   readonly socket: Socket
   readonly signal?: AbortSignal | undefined
-  /** Also retries when the server is busy. */
+  /** If true, also retries when the server is busy. */
   readonly busyToo?: boolean
   readonly onUnreachable?: (error: ParleyError) => void
 }

@@ -14,7 +14,7 @@ const row = (id: string, fields: Partial<SessionSummary> = {}): SessionSummary =
 const changed = (summary: SessionSummary) => ({ session: summary.id, change: 'changed' as const, summary })
 const ids = (sessions: readonly SessionSummary[]) => sessions.map((session) => session.id)
 
-test('the list has pinned sessions first, then the latest changed', () => {
+test('the list has pinned sessions first, then the most recently changed', () => {
   const rows = [
     row('pin', { pinned: true, updatedAt: 1 }),
     row('new', { updatedAt: 5 }),

@@ -174,8 +174,8 @@ class LiveSessionList implements SessionList {
 }
 
 /**
- * Returns the list after one change. Returns the same list if the change does not affect it or is older than the
- * shown data. A change need not contain the place of a session, because that place never changes.
+ * Returns the list after one change. Returns the same list if the change does not affect it or is older than the shown
+ * data. A session keeps its known place, which never changes; a change need not contain it.
  */
 export function withChange(
   sessions: readonly SessionSummary[],

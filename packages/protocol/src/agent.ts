@@ -175,8 +175,8 @@ export const AgentInfo = AgentProbe.extend({
 export type AgentInfo = z.infer<typeof AgentInfo>
 
 /**
- * How the agent's use of the model is paid. With a subscription, reported costs are notional: what the tokens
- * would cost at list price.
+ * How the agent's use of the model is paid for. With a subscription, reported costs are notional: what the tokens would
+ * cost at list price.
  */
 export const Billing = z.enum(['subscription', 'api-key', 'cloud'])
 export type Billing = z.infer<typeof Billing>

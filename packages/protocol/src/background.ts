@@ -2,14 +2,12 @@ import type { OpenBlock } from './block.ts'
 import type { KnownTask, SessionState } from './session-state.ts'
 
 /**
- * The field of a block, a call or a request that names the call of its subagent; absent for the main agent.
+ * The field of a block, a call or a request that names the call which started its subagent; absent for the main agent.
  */
 type Owned = { readonly parentToolCallId?: string | undefined }
 type Tasks = Pick<SessionState, 'tasks' | 'openBlocks'>
 
-/**
- * The background tasks that run. A parked task is not among them: it has no process and waits for a person.
- */
+/** The running background tasks. A parked task is not among them: it has no process and waits for a person. */
 export function runningInBackground({ tasks }: Pick<SessionState, 'tasks'>): KnownTask[] {
   return tasks.filter((task) => isInBackground(task) && !task.parked)
 }

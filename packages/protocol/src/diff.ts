@@ -12,7 +12,7 @@ export type DiffLine = {
   /** Line numbers, before and after. Absent in text that is not a patch. */
   readonly before?: number
   readonly after?: number
-  /** The file ends with this line, without a line break. */
+  /** True if the file ends with this line, without a line break. */
   readonly noNewline?: true
 }
 
@@ -56,8 +56,8 @@ export function readDiff({ path, movedFrom, before, after, patch }: Diff): reado
  */
 export function parsePatch(patch: string): readonly FileDiff[] | undefined {
   if (patch.trim() === '') return []
-  // Patches that agents write themselves, and patches that were cut, have wrong line counts. Those are parsed
-  // again with corrected counts.
+  // Patches that agents write themselves, and patches that were cut, may have wrong line counts. If a patch cannot be
+  // parsed, it is parsed again with corrected counts.
   const parsed = tryParse(patch) ?? tryParse(withCounts(patch))
   const files = parsed?.filter(({ hunks, isGit }) => isGit || hunks.some(({ lines }) => lines.length > 0))
   return files?.length ? files.map(fromParsed) : undefined

@@ -73,7 +73,7 @@ export const ServerFrame = z.discriminatedUnion('type', [
 ])
 export type ServerFrame = z.infer<typeof ServerFrame>
 
-/** The values of a followed session, as a loop over it yields them one at a time. */
+/** The values that a loop over a followed session yields, one at a time. */
 export type FeedValue =
   | { readonly type: 'event'; readonly event: SessionEvent | UnknownEvent }
   /** Each delta starts where the previous one of its block ended, so a loop can print deltas as they come. */

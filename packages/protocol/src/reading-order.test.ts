@@ -44,7 +44,7 @@ describe('the reading order of a timeline', () => {
     expect(order(...blocks)).toEqual(['p', 'A', 'steered', 'end:a', 'B', 'y'])
   })
 
-  it('has a queued prompt above its turn also if the start of the running turn is not known', () => {
+  it('has a queued prompt above its turn even if the start of the running turn is not known', () => {
     expect(order(prompt('B', 'b'), text('x', 'a'), end('a'), text('y', 'b'))).toEqual([
       'x',
       'end:a',

@@ -37,7 +37,7 @@ export const sessionRoutes = {
   listSessions: {
     method: 'GET',
     path: '/api/sessions',
-    summary: 'List sessions: pinned first, then the latest changed',
+    summary: 'List sessions: pinned first, then the most recently changed',
     query: z.object({
       q: z.string().optional(),
       agent: AgentId.optional(),

@@ -30,7 +30,7 @@ export const SessionSummary = SessionState.pick({
     description: 'Where its folder is, if several servers share a database (see GET /api/nodes)',
   }),
   awaits: z.string().optional().meta({
-    description: 'Its place, if no server there is running: the session goes on when one is',
+    description: 'Its place, if no server is running there; the session continues when one is running again',
   }),
   waiting: z.int().meta({ description: 'Number of open requests' }),
   paused: z.int().optional().meta({ description: 'Number of paused prompts; absent if none' }),

@@ -8,7 +8,7 @@ import { emptyState, type SessionState } from './session-state.ts'
 
 /**
  * A session as the fold of its events. The server and every client use this fold. `state` is small and current;
- * `timeline` holds the blocks from some point of the log to its head. The whole view is immutable.
+ * `timeline` holds the blocks from some point of the log to its end. The whole view is immutable.
  */
 export type SessionView = { readonly state: SessionState; readonly timeline: readonly Block[] }
 

@@ -18,7 +18,7 @@ const agents = {
 }
 
 /**
- * Records what Parley and real ACP agents say to each other in each scenario, one message a line, without a trace of
+ * Records what Parley and real ACP agents say to each other in each scenario, one message per line, without a trace of
  * this machine. `node --conditions=source packages/server/scripts/record-acp-fixtures.ts [name…]`
  */
 await recordFixtures<Scenario>({

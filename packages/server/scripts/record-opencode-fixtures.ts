@@ -9,7 +9,7 @@ import { tools } from './opencode/tools.ts'
 import { inTime, recordFixtures } from './recorder.ts'
 
 /**
- * Records what the real OpenCode says in each scenario, one event a line, without a trace of this machine.
+ * Records what the real OpenCode says in each scenario, one event per line, without a trace of this machine.
  * `node --conditions=source packages/server/scripts/record-opencode-fixtures.ts [name…]`
  */
 await recordFixtures<Scenario>({

@@ -93,7 +93,10 @@ export function createEmbedded(options: EmbedOptions): Embedded {
   }
 }
 
-/** Allows the host of the public URL, which a proxy may serve, and its origin. The host covers an http origin. */
+/**
+ * Allows the host of the public URL, which a proxy may serve, and its origin. An http origin is already allowed with
+ * its host.
+ */
 function reachedAt(url: string, { allowedHosts = [], allowedOrigins = [] }: Partial<EmbedOptions>) {
   const { host, origin, protocol } = new URL(url)
   return {

@@ -4,7 +4,7 @@ import type { OpenCodeRun } from './run.ts'
 
 export type Scenario = {
   readonly files?: Readonly<Record<string, string | Buffer>>
-  /** The folder is a git repository: OpenCode takes snapshots of files only there. */
+  /** True if the folder is a git repository. OpenCode takes snapshots of files only in a repository. */
   readonly git?: boolean
   readonly config?: Readonly<Record<string, unknown>>
   play(stage: Stage): Promise<void>

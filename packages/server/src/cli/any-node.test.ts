@@ -138,7 +138,7 @@ it('the table above has every route that reads what all nodes share', () => {
   const shared = (Object.keys(routes) as RouteName[]).filter(
     (name) => routes[name].method === 'GET' && ['any', 'place', 'owner'].includes(whereServed[name]),
   )
-  // The list of nodes differs, because it marks the node that answers. The scripted agent cannot rewind.
+  // Two routes are not compared: the list of nodes marks the node that answers, and the scripted agent cannot rewind.
   const others = ['listNodes', 'previewRewind']
   expect([...Object.keys(reads), ...others].sort()).toEqual(shared.sort())
 })

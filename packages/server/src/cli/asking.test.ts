@@ -265,7 +265,7 @@ describe('parley attach', () => {
     await first.until('waiting for an answer from another client')
     const watching = home.start(['attach', 'last'])
     await watching.until('The agent asks for permission: execute')
-    await watching.until('on a terminal: npm start -- attach ses_')
+    await watching.until('in a terminal: npm start -- attach ses_')
     const { stdout } = await home.run(['sessions', '--waiting'])
     expect(stdout).toContain('rm -rf build')
   })

@@ -101,7 +101,7 @@ export function parseConfigFile(text: string, file: string): ConfigFile {
   try {
     value = JSON.parse(text)
   } catch (thrown) {
-    // The message quotes the file, which may contain secrets. The quoted part is removed.
+    // The message of JSON.parse quotes the file, which may contain secrets. The quoted part is removed.
     const why = (thrown as Error).message.replace(/,? *(\.{3})?".*/s, '')
     throw refusal(`${file} is not JSON (${why}). Correct it or move it away.`)
   }
@@ -120,8 +120,8 @@ export function parseConfigFile(text: string, file: string): ConfigFile {
 }
 
 /**
- * Whether the file contains secrets and other users of this machine can read it. If the file is a symbolic link,
- * only the mode of its target counts, not that of the folder.
+ * Whether the file contains secrets and other users of this machine can read it. A private folder protects the file,
+ * unless the file is a symbolic link: then only the mode of its target counts.
  */
 export function isConfigExposed(file: string): boolean {
   if (!existsSync(file) || process.platform === 'win32') return false

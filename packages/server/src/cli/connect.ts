@@ -84,7 +84,8 @@ type Lock = 'held' | 'free' | 'unknown'
 
 /**
  * The running server of this data folder, if it answers and proves that it wrote the owner record. Rejects if the
- * folder is a copy of the one that the server uses, or if the record of a running process allows no proof.
+ * folder is a copy of the one that the server uses, or if the record names a running process but lacks the data for a
+ * proof.
  */
 export async function findServer(
   configuration: Configuration,
@@ -243,7 +244,7 @@ async function othersDone(
 function noNode({ dataDir }: Configuration, { commandLine }: Context): ParleyError {
   return new ParleyError(
     'busy',
-    `The sessions are in a PostgreSQL database, and no server of ${dataDir} runs here to reach them. Start one: ${commandLine('serve')}`,
+    `The sessions are in a PostgreSQL database, which commands reach through a server, but no server runs with the data folder ${dataDir}. Start one: ${commandLine('serve')}`,
     { details: { dataDir } },
   )
 }

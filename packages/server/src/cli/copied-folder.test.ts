@@ -30,7 +30,7 @@ it('a copy of a data folder does not reach the server of the original', async ()
   expect(await status()).toBe(200)
   expect((await home.run(['sessions'])).stdout).toContain(id)
 
-  // The error message advises to remove the record: without it, the copy is an independent folder.
+  // The error message advises removing the record: without it, the copy is an independent folder.
   rmSync(join(copy, 'parley.sqlite.owner.json'))
   expect((await home.run(['delete', id, '--yes', '--data-dir', copy])).exitCode).toBe(0)
   expect(await status()).toBe(200)

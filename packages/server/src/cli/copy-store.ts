@@ -55,7 +55,7 @@ async function copySession({ source, target, progress, counts }: Copying, sessio
     counts.events += events.length
     progress(counts)
   }
-  // An earlier, interrupted copy may have left an older state and older checkpoints.
+  // Replaces the older state and removes the older checkpoints that an interrupted copy may have left.
   const stale = before ? await target.checkpoints(sessionId) : []
   if (before) await target.append({ sessionId, events: [], state, closedBlocks: stale.map(({ id }) => id) })
   for await (const receipts of receiptPages(source, sessionId)) {
@@ -115,7 +115,7 @@ async function compareSession({ source, target, progress, counts }: Copying, id:
       if (event?.seq !== seq || event.json !== json) throw different(`event ${seq} of session ${id} differs`)
     }
     if (expected.length === 0 || stored.length !== expected.length)
-      throw different(`session ${id} has other events after ${after}`)
+      throw different(`session ${id} has different events after ${after}`)
     after += expected.length
     counts.events += expected.length
     progress(counts)

@@ -4,7 +4,7 @@ import { ParleyError } from '@parley/protocol'
 
 /**
  * Creates the data folder and its missing parents, for this user only. It creates them one by one, because the
- * recursive `mkdir` of Node does not return where nothing can be created, as in /proc.
+ * recursive `mkdir` of Node never returns if nothing can be created, as in /proc.
  */
 export function makeDataFolder(dataDir: string): void {
   try {

@@ -71,7 +71,7 @@ it('a server that listens on every address needs a node URL', async () => {
   expect(stderr).toContain('PARLEY_NODE_URL')
 })
 
-it('two servers on one data folder are refused, also if only one uses the database', async () => {
+it('two servers on one data folder are refused, even if only one uses the database', async () => {
   await using home = createHome()
   const databaseUrl = await postgres.database()
   const { running } = await home.serve([], onDatabase(databaseUrl))

@@ -152,7 +152,7 @@ it('parley nodes lists the server alone if it uses SQLite, without metrics of no
   for (const name of ['parley_nodes', 'parley_append_seconds']) expect(families.has(name)).toBe(false)
 })
 
-it('/metrics answers while the database is away', async () => {
+it('/metrics answers while the database is unreachable', async () => {
   await using own = await PostgresServer.open()
   await using home = createHome()
   const served = await home.serve([], {

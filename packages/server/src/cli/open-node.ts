@@ -22,10 +22,10 @@ const retryMs = 250
 
 export type StoreOptions = Pick<Configuration, 'dataDir' | 'databaseUrl' | 'nodeUrl' | 'place'> & {
   readonly hostname: string
-  /** The token that all nodes have. */
+  /** The token that all nodes share. */
   readonly token: string
   readonly logger: Logger
-  /** Another lease than the default one. All nodes of a database need the same. */
+  /** A lease other than the default one. All nodes of a database must use the same lease. */
   readonly lease?: Lease | undefined
 }
 

@@ -20,7 +20,10 @@ export async function openStore({ databaseUrl, ...options }: StoreOptions): Prom
   return openNode({ ...options, databaseUrl })
 }
 
-/** The refusal of a node's folder without its database: new sessions would be stored where nobody looks for them. */
+/**
+ * The error for a data folder that belongs to a node, if no database URL is given: new sessions would be stored in
+ * SQLite, where nobody looks for them.
+ */
 function folderOfNode(file: string): ParleyError | undefined {
   let database: string
   try {

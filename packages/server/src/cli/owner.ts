@@ -8,7 +8,7 @@ export type Owner = {
   readonly url?: string
   /** Identifies the run of the server that wrote the record. The health route of that run returns the same value. */
   readonly instance?: string
-  /** The key with which that run proves that it wrote the record. Older versions wrote none. */
+  /** The key with which that run proves that it wrote the record. Absent in records of older versions. */
   readonly secret?: string
   /** The identity of the database file that the process holds. */
   readonly database?: string

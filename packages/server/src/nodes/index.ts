@@ -12,7 +12,7 @@ import { createPeerHost, createRoutingHost } from './routing-host.ts'
 
 type NodesOptions = {
   readonly ownership: PostgresOwnership
-  /** The token that all nodes have. */
+  /** The token that all nodes share. */
   readonly token: string
   /** The address under which the other nodes reach this one. */
   readonly url: () => string
@@ -27,7 +27,7 @@ export type Nodes = {
   readonly credential: PeerCredential
   /** Follows sessions that other nodes own; for the host of this node. */
   readonly ownerFeed: OwnerFeed
-  /** The hosts for people and for the other nodes, on the host of this node. */
+  /** Wraps the host of this node: for people, for the other nodes, and for requests that are passed on. */
   hostsOn(host: Host): NodeHosts
   /** Starts to watch the other nodes, and to take over their sessions when they are gone. */
   watch(host: Host): void

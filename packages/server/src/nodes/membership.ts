@@ -19,7 +19,7 @@ type MembershipOptions = {
   readonly links: PeerLinks
   /** The address of this node. */
   readonly url: () => string
-  /** Takes over the sessions with work left whose owner is gone. */
+  /** Takes over the sessions that have work left and whose owner is gone. */
   readonly takeOver: () => Promise<void>
   readonly problem: (error: unknown, doing: string) => void
 }
@@ -57,7 +57,7 @@ export class Membership {
     try {
       const { peers, hasOrphans } = await register.scan()
       if (this.#isClosed) return
-      // An earlier run at the address of this node may not be fenced yet.
+      // No link to this node's own address: an earlier run there may not be fenced yet.
       links.keep(peers.map(({ url }) => url).filter((url) => url !== this.#options.url()))
       const refusing = peers.filter(({ url }) => links.at(url)?.isRefused).map(({ id }) => id)
       const isGone = peers.some(({ isExpired }) => isExpired) || refusing.length > 0

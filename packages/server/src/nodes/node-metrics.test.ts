@@ -36,7 +36,7 @@ it('measures an append that is refused, and passes the refusal on', async () => 
   expect(sampleValue(readPrometheus(metrics.text({ leaseAgeMs: 0 })), 'parley_append_seconds_count')).toBe(1)
 })
 
-it('leaves out what only the database knows while it is away', () => {
+it('leaves out what only the database knows while it is unreachable', () => {
   const families = readPrometheus(createNodeMetrics().text({ leaseAgeMs: undefined }))
   const samples = (name: string) => families.get(name)?.samples.length
   expect(samples('parley_node_lease_age_seconds')).toBe(0)

@@ -77,7 +77,7 @@ function gauges({ leaseAgeMs, nodes }: NodeMetricsNow): string[] {
     ...gaugeLines(
       {
         name: 'parley_nodes',
-        help: 'Nodes on the database by state. Absent while the database is away.',
+        help: 'Nodes on the database by state. Absent while the database is unreachable.',
         labels: ['state'],
       },
       nodes ? ['alive', 'expired'].map((state) => [[state], states.get(state)?.length ?? 0] as const) : [],
@@ -85,7 +85,7 @@ function gauges({ leaseAgeMs, nodes }: NodeMetricsNow): string[] {
     ...gaugeLines(
       {
         name: 'parley_sessions_owned',
-        help: 'Sessions that this node owns. Absent while the database is away.',
+        help: 'Sessions that this node owns. Absent while the database is unreachable.',
         labels: [],
       },
       own.map(({ sessions = 0 }) => [[], sessions] as const),

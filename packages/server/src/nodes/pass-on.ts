@@ -25,7 +25,7 @@ export type PassOnOptions = {
 export type PassOnLimits = {
   /** How long a node may take until it answers. */
   readonly answerMs: number
-  /** How long a begun answer may pause. Streams have a heartbeat. */
+  /** How long an answer may pause after it has begun. Streams have a heartbeat. */
   readonly idleMs: number
   /** How long a node may take to list its terminals. */
   readonly listMs: number
@@ -41,8 +41,8 @@ const names = new Map<Route, RouteName>(
 )
 
 /**
- * Passes requests on to the node that can answer them, as `whereServed` defines. Addresses come from the database
- * only; the path, the query and the body are written again from the validated values.
+ * Passes requests on to the node that can answer them, as `whereServed` defines. Addresses come from the database only;
+ * the path, the query and the body are rebuilt from the validated values.
  */
 export class PassOn implements OtherNodes {
   readonly tokens: SharedTokens

@@ -15,10 +15,10 @@ export type NodeNumbers = {
 }
 
 /**
- * Authenticates nodes to each other with the token that all of them have. The token itself is never sent to an
- * address of the database, where another program may listen after a node has ended. A request carries a bearer that
- * only the node at that address accepts, and the answer must prove that its sender has the token too. A bearer ends
- * with the process that it was made for: another program may have got it that listened there while the node was down.
+ * Authenticates nodes to each other with the token that all of them share. The token itself is never sent to an address
+ * from the database, where another program may listen after a node has ended. A request carries a bearer that only the
+ * node at that address accepts, and the answer must prove that its sender has the token too. A bearer is valid only for
+ * the process that it was made for, because a program that listened there while the node was down may have received it.
  */
 export class PeerCredential {
   readonly #key: Buffer

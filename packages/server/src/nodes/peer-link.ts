@@ -155,7 +155,7 @@ export class PeerLink {
     this.#pending.clear()
     for (const reader of readers) reader.lost()
     for (const { reject } of pending) reject(new LinkLost())
-    // The first attempt follows at once: it shows whether the peer still listens.
+    // After a loss, the first attempt follows at once: it shows whether the peer still listens.
     if (!this.#isClosed) this.#retry = setTimeout(() => this.#connect(), wasOpen ? 0 : retryMs).unref()
   }
 

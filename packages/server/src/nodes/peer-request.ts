@@ -91,7 +91,7 @@ async function exchange<Result>(
     accept({ headers }, result) {
       const proof = String(headers[proofHeader])
       if (credential.isProof(proof, url, own[challengeHeader])) resolve(result)
-      else fail('what answers there is not a node with the same token and clock')
+      else fail('the program that answers there is not a node, or has another token or clock')
     },
   })
   request.end(asked.body)
@@ -106,7 +106,7 @@ function createRequest(asked: PeerRequest, own: Record<string, string>): ClientR
   const { hostname, port, protocol } = new URL(url)
   const create = protocol === 'https:' ? httpsRequest : httpRequest
   return create({
-    // The URL has an IPv6 address in brackets.
+    // A URL has an IPv6 address in brackets, which `hostname` must not contain.
     hostname: hostname.replace(/^\[|\]$/g, ''),
     port: port || undefined,
     method,

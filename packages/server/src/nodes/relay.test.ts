@@ -23,7 +23,7 @@ it('connections to a node end when the node is no longer alive', async () => {
   expect([connections.size, vi.getTimerCount()]).toEqual([0, 0])
 })
 
-it('connections stay open while the database is away', async () => {
+it('connections stay open while the database is unreachable', async () => {
   const connections = new PeerConnections(() => Promise.reject(new Error('away')))
   const socket = new PassThrough()
   connections.add(here, socket)

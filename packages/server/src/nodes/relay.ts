@@ -9,8 +9,8 @@ import type { PeerUpgrade } from './peer-request.ts'
 const requestHeaders = ['accept', 'user-agent', 'last-event-id', 'origin'] as const
 
 /**
- * The headers of an answer that are sent on. The face has set its own security headers before; these replace the ones
- * with the same name, such as the stricter policy of an exported page.
+ * The headers of an answer that are sent on. The face has already set its own security headers; a header of the answer
+ * replaces the one with the same name. For example, an exported page has a stricter policy.
  */
 const answerHeaders = [
   'allow',

@@ -114,7 +114,7 @@ export function createPeerHost(host: Host): Host {
   return { ...host, follow: host.followOwned }
 }
 
-/** Announces changes of sessions on every node. Changes that were missed are read from the store. */
+/** Announces the session changes of all nodes. If changes were missed, announces the first 50 sessions of the list. */
 function changesOfAllNodes(host: Host, links: PeerLinks): Host['onSessionChanged'] {
   const listeners = new Set<(change: SessionChange) => void>()
   const changed = (change: SessionChange) => {
@@ -148,13 +148,13 @@ class Elsewhere {
   }
 }
 
-/** If the session waits for a node at its place, the address of such a node. */
+/** The address of a node at the session's place, if the error says that the session waits for such a node. */
 async function claimantOf(error: unknown, sessionId: string, directory: RoutingOptions['directory']) {
   const isAwaited = hasCode(error, 'busy') && error.details?.awaited !== undefined
   return isAwaited ? (await directory.whereabouts(sessionId))?.nodes[0] : undefined
 }
 
-/** The address of the owner in a refusal of core. */
+/** The owner's address in core's error for a session that another node owns. */
 function ownerIn(error: unknown): string | undefined {
   const owner = hasCode(error, 'conflict') && (error.details?.owner as { url?: unknown } | undefined)
   return owner && typeof owner.url === 'string' ? owner.url : undefined
@@ -174,7 +174,7 @@ function isTemporary(error: unknown): boolean {
 }
 
 function outOfReach(url: string): ParleyError {
-  const message = `The node at ${url}, which owns this session, cannot be reached from this node. It may still receive the request. Try again later, a command with the same commandId.`
+  const message = `The node at ${url}, which owns this session, cannot be reached from this node. It may still receive the request. Try again later; repeat a command with the same commandId.`
   return new ParleyError('busy', message, { details: { node: url } })
 }
 

@@ -29,20 +29,20 @@ export function receiptTaken(commandId: string): ParleyError {
   })
 }
 
-/** The refusal of a write whose term is no longer the current one. */
+/** The error for a write whose term is no longer the current one. */
 export function ownershipLost(sessionId: string, term: number): ParleyError {
   return new ParleyError(
     'conflict',
-    `Session ${sessionId} belongs to another node now; nothing of the batch was written.`,
+    `Session ${sessionId} belongs to another node now; none of the batch was written.`,
     { details: { staleTerm: term } },
   )
 }
 
-/** The refusal of a write after events that this process has written are no longer in the database. */
+/** The error for a write after the database has lost events that this process has written. */
 export function eventsLost(sessionId: string, term: number): ParleyError {
   return new ParleyError(
     'conflict',
-    `The database has lost the last events of session ${sessionId}; nothing of the batch was written.`,
+    `The database has lost the last events of session ${sessionId}; none of the batch was written.`,
     { details: { staleTerm: term } },
   )
 }

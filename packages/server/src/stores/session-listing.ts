@@ -3,7 +3,8 @@ import { ParleyError, type SessionState } from '@parley/protocol'
 /** How sessions are searched, ordered and paged. Every store uses these functions. */
 
 /**
- * A position in the list: pinned sessions first, then the others; in both groups the latest changed first, then by id.
+ * A position in the list: pinned sessions first, then the others; in both groups the most recently changed first, then
+ * by id.
  */
 export type ListPlace = { readonly pinned: boolean; readonly updatedAt: number; readonly id: string }
 

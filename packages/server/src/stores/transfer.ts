@@ -2,7 +2,7 @@ import type { DeviceStore } from '../core/device-store.ts'
 import type { SessionStore, StoredReceipt } from '../core/session-store.ts'
 
 /**
- * A store that `parley migrate` reads from or writes to. While one is open, no server uses the store. Sessions that are
+ * A store that `parley migrate` reads from or writes to. While it is open, no server uses the store. Sessions that are
  * created belong to no node.
  */
 export type TransferStore = SessionStore &

@@ -35,7 +35,7 @@ export const attribute = {
   turnId: 'parley.turn.id',
   turnOutcome: 'parley.turn.outcome',
   costUsd: 'parley.turn.cost_usd',
-  /** The turn started in another process, before a restart. */
+  /** True if the turn started in another process, before a restart. */
   restarted: 'parley.turn.restarted',
   toolKind: 'parley.tool.kind',
   toolOutcome: 'parley.tool.outcome',

@@ -10,7 +10,7 @@ export type WatchedTurn = {
   readonly at: number
   readonly model: string | undefined
   readonly prompt: readonly PromptPart[]
-  /** The turn started in another process and was found in the log when its session was loaded. */
+  /** True if the turn started in another process and was found in the log when its session was loaded. */
   readonly isFound: boolean
 }
 
@@ -23,7 +23,7 @@ export type WatchedCall = {
   /** The call that started the subagent which made this call. */
   readonly parent: WatchedCall | undefined
   readonly input: unknown
-  /** The call was found in the log, so its start time is unknown. */
+  /** True if the call was found in the log, so that its start time is unknown. */
   readonly isFound: boolean
 }
 
@@ -198,7 +198,7 @@ function promptOf({ turn }: SessionState): readonly PromptPart[] {
   return turn?.prompt?.parts ?? []
 }
 
-/** A turn whose start was not seen. Its start time is computed from the duration in its end. */
+/** A turn whose start was not seen. Its start time is computed from the duration that its `turn.ended` records. */
 function unseen(end: EventOf<'turn.ended'>, state: SessionState): WatchedTurn {
   const at = end.at - end.durationMs
   return { ...turnFacts(state), turnId: end.turnId ?? '', at, prompt: [], isFound: true }

@@ -56,7 +56,7 @@ type RequestInfo = {
   readonly content: string
   readonly rawInput?: unknown
   readonly options: readonly (PermissionOption | { readonly label: string })[]
-  /** For a permission: the call changes nothing. */
+  /** For a permission: true if the call changes nothing. */
   readonly readOnly?: boolean
   /** For a permission: the changes that the call would make, by file. */
   readonly diffs?: readonly Diff[]

@@ -156,7 +156,7 @@ export class RunEvents {
   }
 }
 
-/** The events of one session, from its first, as run events. */
+/** Converts the events of one session, starting with its first, to run events. */
 export function runEventsOf(events: Iterable<SessionEvent | UnknownEvent>): RunEvent[] {
   let runs: RunEvents | undefined
   for (const event of events) {

@@ -17,12 +17,12 @@ export type Call = {
   /** The step that contains the part, once the part was sent. */
   step: number | undefined
   settled: boolean
-  /** The part waits for the person. */
+  /** True while the part waits for the person. */
   asking: boolean
-  /** The part has an approval, answered or not. */
+  /** True if the part has an approval, answered or not. */
   asked: boolean
   allowed: boolean
-  /** The call asks the person a question, and the page provides its output. */
+  /** True if the call asks the person a question. The page then provides its output. */
   question: boolean
   inputSent: number
   output: string
@@ -87,8 +87,8 @@ export class TurnCalls {
   }
 
   drafted({ toolCallId, name, title, parentToolCallId }: DeltaOf<'tool-call.drafted'>): void {
-    // A reader that joins late may get output of a call whose start it has not seen. Such a call is a draft without a
-    // name, and its output is ignored.
+    // A reader that joins late may get output of a call whose start it missed. Such a call is announced with an empty
+    // name; it is ignored.
     if (name === '' || parentToolCallId || this.#calls.has(toolCallId) || !this.#stageIsFree()) return
     const call = this.add({ id: toolCallId, name, title, input: undefined })
     this.#parts.steps.begin(this.#parts.writing())

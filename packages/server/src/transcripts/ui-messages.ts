@@ -61,7 +61,7 @@ export class UiMessages {
   }
 }
 
-/** The events of one session, from its first, as the messages of an AI SDK page. */
+/** Converts the events of one session, starting with its first, to the messages of an AI SDK page. */
 export function uiMessagesOf(events: Iterable<SessionEvent | UnknownEvent>): UiMessage[] {
   let messages: UiMessages | undefined
   for (const event of events) {

@@ -32,7 +32,7 @@ export type HostileCase = {
   readonly never?: string
   /** The environment of the server, if that is part of the attack. */
   env?(place: Place): Record<string, string>
-  /** Git refuses to read the repository, so there are no changes to see. */
+  /** True if git refuses to read the repository, so that there are no changes to see. */
   readonly unreadable?: boolean
 }
 

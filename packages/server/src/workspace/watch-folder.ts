@@ -11,7 +11,7 @@ export type FolderReader = {
 }
 
 export type WatchLimits = {
-  /** The limit of folders per watch, because each costs the system some memory. */
+  /** The maximum number of folders per watch. Each costs the system some memory. */
   readonly folders: number
   /** How many ignored paths are cached. For others, git is asked again. */
   readonly ignored: number

@@ -19,7 +19,7 @@ export type InstallOptions = Flags & {
   readonly into?: string
   readonly latest?: boolean
   readonly version?: string
-  /** Wait for another installation of the same agent to end. */
+  /** If true, waits until another installation of the same agent has ended. */
   readonly wait?: boolean
   readonly json?: boolean
 }

@@ -54,8 +54,8 @@ export async function forgetAgent(
 }
 
 /**
- * Sets or removes a key of an agent. The key is read from stdin or typed without echo. It is not an argument,
- * because others could see it.
+ * Sets or removes a key of an agent. The key is read from stdin or typed without echo. It is not an argument, because
+ * other users of the machine can see arguments.
  */
 export async function agentKey(id: string, options: AgentKeyOptions, context: Context): Promise<number> {
   await using server = await connect(configurationOf(context, options), context)

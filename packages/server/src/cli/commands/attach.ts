@@ -142,6 +142,6 @@ function tailOf(given: string | undefined): number {
   if (/^\d{1,4}$/.test(given)) return Number(given)
   throw new ParleyError(
     'validation_error',
-    `--tail takes the number of events to show first, not "${given}".`,
+    `--tail takes the number of earlier events to show, not "${given}".`,
   )
 }

@@ -22,8 +22,8 @@ export type EnvOptions = Flags & {
 const columns = [{ name: 'FOR', shrinks: true }, { name: 'VARIABLES' }]
 
 /**
- * Sets a variable for agents, removes it, or lists the names that are set. A value is never an argument, because others
- * could see it.
+ * Sets a variable for agents, removes it, or lists the names that are set. A value is never an argument, because other
+ * users of the machine can see arguments.
  */
 export async function env(name: string | undefined, options: EnvOptions, context: Context): Promise<number> {
   if (options.folder !== undefined && options.session !== undefined) {

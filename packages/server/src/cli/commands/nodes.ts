@@ -50,6 +50,6 @@ function databaseText(database: DatabaseInfo | undefined): string {
   const { version, latencyMs, clockSkewMs } = database
   const skew = Math.round(clockSkewMs)
   const clock =
-    skew === 0 ? 'the same clock' : `its clock is ${Math.abs(skew)} ms ${skew > 0 ? 'ahead' : 'behind'}`
+    skew === 0 ? 'its clock agrees' : `its clock is ${Math.abs(skew)} ms ${skew > 0 ? 'ahead' : 'behind'}`
   return `PostgreSQL ${version}: answers in ${millisecondsText(latencyMs)}, ${clock}`
 }

@@ -13,7 +13,7 @@ export async function release(reference: string, options: Flags, context: Contex
   const { terminal, cwd } = await server.client.call('getSession', { params: { id }, query: { tail: 0 } })
   const { output } = context
   if (!terminal) {
-    output.err(`Released ${id}. Its agent has no program of its own that can continue it.\n`)
+    output.err(`Released ${id}. Its agent has no program in which you can continue it.\n`)
     return 0
   }
   output.err(`To continue, run in ${oneLine(cwd)}:\n`)

@@ -220,8 +220,8 @@ async function stopTurn(
 }
 
 /**
- * Returns the named variables with their values in this environment. Only names are given as arguments,
- * because others can see arguments.
+ * Returns the named variables with their values in this environment. Only names are given as arguments, because other
+ * users of the machine can see arguments.
  */
 function inherited(names: readonly string[], { env }: Context): Record<string, string> {
   return Object.fromEntries(
@@ -308,7 +308,7 @@ function answererOf(run: Run, stop: (why: string | undefined) => void): Answerer
     },
     onQuestion: () =>
       stop(
-        'the agent asks a question and nobody is there to answer it; stopping the turn. Run this command on a terminal, or send the prompt in the console',
+        'the agent asks a question and nobody is there to answer it; stopping the turn. Run this command in a terminal, or send the prompt in the console',
       ),
     onError: (thrown) =>
       stop(

@@ -168,7 +168,7 @@ function rowOf(session: SessionSummary, name: (id: string) => string): string[] 
 function limitOf(given: string | undefined): number {
   if (given === undefined) return 50
   if (/^\d{1,6}$/.test(given) && Number(given) > 0) return Number(given)
-  throw new ParleyError('validation_error', `--limit takes a number from 1, not "${given}".`)
+  throw new ParleyError('validation_error', `--limit takes a number of at least 1, not "${given}".`)
 }
 
 function statusOf(given: string | undefined): SessionStatus | undefined {

@@ -85,8 +85,8 @@ function addAgentSetup({ add, run }: Pick<Registry, 'add' | 'run'>): void {
     'parley agents key gemini --remove',
   )
     .argument('<id>', 'the agent')
-    .option('--variable <name>', 'which of its keys (default: the first)')
-    .option('--remove', 'remove it')
+    .option('--variable <name>', 'the variable that holds the key (default: the first one of the agent)')
+    .option('--remove', 'remove the key')
     .option('--json', 'as JSON')
     .addHelpText(
       'after',

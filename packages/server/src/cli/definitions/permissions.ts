@@ -37,7 +37,7 @@ function addRules({ add: addToProgram, under, run }: Registry): void {
     .option('--json', 'print the rule as JSON')
     .action(run(async () => (await load()).addRule))
   add('remove', 'remove a rule', 'parley rules remove rul_01k2')
-    .argument('<rule>', 'its id, or the start of it')
+    .argument('<rule>', 'its id, or a prefix of the id')
     .option('--json', 'print the removed rule as JSON')
     .action(run(async () => (await load()).removeRule))
 }
@@ -78,10 +78,10 @@ function addEnv({ add, run }: Registry): void {
       '--folder <folder>',
       'for the agents of all sessions in this folder (default: the current folder)',
     )
-    .option('--session <session>', 'for the agent of this session: its id, the start of it, or "last"')
+    .option('--session <session>', 'for the agent of this session: its id, a prefix of the id, or "last"')
     .option('--inherit', 'take the value from this environment, not from stdin')
-    .option('--remove', 'remove it')
-    .option('--json', 'one place per line, as JSON')
+    .option('--remove', 'remove the variable')
+    .option('--json', 'one session or folder per line, as JSON')
     .addHelpText(
       'after',
       `

@@ -50,7 +50,7 @@ export const visibleTokenWarning =
 export const visibleDatabaseUrlWarning =
   '--database-url shows the URL to everybody who lists processes while the program starts: set PARLEY_DATABASE_URL'
 
-export const sessionArgument = ['<session>', 'its id, the start of it, or "last"'] as const
+export const sessionArgument = ['<session>', 'its id, a prefix of the id, or "last"'] as const
 
 /** An option that may be given several times. */
 export function list(flags: string, description: string): Option {
@@ -64,7 +64,7 @@ function withCommonOptions(command: Command): Command {
   return command
     .option('--data-dir <folder>', 'the folder of sessions, token and config.json (default: ~/.parley)')
     .option('--token-file <file>', 'a file with the token, instead of the one in the data folder')
-    .option('--token <token>', 'the token itself; others on this machine can see it')
+    .option('--token <token>', 'the token itself; other users of this machine can see it')
     .option('--log-level <level>', 'trace, debug, info, warn, error, fatal or silent')
     .option('--verbose', 'log more, and show the cause of an error')
     .helpOption('-h, --help', 'show this help')

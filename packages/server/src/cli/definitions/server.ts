@@ -11,7 +11,7 @@ export function addServerCommands(registry: Registry): void {
 }
 
 const databaseUrlHelp =
-  'keep everything in this PostgreSQL; others on this machine can see it: better set PARLEY_DATABASE_URL'
+  'store everything in this PostgreSQL database; other users can see this option: prefer PARLEY_DATABASE_URL'
 
 export function addServe({ add, run }: Registry): void {
   add(
@@ -51,8 +51,9 @@ function addAcp({ add, context, run }: Registry): void {
     .addHelpText(
       'after',
       `
-If a server runs on the data folder, this command connects to it: other clients show the editor's sessions live, and
-turns continue when the editor disconnects. Otherwise this command runs the sessions itself until the editor disconnects.
+If a server is already running with this data folder, this command connects to it: other clients show the editor's
+sessions live, and turns continue when the editor disconnects. Otherwise this command runs the sessions itself until the
+editor disconnects.
 Logs are written to stderr.`,
     )
     .action(run(async () => (await import('../commands/acp.ts')).acp))
@@ -76,7 +77,7 @@ function addDevices({ add, under, run }: Registry): void {
     'parley devices revoke dev_01k2',
     'parley devices revoke --all',
   )
-    .argument('[device]', 'its id, or the start of it')
+    .argument('[device]', 'its id, or a prefix of the id')
     .option('--all', 'every browser')
     .action(run(async () => (await load()).revokeDevices))
 }
@@ -92,7 +93,7 @@ function addNodes({ add, run }: Registry): void {
     .addHelpText(
       'after',
       `
-LEASE is the time since the node last proved that it is alive; POSTGRES is the time that its database took to answer it.
+LEASE is the time since the node last proved that it is alive; POSTGRES is how long the database took to answer the node.
 A server on SQLite is the only node.`,
     )
     .action(run(async () => (await import('../commands/nodes.ts')).nodes))
@@ -102,7 +103,7 @@ function addDoctorAndToken({ add, run }: Registry): void {
   add('doctor', 'check this machine and the data folder; exit code 1 if something fails', 'parley doctor')
     .option('--host <address>', 'check this address (default: 127.0.0.1)')
     .option('--port <port>', 'check this port (default: 4747)')
-    .option('--database-url <url>', databaseUrlHelp.replace('keep everything in', 'check'))
+    .option('--database-url <url>', databaseUrlHelp.replace('store everything in', 'check'))
     .option('--json', 'one check per line, as JSON')
     .action(run(async () => (await import('../commands/doctor.ts')).doctor))
   add(
@@ -111,7 +112,7 @@ function addDoctorAndToken({ add, run }: Registry): void {
     'parley token --link',
     'curl -H "Authorization: Bearer $(parley token)" http://127.0.0.1:4747/api/sessions',
   )
-    .option('--link', 'print a new one-time sign-in link of the running server instead')
+    .option('--link', 'print a new one-time sign-in link for the running server instead')
     .option('--rotate', 'generate a new token; a running server must be restarted')
     .option('--json', 'print {"token"}, or with --link {"url"}, as JSON')
     .action(run(async () => (await import('../commands/token.ts')).token))

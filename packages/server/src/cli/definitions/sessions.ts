@@ -18,7 +18,7 @@ function addRun({ add, context, run }: Registry): void {
     'parley run demo "and now?" --session last',
   )
     .argument('<agent>', `the agent, e.g. demo; see: ${context.invocation} agents`)
-    .argument('[prompt]', 'the prompt; "-", or a pipe and no prompt, reads it from stdin')
+    .argument('[prompt]', 'the prompt; if it is "-", or missing in a pipe, it is read from stdin')
     .option('--cwd <folder>', 'the folder to work in (default: the current folder)')
     .option('--model <model>', 'the model')
     .option('--mode <mode>', 'ask, accept-edits, read-only, plan or bypass (allow everything)')
@@ -27,7 +27,7 @@ function addRun({ add, context, run }: Registry): void {
     .addOption(
       list('--env <name>', "give the new session's agent this variable of your environment; repeatable"),
     )
-    .option('--session <session>', 'continue this session: its id, the start of it, or "last"')
+    .option('--session <session>', 'continue this session: its id, a prefix of the id, or "last"')
     .option('--on-permission <what>', 'ask, deny or allow (default: ask on a terminal, else deny)')
     .option('--timeout <time>', 'stop the turn after this time, e.g. 90s or 5m')
     .option('--json', 'print every event as a line of JSON, and nothing else, to stdout')
@@ -50,7 +50,7 @@ function addAttach({ add, context, run }: Registry): void {
     'parley attach last',
   )
     .argument(...sessionArgument)
-    .option('--tail <events>', 'how many of the last events to show first (default: 60)')
+    .option('--tail <events>', 'how many earlier events to show on attaching (default: 60)')
     .addHelpText(
       'after',
       `
@@ -64,7 +64,7 @@ To stop the turn, run in another terminal: ${context.invocation} cancel <session
 
 function addReading({ add, run }: Registry): void {
   add('sessions', 'list sessions', 'parley sessions --waiting', 'parley sessions --json | jq .id')
-    .option('--waiting', 'the open requests of all sessions')
+    .option('--waiting', 'list the open requests of all sessions instead')
     .option('--all', 'include archived sessions')
     .option('--query <text>', 'only sessions with all these words in their title, folder or agent')
     .option('--agent <agent>', 'only sessions of this agent')
@@ -113,7 +113,11 @@ function addStopping({ add, run }: Registry): void {
   add('resume', 'run the prompts that were paused when a turn was stopped', 'parley resume last')
     .argument(...sessionArgument)
     .action(run(async () => (await import('../commands/cancel.ts')).resume))
-  add('release', "close a session's agent, to continue in the agent's own program", 'parley release last')
+  add(
+    'release',
+    "close a session's agent process, so that you can continue in the agent's own terminal program",
+    'parley release last',
+  )
     .argument(...sessionArgument)
     .action(run(async () => (await import('../commands/release.ts')).release))
   add('delete', 'delete a session and all its events', 'parley delete ses_01k2 --yes')

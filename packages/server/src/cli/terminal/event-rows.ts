@@ -35,7 +35,7 @@ export function eventRows(event: SessionEvent, facts: RowFacts): string[] {
       return [style.dim('the queue was resumed')]
     case 'permission.resolved':
     case 'question.resolved':
-      // The agent asked again after a restart and got the carried answer, which was shown before.
+      // With `carriedFrom`, the agent asked again after a restart and got the carried answer, which was shown before.
       return event.carriedFrom ? [] : [resolutionRow(event, facts.asked(event.requestId), style)]
     case 'block.retracted':
       return [

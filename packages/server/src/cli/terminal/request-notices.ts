@@ -32,7 +32,7 @@ export function createRequestNotices({
       request.type === 'permission'
         ? permissionLines(request, cwd, style)
         : request.questions.flatMap((question) => questionLines(question, style))
-    const where = `  answer it in the console, or on a terminal: ${commandLine(`attach ${sessionId}`)}`
+    const where = `  answer it in the console, or in a terminal: ${commandLine(`attach ${sessionId}`)}`
     screen.say([...lines, style.dim(where)].join('\n'))
   }
 

@@ -9,7 +9,7 @@ export async function readSecret(
 ): Promise<string> {
   const secret = output.canAsk ? await typed(question, stdin, output) : await text(stdin)
   const value = secret.replace(/\r?\n$/, '')
-  if (value === '') throw new ParleyError('validation_error', 'No value was given. It is read from stdin.')
+  if (value === '') throw new ParleyError('validation_error', 'No value was given on stdin.')
   return value
 }
 

@@ -3,7 +3,7 @@ import { oneLine } from './visible.ts'
 
 export type Column = {
   readonly name: string
-  /** The column may be cut to make the table fit. */
+  /** True if the column may be cut to make the table fit. */
   readonly shrinks?: boolean
 }
 

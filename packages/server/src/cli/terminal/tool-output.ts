@@ -13,7 +13,7 @@ const maxOfChange = 20
 
 export type EndedCall = Pick<ToolRow, 'kind' | 'status' | 'depth'> & {
   readonly content: readonly ToolContent[]
-  /** The diff was already shown with the permission request. */
+  /** True if the diff was already shown with the permission request. */
   readonly isChangeKnown?: boolean
 }
 

@@ -24,7 +24,7 @@ export type TranscriptOptions = {
   readonly columns: () => number
   /** Whether prompts are shown too, both those of this client and of others. */
   readonly prompts: boolean
-  /** Permissions are asked on this terminal, with their diff. */
+  /** True if permissions are asked on this terminal, with their diff. */
   readonly asks?: boolean
 }
 

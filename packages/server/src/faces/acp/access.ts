@@ -36,7 +36,7 @@ export type FeedFrom = { readonly after: number; readonly epoch: string; readonl
 export type AccessItem =
   | FeedValue
   /**
-   * The state of the connection to a server; a host in this process sends none. `lost` means that the server is gone
-   * and later items come from another server with the same sessions.
+   * The state of the connection to a server; a host in this process sends no status. `lost` means that the server is
+   * gone and later items come from another server with the same sessions.
    */
   | { readonly type: 'status'; readonly status: FollowStatus | 'lost' }

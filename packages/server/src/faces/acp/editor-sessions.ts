@@ -27,7 +27,7 @@ import { OpenSession } from './open-session.ts'
 export type EditorSessionsOptions = {
   readonly access: Access
   readonly agent: string
-  /** Settings of new sessions; an editor cannot set them when it creates one. */
+  /** Settings of new sessions; an editor cannot set them when it creates a session. */
   readonly defaults?: { readonly mode?: PermissionMode; readonly model?: string }
   /** The command that opens a session in another client. */
   readonly elsewhere?: (sessionId: string) => string
@@ -161,7 +161,7 @@ export class EditorSessions {
     await this.#options.access.remove(sessionId)
   }
 
-  /** Cleans up when the editor has disconnected. */
+  /** Closes all sessions here and deletes the unused ones, when the editor has disconnected. */
   async leave(): Promise<void> {
     const { problem = () => undefined } = this.#options
     for (const session of [...this.#open.values()]) this.#forget(session)
@@ -207,7 +207,7 @@ export class EditorSessions {
     return session
   }
 
-  /** The state of a session, after checking that it works in the folder that the editor names. */
+  /** The state of a session. Throws if the session's folder is not the one that the editor names. */
   async #found(sessionId: string, { cwd }: Place): Promise<SessionState> {
     const state = await this.#own(sessionId)
     if ((await realFolder(cwd)) === state.cwd) return state

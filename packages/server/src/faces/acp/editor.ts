@@ -8,7 +8,7 @@ import type {
   SessionUpdate,
 } from '@agentclientprotocol/sdk/unstable'
 
-/** The program at the other end of the connection: the updates and requests that can be sent to it. */
+/** Sends updates and requests to the editor, the program at the other end of the connection. */
 export type Editor = {
   readonly knows: { readonly notices: boolean; readonly compaction: boolean; readonly forms: boolean }
   /** Resolves when the update is written. A caller that awaits it sends no faster than the editor reads. */

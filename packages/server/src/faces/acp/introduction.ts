@@ -21,7 +21,7 @@ export function introduction(agent: AgentInfo, version: string): InitializeRespo
     agentCapabilities: {
       loadSession: true,
       promptCapabilities: { image: can.images, audio: false, embeddedContext: true },
-      // Not every agent with MCP support accepts servers over SSE, and no agent reports whether it does.
+      // SSE is not offered: not every agent with MCP support accepts it, and no agent reports whether it does.
       mcpCapabilities: { http: can.mcp, sse: false },
       sessionCapabilities: {
         list: {},

@@ -89,7 +89,7 @@ export class OpenSession {
     this.#updates.choose(settings)
   }
 
-  /** The settings for an answer to the editor; they count as sent. */
+  /** Returns the settings for an answer to the editor, and marks them as sent. */
   settings() {
     this.#updates.answered()
     const { modes, configOptions } = this.#updates
@@ -104,7 +104,7 @@ export class OpenSession {
     await this.#caughtUp.promise
   }
 
-  /** Starts sending updates, after the answer that names the session. */
+  /** Starts sending updates, but only after the answer that names the session. */
   startUpdates(): void {
     setImmediate(() => {
       void this.#follow(this.#options.state.seq)

@@ -92,7 +92,7 @@ const scenarios: Scenarios = {
   },
   commands: { prompt: '/help', command: 'compact', says: '/help' },
   usage: { prompt: json({ type: 'usage', ...usage }) },
-  // The total of the session, which must grow.
+  // ACP reports the total cost of the session, which must grow.
   cost: { prompt: json({ type: 'usage', ...usage, costUsd: 0.2 }) },
 }
 

@@ -29,8 +29,8 @@ type StoppingOptions = {
 /** Stops turns and withdraws prompts of one session. */
 export function createStopping({ access, state, problem }: StoppingOptions) {
   /**
-   * Sends a command and reports its failure. The errors `conflict` and `not_found` are ignored: the prompt or turn is
-   * over, or the turn has just started and its start event follows.
+   * Sends a command and reports its failure. Ignores the errors `conflict` and `not_found`: either the prompt or turn
+   * is over, or the turn has just started and is cancelled when its start event arrives.
    */
   async function attempt(
     doing: string,

@@ -43,7 +43,7 @@ export class SessionUpdates {
   /** How many characters of each open block were sent. */
   readonly #sent = new Map<string, number>()
   readonly #prompts = new Map<string, { parts: readonly PromptPart[]; own: boolean }>()
-  /** The last value sent of each kind of update in `news`. */
+  /** The last value that was sent for each kind of update in `news`. */
   readonly #inForce = new Map<string, string>()
   #state: SessionState
   #chosen: Chosen
@@ -78,7 +78,7 @@ export class SessionUpdates {
     this.#chosen = overlaid(this.#chosen, settings)
   }
 
-  /** The open calls of a session that is resumed in the middle of a turn, as if they were called now. */
+  /** Updates that announce the open calls of a session that is resumed in the middle of a turn. */
   openCalls(): SessionUpdate[] {
     return this.#state.openBlocks.flatMap((block) =>
       block.type === 'tool-call' ? this.#calls.open(block) : [],
@@ -109,7 +109,7 @@ export class SessionUpdates {
     }
   }
 
-  /** The output of calls since the last time this was called. */
+  /** Updates with the output of calls since this method was last called. */
   outputs(): SessionUpdate[] {
     return this.#calls.outputs()
   }

@@ -12,8 +12,8 @@ import {
 export type Chosen = Readonly<SessionSettings>
 
 /**
- * The value that is shown if the agent has not reported which one it uses, because the editor needs a value.
- * Choosing it changes nothing.
+ * Shown as the current value if the agent has not reported one, because the editor needs a value. Choosing it changes
+ * nothing.
  */
 const agentsOwn = 'default'
 

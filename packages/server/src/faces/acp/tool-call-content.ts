@@ -80,7 +80,7 @@ export function nativeDiffs(diff: Diff, cwd: string): ToolCallContent[] {
   )
 }
 
-/** The text of a hunk on one side: without the lines that only the other side has. */
+/** The text of one side of a hunk, without the lines of the type `other`, which only the other side has. */
 function sideOf({ lines }: DiffHunk, other: DiffLine['type']): string {
   return lines
     .flatMap(({ type, text, noNewline }) => (type === other ? [] : [noNewline ? text : `${text}\n`]))

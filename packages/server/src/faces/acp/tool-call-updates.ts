@@ -27,7 +27,10 @@ type CallEvent = EventOf<
 >
 type Call = { output: string; length: number; unsent: boolean; runs: boolean }
 
-/** How many characters are sent from the end of a running call's output, because each update repeats them. */
+/**
+ * An update contains at most this many characters, from the end of a running call's output, because each update repeats
+ * them.
+ */
 const longestOutput = 16_000
 
 const ends: Record<ToolOutcome, ToolCallStatus> = {

@@ -29,7 +29,7 @@ export function commandsFor(
   if (commands.every((command) => command === undefined) && !given.some((one) => isKnown(one, requests))) {
     throw new ParleyError(
       'validation_error',
-      'The request contains no new message: its last message is not from a user and answers no request.',
+      'The body contains no new message: its last message is neither from a user nor an answer to an open permission or question.',
     )
   }
   const fresh = commands.filter((command) => command !== undefined)

@@ -43,7 +43,7 @@ export async function createSession(
 }
 
 /**
- * Throws if the page names another agent or folder than those of the session. They never change, so a page that wants
+ * Throws if the page names an agent or a folder other than the session's. They never change, so a page that wants
  * others needs another chat.
  */
 export async function checkSame(state: SessionState, { agent, cwd }: ChatRequest): Promise<void> {

@@ -29,8 +29,8 @@ export type ChatReader = { readonly outgoing: ServerResponse; readonly sdk: 6 | 
  */
 export type ChatFace = {
   /**
-   * Accepts a prompt or answers. Resolves when the response has started; rejects with the refusal before anything is
-   * written.
+   * Accepts a prompt or answers. Resolves when the response has started. If they are refused, rejects before anything
+   * is written.
    */
   send(body: ChatRequest, reader: ChatReader): Promise<void>
   /** Writes the current response from its start. Returns false and writes nothing if there is none. */

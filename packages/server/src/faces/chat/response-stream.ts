@@ -45,7 +45,7 @@ export class ResponseStream implements FeedReader {
   readonly #leaving = new AbortController()
   /** Open requests of the turn that runs before the prompt's own turn. */
   readonly #asked = new Set<string>()
-  /** The prompt is queued and does not run until the queue is resumed. */
+  /** True if the prompt is queued and does not run until the queue is resumed. */
   #paused = false
   #turn: TurnChunks | undefined
   #text = ''

@@ -22,7 +22,7 @@ export async function hasPrompt(host: Host, state: SessionState, messageId: stri
 
 type AnyEvent = SessionEvent | UnknownEvent
 
-/** Searches from the head down, because the event is recent. Parses only events whose JSON contains the type. */
+/** Searches from the end of the log, because the event is recent. Parses only events whose JSON contains the type. */
 async function findLast(
   host: Host,
   { id, seq }: SessionState,

@@ -24,7 +24,7 @@ export function createApp(parts: AppParts): App {
 
   app.use('*', async (context, next) => {
     const { incoming, outgoing } = context.env
-    // A node has checked where the request comes from before it passed the request on.
+    // A request from a node is not checked again: that node checked its source before passing it on.
     const isFromNode = authentication.isFromNode(incoming)
     if (!isFromNode) authentication.source.check(incoming)
     if (context.req.method === 'OPTIONS' && authentication.source.sharedOrigin(incoming)) return preflight()

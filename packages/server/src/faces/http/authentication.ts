@@ -25,7 +25,7 @@ export type Authentication = {
   /** The signed-in browsers. Throws ParleyError `not_supported` if there is no device store. */
   devices(): Devices
   isFromNode(request: IncomingMessage): boolean
-  /** If this returns a promise, await it before `checkCaller`. */
+  /** Loads the data that `checkCaller` needs. If this returns a promise, await it before `checkCaller`. */
   learn(request: IncomingMessage): Promise<unknown> | undefined
   /** The sender of a request. Throws ParleyError `unauthorized` without a valid token. Cookies are ignored. */
   checkCaller(request: IncomingMessage): Caller
@@ -37,7 +37,7 @@ export type AuthenticationSettings = SourceSettings & {
   readonly token: string
   /** Stores signed-in browsers. Without it, no browser can sign in. */
   readonly devices?: DeviceStore | undefined
-  /** Recognises the other nodes on the same database. Without it, there are none. */
+  /** Recognises requests of the other nodes on the same database. Absent if there are no other nodes. */
   readonly peers?: PeerAuthentication | undefined
   readonly otherNodes?: OtherNodes | undefined
   /** A monotonic clock, in milliseconds. */

@@ -176,7 +176,10 @@ export class Devices {
     return token
   }
 
-  /** If this returns a promise, await it before `callerOf`: the device of the token is not loaded yet. */
+  /**
+   * Loads the devices if the token names one that is not loaded yet. If this returns a promise, await it before
+   * `callerOf`.
+   */
   learn(token: string): Promise<unknown> | undefined {
     if (this.#all && this.#isWaitedFor) return undefined
     return this.#others?.tokens.deviceOf(token) === undefined ? undefined : this.#upToDate()

@@ -31,7 +31,7 @@ const formats = {
   'run-events': { ...json('run-events'), write: listed(runEventsOf) },
 } as const
 
-/** A session as a file, up to its current head. Rejects with ParleyError `not_found` if there is no such session. */
+/** A session as a file, up to its last event. Rejects with ParleyError `not_found` if there is no such session. */
 export async function exportSession(
   host: Host,
   sessionId: string,

@@ -63,7 +63,7 @@ export type AppParts = {
   readonly otherNodes?: OtherNodes | undefined
 }
 
-/** Returns the proof, for readers of the owner record, that this server wrote the record. */
+/** Returns a proof that this server wrote the owner record, for programs that have read the record. */
 export type Prove = (challenge: string) => string
 
 type ChatReader = { readonly outgoing: ServerResponse; readonly sdk: 6 | 7 }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 /** Codes that can be redeemed once. They are kept in memory only, so a restart voids them. */
 export type OneTimeCodes<Value> = {
   issue(value: Value, lifetimeMs: number): string
-  /** The value of the code, once, if it was issued and has not expired. */
+  /** Invalidates the code and returns its value; undefined if the code is unknown, used or expired. */
   redeem(code: string): Value | undefined
 }
 

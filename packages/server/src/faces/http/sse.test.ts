@@ -24,7 +24,7 @@ const host: Host = {
     return real.follow(...call)
   },
 }
-/** The time limit for a condition, for a machine under load. */
+/** The time limit for a condition, long enough for a machine under load. */
 const patience = { timeout: 10_000 }
 const noFollows = () => vi.waitFor(() => expect(following).toBe(0), patience)
 
@@ -48,7 +48,7 @@ const prompt = (session: string, ...script: Script) =>
     body: { commandId: `prompt-${sent++}`, type: 'prompt.submit', text: JSON.stringify(script) },
   })
 
-/** Resolves with the head when the first turn has ended. */
+/** Resolves with the seq of the last event when the first turn has ended. */
 const ended = (session: string) =>
   vi.waitFor(async () => {
     const { turns, status, seq } = await real.state(session)

@@ -139,7 +139,7 @@ export class Task {
     const state = this.#active === undefined ? undefined : await this.#state()
     const agent = this.#agentOf(state)
     const info = (await this.#parts.host.agents()).find(({ id }) => id === agent)
-    if (!info) throw new ParleyError('agent_not_found', `There is no agent "${agent}" here.`)
+    if (!info) throw new ParleyError('agent_not_found', `There is no agent "${agent}".`)
     const { name, capabilities } = info
     const connection = state?.connection
     return {

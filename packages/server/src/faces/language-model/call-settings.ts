@@ -5,7 +5,7 @@ import type { CallOptions, FunctionTool, UnsupportedSetting, Warning } from './s
 export type CallSettings = {
   readonly tools: readonly FunctionTool[]
   readonly wanted: Pick<SessionOptions, 'effort' | 'outputSchema'>
-  /** The reply must be JSON. This is requested through `outputSchema`, or through a sentence in the prompt. */
+  /** True if the reply must be JSON. This is requested through `outputSchema`, or through a sentence in the prompt. */
   readonly json: boolean
   readonly warnings: readonly Warning[]
 }
@@ -64,7 +64,11 @@ export function inWords(
 ): { words: string | undefined; warnings: Warning[] } {
   const warnings: Warning[] = []
   if (refused.includes('effort')) {
-    warnings.push({ type: 'unsupported', feature: 'reasoning', details: 'This agent has no efforts.' })
+    warnings.push({
+      type: 'unsupported',
+      feature: 'reasoning',
+      details: 'This agent has no reasoning effort setting.',
+    })
   }
   if (!json || (wanted.outputSchema && !refused.includes('outputSchema')))
     return { words: undefined, warnings }

@@ -28,7 +28,7 @@ export class Outbox {
   readonly #overflow: () => void
   /** Bytes written since the warning; undefined if no warning is in effect. */
   #sinceWarning: number | undefined
-  /** One promise, shared by all sessions that wait. */
+  /** Resolves when there is room again; all waiting sessions share this promise. */
   #room: Promise<void> | undefined
   #overflowed = false
 

@@ -13,8 +13,8 @@ const kib = 1024
 /** Lower than the default limits, so that a smaller flood exceeds them. */
 const limits = { replayBytes: 128 * kib, warnBytes: 256 * kib, evictBytes: 1024 * kib }
 /**
- * A flood of more bytes than the kernel buffers of two sockets and `evictBytes` can hold, in deltas that do
- * not form one batch.
+ * A flood of more bytes than the kernel buffers of two sockets and `evictBytes` can hold, split into deltas that do not
+ * all fit into one batch.
  */
 const flood = { type: 'flood' as const, deltas: 24_000, size: 1000, blocks: 2_400 }
 

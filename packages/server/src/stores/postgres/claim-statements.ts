@@ -24,7 +24,7 @@ export const orphansOf = (place: string, columns = '') =>
   `SELECT ${columns} FROM sessions s LEFT JOIN nodes n ON n.id = s.owner
    WHERE s.unsettled AND s.place = ${place} AND (s.owner IS NULL OR s.caretaker OR n.fenced_at IS NOT NULL)`
 
-/** Claims a session, also from a living caretaker, if this node is at its place. $1: the session, $2: this node. */
+/** Claims a session, even from a living caretaker, if this node is at its place. $1: the session, $2: this node. */
 export const claimSession = `
   UPDATE sessions s SET ${newOwner('m.id')} FROM nodes m
   WHERE s.id = $1 AND m.id = $2 AND m.fenced_at IS NULL AND s.place = m.place AND (s.caretaker OR ${isFree})

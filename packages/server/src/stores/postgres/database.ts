@@ -223,7 +223,7 @@ export class PostgresDatabase {
     )
     if (version < oldestVersion) throw tooOld(version)
     const work = this.#sql.begin(async (sql) => {
-      // A step may take long, and so may waiting for another process that migrates.
+      // Without a time limit: a step may take long, and so may waiting for another process that migrates.
       await sql`SET LOCAL statement_timeout = 0`
       await sql`SELECT pg_advisory_xact_lock(${migrationLock})`
       await sql.unsafe(`CREATE SCHEMA IF NOT EXISTS "${schema}"`)

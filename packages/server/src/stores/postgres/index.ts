@@ -9,8 +9,8 @@ import { createPostgresSessions } from './sessions.ts'
 import { createPostgresSettings } from './settings.ts'
 
 /**
- * How long a beat may take to extend the lease. Then it is given up, so that the next beat uses a new connection
- * before the lease ends.
+ * How long a beat may take to extend the lease. After that the beat is given up, so that the next one uses a new
+ * connection before the lease ends.
  */
 const beatDeadlineMs = 1_000
 
@@ -21,7 +21,7 @@ export type PostgresNode = {
   readonly shared: SharedSettings
 }
 
-/** Keeps sessions in a PostgreSQL database. Rejects with a ParleyError if it cannot be opened. */
+/** Keeps sessions in a PostgreSQL database. Rejects with a ParleyError if the database cannot be opened. */
 export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
   const database = await PostgresDatabase.open(options)
   return createStore(database, new PostgresLogs(database))

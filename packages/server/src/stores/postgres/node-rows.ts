@@ -64,12 +64,12 @@ export class NodeNumbers {
     return id >= this.#first
   }
 
-  /** Called with each number of this process. */
+  /** Called with each number under which this process is registered. */
   registered(id: number): void {
     this.#first = Math.min(id, this.#first)
   }
 
-  /** Returns the addresses of these nodes, without the rows of an outer join that have none. */
+  /** Records the newest number at each address, and returns the addresses. Skips outer-join rows without a node. */
   see(nodes: Iterable<{ readonly id: number | null; readonly url: string | null }>): string[] {
     return Array.from(nodes).flatMap(({ id, url }) => {
       if (id === null || url === null) return []

@@ -260,7 +260,7 @@ describe('the same path on two machines', () => {
     expect(await b.trusted()).toMatchObject([{ folder, place: places[0] }])
   })
 
-  it('a rule for the folder on one allows nothing on the other, also if an answer granted it', async () => {
+  it('a rule for the folder on one allows nothing on the other, even if an answer granted it', async () => {
     const [a, b] = await twoMachines()
     await a.addRule({ tool: 'Read', decision: 'allow', scope: 'project', project: folder })
     const ask = { type: 'permission', name: 'Bash', kind: 'execute', title: 'Run', input: { command: 'ls' } }

@@ -68,7 +68,7 @@ export class PostgresSharedSettings implements SharedSettings {
 
   /** Called by each beat, with the version in the database. */
   noticed(version: number): void {
-    // A database that has lost its last commits counts again from an earlier version.
+    // After the database has lost its last commits, versions count from an earlier number: applies the settings again.
     if (version < this.#applied) this.#applied = 0
     this.#upTo(version).catch(ignore)
   }

@@ -60,7 +60,7 @@ const urlOf = (parameters: Record<string, string>, connection: Connection = {}) 
   return `postgres://parley@${host}:${server.port}/${database}?${new URLSearchParams(parameters)}`
 }
 
-/** Whether the connection that is made is encrypted. */
+/** Whether a connection with these parameters is encrypted. */
 async function isEncrypted(parameters: Record<string, string>, connection?: Connection): Promise<boolean> {
   const database = await PostgresDatabase.open({ url: urlOf(parameters, connection), connections: 1 })
   try {
@@ -115,7 +115,7 @@ describe('a connection to PostgreSQL', () => {
   it('with sslmode=verify-full checks both', async () => {
     const full = { sslmode: 'verify-full', sslrootcert: ca }
     expect(await isEncrypted(full, right)).toBe(true)
-    expect((await refusal(full, wrong)).message).toContain('is for another host name')
+    expect((await refusal(full, wrong)).message).toContain('is not for the host name')
     const { message } = await refusal({ ...full, sslrootcert: otherCa }, right)
     expect(message).toContain('was not signed by an authority in sslrootcert')
   })

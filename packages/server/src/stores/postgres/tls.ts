@@ -28,7 +28,7 @@ export function encryptionsOf({ host, tls }: Pick<DatabaseAddress, 'host' | 'tls
   // As in libpq, `require` checks the certificate if authorities are known.
   if (ca === undefined) return [{ rejectUnauthorized: false, ...client }]
   const identity = sslmode === 'verify-full' ? checkServerIdentity : () => undefined
-  // The default is overridden, because NODE_TLS_REJECT_UNAUTHORIZED would turn the check off.
+  // Set explicitly, because NODE_TLS_REJECT_UNAUTHORIZED=0 would change the default.
   const checks = {
     rejectUnauthorized: true,
     ca,
@@ -83,8 +83,7 @@ export function isEncryptionRefused(thrown: unknown): boolean {
 }
 
 const certificateFailures: Readonly<Record<string, string>> = {
-  ERR_TLS_CERT_ALTNAME_INVALID:
-    'The certificate of PostgreSQL is for another host name than the one in the database URL.',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate of PostgreSQL is not for the host name in the database URL.',
   CERT_HAS_EXPIRED: 'The certificate of PostgreSQL has expired.',
   CERT_NOT_YET_VALID: 'The certificate of PostgreSQL is not valid yet.',
   CERT_REVOKED: 'The certificate of PostgreSQL has been revoked.',
@@ -122,7 +121,7 @@ export function offersTls(server: {
   })
 }
 
-/** The refusal if a server offers no TLS but the URL requires it. */
+/** The error for a server that offers no TLS, if the URL requires it. */
 export function noTls(sslmode: SslMode): ParleyError {
   return new ParleyError(
     'not_supported',

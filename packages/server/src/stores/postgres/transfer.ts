@@ -11,7 +11,7 @@ const transferLock = 5_062
 /** A statement that copies a page of long events takes longer than one of a server. */
 const deadlineMs = 60_000
 
-/** Opens a database to copy from it or into it. Rejects if a node uses it. `place` is that of new sessions. */
+/** Opens a database to copy from it or into it. Rejects if a node uses it. `place` is the place of new sessions. */
 export async function openPostgresTransfer(
   options: PostgresOptions & { readonly place: string },
 ): Promise<TransferStore> {

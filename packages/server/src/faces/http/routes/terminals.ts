@@ -19,7 +19,7 @@ export function mountTerminals(app: App, parts: AppParts): void {
     if (run === 'agent' && !command) {
       throw new ParleyError(
         'not_supported',
-        'The agent of this session has no program of its own that can continue it.',
+        'The agent of this session has no program in which it can continue.',
       )
     }
     const shells = terminals()

@@ -88,6 +88,8 @@ describe('the console of a server with other nodes', () => {
     // The list of nodes is loaded every 15 seconds.
     await header.getByText('waits for laptop').waitFor({ timeout: 60_000 })
     await row.getByText('waits for laptop').waitFor()
+    await page.getByRole('button', { name: /^Allow once/ }).click()
+    await conversation(page).getByText('Answered; the agent has yet to continue').waitFor()
     expect(await seriousFindings(page)).toEqual([])
     await page.goto(`${desk.url}/settings/nodes`)
     const away = nodes(page).getByRole('listitem').filter({ hasText: 'No server runs on laptop now' })
@@ -96,5 +98,8 @@ describe('the console of a server with other nodes', () => {
     await away.waitFor({ state: 'detached', timeout: 60_000 })
     await page.goto(`${desk.url}/sessions/${id}`)
     await header.getByText('on laptop').waitFor({ timeout: 60_000 })
+    await conversation(page)
+      .getByText('Answered; the agent has yet to continue')
+      .waitFor({ state: 'detached' })
   })
 })

@@ -11,6 +11,7 @@ export function WorkingRow({ isWriting, isEmpty }: { isWriting: boolean; isEmpty
   const startedAt = useSessionState((state) => state.turn?.startedAt)
   const interrupted = useSessionState((state) => state.turn?.interrupted ?? false)
   const connected = useSessionState((state) => state.connected)
+  const isAnswered = useSessionState((state) => state.requests.length === 0)
   if (status === 'background') return <BackgroundRow />
   if (startedAt === undefined) {
     return <p className="h-6 px-1.5 text-sm text-faint">{isEmpty && 'No messages yet.'}</p>
@@ -19,7 +20,7 @@ export function WorkingRow({ isWriting, isEmpty }: { isWriting: boolean; isEmpty
   if (status === 'parked') {
     return (
       <p className="flex h-6 items-center px-1.5 text-xs font-medium text-wait">
-        Agent paused until you answer
+        {isAnswered ? 'Answered; the agent has yet to continue' : 'Agent paused until you answer'}
       </p>
     )
   }

@@ -115,7 +115,8 @@ const eventOf = (item: FeedItem) => (item.type === 'event' ? item.event : undefi
 async function probe(http: Http, credential: Credential): Promise<ParleyError | undefined> {
   const timeoutMs = 5_000
   try {
-    // The token comes first: its source may check the server, and reject if another program answers at this address.
+    // The token is requested first: its source may check the server, and reject if another program answers at this
+    // address.
     const before = await credential.token()
     await http.call('health', { timeoutMs })
     await http.call('listSessions', { query: { limit: 1 }, timeoutMs })

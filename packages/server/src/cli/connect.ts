@@ -147,7 +147,7 @@ function provenClient(proven: ProvableOwner, configuration: Configuration): Clie
     name: 'parley cli',
     async token() {
       if (performance.now() < provenUntil) return token
-      // A folder that was moved has no record at its old path.
+      // If the folder was moved, there is no record at its old path; the proven record is used.
       const owner = readOwner(configuration.dataDir) ?? proven
       const isSame = isProvable(owner) && owner.url === proven.url
       // The error in a reply is not passed on: another program may have written it, with any code and text.

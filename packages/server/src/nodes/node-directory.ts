@@ -97,7 +97,7 @@ async function ask(
 ): Promise<readonly NodeInfo[] | NodeProblem> {
   const headers = credential.headersFor(url)
   try {
-    // The node that is asked waits for answers too, so it gets more time.
+    // With `all`, the node that is asked waits for answers itself, so it gets more time.
     const signal = AbortSignal.timeout(check === 'all' ? 2 * answerMs : answerMs)
     const path = check === 'all' ? '/api/nodes?check=peers' : '/api/nodes'
     const response = await fetch(`${new URL(url).origin}${path}`, { headers, signal, redirect: 'error' })

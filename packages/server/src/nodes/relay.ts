@@ -109,7 +109,7 @@ export class PeerConnections {
   }
 
   async #check(): Promise<void> {
-    // While the database is unreachable, nothing is known about the nodes.
+    // While the database is unreachable, nothing is known about the nodes, so connections stay open.
     const living = await this.#living().catch(() => undefined)
     for (const [socket, url] of this.#open) if (living && !living.includes(url)) socket.destroy()
     this.#timer = undefined

@@ -23,7 +23,7 @@ export async function acp(options: AcpOptions, context: Context): Promise<number
   const { output, stdin, commandLine } = context
   const configuration = configurationOf(context, options)
   const defaults = defaultsOf(options)
-  // Anything that a library prints on stdout would be read as a message.
+  // Prints to stderr: anything that a library prints on stdout would be read as a message.
   globalThis.console = new Console(process.stderr)
   if (stdin.isTTY)
     output.err(

@@ -104,7 +104,7 @@ export class TerminalPerson implements Answerer {
       if (!(thrown instanceof ParleyError)) throw thrown
       if (thrown.code === 'conflict') return screen.say(style.dim('answered elsewhere'))
       if (thrown.code !== 'forbidden') throw thrown
-      // A rule forbids this answer, but another answer is still possible.
+      // A rule forbids this answer. Another answer may be possible, so the person is asked again.
       screen.say(style.yellow(visible(thrown.message)))
       throw again
     }

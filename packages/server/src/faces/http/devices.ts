@@ -19,8 +19,8 @@ export type DeviceCaller = {
   readonly deviceId: string
   readonly isRevoked: boolean
   /**
-   * Registers a callback for when the device is revoked, or for when this process would not notice that: `isRevoked` is
-   * false then. Returns a function that removes the callback.
+   * Registers a callback for when the device is revoked, or for when this process can no longer learn of a revocation;
+   * `isRevoked` is then false. Returns a function that removes the callback.
    */
   onRevoked(call: () => void): () => void
 }
@@ -118,7 +118,7 @@ export class Devices {
     known.held.clear()
   }
 
-  /** A device that is revoked now would keep its connections, since this process does not learn of it. */
+  /** Ends the connections of all devices, because this process would not learn that a device is revoked. */
   #disconnect(): void {
     for (const { held } of this.#all?.values() ?? []) {
       for (const call of [...held]) call()
@@ -176,10 +176,7 @@ export class Devices {
     return token
   }
 
-  /**
-   * Loads the devices if the token names one that is not loaded yet. If this returns a promise, await it before
-   * `callerOf`.
-   */
+  /** Loads the data that `callerOf` needs for this token. If this returns a promise, await it before `callerOf`. */
   learn(token: string): Promise<unknown> | undefined {
     if (this.#all && this.#isWaitedFor) return undefined
     return this.#others?.tokens.deviceOf(token) === undefined ? undefined : this.#upToDate()
@@ -190,7 +187,7 @@ export class Devices {
     return this.#store.shared?.isWaitedFor !== false
   }
 
-  /** The devices with all revocations. */
+  /** Loads the devices. If this process does not learn of every revocation, reads the stored changes too. */
   async #upToDate(): Promise<Map<string, Known>> {
     const all = await this.#load()
     if (!this.#isWaitedFor) await this.#reload()

@@ -90,7 +90,7 @@ export class PostgresDatabase {
     throw new ParleyError('internal_error', 'There is no way to connect to PostgreSQL.')
   }
 
-  /** Changes whenever a connection ends, also if the driver replaces it silently. */
+  /** Changes whenever a connection ends, even if the driver replaces it silently. */
   get generation(): number {
     return this.#replaced + this.#ended
   }

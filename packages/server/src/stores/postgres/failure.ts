@@ -44,7 +44,7 @@ export function mayHaveRun(thrown: unknown): boolean {
   if (thrown instanceof NoAnswer) return true
   const code = codeOf(thrown)
   if (code === undefined) return false
-  // PostgreSQL may end a connection with 57P0x while it sends the answer.
+  // PostgreSQL may report 57P0x for a connection that it ends after a commit, before the answer was sent.
   if (isAnswer(thrown)) return code.startsWith('57P') || code.startsWith('08')
   return !unreachable.has(code) && tlsFailure(code) === undefined
 }

@@ -4,8 +4,8 @@ import { eventTextOf } from '../event-text.ts'
 import { safeOrNull, safeText, stateColumnCount, stateColumns, stateParameters } from './session-columns.ts'
 
 /**
- * The statements in this file change the log of a session. Each is one statement, so that a batch is stored as a
- * whole in one round trip. The part `ok` changes the row of the session; the other parts do nothing if it finds none.
+ * The statements in this file change the log of a session. Each is one statement, so that a batch is stored as a whole
+ * in one round trip. The part `ok` changes the row of the session; if `ok` finds no row, the other parts do nothing.
  */
 
 /** Stores events. Its parameter has the values of `eventValues`. */

@@ -171,7 +171,7 @@ export const serverRules: readonly Rule[] = [
   ),
   face('ipc', [core, `${server}/transcripts`], ['zod']),
   face('language-model', [core, agentPort, `${server}/transcripts`], []),
-  face('terminal', [sockets, `${server}/workspace`], ['node:stream', 'pino', 'ws']),
+  face('terminal', [sockets, `${server}/workspace`], ['pino', 'ws']),
   face('websocket', [core, sockets], ['node:stream', 'pino', 'ws']),
   {
     folder: sockets,

@@ -16,7 +16,10 @@ export type SharedSettings = {
    * first read: a process without listeners has nothing to apply.
    */
   onChanged(apply: () => Promise<void>): void
-  /** False while the others do not wait for this process: what it has read may then be out of date. */
+  /**
+   * False while the others do not wait for this process: what it has read may then be out of date. If they have stopped
+   * waiting while this process was paused, the listeners of `onLost` are called before this returns.
+   */
   readonly isWaitedFor: boolean
   /** Calls the listener when the others stop waiting for this process. */
   onLost(listener: () => void): void

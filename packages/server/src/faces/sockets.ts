@@ -13,6 +13,11 @@ export type Upgrade = {
    * destroyed a moment later.
    */
   readonly onSignedOut: (call: () => void) => void
+  /**
+   * Whether the caller may still use the socket. Call this before each frame is performed: after a pause of this process,
+   * frames can be read before `onSignedOut` calls its callbacks.
+   */
+  readonly mayAct: () => boolean
 }
 
 /** Returns the additional headers of the answer to an upgrade. */

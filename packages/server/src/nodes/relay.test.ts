@@ -1,6 +1,8 @@
-import { PassThrough } from 'node:stream'
+import { Duplex, PassThrough } from 'node:stream'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { PeerConnections } from './relay.ts'
+import type { Upgrade } from '../faces/sockets.ts'
+import type { PeerUpgrade } from './peer-request.ts'
+import { connectSockets, PeerConnections } from './relay.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -29,4 +31,19 @@ it('connections stay open while the database is unreachable', async () => {
   connections.add(here, socket)
   await vi.advanceTimersByTimeAsync(10_000)
   expect(socket.destroyed).toBe(false)
+})
+
+it('input of a browser that may not act is not passed on to the terminal of another node', () => {
+  const stream = () => new Duplex({ read: () => undefined, write: (_, __, done) => done() })
+  const [socket, peer] = [stream(), stream()]
+  let mayAct = true
+  const head = Buffer.alloc(0)
+  const upgrade = { socket, head, onSignedOut: () => undefined, mayAct: () => mayAct }
+  const response = { headers: {} }
+  const written = vi.spyOn(peer, 'write')
+  connectSockets(upgrade as unknown as Upgrade, { response, socket: peer, head } as unknown as PeerUpgrade)
+  socket.emit('data', Buffer.from('one'))
+  mayAct = false
+  socket.emit('data', Buffer.from('two'))
+  expect(written.mock.calls.map(([chunk]) => String(chunk))).toEqual(['', 'one'])
 })

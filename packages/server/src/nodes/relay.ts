@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Duplex } from 'node:stream'
+import { type Duplex, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { ParleyError, webSocketProtocol } from '@parley/protocol'
 import { destroyAfter, type Upgrade } from '../faces/sockets.ts'
@@ -66,7 +66,7 @@ const lingerMs = 1_000
 
 /** Connects the client with the terminal. When one side closes, so does the other. */
 export function connectSockets(
-  { socket, head, onSignedOut }: Upgrade,
+  { socket, head, onSignedOut, mayAct }: Upgrade,
   { response, socket: peer, head: peerHead }: PeerUpgrade,
 ): void {
   const accept = chosen(response.headers, ['sec-websocket-accept', 'sec-websocket-protocol'])
@@ -82,7 +82,10 @@ export function connectSockets(
     destroyAfter(lingerMs, socket)
   })
   onSignedOut(() => peer.destroy())
-  socket.pipe(peer)
+  const whileAllowed = new Transform({
+    transform: (chunk, _, done) => done(null, mayAct() ? chunk : undefined),
+  })
+  socket.pipe(whileAllowed).pipe(peer)
   peer.pipe(socket)
 }
 

@@ -123,8 +123,8 @@ export function linkTo(url: string, code: string): string {
  * Whether the caller is a browser that was signed out. Links and downloads that it requested are then void, and so
  * are its tokens.
  */
-export function isSignedOut(caller: Caller): boolean {
-  return caller.kind === 'device' && caller.isRevoked
+export async function isSignedOut(caller: Caller): Promise<boolean> {
+  return caller.kind === 'device' && caller.isSignedOut()
 }
 
 /** Destroys an open response when the device that asked for it is revoked. The returned function prevents this. */

@@ -19,6 +19,13 @@ export type DeviceCaller = {
   readonly deviceId: string
   readonly isRevoked: boolean
   /**
+   * Whether the device is revoked. If this process may not have noticed that, it reads the stored devices first. Rejects
+   * with ParleyError `busy` if it cannot.
+   */
+  isSignedOut(): Promise<boolean>
+  /** If this process would not notice a revocation, the callbacks of `onRevoked` are called before this returns. */
+  notice(): void
+  /**
    * Registers a callback for when the device is revoked, or for when this process can no longer learn of a revocation;
    * `isRevoked` is then false. Returns a function that removes the callback.
    */
@@ -199,7 +206,26 @@ export class Devices {
     const known = this.#others ? this.#signedFor(token, this.#others) : this.#keptFor(token)
     if (!known || known.device.revokedAt !== undefined) return undefined
     this.#see(known)
-    return callerFor(known)
+    return this.#callerFor(known)
+  }
+
+  #callerFor(known: Known): DeviceCaller {
+    return {
+      kind: 'device',
+      deviceId: known.device.deviceId,
+      get isRevoked() {
+        return known.device.revokedAt !== undefined
+      },
+      isSignedOut: async () => {
+        await this.#upToDate()
+        return known.device.revokedAt !== undefined
+      },
+      notice: () => void this.#isWaitedFor,
+      onRevoked(call) {
+        known.held.add(call)
+        return () => known.held.delete(call)
+      },
+    }
   }
 
   #signedFor(token: string, { tokens }: OtherNodes): Known | undefined {
@@ -250,20 +276,6 @@ export class Devices {
     }
     await this.#store.removeDevice(revoked.device.deviceId)
     all.delete(revoked.device.deviceId)
-  }
-}
-
-function callerFor(known: Known): DeviceCaller {
-  return {
-    kind: 'device',
-    deviceId: known.device.deviceId,
-    get isRevoked() {
-      return known.device.revokedAt !== undefined
-    },
-    onRevoked(call) {
-      known.held.add(call)
-      return () => known.held.delete(call)
-    },
   }
 }
 

@@ -36,7 +36,9 @@ export function createUpgrade({ authentication, logger, websocket, terminal, oth
       const accept = terminalId === undefined ? websocket : terminal?.bind(undefined, terminalId)
       if (!accept) throw new ParleyError('not_supported', 'This WebSocket is not enabled on this server.')
       const isNode = caller.kind === 'node'
-      const upgrade = { request, socket, head, isNode, onSignedOut: signedOutOf(caller, socket) }
+      const onSignedOut = signedOutOf(caller, socket)
+      const mayAct = () => isStillSignedIn(caller, socket)
+      const upgrade = { request, socket, head, isNode, onSignedOut, mayAct }
       if (terminalId !== undefined && !isNode && (await otherNodes?.upgrade(terminalId, upgrade))) return
       socket.off('error', ignore)
       accept(upgrade)
@@ -66,6 +68,12 @@ function signedOutOf(caller: Caller, socket: Duplex): Upgrade['onSignedOut'] {
     if (caller.isRevoked) call()
     else calls.push(call)
   }
+}
+
+function isStillSignedIn(caller: Caller, socket: Duplex): boolean {
+  if (caller.kind !== 'device') return true
+  caller.notice()
+  return !caller.isRevoked && !socket.destroyed
 }
 
 function pathOf(request: IncomingMessage): string {

@@ -1,4 +1,3 @@
-import type { Duplex } from 'node:stream'
 import {
   errorInfoOf,
   signedOutCode,
@@ -32,11 +31,12 @@ export function createTerminalFace(options: {
   })
   if (answerHeaders) addAnswerHeaders(server, answerHeaders)
   return {
-    accept(terminalId: string, { request, socket, head, onSignedOut }: Upgrade): void {
+    accept(terminalId: string, upgrade: Upgrade): void {
+      const { request, socket, head, onSignedOut } = upgrade
       server.handleUpgrade(request, socket, head, (websocket) => {
         websocket.on('error', (error) => logger.debug({ err: error }, 'terminal socket failed'))
         try {
-          const view = attend(websocket, socket, terminals, terminalId, logger)
+          const view = attend(websocket, upgrade, terminals, terminalId, logger)
           onSignedOut(() => {
             view.leave()
             websocket.removeAllListeners('message')
@@ -52,7 +52,7 @@ export function createTerminalFace(options: {
 
 function attend(
   websocket: WebSocket,
-  socket: Duplex,
+  { socket, mayAct }: Upgrade,
   terminals: Terminals,
   terminalId: string,
   logger: Logger,
@@ -71,6 +71,7 @@ function attend(
   socket.on('drain', () => view.drained())
   websocket.on('close', () => view.leave())
   websocket.on('message', (data) => {
+    if (!mayAct()) return
     const frame = frameOf(String(data))
     if (frame?.type === 'input') view.input(frame.data)
     else if (frame?.type === 'resize') view.resize(frame.cols, frame.rows)

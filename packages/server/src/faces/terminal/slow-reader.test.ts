@@ -17,7 +17,7 @@ async function open(script: string, limits: Partial<ReaderLimits>) {
   const terminals = createTerminals({ env: process.env, newId: () => 'trm_1', limits })
   const face = createTerminalFace({ terminals, logger: pino({ level: 'silent' }) })
   const server = createServer().on('upgrade', (request, socket, head) =>
-    face.accept('trm_1', { request, socket, head, isNode: false, onSignedOut: () => {} }),
+    face.accept('trm_1', { request, socket, head, isNode: false, onSignedOut: () => {}, mayAct: () => true }),
   )
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -44,7 +44,7 @@ export function createWebSocketFace(options: {
     get peers(): number {
       return peers.size
     },
-    accept({ request, socket, head, onSignedOut }: Upgrade): void {
+    accept({ request, socket, head, onSignedOut, mayAct }: Upgrade): void {
       server.handleUpgrade(request, socket, head, (websocket) => {
         const peer = new Peer(websocket, socket, {
           host,
@@ -53,6 +53,7 @@ export function createWebSocketFace(options: {
           heartbeatMs,
           limits,
           maxFrameBytes,
+          mayAct,
         })
         peers.add(peer)
         onSignedOut(() => peer.signOut())

@@ -29,6 +29,8 @@ export type PeerOptions = {
   readonly heartbeatMs: number
   readonly limits: OutboxLimits
   readonly maxFrameBytes: number
+  /** Frames are ignored if this returns false. */
+  readonly mayAct: () => boolean
 }
 
 type Following = { cursor: number; readonly leaving: AbortController }
@@ -92,6 +94,7 @@ export class Peer {
   }
 
   #receive(data: Buffer, isBinary: boolean): void {
+    if (!this.#options.mayAct()) return
     let session: string | undefined
     try {
       if (isBinary) throw new ParleyError('validation_error', 'Frames must be JSON text, not binary.')

@@ -97,7 +97,7 @@ export class PostgresOwnership implements SessionOwnership {
     this.#options = options
     const lease = options.lease ?? defaultLease
     this.#lease = lease
-    const self = () => this.#node
+    const self = () => this.node
     this.settings = new PostgresSharedSettings(database, {
       get id() {
         return self()
@@ -108,6 +108,9 @@ export class PostgresOwnership implements SessionOwnership {
 
   /** The id of this node, or undefined while it has none. */
   get node(): number | undefined {
+    const { leaseMs, marginMs } = this.#lease
+    // If this process was paused, the timer of the watchdog may not have run yet.
+    if (performance.now() - this.#beatenAt >= leaseMs - marginMs) this.#lose()
     return this.#node
   }
 

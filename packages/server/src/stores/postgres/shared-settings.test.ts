@@ -222,6 +222,35 @@ it('a node that is cut off from the database closes the connections of browsers,
   expect(there.callerOf(deviceId)).toBeUndefined()
 })
 
+it('a node that wakes up after its lease does not use what it has read about browsers before, even before its timers run', async () => {
+  const url = await server.database()
+  const lease = { leaseMs: 6_000, beatMs: 100_000 }
+  const [one, other] = [await open(url), await open(url, lease)]
+  const here = new Devices({ store: one.node.store })
+  const tokens = { issue: () => '', deviceOf: (token: string) => token }
+  const there = new Devices({ store: other.node.store, others: { tokens } as unknown as OtherNodes })
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const key = publicKey.export({ type: 'spki', format: 'der' }).toString('base64url')
+  const device = await here.register(key, 'Firefox')
+  const { deviceId } = device
+  await there.learn(deviceId)
+  const caller = there.callerOf(deviceId)
+  let isCut = false
+  caller?.onRevoked(() => {
+    isCut = true
+  })
+  caller?.notice()
+  expect(isCut).toBe(false)
+  // Pauses this process.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lease.leaseMs)
+  caller?.notice()
+  expect(isCut).toBe(true)
+  expect(there.learn(deviceId)).toBeInstanceOf(Promise)
+  // Another node could have revoked the browser meanwhile.
+  await one.node.store.putDevice({ ...device, publicKey: key, revokedAt: 1 })
+  expect(await caller?.isSignedOut()).toBe(true)
+})
+
 describe('the same path on two machines', () => {
   const places = ['machine:a', 'machine:b'] as const
   const twoMachines = async (): Promise<[Host, Host]> => {

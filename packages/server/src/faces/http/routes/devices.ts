@@ -45,7 +45,7 @@ export function mountDevices(app: App, parts: AppParts): void {
       const devices = authentication.devices()
       devices.checkKey(body.publicKey)
       const maker = authentication.codes.redeem(body.code)
-      if (maker && !isSignedOut(maker)) {
+      if (maker && !(await isSignedOut(maker))) {
         return devices.register(body.publicKey, deviceName(context.req.header('User-Agent')))
       }
       throw new ParleyError(

@@ -19,11 +19,11 @@ export function mountExport(app: App, parts: AppParts): void {
     const code = authentication.downloads.issue(download, downloadLifetimeMs)
     return { path: `/api/downloads/${code}`, expiresInMs: downloadLifetimeMs }
   })
-  mount(app, parts, routes.download, ({ params, context }) => {
+  mount(app, parts, routes.download, async ({ params, context }) => {
     // HEAD must not use the code up.
     if (context.req.method === 'HEAD') return new Response(null, { status: 204 })
     const download = authentication.downloads.redeem(params.code)
-    if (!download || isSignedOut(download.caller)) return spent(context)
+    if (!download || (await isSignedOut(download.caller))) return spent(context)
     cutWhenRevoked(download.caller, context.env.outgoing)
     return send(parts, download, context)
   })

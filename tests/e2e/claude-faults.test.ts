@@ -83,12 +83,12 @@ async function suffer(fault: string): Promise<Log> {
   const session = await claude.sharedSession()
   await session.prompt(`Now ${fault}.`)
   const log = await session.ended()
-  await goesOn(session, log)
+  await answersAgain(session, log)
   return log
 }
 
 /** Checks that the agent's process still runs and answers the next prompt. */
-async function goesOn(session: SessionFixture, before: Log): Promise<void> {
+async function answersAgain(session: SessionFixture, before: Log): Promise<void> {
   const after = await session.completes('Now hello.')
   expect(after.said).toBe(words)
   expect(after.connections).toEqual(before.connections)
@@ -112,7 +112,7 @@ describe('a model is retried and then answers', () => {
         data: { status: 429, attempt: 1, maxRetries: 1, delayMs: 1000 },
       },
     ])
-    await goesOn(session, log)
+    await answersAgain(session, log)
   })
 
   it('when it fails once', async () => {
@@ -137,7 +137,7 @@ describe('a model is retried and then answers', () => {
     expect(log.said).toBe(words)
     expect(log.notices).toEqual(['warning api-retry'])
     expect(log.ofTurn('block.retracted')).toMatchObject([{ blockId: openBlocks[0]!.id }])
-    await goesOn(session, log)
+    await answersAgain(session, log)
   })
 
   it('when it answers nothing', async () => {
@@ -199,7 +199,7 @@ describe('a failing model fails the turn, with a notice at once and an error at 
     expect(log.end).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
     expect(log.end.error?.message).toMatch(/refused.*again/)
     expect(log.notices).toEqual(['warning api-retry', 'error server_error'])
-    await goesOn(session, log)
+    await answersAgain(session, log)
   })
 })
 
@@ -216,5 +216,5 @@ it('a turn can be cancelled while it waits for the model', async () => {
   await claude.client.cancel(session.id)
   const log = await session.ended()
   expect(log.end).toMatchObject({ outcome: 'cancelled' })
-  await goesOn(session, log)
+  await answersAgain(session, log)
 })

@@ -13,7 +13,11 @@ import type {
 import { expect, onTestFailed } from 'vitest'
 import { AgentHome } from '../../packages/server/src/testing/agent-home.ts'
 import { logProblems } from '../../packages/server/src/testing/invariants.ts'
-import type { ModelAnswer, ModelServer } from '../../packages/server/src/testing/model-server.ts'
+import type {
+  ModelAnswer,
+  ModelRequest,
+  ModelServer,
+} from '../../packages/server/src/testing/model-server.ts'
 import { TcpProxy } from '../../packages/server/src/testing/tcp-proxy.ts'
 import { KillableServer } from './killable-server.ts'
 
@@ -293,3 +297,19 @@ export function bash(command: string): ModelAnswer {
 }
 
 export const done: ModelAnswer = { content: 'That is done.' }
+
+/**
+ * In plan mode Claude Code names a file for the plan. The model writes that file when it is asked to "Plan it.", as a
+ * real model does, `times` times.
+ */
+export function scriptPlan(model: ModelServer, plan: string, times = 1): void {
+  const response = () => {
+    const [path] = /[^\s"'\\]+\/plans\/[^\s"'\\]+\.md/.exec(JSON.stringify(model.calls.at(-1)?.body)) ?? []
+    return call('Write', { file_path: path, content: plan }, 'toolu_plan')
+  }
+  const isMine = ({ messages }: ModelRequest) => {
+    const last = messages.findLast(({ role }) => role !== 'system')
+    return last?.role === 'user' && JSON.stringify(last).includes('Plan it.')
+  }
+  model.script(isMine, Array(times).fill({ response }))
+}

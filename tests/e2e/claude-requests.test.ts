@@ -3,30 +3,16 @@ import { join } from 'node:path'
 import type { OpenRequest, SessionEvent, SessionState } from '@parley/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
-import type { ModelRequest, ModelServer } from '../../packages/server/src/testing/model-server.ts'
-import { bash, ClaudeFixture, call, done, type SessionFixture } from './claude-fixture.ts'
+import { bash, ClaudeFixture, call, done, type SessionFixture, scriptPlan } from './claude-fixture.ts'
 
 /**
  * Tests requests of Claude Code over HTTP and WebSocket, and the effect of the answers on the real program.
  */
 let claude: ClaudeFixture
 beforeAll(async () => {
-  claude = await ClaudeFixture.start({ script: writeThePlan })
+  claude = await ClaudeFixture.start({ script: (model) => scriptPlan(model, 'First this, then that.', 2) })
 })
 afterAll(() => claude?.[Symbol.asyncDispose]())
-
-/** In plan mode Claude Code names a file for the plan. The model writes that file, as a real model does. */
-function writeThePlan(model: ModelServer): void {
-  const response = () => {
-    const [path] = /[^\s"'\\]+\/plans\/[^\s"'\\]+\.md/.exec(JSON.stringify(model.calls.at(-1)?.body)) ?? []
-    return call('Write', { file_path: path, content: 'First this, then that.' }, 'toolu_plan')
-  }
-  const isMine = ({ messages }: ModelRequest) => {
-    const last = messages.findLast(({ role }) => role !== 'system')
-    return last?.role === 'user' && JSON.stringify(last).includes('Plan it.')
-  }
-  model.script(isMine, [{ response }, { response }])
-}
 
 const history = { say: 'history' } as const
 const file = ({ folder }: SessionFixture, name: string) => join(folder, name)

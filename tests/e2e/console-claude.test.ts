@@ -5,8 +5,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it, onTestFailed } from 'vitest'
 import { AgentHome } from '../../packages/server/src/testing/agent-home.ts'
 import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
-import type { ModelRequest, ModelServer } from '../../packages/server/src/testing/model-server.ts'
-import { bash, call, done } from './claude-fixture.ts'
+import { bash, call, done, scriptPlan } from './claude-fixture.ts'
 import { listen, phone } from './console-browser.ts'
 import { consoleFixture } from './console-fixture.ts'
 import {
@@ -25,24 +24,13 @@ import {
  * Tests the console in a real browser, on the real server, with the real Claude Code; only its model is
  * scripted.
  */
-const home = await AgentHome.forFile({ prepare: writeThePlan })
+const home = await AgentHome.forFile({
+  prepare: (server) => scriptPlan(server, '# Two steps\n\n1. First this\n2. Then that'),
+})
 const { model } = home
 const { server, openTab, browser } = consoleFixture(async (made) => {
   made.environment = home.env('claude')
 })
-
-/** In plan mode Claude Code names a file for the plan. The model writes that file, as a real model does. */
-function writeThePlan(model: ModelServer): void {
-  const response = () => {
-    const [path] = /[^\s"'\\]+\/plans\/[^\s"'\\]+\.md/.exec(JSON.stringify(model.calls.at(-1)?.body)) ?? []
-    return call('Write', { file_path: path, content: '# Two steps\n\n1. First this\n2. Then that' })
-  }
-  const isMine = ({ messages }: ModelRequest) => {
-    const last = messages.findLast(({ role }) => role !== 'system')
-    return last?.role === 'user' && JSON.stringify(last).includes('Plan it.')
-  }
-  model.script(isMine, [{ response }])
-}
 
 async function session(page: Page, words: string, settings: { cwd?: string; mode?: string } = {}) {
   const { id } = await server.call<{ id: string }>('/api/sessions', {

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Client, createClient } from '@parley/client'
 import { expect, it } from 'vitest'
-import { KillableServer, moment, randomFrom } from './killable-server.ts'
+import { KillableServer, randomFrom, sleep } from './killable-server.ts'
 import { Watcher, Work } from './random-work.ts'
 
 const kills = Number(process.env.PARLEY_KILLS ?? 50)
@@ -25,7 +25,7 @@ it(`survives ${kills} kills at random moments (seed ${seed})`, async () => {
     const answering = watchers.slice(sessions.length).map((watcher) => work.answerOnAndOn(watcher))
     const failed = Promise.all([submitting, ...answering]).then(() => forever)
     for (let killed = 0; killed < kills; killed++) {
-      await moment(random() * 250)
+      await sleep(random() * 250)
       await server.end('SIGKILL')
       await server.start()
       await Promise.race([failed, Promise.all(watchers.map((watcher) => watcher.compare()))])

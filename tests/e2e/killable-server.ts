@@ -91,6 +91,6 @@ export function randomFrom(seed: number): () => number {
 }
 
 /** Waits. Kill tests choose the time at random, because timing is what they test. */
-export function moment(milliseconds: number): Promise<void> {
+export function sleep(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds))
 }

@@ -8,7 +8,7 @@ import type { Lease } from '../../packages/server/src/stores/postgres/ownership.
 import { PostgresServer } from '../../packages/server/src/stores/postgres/postgres-under-test.ts'
 import { TcpProxy } from '../../packages/server/src/testing/tcp-proxy.ts'
 import { TemporaryFolder } from '../../packages/server/src/testing/temporary-folder.ts'
-import { KillableServer, moment } from './killable-server.ts'
+import { KillableServer, sleep } from './killable-server.ts'
 
 /**
  * Records, in the database, the term under which each event was stored and each change of a session's owner, so that a
@@ -209,7 +209,7 @@ export class NodesFixture implements AsyncDisposable {
     while (!(await holds())) {
       if (performance.now() - start > withinMs)
         throw new Error(`The condition did not hold in time.\n${this.log}`)
-      await moment(20)
+      await sleep(20)
     }
   }
 

@@ -1,7 +1,7 @@
 import type { Client, MirrorSnapshot } from '@parley/client'
 import { hasCode } from '@parley/protocol'
 import { afterAll, expect, it } from 'vitest'
-import { moment, randomFrom } from './killable-server.ts'
+import { randomFrom, sleep } from './killable-server.ts'
 import { type NodeProcess, NodesFixture } from './nodes-fixture.ts'
 import { Watcher, Work } from './random-work.ts'
 
@@ -41,7 +41,7 @@ async function createSession(client: Client, cwd: string): Promise<string> {
       return (await client.createSession({ agent: 'scripted', cwd })).id
     } catch (error) {
       if (!hasCode(error, 'busy')) throw error
-      await moment(100)
+      await sleep(100)
     }
   }
 }
@@ -116,7 +116,7 @@ class Schedule {
   async #fail(): Promise<void> {
     const running: Promise<void>[] = []
     for (let left = 2 + Math.floor(this.#random() * 3); left > 0; left--) {
-      await moment(this.#random() * 600)
+      await sleep(this.#random() * 600)
       running.push(this.#random() < 0.15 ? this.#failPostgres() : this.#failNode())
     }
     await Promise.all(running)
@@ -132,7 +132,7 @@ class Schedule {
     const ms = Math.floor(this.#random() * 1.5 * lease.leaseMs)
     this.#note(`${name} ${node.name} for ${ms} ms`)
     await nodeFaults[name]!(node)
-    await moment(ms)
+    await sleep(ms)
     await node.start()
     this.#note(`${node.name} is up`)
     this.#failing.delete(node)
@@ -150,7 +150,7 @@ class Schedule {
       const signal = kind < 0.6 ? 'SIGINT' : 'SIGQUIT'
       this.#note(`stop PostgreSQL by ${signal} for ${ms} ms`)
       await this.#nodes.postgres.stop(signal)
-      await moment(ms)
+      await sleep(ms)
       await this.#nodes.postgres.start()
       this.#note('PostgreSQL is up')
     }

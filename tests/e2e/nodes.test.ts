@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { hasCode } from '@parley/protocol'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { Script } from '../../packages/server/src/adapters/scripted/script.ts'
-import { moment } from './killable-server.ts'
+import { sleep } from './killable-server.ts'
 import { type NodeProcess, NodesFixture } from './nodes-fixture.ts'
 import { Watcher, Work } from './random-work.ts'
 import { colour, eventsOf, isIdle, logOf, open, permission, scripted, stateWhen } from './session-fixture.ts'
@@ -123,7 +123,7 @@ it('takes over from an owner that was paused, which abandons its agents when it 
   expect(asking.runs('once')).toBe(1)
   await submit(a, working, write('next'), done)
   expect(await outcomes(a, working, 2)).toEqual(['unknown', 'completed'])
-  await moment(due - performance.now() + 500)
+  await sleep(due - performance.now() + 500)
   expect([working.runs('begun'), working.runs('late'), working.runs('next')]).toEqual([1, 0, 1])
 })
 
@@ -182,7 +182,7 @@ it('waits while PostgreSQL is down, announces nothing that is not stored, and go
     ),
   )
   // The pause is longer than a lease: every node gives its sessions up.
-  await moment(4_000)
+  await sleep(4_000)
   const after = watchers.map(({ mirror }) => mirror.getSnapshot().view.state.seq)
   await nodes.postgres.start()
   await prompted
@@ -255,7 +255,7 @@ it('a rolling upgrade under load loses nothing and does nothing twice', async ()
   const answering = Promise.all(readers.slice(0, 3).map((reader) => work.answerOnAndOn(reader)))
   for (const node of nodes.nodes) {
     await node.end('SIGTERM')
-    await moment(200)
+    await sleep(200)
     await nodes.allUp()
   }
   work.stopSubmitting()

@@ -13,7 +13,7 @@ import {
 import { expect } from 'vitest'
 import type { Script } from '../../packages/server/src/adapters/scripted/script.ts'
 import { logProblems } from '../../packages/server/src/testing/invariants.ts'
-import { moment } from './killable-server.ts'
+import { sleep } from './killable-server.ts'
 import { colour, logOf, permission } from './session-fixture.ts'
 
 /** This file simulates people who work while servers fail, and checks that no work was lost or done twice. */
@@ -127,7 +127,7 @@ export class Work {
         this.#submitted.push({ session, marker, promptId: promptId ?? '' })
         this.heads.set(session, Math.max(this.heads.get(session) ?? 0, seq))
       }, 'busy')
-      await moment(random() * pauseMs)
+      await sleep(random() * pauseMs)
     }
   }
 
@@ -136,7 +136,7 @@ export class Work {
     while (this.#answering) {
       const request = watcher.requests[Math.floor(random() * watcher.requests.length)]
       if (request) await this.#answer(watcher.mirror.sessionId, request)
-      await moment(random() * 20)
+      await sleep(random() * 20)
     }
   }
 

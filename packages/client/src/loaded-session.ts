@@ -97,7 +97,7 @@ export async function loadTail(input: {
       signal,
     })
     const { blocks, firstSeq, trusted, terminal, ...state } = detail
-    const before = goesOn(input.start, state) ? input.start : nothingBefore(state, tail)
+    const before = isContinuedBy(input.start, state) ? input.start : nothingBefore(state, tail)
     const limit = state.seq - before.view.state.seq
     if (limit < 1) return { ...before, view: { state, timeline: before.view.timeline } }
     const { events, prompts, epoch } = await readEvents({
@@ -123,7 +123,7 @@ export async function loadTail(input: {
 }
 
 /** True if `start` belongs to the same log and is not so far behind that it is faster to load the end again. */
-function goesOn(start: Loaded | undefined, state: SessionState): start is Loaded {
+function isContinuedBy(start: Loaded | undefined, state: SessionState): start is Loaded {
   if (!start) return false
   const { epoch, seq } = start.view.state
   return epoch === state.epoch && seq <= state.seq && state.seq - seq <= maxBehind

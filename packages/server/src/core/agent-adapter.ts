@@ -237,7 +237,7 @@ export type AgentConnection = {
    * Called between turns. Returns whether somebody continued the conversation in another program since the last call.
    * `known`: the agent's process has the new messages; `unknown`: it lacks them, and must be restarted.
    */
-  saidElsewhere?(): Promise<'nothing' | 'known' | 'unknown'>
+  outsideMessages?(): Promise<'nothing' | 'known' | 'unknown'>
   /**
    * Like `close`, but called while a request is open. If the agent can, it stores the open call in its own record.
    * The answer is sent with `continue` on another connection, on which the agent asks for the same call again.

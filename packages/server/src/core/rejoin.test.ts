@@ -41,7 +41,7 @@ async function world(can: readonly CapabilityName[] = ['resume', 'rejoin']) {
       output: { type: 'text.written', blockId: `b-${id}`, text: `heard ${id}` },
     })
   }
-  const news: Awaited<ReturnType<NonNullable<AgentConnection['saidElsewhere']>>>[] = []
+  const news: Awaited<ReturnType<NonNullable<AgentConnection['outsideMessages']>>>[] = []
   const problems: (Error | Promise<Error>)[] = []
   const agent = faultyAgent(async (connection) => {
     const failure = await problems.shift()
@@ -75,7 +75,7 @@ async function world(can: readonly CapabilityName[] = ['resume', 'rejoin']) {
       },
       connect: async (input) => ({
         ...(await odd.connect(input)),
-        saidElsewhere: async () => news.shift() ?? 'nothing',
+        outsideMessages: async () => news.shift() ?? 'nothing',
       }),
     }
   }

@@ -64,7 +64,7 @@ export class Rejoin {
     const { log, problem } = this.#context
     const link = this.#link
     if (!link || link.closing || log.state.turn || this.#isBehind) return
-    const said = await link.connection.saidElsewhere?.().catch((error: unknown) => {
+    const said = await link.connection.outsideMessages?.().catch((error: unknown) => {
       problem(error, 'ask the agent for messages from its own program')
       return undefined
     })

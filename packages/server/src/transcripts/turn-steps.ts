@@ -23,9 +23,9 @@ export class TurnSteps {
     return this.#mustLeave
   }
 
-  /** Called before new output of the model. If `stay` is true, no step begins except the first. */
-  begin(stay: boolean): void {
-    if (this.current === 0 || (this.#over && !stay)) this.next()
+  /** Called before new output of the model. If `isSameStep` is true, no step begins except the first. */
+  begin(isSameStep: boolean): void {
+    if (this.current === 0 || (this.#over && !isSameStep)) this.next()
   }
 
   next(): void {

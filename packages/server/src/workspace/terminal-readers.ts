@@ -38,7 +38,7 @@ export class TerminalReaders {
   readonly #full = new Map<TerminalReader, number>()
   #forScreen = 0
   #paused = false
-  #patience: NodeJS.Timeout | undefined
+  #dropTimer: NodeJS.Timeout | undefined
 
   constructor(program: { pause(): void; resume(): void }, limits: Partial<ReaderLimits> = {}) {
     this.#program = program
@@ -120,15 +120,15 @@ export class TerminalReaders {
       if (pause) this.#program.pause()
       else this.#program.resume()
     }
-    if (byReaders) this.#patience ??= setTimeout(() => this.#dropFull(), this.#limits.pausedMs).unref()
+    if (byReaders) this.#dropTimer ??= setTimeout(() => this.#dropFull(), this.#limits.pausedMs).unref()
     else {
-      clearTimeout(this.#patience)
-      this.#patience = undefined
+      clearTimeout(this.#dropTimer)
+      this.#dropTimer = undefined
     }
   }
 
   #dropFull(): void {
-    this.#patience = undefined
+    this.#dropTimer = undefined
     for (const reader of this.#full.keys()) this.#drop(reader)
     this.#adjust()
   }

@@ -76,7 +76,7 @@ class ClaudeConnection implements AgentConnection {
   readonly #watch: TranscriptWatch
   readonly #deferred: DeferredCall | undefined
   #result = Promise.withResolvers<void>()
-  #isWide = false
+  #isModeSet = false
   #granted: ReadonlySet<string> = new Set()
   #query: Query | undefined
   #state: ReturnType<typeof initialState>
@@ -114,7 +114,7 @@ class ClaudeConnection implements AgentConnection {
       this.#query = this.#program.isSpare
         ? await this.#program.enter(this.#input, this.#input.signal)
         : await this.#program.start(this.#input, this.#transcript !== undefined)
-      if (!this.#deferred) await this.#widen()
+      if (!this.#deferred) await this.#setMode()
     } catch (error) {
       this.#program.kill()
       const isLost = (this.#input.resume?.turns ?? 0) > 0 && this.#transcript === undefined
@@ -128,9 +128,9 @@ class ClaudeConnection implements AgentConnection {
    * Sets the mode of the session. The process starts in a mode that asks for everything, for two reasons: a deferred
    * call must be asked about even if the mode has changed since, and the SDK warns when a process starts with bypass.
    */
-  async #widen(): Promise<void> {
-    if (this.#isWide) return
-    this.#isWide = true
+  async #setMode(): Promise<void> {
+    if (this.#isModeSet) return
+    this.#isModeSet = true
     if (nativeModes[this.#mode] !== startMode(this.#mode))
       await this.#query?.setPermissionMode(nativeModes[this.#mode])
   }
@@ -188,7 +188,7 @@ class ClaudeConnection implements AgentConnection {
     return this.#transcript?.includes(promptUuid(promptId)) ?? false
   }
 
-  async saidElsewhere(): Promise<'nothing' | 'unknown'> {
+  async outsideMessages(): Promise<'nothing' | 'unknown'> {
     return (await this.#watch.hasForeignPrompts(this.#state.reportedSessionId)) ? 'unknown' : 'nothing'
   }
 
@@ -284,7 +284,7 @@ class ClaudeConnection implements AgentConnection {
       insists: (kind) =>
         kind === 'read' ||
         kind === 'search' ||
-        (kind === 'edit' && this.#mode === 'accept-edits' && this.#isWide),
+        (kind === 'edit' && this.#mode === 'accept-edits' && this.#isModeSet),
       diffs: (name, input) => diffsOfCall(name, input, this.#input),
       callId: async (nativeId) => {
         const toolCallId = callIdOf(this.#state, nativeId)
@@ -371,7 +371,7 @@ class ClaudeConnection implements AgentConnection {
   }
 
   #turnResult(): void {
-    void this.#widen().catch((error: unknown) => this.#notice('accept the mode', error))
+    void this.#setMode().catch((error: unknown) => this.#notice('accept the mode', error))
     this.#result.resolve()
     this.#result = Promise.withResolvers()
     this.#calls.open.clear()

@@ -52,9 +52,9 @@ export function createToolHook(context: RequestContext): HookCallback {
     const nativeId = toolUseID ?? input.tool_use_id
     const call = { tool: name, input: native, planning: input.permission_mode === 'plan' }
     const isCertain = input.agent_id === undefined && context.willAsk(call)
-    const fate = await context.calledAgain(nativeId, name, native)
-    if (fate === 'dismissed') return isCertain ? decided('ask') : inHook(context, dismissal)
-    if (!isCertain && fate === 'fresh') return refuseForbidden(context, call, native, nativeId)
+    const earlier = await context.calledAgain(nativeId, name, native)
+    if (earlier === 'dismissed') return isCertain ? decided('ask') : inHook(context, dismissal)
+    if (!isCertain && earlier === 'fresh') return refuseForbidden(context, call, native, nativeId)
     const answer = decide(context, name, native, { toolUseID: nativeId, signal })
     const outcome = await context.waits.wait(nativeId, answer)
     if (outcome === 'deferred') return decided('defer')
@@ -115,8 +115,8 @@ async function refuseForbidden(
 /** Answers the agent's permission requests. A request that the hook has answered is not asked again. */
 export function createCanUseTool(context: RequestContext): CanUseTool {
   return async (name, input, asked) => {
-    const fate = await context.calledAgain(asked.toolUseID, name, input)
-    if (fate === 'dismissed') return dismissal
+    const earlier = await context.calledAgain(asked.toolUseID, name, input)
+    if (earlier === 'dismissed') return dismissal
     return context.waits.take(asked.toolUseID) ?? decide(context, name, input, { ...asked, isOwn: true })
   }
 }
@@ -169,7 +169,7 @@ export class HookWaits {
   }
 }
 
-export type DeferredFate = 'again' | 'dismissed'
+export type DeferredOutcome = 'again' | 'dismissed'
 
 /**
  * A call that an earlier process of the conversation deferred. The resumed process asks about it at once; the host's
@@ -178,8 +178,8 @@ export type DeferredFate = 'again' | 'dismissed'
 export class DeferredCall {
   readonly nativeId: string
   readonly #announce: (name: string, input: unknown) => Promise<void>
-  readonly #fate = Promise.withResolvers<DeferredFate>()
-  #asked: Promise<DeferredFate> | undefined
+  readonly #outcome = Promise.withResolvers<DeferredOutcome>()
+  #asked: Promise<DeferredOutcome> | undefined
   #isDecided = false
   #isDropping = false
 
@@ -193,10 +193,10 @@ export class DeferredCall {
   }
 
   /** Decides whether the turn continues with the call or is over. */
-  decide(fate: DeferredFate): void {
+  decide(outcome: DeferredOutcome): void {
     this.#isDecided = true
-    this.#isDropping = fate === 'dismissed'
-    this.#fate.resolve(fate)
+    this.#isDropping = outcome === 'dismissed'
+    this.#outcome.resolve(outcome)
   }
 
   /** True for messages about the dismissed call: all messages until the program starts the new prompt. */
@@ -208,10 +208,10 @@ export class DeferredCall {
   }
 
   /** Announces the call once, however often the program asks. */
-  ask(name: string, input: unknown): Promise<DeferredFate> {
-    this.#asked ??= this.#fate.promise.then(async (fate) => {
-      if (fate === 'again') await this.#announce(name, input)
-      return fate
+  ask(name: string, input: unknown): Promise<DeferredOutcome> {
+    this.#asked ??= this.#outcome.promise.then(async (outcome) => {
+      if (outcome === 'again') await this.#announce(name, input)
+      return outcome
     })
     return this.#asked
   }

@@ -176,8 +176,8 @@ class OpenCodeConnection implements AgentConnection {
     return undefined
   }
 
-  saidElsewhere(): Promise<'nothing' | 'known'> {
-    return this.#prompts.saidElsewhere()
+  outsideMessages(): Promise<'nothing' | 'known'> {
+    return this.#prompts.outsideMessages()
   }
 
   async interrupt(): Promise<void> {

@@ -119,7 +119,7 @@ export class PromptSender {
    * Whether another program sent the last message. If so, returns `known`, because OpenCode reads the conversation
    * anew for each prompt and therefore has that message.
    */
-  async saidElsewhere(): Promise<'nothing' | 'known'> {
+  async outsideMessages(): Promise<'nothing' | 'known'> {
     const { data } = await this.#client.session.messages({ sessionID: this.#sessionID, limit: 1 })
     const last = data?.at(-1)?.info
     const id = last?.role === 'assistant' ? last.parentID : last?.id

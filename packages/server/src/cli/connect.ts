@@ -42,6 +42,8 @@ const lockedMs = 20_000
 const retryMs = 100
 /** How long another command may take from creating a session to following it. */
 const followMs = 10_000
+/** How long a temporary server waits for other commands to read the end of their turns. */
+const lingerMs = 2_000
 
 /**
  * Uses the running server if one answers, else starts one. With a PostgreSQL database no server is started, because
@@ -217,6 +219,7 @@ async function othersDone(
 ): Promise<void> {
   const isNew = ({ id }: SessionSummary) =>
     performance.now() - (createdAt.get(id) ?? Number.NEGATIVE_INFINITY) < followMs
+  let leaveAt: number | undefined
   for (let announced = false; ; ) {
     const lists = await Promise.all(
       (['working', 'waiting', 'background', 'idle'] as const).map((status) =>
@@ -228,8 +231,12 @@ async function othersDone(
     // A new, empty session may belong to a command that is about to send its prompt.
     const unused = others.filter((session) => session.status === 'idle' && isNew(session) && session.seq <= 1)
     const used = [...(parley.followers() > 0 ? busy : busy.filter(isNew)), ...unused]
-    if (used.length === 0) return
-    if (!announced) {
+    if (used.length === 0) {
+      // A command whose turn has just ended may not have read its end yet. It disconnects when it has.
+      const isRead = parley.followers() === 0 || [...createdAt.keys()].every((id) => ours.has(id))
+      leaveAt ??= performance.now() + lingerMs
+      if (isRead || performance.now() > leaveAt) return
+    } else if (!announced) {
       const ids = used.map(({ id }) => id).join(', ')
       const hint = `Ctrl-C stops this server. To keep a server running: ${commandLine('serve')}`
       output.err(

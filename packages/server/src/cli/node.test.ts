@@ -63,6 +63,15 @@ it('the node URL and the place can be given, and the place of a machine stays th
   expect(second?.place).toBe(first?.place)
 })
 
+it('a server that listens on localhost registers the number of its address, since another program may listen on the other one', async () => {
+  await using home = createHome()
+  const databaseUrl = await postgres.database()
+  const { url } = await home.serve(['--host', 'localhost'], onDatabase(databaseUrl))
+  expect(url).toContain('localhost')
+  const [node] = await nodesOf(databaseUrl)
+  expect(node?.url).toMatch(/^http:\/\/(127\.0\.0\.1|\[::1\]):\d+$/)
+})
+
 it('a server that listens on every address needs a node URL', async () => {
   await using home = createHome()
   const remote = ['--host', '0.0.0.0', '--allow-remote', '--token', 'a-token-of-the-test', '--port', '0']

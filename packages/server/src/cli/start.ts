@@ -119,7 +119,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   undo.defer(() => http.close())
   undo.defer(() => sockets.close())
   undo.defer(() => chat.close())
-  await node?.join(local, http.url)
+  await node?.join(local, ownerUrl)
   const closing = undo.move()
   let closed: Promise<void> | undefined
   return {
@@ -161,7 +161,7 @@ function createSockets({ host, peers }: Hosts, logger: Logger) {
 }
 
 /**
- * The URL of the owner record. A name such as localhost may have several addresses, and another program may listen at
+ * The URL of the owner record, and of a node without `nodeUrl`. A name such as localhost may have several addresses, and another program may listen at
  * one of them, so the URL has the loopback address of the socket instead.
  */
 function ownerUrlOf({ url, port, server }: HttpServer): string {

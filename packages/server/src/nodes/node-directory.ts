@@ -6,7 +6,7 @@ import {
   ParleyError,
   type SessionNode,
 } from '@parley/protocol'
-import { challengeHeader, type PeerCredential, proofHeader } from './peer-credential.ts'
+import { challengeHeader, isNodeUrl, type PeerCredential, proofHeader } from './peer-credential.ts'
 
 /** A node, as the database describes it. */
 type StoredNode = Omit<NodeInfo, 'place' | 'state' | 'databaseLatencyMs'> & {
@@ -95,6 +95,7 @@ async function ask(
   check: NodeCheck,
   { credential, answerMs = 3_000 }: NodeDirectoryParts,
 ): Promise<readonly NodeInfo[] | NodeProblem> {
+  if (!isNodeUrl(url)) return 'unreachable'
   const headers = credential.headersFor(url)
   try {
     // With `all`, the node that is asked waits for answers itself, so it gets more time.

@@ -236,3 +236,26 @@ it('what a program has received at the address of a node is refused by the next 
   expect(next.url).toBe(first.url)
   expect(await list(caught.at(-1))).toBe(401)
 })
+
+it('rows of nodes with an unusable address keep no session from being taken over', async () => {
+  const databaseUrl = await server.database()
+  const lease = { leaseMs: 2_000, beatMs: 200, marginMs: 500 }
+  const owner = await startNode({ databaseUrl, folder, lease })
+  const other = await startNode({ databaseUrl, folder, lease })
+  opened.push(owner, other)
+  for (const address of ['nonsense', '', 'ftp://127.0.0.1', 'http://a:b@127.0.0.1:1', 'http://127.0.0.1:1/x'])
+    await server.admin(
+      (
+        sql,
+      ) => sql`INSERT INTO parley.nodes (url, place, machine, version, mark, settings_seen, started_at, expires_at)
+        VALUES (${address}, 'machine:there', '', '', '', 1000, now(), now() + interval '1 hour')`,
+      databaseUrl,
+    )
+  const id = await create(owner)
+  await prompt(owner, id, 'c', { type: 'permission', name: 'Bash' })
+  await vi.waitUntil(async () => (await other.host.state(id)).requests.length === 1, wait)
+  owner.database.stall()
+  owner.inbound.stall()
+  const ownerNow = async () => (await other.node.ownership.nodeOf(id))?.nodeUrl
+  await vi.waitFor(async () => expect(await ownerNow()).toBe(other.url), wait)
+})

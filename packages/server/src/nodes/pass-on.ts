@@ -5,7 +5,7 @@ import type { OtherNodes, PassedRequest, SharedTokens } from '../faces/other-nod
 import type { Upgrade } from '../faces/sockets.ts'
 import type { PostgresOwnership } from '../stores/postgres/ownership.ts'
 import { createAccessTokens } from './access-tokens.ts'
-import type { PeerCredential } from './peer-credential.ts'
+import { isNodeUrl, type PeerCredential } from './peer-credential.ts'
 import { askPeer, type PeerRequest, upgradePeer } from './peer-request.ts'
 import { connectSockets, copyAnswer, PeerConnections, passedHeaders, upgradeHeaders } from './relay.ts'
 import { whereServed } from './where-served.ts'
@@ -154,7 +154,7 @@ export class PassOn implements OtherNodes {
   }
 
   #others(nodes: readonly string[]): string[] {
-    return nodes.filter((url) => suffixOf(url) !== this.suffix())
+    return nodes.filter((url) => isNodeUrl(url) && suffixOf(url) !== this.suffix())
   }
 
   async #pass({ incoming, outgoing, ...request }: PassedRequest, nodes: readonly string[]): Promise<void> {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { challengeHeader, PeerCredential } from './peer-credential.ts'
+import { challengeHeader, isNodeUrl, PeerCredential } from './peer-credential.ts'
 
 const token = 'a-token-that-all-nodes-have-0123456789'
 const here = 'http://127.0.0.1:4001'
@@ -36,4 +36,10 @@ it('an answer is proved by the node at that address for that challenge only', ()
   expect(node(here).isProof(proof, there, `${challenge}x`)).toBe(false)
   expect(node(here).isProof(node(there, 'another-token').prove(challenge), there, challenge)).toBe(false)
   expect(node(here).isProof(undefined, there, challenge)).toBe(false)
+})
+
+it('only an address without a path, a user or a password is the URL of a node', () => {
+  for (const url of [here, 'https://node.example', 'http://[::1]:4001/']) expect(isNodeUrl(url)).toBe(true)
+  for (const url of ['', 'nonsense', 'ftp://a', 'unix:/tmp/a', `${here}/a`, `${here}?a`, 'http://a:b@c'])
+    expect(isNodeUrl(url)).toBe(false)
 })

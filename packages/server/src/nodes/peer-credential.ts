@@ -64,6 +64,15 @@ export class PeerCredential {
   }
 }
 
+/**
+ * Whether this is the URL of a node, as the configuration accepts it. A row of the database may have another one. Such a
+ * node is not asked, so that it does not keep the others from each other.
+ */
+export function isNodeUrl(text: string): boolean {
+  const url = URL.parse(text)
+  return url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`
+}
+
 function isSame(given: string, wanted: string): boolean {
   const [one, other] = [Buffer.from(given), Buffer.from(wanted)]
   return one.length === other.length && timingSafeEqual(one, other)

@@ -1,5 +1,5 @@
 import type { SessionChange } from '../core/index.ts'
-import type { PeerCredential } from './peer-credential.ts'
+import { isNodeUrl, type PeerCredential } from './peer-credential.ts'
 import { PeerLink } from './peer-link.ts'
 
 /** The links to all other nodes. */
@@ -30,7 +30,7 @@ export class PeerLinks {
       this.#listeners.missed()
     }
     for (const url of urls) {
-      if (this.#links.has(url)) continue
+      if (this.#links.has(url) || !isNodeUrl(url)) continue
       const changed = (change: SessionChange) => this.#listeners.changed(change)
       const reopened = () => this.#listeners.missed()
       this.#links.set(url, new PeerLink({ url, credential: this.#credential, changed, reopened }))

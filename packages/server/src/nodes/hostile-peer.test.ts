@@ -199,3 +199,12 @@ function switching(headers: Record<string, string>): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   return `HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\n${lines.join('')}\r\n`
 }
+
+it('a caller without a credential does not learn the address of a node that does not answer', async () => {
+  const url = await peer((request) => request.socket.destroy())
+  const server = await serve([url])
+  const body = { code: `code${server.suffixOf(url)}`, publicKey: 'key' }
+  const { status, text } = await server.ask('/api/devices', { token: false, body })
+  expect(status).toBe(503)
+  expect(text).not.toContain(new URL(url).host)
+})

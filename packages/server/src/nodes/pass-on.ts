@@ -70,7 +70,9 @@ export class PassOn implements OtherNodes {
       const message = 'This request was passed on to a node that cannot answer it. Try again.'
       throw new ParleyError('conflict', message, { details: { moved: true } })
     }
-    await this.#pass(request, nodes)
+    await this.#pass(request, nodes).catch((error) => {
+      throw request.route.open && hasCode(error, 'busy') ? outOfReach() : error
+    })
     return true
   }
 
@@ -207,6 +209,11 @@ export class PassOn implements OtherNodes {
 function suffixOf(url: string): string {
   if (url === '') throw new ParleyError('busy', 'This node is starting. Try again soon.')
   return `-${createHash('sha256').update(new URL(url).origin).digest('hex').slice(0, 8)}`
+}
+
+/** The refusal for callers without a credential. They do not learn the addresses of nodes. */
+function outOfReach(): ParleyError {
+  return new ParleyError('busy', 'The node that can answer this request cannot be reached. Try again soon.')
 }
 
 function clientOf({ socket }: IncomingMessage): Record<string, string> {

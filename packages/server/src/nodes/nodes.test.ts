@@ -123,6 +123,19 @@ it('a command that another node sends twice at the same time is performed once, 
   await vi.waitUntil(async () => (await owner.host.state(id)).turns === 1, wait)
 })
 
+it('changes of the session list are announced after the link to their node was cut, however many they are', async () => {
+  const [owner, other] = (await nodes(2)) as [NodeUnderTest, NodeUnderTest]
+  const announced = new Set<string>()
+  other.host.onSessionChanged(({ session }) => announced.add(session))
+  const first = await create(owner)
+  await vi.waitUntil(() => announced.has(first), wait)
+  await owner.inbound.close()
+  const created: string[] = []
+  while (created.length < 60) created.push(await create(owner))
+  await owner.inbound.open()
+  await vi.waitUntil(() => created.every((id) => announced.has(id)), wait)
+})
+
 it('a session with an open request is taken over when its owner is cut off, and its readers notice nothing', async () => {
   const [owner, second, third] = (await nodes(3)) as [NodeUnderTest, NodeUnderTest, NodeUnderTest]
   const id = await create(owner)

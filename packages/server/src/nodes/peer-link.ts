@@ -20,8 +20,8 @@ export type PeerLinkOptions = {
   readonly credential: PeerCredential
   /** Called with each change of the session list that the peer announces. */
   readonly changed: (change: SessionChange) => void
-  /** Called when the link is open again after it was lost. */
-  readonly reopened: () => void
+  /** Called when the link is open, with `missedSince`. */
+  readonly opened: (since: number) => void
 }
 
 /** The link was lost before the answer came: the request may have been performed or not. */
@@ -37,7 +37,7 @@ export class PeerLink {
   readonly #pending = new Map<string, Pending[]>()
   #socket: WebSocket | undefined
   #isOpen = false
-  #wasOpen = false
+  #lostAt = Date.now()
   #isRefused = false
   #heardAt = 0
   #heart: NodeJS.Timeout | undefined
@@ -51,6 +51,11 @@ export class PeerLink {
 
   get isOpen(): boolean {
     return this.#isOpen
+  }
+
+  /** The time since which changes of the session list may have been missed. */
+  get missedSince(): number {
+    return this.#isOpen ? Date.now() - silenceMs : this.#lostAt
   }
 
   /** True if nothing listened at the address of the peer at the last attempt to connect. */
@@ -138,14 +143,14 @@ export class PeerLink {
   #opened(): void {
     this.#isOpen = true
     this.#isRefused = false
-    if (this.#wasOpen) this.#options.reopened()
-    this.#wasOpen = true
+    this.#options.opened(this.#lostAt)
   }
 
   #lose(socket: WebSocket | undefined): void {
     if (socket !== this.#socket) return
     this.#socket = undefined
     const wasOpen = this.#isOpen
+    this.#lostAt = this.missedSince
     this.#isOpen = false
     clearInterval(this.#heart)
     socket?.terminate()

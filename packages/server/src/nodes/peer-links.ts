@@ -5,15 +5,15 @@ import { PeerLink } from './peer-link.ts'
 /** The links to all other nodes. */
 export class PeerLinks {
   readonly #credential: PeerCredential
-  readonly #listeners = { changed: (_: SessionChange) => {}, missed: () => {} }
+  readonly #listeners = { changed: (_: SessionChange) => {}, missed: (_since: number) => {} }
   readonly #links = new Map<string, PeerLink>()
 
   constructor(credential: PeerCredential) {
     this.#credential = credential
   }
 
-  /** `missed` is called when changes of the session list may have been missed. */
-  listen(listeners: { changed: (change: SessionChange) => void; missed: () => void }): void {
+  /** `missed` is called when changes of the session list may have been missed since a time. */
+  listen(listeners: { changed: (change: SessionChange) => void; missed: (since: number) => void }): void {
     Object.assign(this.#listeners, listeners)
   }
 
@@ -25,15 +25,16 @@ export class PeerLinks {
   keep(urls: readonly string[]): void {
     for (const [url, link] of this.#links) {
       if (urls.includes(url)) continue
+      const { missedSince } = link
       link.close()
       this.#links.delete(url)
-      this.#listeners.missed()
+      this.#listeners.missed(missedSince)
     }
     for (const url of urls) {
       if (this.#links.has(url) || !isNodeUrl(url)) continue
       const changed = (change: SessionChange) => this.#listeners.changed(change)
-      const reopened = () => this.#listeners.missed()
-      this.#links.set(url, new PeerLink({ url, credential: this.#credential, changed, reopened }))
+      const opened = (since: number) => this.#listeners.missed(since)
+      this.#links.set(url, new PeerLink({ url, credential: this.#credential, changed, opened }))
     }
   }
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { createHttp, type Http, isUnreachable } from '@parley/client'
-import { hasCode, ParleyError } from '@parley/protocol'
+import { defined, hasCode, ParleyError } from '@parley/protocol'
 import type { Host, SessionChange } from '../core/index.ts'
 import type { PostgresOwnership } from '../stores/postgres/ownership.ts'
 import type { NodeMetrics } from './node-metrics.ts'
@@ -9,6 +9,8 @@ import { LinkLost } from './peer-link.ts'
 import type { PeerLinks } from './peer-links.ts'
 
 const retryMs = 100
+/** How far the clocks of two nodes may differ. */
+const clockSkewMs = 60_000
 
 type RoutingOptions = {
   readonly host: Host
@@ -114,23 +116,26 @@ export function createPeerHost(host: Host): Host {
   return { ...host, follow: host.followOwned }
 }
 
-/** Announces the session changes of all nodes. If changes were missed, announces the first 50 sessions of the list. */
+/** Announces the session changes of all nodes. If changes were missed, announces the sessions that have changed since. */
 function changesOfAllNodes(host: Host, links: PeerLinks): Host['onSessionChanged'] {
   const listeners = new Set<(change: SessionChange) => void>()
   const changed = (change: SessionChange) => {
     for (const listener of listeners) listener(change)
   }
-  const missed = () => {
-    if (listeners.size === 0) return
-    host
-      .list({ limit: 50 })
-      .then(({ sessions }) => {
-        for (const summary of sessions) changed({ session: summary.id, change: 'changed', summary })
-      })
-      .catch(() => undefined)
+  const missed = async (since: number) => {
+    let cursor: string | undefined
+    do {
+      if (listeners.size === 0) return
+      const page = await host.list({ limit: 50, ...defined({ cursor }) })
+      const recent = page.sessions.filter(({ updatedAt }) => updatedAt > since - clockSkewMs)
+      for (const summary of recent) changed({ session: summary.id, change: 'changed', summary })
+      const last = page.sessions.at(-1)
+      // Pinned sessions come first, whenever they were changed.
+      cursor = last?.pinned || last === recent.at(-1) ? page.cursor : undefined
+    } while (cursor !== undefined)
   }
   host.onSessionChanged(changed)
-  links.listen({ changed, missed })
+  links.listen({ changed, missed: (since) => void missed(since).catch(() => undefined) })
   return (listener) => {
     listeners.add(listener)
     return () => listeners.delete(listener)

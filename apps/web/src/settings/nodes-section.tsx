@@ -1,10 +1,11 @@
-import type { DatabaseInfo, NodeInfo, NodeList, NodeProblem } from '@parley/protocol'
+import type { DatabaseInfo, NodeInfo, NodeList } from '@parley/protocol'
 import { type ReactNode, useEffect, useState } from 'react'
 import { client } from '../base/client.ts'
 import { useNow } from '../base/clock.ts'
 import { errorText } from '../base/error-text.logic.ts'
 import { agoInWords, duration, visible } from '../base/format.logic.ts'
 import { Button } from '../parts/button.tsx'
+import { checkProblems } from './node-check.logic.ts'
 import { Section } from './section.tsx'
 
 const refreshMs = 2_000
@@ -143,25 +144,13 @@ function Figure({ name, children }: { name: string; children: ReactNode }) {
   )
 }
 
-const problemTexts: Record<NodeProblem, string> = {
-  unreachable: 'cannot be reached at this address',
-  'no-answer': 'does not answer',
-  'other-token': 'has another token: start all nodes with the same PARLEY_TOKEN',
-  'other-node': 'has the address of another node: give each node its own PARLEY_NODE_URL',
-  'not-a-node': 'has the address of another program: correct its PARLEY_NODE_URL',
-}
-
 function CheckLine({ checked, nodes }: { checked: NodeInfo; nodes: readonly NodeInfo[] }) {
-  const { problem, cannotReach = [] } = checked
-  const name = (id: number) => visible(nodes.find((node) => node.id === id)?.machine ?? `node ${id}`)
-  const lines = problem
-    ? [`This node ${problemTexts[problem]}.`]
-    : cannotReach.map((one) => `Seen from this node, ${name(one.id)} ${problemTexts[one.problem]}.`)
+  const lines = checkProblems(checked, nodes)
   return (
     <div role="status" className="pt-1.5 text-xs">
       {lines.length === 0 && <p className="text-good">Answers, and reaches all other nodes.</p>}
       {lines.map((line) => (
-        <p key={line} className="text-bad">
+        <p key={line} className="text-bad [overflow-wrap:anywhere]">
           {line}
         </p>
       ))}

@@ -160,6 +160,20 @@ describe('signed-in browsers', () => {
     expect(await status(headers)).toBe(401)
   })
 
+  it('can be used and signed out if the stored key of another one is damaged', async () => {
+    const devices = createMemoryStore()
+    const damaged = { deviceId: 'dev_1', name: 'Damaged', publicKey: 'none', createdAt: 1, lastSeenAt: 1 }
+    await devices.putDevice(damaged)
+    const own = await serverUnderTest(host, { devices })
+    const { device, headers } = await signedIn(own)
+    expect(await status(headers, own)).toBe(200)
+    const forged = { ...device.signed(await device.nonce(), { deviceId: 'dev_1' }), deviceId: 'dev_1' }
+    expect((await device.redeem(forged)).status).toBe(401)
+    for (const id of ['dev_1', device.deviceId])
+      expect((await own.ask(`/api/devices/${id}`, { method: 'DELETE' })).status).toBe(204)
+    await own.close()
+  })
+
   it('stay signed out after a restart', async () => {
     const devices = createMemoryStore()
     const first = await serverUnderTest(host, { devices })

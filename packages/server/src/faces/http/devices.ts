@@ -34,7 +34,8 @@ export type DeviceCaller = {
 
 type Known = {
   device: StoredDevice
-  readonly key: KeyObject
+  /** Undefined if the stored key is damaged. Such a device gets no access token, and can be revoked. */
+  readonly key: KeyObject | undefined
   readonly held: Set<() => void>
   /** The hashes of the device's access tokens, the oldest first, with their expiry times. */
   readonly tokens: Map<string, number>
@@ -85,7 +86,11 @@ export class Devices {
 
   /** Throws ParleyError `validation_error` if the key is not a P-256 key. */
   checkKey(publicKey: string): void {
-    keyOf(publicKey)
+    if (parsedKey(publicKey)) return
+    throw new ParleyError(
+      'validation_error',
+      'publicKey is not a P-256 public key (SubjectPublicKeyInfo, base64url).',
+    )
   }
 
   /** Stores a new device. The caller must have checked a one-time code. */
@@ -162,7 +167,7 @@ export class Devices {
   async accessToken(request: NewAccessToken & { readonly origin: string }): Promise<AccessToken> {
     const { deviceId, nonce, signature, origin } = request
     const known = (await this.#upToDate()).get(deviceId)
-    if (!known || !isSigned(known.key, signedText({ origin, deviceId, nonce }), signature)) {
+    if (!known?.key || !isSigned(known.key, signedText({ origin, deviceId, nonce }), signature)) {
       throw refused('This browser is not signed in here.', 'unknown')
     }
     if (!this.#nonces.isFresh(nonce)) throw refused('That nonce was already used, or has expired.', 'nonce')
@@ -280,23 +285,20 @@ export class Devices {
 }
 
 function knownOf(device: StoredDevice): Known {
-  return { device, key: keyOf(device.publicKey), held: new Set(), tokens: new Map() }
+  return { device, key: parsedKey(device.publicKey), held: new Set(), tokens: new Map() }
 }
 
 function shown({ deviceId, name, createdAt, lastSeenAt }: StoredDevice): Device {
   return { deviceId, name, createdAt, lastSeenAt }
 }
 
-function keyOf(publicKey: string): KeyObject {
+function parsedKey(publicKey: string): KeyObject | undefined {
   let key: KeyObject | undefined
   try {
     key = createPublicKey({ key: Buffer.from(publicKey, 'base64url'), format: 'der', type: 'spki' })
   } catch {}
-  if (key?.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1') return key
-  throw new ParleyError(
-    'validation_error',
-    'publicKey is not a P-256 public key (SubjectPublicKeyInfo, base64url).',
-  )
+  const isP256 = key?.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1'
+  return isP256 ? key : undefined
 }
 
 function isSigned(key: KeyObject, text: string, signature: string): boolean {

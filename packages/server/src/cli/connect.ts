@@ -6,6 +6,7 @@ import { type Configuration, databaseFile } from './configuration.ts'
 import type { Context } from './context.ts'
 import {
   isAlive,
+  isFolderHeld,
   isProof,
   isProvable,
   type Owner,
@@ -55,14 +56,14 @@ export async function connect(configuration: Configuration, context: Context): P
   for (;;) {
     const running = await findServer(configuration, { lock: 'free' })
     if (running) return running
-    if (configuration.databaseUrl !== undefined) throw noNode(configuration, context)
+    if (configuration.databaseUrl !== undefined) throw await noNode(configuration, context)
     try {
       return await embed(configuration, context)
     } catch (thrown) {
       if (!isInUse(thrown)) throw thrown
       const found = await findServer(configuration, { lock: 'held' })
       if (found) return found
-      if (performance.now() > deadline) throw lockedBySilent(configuration, thrown)
+      if (performance.now() > deadline) throw silent(configuration, thrown)
     }
     await new Promise((resolve) => setTimeout(resolve, retryMs))
   }
@@ -86,8 +87,8 @@ type Lock = 'held' | 'free' | 'unknown'
 
 /**
  * The running server of this data folder, if it answers and proves that it wrote the owner record. Rejects if the
- * folder is a copy of the one that the server uses, or if the record names a running process but lacks the data for a
- * proof.
+ * folder is a copy of the one that the server uses, if the record names a running process but lacks the data for a
+ * proof, or if the server runs but does not reach its PostgreSQL database.
  */
 export async function findServer(
   configuration: Configuration,
@@ -110,6 +111,8 @@ export async function findServer(
   } catch (thrown) {
     client.close()
     if (hasCode(thrown, 'unauthorized')) throw wrongToken(owner, thrown)
+    if (thrown instanceof ParleyError && thrown.details?.postgres !== undefined)
+      throw withoutDatabase(owner, thrown)
     return undefined
   }
   return {
@@ -248,11 +251,21 @@ async function othersDone(
   }
 }
 
-function noNode({ dataDir }: Configuration, { commandLine }: Context): ParleyError {
+async function noNode(configuration: Configuration, { commandLine }: Context): Promise<ParleyError> {
+  const { dataDir } = configuration
+  if (await isFolderHeld(dataDir)) return silent(configuration)
   return new ParleyError(
     'busy',
     `The sessions are in a PostgreSQL database, which commands reach through a server, but no server runs with the data folder ${dataDir}. Start one: ${commandLine('serve')}`,
     { details: { dataDir } },
+  )
+}
+
+function withoutDatabase({ pid, url }: Owner, cause: ParleyError): ParleyError {
+  return new ParleyError(
+    'busy',
+    `The server of this data folder runs (pid ${pid}, ${url}), but it does not reach its PostgreSQL database (${cause.details?.postgres}). Check that PostgreSQL runs and that this machine can reach it. The server needs no restart; it continues when the database is back.`,
+    { details: { postgres: cause.details?.postgres }, cause },
   )
 }
 
@@ -298,12 +311,13 @@ function wrongToken({ pid, url }: Owner, cause: unknown): ParleyError {
   )
 }
 
-function lockedBySilent({ dataDir }: Configuration, cause: ParleyError): ParleyError {
+/** The error for a process that holds the folder and does not answer. It may be about to answer. */
+export function silent({ dataDir }: Configuration, cause?: ParleyError): ParleyError {
   const owner = readOwner(dataDir)
-  const who = owner ? `pid ${owner.pid}${owner.url ? `, ${owner.url}` : ''}` : 'unknown'
+  const who = owner ? `pid ${owner.pid}${owner.url ? `, ${owner.url}` : ''}` : 'pid unknown'
   return new ParleyError(
     'busy',
-    `Another Parley (${who}) holds ${dataDir} but does not answer. Stop it and try again, or choose another folder with --data-dir.`,
-    { cause },
+    `A server (${who}) uses the data folder ${dataDir} but does not answer. It may be starting, overloaded or paused: wait, and try again. If it never answers, end that process and start the server again.`,
+    { details: { dataDir }, cause },
   )
 }

@@ -1,19 +1,18 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { type AgentInfo, messageOf, type ParleyError } from '@parley/protocol'
+import { type AgentInfo, messageOf } from '@parley/protocol'
 import { installedVersion } from '../../adapters/find-program.ts'
 import { builtInAdapters } from '../../adapters/index.ts'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import { migrations } from '../../stores/migrations/index.ts'
-import { isLocked } from '../../stores/sqlite-failure.ts'
 import { oldestNode } from '../../version.ts'
 import { type Check, checkLine, fail, ok, warn } from '../checks.ts'
 import { isConfigExposed } from '../config-file.ts'
 import { agentsFolder, type Configuration, configFile, databaseFile, type Flags } from '../configuration.ts'
-import { type Connected, findServer } from '../connect.ts'
+import { type Connected, findServer, silent } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { makingProblem } from '../data-folder.ts'
-import { readOwner } from '../owner.ts'
+import { isFolderHeld, readOwner } from '../owner.ts'
 import { isTokenExposed, tokenFile } from '../token-file.ts'
 
 export type DoctorOptions = Flags & { readonly json?: boolean }
@@ -40,7 +39,7 @@ export async function doctor(options: DoctorOptions, context: Context): Promise<
   }
   add([configurationCheck(configFile(configuration.dataDir))])
   add([folderCheck(configuration.dataDir), tokenCheck(configuration, context)])
-  const isHeld = await isDatabaseHeld(databaseFile(configuration.dataDir))
+  const isHeld = await isFolderHeld(configuration.dataDir)
   const { check, server } = await serverCheck(configuration, isHeld)
   add([check])
   await using _ = server
@@ -95,19 +94,6 @@ function tokenCheck({ token, dataDir }: Configuration, { commandLine }: Context)
   return ok(name, tokenFile(dataDir))
 }
 
-/** Whether a process has locked the database. The owner record is not enough: it may be out of date. */
-async function isDatabaseHeld(file: string): Promise<boolean> {
-  if (!existsSync(file)) return false
-  const { DatabaseSync } = await import('node:sqlite')
-  try {
-    using database = new DatabaseSync(file)
-    database.prepare('PRAGMA user_version').get()
-    return false
-  } catch (thrown) {
-    return isLocked(thrown)
-  }
-}
-
 async function serverCheck(
   configuration: Configuration,
   isHeld: boolean,
@@ -118,14 +104,9 @@ async function serverCheck(
     const server = await findServer(configuration, { lock: isHeld ? 'held' : 'free' })
     if (server) return { server, check: ok(name, `healthy at ${server.url} (pid ${owner?.pid})`) }
   } catch (thrown) {
-    return { server: undefined, check: warn(name, (thrown as ParleyError).message) }
+    return { server: undefined, check: warn(name, messageOf(thrown)) }
   }
-  if (isHeld) {
-    const who = owner ? `pid ${owner.pid}` : 'another process'
-    const where = owner?.url ? ` at ${owner.url}` : ''
-    const text = `${who} holds the data folder but does not answer${where}: stop it, then start Parley again`
-    return { server: undefined, check: fail(name, text) }
-  }
+  if (isHeld) return { server: undefined, check: fail(name, silent(configuration).message) }
   const { host, port } = configuration
   const problem = await listenProblem(host, port)
   if (problem === undefined)
@@ -151,7 +132,8 @@ async function storeChecks(
   if (databaseUrl === undefined) return [await databaseCheck(configuration, isHeld)]
   const { databaseChecks, nodeChecks } = await import('../doctor-nodes.ts')
   const checks = await databaseChecks(databaseUrl)
-  if (!server) return [...checks, notChecked('no server runs here')]
+  if (!server)
+    return [...checks, notChecked(isHeld ? 'the running server was not reached' : 'no server runs here')]
   try {
     const list = await server.client.call('listNodes', { query: { check: 'all' } })
     if (list.database) return [...checks, ...nodeChecks(list)]
@@ -163,7 +145,7 @@ async function storeChecks(
 }
 
 function notChecked(reason: string): Check {
-  const text = `not checked: ${reason}. The nodes are checked while a server runs`
+  const text = `not checked: ${reason}. They are checked through a running server`
   return { name: 'nodes', result: 'info', text }
 }
 

@@ -1,9 +1,9 @@
 import { ParleyError } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
-import { findServer } from '../connect.ts'
+import { findServer, silent } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { existingConfigurationOf } from '../existing-data.ts'
-import { isAlive, readOwner } from '../owner.ts'
+import { isAlive, isFolderHeld, readOwner } from '../owner.ts'
 import { rotateToken, tokenFile, tokenOf } from '../token-file.ts'
 
 export type TokenOptions = Flags & {
@@ -22,6 +22,7 @@ export async function token(options: TokenOptions, context: Context): Promise<nu
   if (options.link) {
     await using server = await findServer(configuration)
     if (!server) {
+      if (await isFolderHeld(configuration.dataDir)) throw silent(configuration)
       throw new ParleyError(
         'not_found',
         `No server uses ${configuration.dataDir}. Start one, which prints a link: ${commandLine('serve')}`,

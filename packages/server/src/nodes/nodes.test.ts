@@ -106,9 +106,18 @@ it('commands, changes of a session and its deletion are performed by the owner, 
 it('a reader at another node ends when the session is deleted', async () => {
   const [owner, other] = (await nodes(2)) as [NodeUnderTest, NodeUnderTest]
   const id = await create(owner)
-  const there = read(other, id, 2)
+  const there = read(other, id, 3)
   await prompt(owner, id, 'c1', { type: 'text', text: 'First.' })
   await vi.waitUntil(() => there.events().some(({ type }) => type === 'turn.ended'), wait)
+  // Only the owner announces deltas, so the reader follows the owner when it gets one.
+  await prompt(
+    owner,
+    id,
+    'c2',
+    { type: 'flood', deltas: 200, size: 20, blocks: 2 },
+    { type: 'pause', ms: 60_000 },
+  )
+  await vi.waitUntil(() => there.deltas().length > 0, wait)
   await owner.host.delete(id)
   await there.done
   await expect(other.host.state(id)).rejects.toMatchObject({ code: 'not_found' })
@@ -134,6 +143,7 @@ it('changes of the session list are announced after the link to their node was c
   while (created.length < 60) created.push(await create(owner))
   await owner.inbound.open()
   await vi.waitUntil(() => created.every((id) => announced.has(id)), wait)
+  expect(announced.size).toBe(61)
 })
 
 it('a session with an open request is taken over when its owner is cut off, and its readers notice nothing', async () => {

@@ -182,6 +182,8 @@ export class PeerLink {
         return this.#answer(frame)
       case 'session-changed': {
         const { type, ...change } = frame
+        // A follower gets no other message about the end of a deleted session.
+        if (change.change === 'deleted') this.#drop(change.session)
         return this.#options.changed(change)
       }
       case 'error':

@@ -262,7 +262,7 @@ describe('a graceful stop', () => {
     await restart('SIGTERM')
     expect((await idle(session)).lastTurn?.outcome).toBe('cancelled')
     const log = await wholeLog(session)
-    expect(eventsOf(log, 'turn.interrupted')).toMatchObject([{ by: 'host' }])
+    expect(eventsOf(log, 'turn.interrupted')).toMatchObject([{ by: 'host', reason: 'server-stopped' }])
   })
 
   it('ends a stubborn agent by force', async () => {

@@ -9,7 +9,7 @@ import { Delivery, Outside, PromptPart } from './prompt.ts'
 import { QuestionRequest, QuestionResolution } from './question.ts'
 import { SessionCreation, SessionSettings } from './session.ts'
 import { ToolContent, ToolKind, ToolLocation, ToolOutcome } from './tool-call.ts'
-import { ParkReason, TurnCause, TurnEnd } from './turn.ts'
+import { ParkReason, RecordedBy, TurnCause, TurnEnd } from './turn.ts'
 import { Usage } from './usage.ts'
 
 /**
@@ -84,6 +84,7 @@ export const SessionEvent = z.discriminatedUnion('type', [
     exitCode: z.number().nullable().optional(),
     signal: z.string().optional(),
     stderrTail: z.string().optional(),
+    recordedBy: RecordedBy.optional(),
   }),
   event('agent.noticed', {
     level: z.enum(['info', 'warning', 'error']),
@@ -126,8 +127,11 @@ export const SessionEvent = z.discriminatedUnion('type', [
     promptId: PromptId.optional().meta({ description: 'Absent: the turn started without a prompt' }),
     cause: TurnCause.optional(),
   }),
-  event('turn.interrupted', { by: z.enum(['person', 'host']) }),
-  event('turn.parked', { reason: ParkReason }),
+  event('turn.interrupted', {
+    by: z.enum(['person', 'host']),
+    reason: z.literal('server-stopped').optional(),
+  }),
+  event('turn.parked', { reason: ParkReason, recordedBy: RecordedBy.optional() }),
   event('turn.resumed'),
   event('turn.ended', TurnEnd.shape),
 

@@ -172,8 +172,35 @@ describe('notices', () => {
       { level: 'error', text: 'The agent could not be started.' },
     ],
     [sample('agent.disconnected', { reason: 'server-killed' }), { level: 'info' }],
+    [
+      sample('agent.disconnected', { reason: 'server-killed', recordedBy: 'node' }),
+      {
+        level: 'info',
+        text: "The node that ran this session stopped or was cut off, and the agent's process with it.",
+      },
+    ],
+    [
+      sample('turn.parked', { reason: 'server-killed', recordedBy: 'node' }),
+      {
+        text: 'The node that ran this session stopped or was cut off; the turn continues when its requests are answered.',
+      },
+    ],
+    [
+      sample('turn.parked', { reason: 'server-killed', recordedBy: 'caretaker' }),
+      {
+        text: 'The node that ran this session stopped or was cut off; the turn can continue when a node runs on its machine again.',
+      },
+    ],
+    [
+      sample('turn.interrupted', { by: 'host', reason: 'server-stopped' }),
+      { level: 'info', code: 'server_stopped', text: 'The server was stopped, and this turn with it.' },
+    ],
   ])('report %o', (draft, notice) => {
     expect(timelineOf(draft)).toMatchObject([{ type: 'notice', id: 'event:1', ...notice }])
+  })
+
+  it.each(['person', 'host'] as const)('report nothing for a turn that the %s interrupted', (by) => {
+    expect(timelineOf(sample('turn.interrupted', { by }))).toEqual([])
   })
 
   it('contain the error of a crash', () => {

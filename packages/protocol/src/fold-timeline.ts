@@ -2,7 +2,7 @@ import type { Block } from './block.ts'
 import { compactionText } from './compaction-text.ts'
 import { defined } from './defined.ts'
 import type { EventOf, EventType, SessionEvent } from './event.ts'
-import { causeText, lossText, parkText, releaseText } from './notice-text.ts'
+import { causeText, interruptionText, lossText, parkText, releaseText } from './notice-text.ts'
 
 /**
  * Folds events into the timeline of blocks. Pure: copies the array once, however many events there are, and replaces
@@ -55,6 +55,10 @@ const turnFolds: Folds = {
     const { seq, at, sessionId, turnId, type, version, ...end } = event
     leaveSteers(blocks, turnId)
     blocks.push({ ...base(event, `end:${turnId}`), type: 'turn-end', end })
+  },
+  'turn.interrupted': (blocks, event) => {
+    const text = interruptionText(event)
+    if (text !== undefined) notice(blocks, event, 'info', 'server_stopped', text)
   },
   'turn.parked': (blocks, event) => notice(blocks, event, 'info', 'turn_parked', parkText(event)),
 }

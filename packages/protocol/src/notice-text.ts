@@ -1,8 +1,17 @@
 import type { EventOf } from './event.ts'
+import type { RecordedBy } from './turn.ts'
 
 /** The sentence shown when a turn waits without a process. */
-export function parkText({ reason }: EventOf<'turn.parked'>): string {
-  return parkTexts[reason]
+export function parkText({ reason, recordedBy }: EventOf<'turn.parked'>): string {
+  return recordedBy ? `${lostNode}; ${continuation[recordedBy]}` : parkTexts[reason]
+}
+
+/** True whether that node was stopped, killed, paused or cut off: the node that records the loss cannot know which. */
+const lostNode = 'The node that ran this session stopped or was cut off'
+
+const continuation: Readonly<Record<RecordedBy, string>> = {
+  node: 'the turn continues when its requests are answered.',
+  caretaker: 'the turn can continue when a node runs on its machine again.',
 }
 
 const parkTexts: Readonly<Record<EventOf<'turn.parked'>['reason'], string>> = {
@@ -11,6 +20,11 @@ const parkTexts: Readonly<Record<EventOf<'turn.parked'>['reason'], string>> = {
   'agent-lost': "The agent's process has ended; it is restarted when the request is answered.",
   'waited-long':
     "Nobody answered for a long time, so the agent's process was ended; it is restarted when the request is answered.",
+}
+
+/** The sentence shown when the stop of the server ends a turn; undefined if a person or a refused call ended it. */
+export function interruptionText({ reason }: EventOf<'turn.interrupted'>): string | undefined {
+  return reason && 'The server was stopped, and this turn with it.'
 }
 
 /** The sentence shown for a turn that no prompt started. */
@@ -23,8 +37,8 @@ export const releaseText =
   "The conversation was released to the agent's own program. Messages from there are added here before the next turn."
 
 /** The sentence shown when an agent's process has ended; undefined if the end needs no message. */
-export function lossText({ reason, error }: EventOf<'agent.disconnected'>): string | undefined {
-  const text = lossTexts[reason]
+export function lossText({ reason, error, recordedBy }: EventOf<'agent.disconnected'>): string | undefined {
+  const text = recordedBy ? `${lostNode}, and the agent's process with it.` : lossTexts[reason]
   return text && (error?.message ?? text)
 }
 

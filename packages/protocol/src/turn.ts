@@ -51,3 +51,10 @@ export type TurnCause = z.infer<typeof TurnCause>
 /** Why a waiting turn has no process. */
 export const ParkReason = z.enum(['server-stopped', 'server-killed', 'agent-lost', 'waited-long'])
 export type ParkReason = z.infer<typeof ParkReason>
+
+/**
+ * Who recorded that the server which ran a session was lost, if several nodes share the store. node: the node that
+ * continues the session. caretaker: a node on another machine, which cannot run the agent.
+ */
+export const RecordedBy = z.enum(['node', 'caretaker'])
+export type RecordedBy = z.infer<typeof RecordedBy>

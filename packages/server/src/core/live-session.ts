@@ -120,8 +120,11 @@ export class LiveSession {
   }
 
   async #recover(): Promise<void> {
-    const { clock, awaits } = this.#context.services
-    await this.log.transact((state) => recovery(state, clock.now(), canResume(this.#context)))
+    const { clock, awaits, ownership } = this.#context.services
+    const isShared = ownership.firstTerm !== undefined
+    const recordedBy = isShared ? (awaits === undefined ? 'node' : 'caretaker') : undefined
+    const facts = { canResume: canResume(this.#context), recordedBy } as const
+    await this.log.transact((state) => recovery(state, clock.now(), facts))
     if (awaits === undefined) this.#loop.start()
   }
 

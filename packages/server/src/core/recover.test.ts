@@ -19,7 +19,7 @@ const typing = { type: 'text.streamed', turnId: 'trn_1', blockId: 'blk_1', offse
 const parkedNow = { type: 'turn.parked', turnId: 'trn_1', reason: 'server-killed' } as const
 const undelivered = stateAfter(created, submitted, started)
 
-const planFor = (state: SessionState) => recovery(state, 5_000, true).drafts
+const planFor = (state: SessionState) => recovery(state, 5_000, { canResume: true }).drafts
 
 describe('after a restart', () => {
   it('an idle session needs nothing', () => {
@@ -41,6 +41,17 @@ describe('after a restart', () => {
     expect(after).toMatchObject({ status: 'parked', connected: false, requests: [{ stale: true }] })
     expect(after.openBlocks.map((block) => block.id)).toEqual(['call_1'])
   })
+
+  it.each(['node', 'caretaker'] as const)(
+    'a %s records that the node of the session was lost',
+    (recordedBy) => {
+      const { drafts } = recovery(andThen(running, requested), 5_000, { canResume: true, recordedBy })
+      expect(drafts).toEqual([
+        { ...gone, recordedBy },
+        { ...parkedNow, recordedBy },
+      ])
+    },
+  )
 
   it('a turn that was parked stays unchanged', () => {
     const parked = andThen(running, requested, { ...parkedNow, reason: 'waited-long' })

@@ -1,4 +1,4 @@
-import type { EventDraft, SessionState } from '@parley/protocol'
+import type { EventDraft, RecordedBy, SessionState } from '@parley/protocol'
 import { blocksOfTurn, endTurn, turnWaits, writeText } from './end-turn.ts'
 import type { Transaction } from './session-log.ts'
 import { loseTasks } from './task-transactions.ts'
@@ -11,16 +11,19 @@ import { loseTasks } from './task-transactions.ts'
  * - any other turn ends as unknown: the agent may have done things that are not in the log;
  * - a background task that waits for a person is parked if the agent can resume; any other task ends.
  */
-export function recovery(state: SessionState, now: number, canResume: boolean): Transaction {
+export function recovery(
+  state: SessionState,
+  now: number,
+  { canResume, recordedBy }: { canResume: boolean; recordedBy?: RecordedBy | undefined },
+): Transaction {
   const { turn, connected } = state
+  const killed = { reason: 'server-killed' as const, ...(recordedBy && { recordedBy }) }
   const park = canResume ? 'server-killed' : undefined
   const tasks = loseTasks(state, { reason: 'server-killed', park })
-  const disconnected: EventDraft[] = connected
-    ? [{ type: 'agent.disconnected', reason: 'server-killed' }, ...tasks]
-    : tasks
+  const disconnected: EventDraft[] = connected ? [{ type: 'agent.disconnected', ...killed }, ...tasks] : tasks
   if (!turn || turn.parked) return { drafts: disconnected }
   if (turnWaits(state) && !turn.interrupted) {
-    const parked: EventDraft = { type: 'turn.parked', turnId: turn.turnId, reason: 'server-killed' }
+    const parked: EventDraft = { type: 'turn.parked', turnId: turn.turnId, ...killed }
     return { drafts: [...disconnected, ...writeText(blocksOfTurn(state)), parked] }
   }
   if (!turn.delivered && !turn.interrupted) return { drafts: disconnected }

@@ -272,7 +272,7 @@ export class SessionLoop {
   /** Asks the agent to stop its turn, and ends the turn after `stopGraceMs` at the latest. */
   async endBeforeStop(): Promise<void> {
     const { clock, limits } = this.#context.services
-    await this.#context.persist(turns.interruptByHost)
+    await this.#context.persist((state) => turns.interruptByHost(state, 'server-stopped'))
     const over = Promise.withResolvers<void>()
     const stopTimer = clock.after(limits.stopGraceMs, over.resolve)
     this.#checkOver = () => {

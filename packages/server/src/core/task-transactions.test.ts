@@ -106,7 +106,9 @@ describe('a steered prompt that its turn did not take up', () => {
   })
 
   it('is paused when the server was killed before the agent took it up', () => {
-    const { drafts } = recovery({ ...steered, turn: { ...steered.turn!, delivered: true } }, 10, true)
+    const { drafts } = recovery({ ...steered, turn: { ...steered.turn!, delivered: true } }, 10, {
+      canResume: true,
+    })
     expect(andThen(steered, ...drafts)).toMatchObject({
       status: 'idle',
       queue: [{ promptId: 'prm_2', paused: true }],
@@ -138,7 +140,7 @@ describe('a lost process', () => {
   })
 
   it('has the same outcome as a recovery', () => {
-    const { drafts } = recovery(afterTurn, 10, true)
+    const { drafts } = recovery(afterTurn, 10, { canResume: true })
     expect(andThen(afterTurn, ...drafts)).toMatchObject({ status: 'parked', requests: [{ stale: true }] })
   })
 })

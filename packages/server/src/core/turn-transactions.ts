@@ -55,10 +55,12 @@ export function takeUp({ turn, queue }: SessionState, promptId: string): Transac
     : empty
 }
 
-export function interruptByHost({ turn }: SessionState): Transaction {
-  return turn && !turn.interrupted
-    ? { drafts: [{ type: 'turn.interrupted', turnId: turn.turnId, by: 'host' }] }
-    : empty
+/** `reason` is set if the host interrupts the turn because it stops. */
+export function interruptByHost({ turn }: SessionState, reason?: 'server-stopped'): Transaction {
+  if (!turn || turn.interrupted) return empty
+  return {
+    drafts: [{ type: 'turn.interrupted', turnId: turn.turnId, by: 'host', ...(reason && { reason }) }],
+  }
 }
 
 export function endThisTurn(

@@ -1,4 +1,4 @@
-import { type EventOf, lossText, parkText, type SessionEvent } from '@parley/protocol'
+import { type EventOf, interruptionText, lossText, parkText, type SessionEvent } from '@parley/protocol'
 import { type AskedFacts, noticeRow, planRows, promptRow, resolutionRow, turnEndRow } from './rows.ts'
 import type { Style } from './style.ts'
 import { oneLine, visible } from './visible.ts'
@@ -50,7 +50,7 @@ export function eventRows(event: SessionEvent, facts: RowFacts): string[] {
     case 'context.compacted':
       return [style.dim('the agent compacted its context')]
     case 'turn.interrupted':
-      return [style.yellow('stopping the turn…')]
+      return [style.yellow(interruptionText(event) ?? 'stopping the turn…')]
     case 'turn.parked':
       return [style.yellow(parkText(event))]
     case 'turn.resumed':

@@ -70,6 +70,10 @@ async function logOf(host: Host, id: string): Promise<SessionEvent[]> {
 const said = (log: readonly SessionEvent[]) =>
   log.flatMap((event) => (event.type === 'text.written' ? [event.text] : []))
 
+/** The events that report the loss of the node, and who recorded them. */
+const lossesIn = (log: readonly SessionEvent[]) =>
+  log.flatMap((event) => ('recordedBy' in event ? [{ type: event.type, recordedBy: event.recordedBy }] : []))
+
 /** Opens a node at the home place again. The node takes over the sessions of this place. */
 async function comeBack(url: string): Promise<NodeHost> {
   const back = await open(url, home)
@@ -101,6 +105,10 @@ it('an answer and prompts that are given while the machine is away are used once
   })
   expect(waiting.queue).toHaveLength(2)
   expect(() => readFileSync(file)).toThrow('ENOENT')
+  expect(lossesIn(await logOf(other.host, id))).toEqual([
+    { type: 'agent.disconnected', recordedBy: 'caretaker' },
+    { type: 'turn.parked', recordedBy: 'caretaker' },
+  ])
 
   const back = await comeBack(url)
   await vi.waitUntil(async () => (await back.host.state(id)).turns === 3, 30_000)

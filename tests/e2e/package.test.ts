@@ -19,7 +19,7 @@ let slim: PackedProject
 beforeAll(() => {
   packages = packPackages()
   whole = packages.install()
-  slim = packages.install(
+  slim = whole.changed(
     '--omit=optional',
     `zod@${oldestZod}`,
     'other-zod@npm:zod@4.1.13',

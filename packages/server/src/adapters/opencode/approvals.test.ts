@@ -9,7 +9,7 @@ import { connectInput, readTurn, readUntil } from '../../testing/read-connection
 import { bash, call, done, gitInit, OpenCodeUnderTest } from './opencode-under-test.ts'
 
 const world = await OpenCodeUnderTest.forFile()
-await world.stay()
+await world.stay(configured({}))
 
 const decisions = (turn: Turn) => turn.all('permission.resolved').map(({ outcome, by }) => [outcome, by])
 const ends = (turn: Turn) => turn.all('tool-call.ended').map(({ outcome }) => outcome)
@@ -18,11 +18,21 @@ const asked = (session: BenchSession, count: number) =>
     const requests = session.all('permission.requested')
     return requests.length === count && requests
   })
-/** The same agent with additional settings of the person. */
-const configured = (more: object) => {
+/**
+ * The agent with additional settings of the person. It has a subagent that may run commands without asking, and a model
+ * that OpenCode offers its tool for patches to.
+ */
+function configured(more: object) {
   const env = opencodeEnvironment({ url: world.server.url, home: world.home })
-  const config = { ...opencodeConfig(world.server.url), ...more }
-  return world.adapter({ env: { ...env, OPENCODE_CONFIG_CONTENT: JSON.stringify(config) } })
+  const { agent, provider, ...config } = opencodeConfig(world.server.url) as {
+    agent: object
+    provider: { mock: { models: { m1: object } } }
+  }
+  const { mock } = provider
+  const bold = { mode: 'subagent', description: 'bold', permission: { bash: 'allow' } }
+  const models = { ...mock.models, 'gpt-5': mock.models.m1 }
+  const settings = { ...config, agent: { ...agent, bold }, provider: { mock: { ...mock, models } }, ...more }
+  return world.adapter({ env: { ...env, OPENCODE_CONFIG_CONTENT: JSON.stringify(settings) } })
 }
 
 describe('a call that OpenCode asks about', { timeout: 90_000 }, () => {
@@ -181,24 +191,18 @@ describe('a call that OpenCode would run without asking', { timeout: 90_000 }, (
       configured({ permission: { '*': 'allow', bash: 'allow' } }),
     ))
 
-  it('needs permission if it starts a subagent whose own settings allow more', () => {
-    const bold = { mode: 'subagent', description: 'bold', permission: { bash: 'allow' } }
-    const config = opencodeConfig(world.server.url) as { agent: object }
-    return world.onBench(
-      async (bench) => {
-        const inner = modelPrompt('Touch it.', bash('touch inner'), done)
-        const task = call('task', { description: 'touch', subagent_type: 'bold', prompt: inner })
-        const turn = await (await bench.session()).prompt(modelPrompt('Delegate.', task, done))
-        expect(await turn.asked()).toMatchObject({
-          tool: 'task',
-          kind: 'subagent',
-          reason: 'This subagent may use these tools without asking: bash',
-        })
-        await turn.completed()
-      },
-      configured({ agent: { ...config.agent, bold } }),
-    )
-  })
+  it('needs permission if it starts a subagent whose own settings allow more', () =>
+    world.onBench(async (bench) => {
+      const inner = modelPrompt('Touch it.', bash('touch inner'), done)
+      const task = call('task', { description: 'touch', subagent_type: 'bold', prompt: inner })
+      const turn = await (await bench.session()).prompt(modelPrompt('Delegate.', task, done))
+      expect(await turn.asked()).toMatchObject({
+        tool: 'task',
+        kind: 'subagent',
+        reason: 'This subagent may use these tools without asking: bash',
+      })
+      await turn.completed()
+    }))
 
   it('does not run if the person’s OpenCode settings deny it', () =>
     world.onBench(
@@ -279,45 +283,36 @@ describe('mode accept-edits', { timeout: 90_000 }, () => {
       expect(await bench.file('beside.txt')).toBeUndefined()
     }))
 
-  it('asks about a patch that deletes or moves files', () => {
-    const { provider } = opencodeConfig(world.server.url) as {
-      provider: { mock: { models: { m1: object } } }
-    }
-    const { mock } = provider
-    const models = { ...mock.models, 'gpt-5': mock.models.m1 }
-    return world.onBench(
-      async (bench) => {
-        writeFileSync(join(bench.folder, 'a.txt'), 'a\n')
-        const session = await bench.session({ mode: 'accept-edits' })
-        const plain = await session.prompt(patch('*** Update File: a.txt', '@@', '-a', '+b'))
-        await plain.completed()
-        expect(decisions(plain)).toEqual([['allowed', 'mode']])
-        expect(await bench.file('a.txt')).toBe('b\n')
-        const both = patch('*** Add File: b.txt', '+b', '*** Add File: .vscode/tasks.json', '+{}')
-        await denied(await session.prompt(both), { kind: 'edit', protected: true })
-        const deletes = await session.prompt(patch('*** Delete File: a.txt'))
-        await denied(deletes, { kind: 'delete', title: 'Delete a.txt' })
-        const moves = await session.prompt(
-          patch('*** Update File: a.txt', '*** Move to: c.txt', '@@', '-b', '+c'),
-        )
-        await denied(moves, { kind: 'move', title: 'Move a.txt to c.txt' })
-        await session.command({ type: 'session.configure', mode: 'ask' })
-        const update = ['*** Update File: a.txt', '@@', '-b', '+c']
-        const two = await session.prompt(patch(...update, '*** Add File: d.txt', '+d'))
-        await denied(two, {
-          diffs: [
-            { path: join(bench.folder, 'a.txt'), patch: expect.stringContaining('-b\n+c') },
-            { path: join(bench.folder, 'd.txt'), patch: expect.stringContaining('+d') },
-          ],
-        })
-        await session.command({ type: 'session.configure', mode: 'accept-edits' })
-        const leaves = await session.prompt(patch('*** Add File: ../c.txt', '+c'))
-        await denied(leaves, { kind: 'edit', title: 'Change ../c.txt' })
-        expect(await bench.file('a.txt')).toBe('b\n')
-      },
-      configured({ model: 'mock/gpt-5', provider: { mock: { ...mock, models } } }),
-    )
-  })
+  it('asks about a patch that deletes or moves files', () =>
+    world.onBench(async (bench) => {
+      writeFileSync(join(bench.folder, 'a.txt'), 'a\n')
+      const session = await bench.session({ mode: 'accept-edits', model: 'mock/gpt-5' })
+      const plain = await session.prompt(patch('*** Update File: a.txt', '@@', '-a', '+b'))
+      await plain.completed()
+      expect(decisions(plain)).toEqual([['allowed', 'mode']])
+      expect(await bench.file('a.txt')).toBe('b\n')
+      const both = patch('*** Add File: b.txt', '+b', '*** Add File: .vscode/tasks.json', '+{}')
+      await denied(await session.prompt(both), { kind: 'edit', protected: true })
+      const deletes = await session.prompt(patch('*** Delete File: a.txt'))
+      await denied(deletes, { kind: 'delete', title: 'Delete a.txt' })
+      const moves = await session.prompt(
+        patch('*** Update File: a.txt', '*** Move to: c.txt', '@@', '-b', '+c'),
+      )
+      await denied(moves, { kind: 'move', title: 'Move a.txt to c.txt' })
+      await session.command({ type: 'session.configure', mode: 'ask' })
+      const update = ['*** Update File: a.txt', '@@', '-b', '+c']
+      const two = await session.prompt(patch(...update, '*** Add File: d.txt', '+d'))
+      await denied(two, {
+        diffs: [
+          { path: join(bench.folder, 'a.txt'), patch: expect.stringContaining('-b\n+c') },
+          { path: join(bench.folder, 'd.txt'), patch: expect.stringContaining('+d') },
+        ],
+      })
+      await session.command({ type: 'session.configure', mode: 'accept-edits' })
+      const leaves = await session.prompt(patch('*** Add File: ../c.txt', '+c'))
+      await denied(leaves, { kind: 'edit', title: 'Change ../c.txt' })
+      expect(await bench.file('a.txt')).toBe('b\n')
+    }))
 })
 
 describe('a server', { timeout: 90_000 }, () => {
@@ -339,11 +334,11 @@ describe('a server', { timeout: 90_000 }, () => {
   )
 
   it('serves many sessions, but not those with other needs', async () => {
-    await world.leave()
     await world.onBench(async (bench) => {
       const hello = modelPrompt('Hello.', done)
       const [first, second] = [await bench.session(), await bench.session()]
       await Promise.all([(await first.prompt(hello)).completed(), (await second.prompt(hello)).completed()])
+      await world.leave()
       expect(world.running('opencode serve')).toHaveLength(1)
       const mcpServers = { none: { command: 'false' } }
       const third = await bench.session({ mcpServers })

@@ -85,6 +85,14 @@ describe('a broken event stream', { timeout: 90_000 }, () => {
     await vi.waitFor(() => expect(readFileSync(file(), 'utf8')).toBe(state), waiting)
   }
 
+  beforeAll(async () => {
+    await world.stay(proxied())
+  })
+  afterAll(async () => {
+    await world.leave()
+    await noProcessLeft()
+  })
+
   it('in the middle of a turn: missed events are reported once', async () => {
     await world.onBench(async (bench) => {
       const session = await bench.session({ mode: 'bypass' })
@@ -106,8 +114,7 @@ describe('a broken event stream', { timeout: 90_000 }, () => {
       expect(turn.all('tool-call.ended')).toMatchObject([{ outcome: 'completed' }])
       expect(await bench.file('note.txt')).toBe('once\n')
       expect(session.all('agent.disconnected')).toEqual([])
-    }, proxied())
-    await noProcessLeft()
+    })
   })
 
   it('in a turn with an output schema: the turn returns its structured output', async () => {
@@ -125,8 +132,7 @@ describe('a broken event stream', { timeout: 90_000 }, () => {
       await make('whole')
       expect(await turn.completed()).toMatchObject({ structuredOutput: { count: 2 } })
       expect(turn.all('tool-call.ended')).toHaveLength(2)
-    }, proxied())
-    await noProcessLeft()
+    })
   })
 
   it.each(['cut', 'whole'] as const)(
@@ -152,8 +158,7 @@ describe('a broken event stream', { timeout: 90_000 }, () => {
         await turn.completed()
         expect(turn.said).toContain('blue')
         expect(turn.all('question.asked')).toHaveLength(1)
-      }, proxied())
-      await noProcessLeft()
+      })
     },
   )
 })

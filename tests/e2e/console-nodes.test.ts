@@ -3,7 +3,7 @@ import { PostgresServer } from '../../packages/server/src/stores/postgres/postgr
 import { afterAll } from '../../packages/server/src/testing/peers.ts'
 import { ConsoleServer, phone, seriousFindings } from './console-browser.ts'
 import { browserFixture } from './console-fixture.ts'
-import { boxOf, conversation, eventually } from './console-page.ts'
+import { boxOf, conversation, eventually, panel } from './console-page.ts'
 
 /** Tests what the console shows about several nodes: two servers of different machines on one PostgreSQL. */
 const desk = new ConsoleServer()
@@ -101,5 +101,22 @@ describe('the console of a server with other nodes', () => {
     await conversation(page)
       .getByText('Answered; the agent has yet to continue')
       .waitFor({ state: 'detached' })
+  })
+
+  it('keeps the tab of a terminal whose node has stopped, and says so', async () => {
+    const id = await laptop.session('help')
+    const { page } = await openTab({ load: false })
+    await page.goto(`${desk.url}/sessions/${id}`)
+    await page.getByRole('button', { name: 'Terminals' }).click()
+    const terminals = panel(page, 'Terminals')
+    await terminals.getByRole('button', { name: 'Open a terminal' }).click()
+    await eventually(() => terminals.locator('.xterm-rows').textContent()).toMatch(/[$#]/)
+    await laptop.kill()
+    await terminals.getByText('This terminal ended: its server stopped.').waitFor()
+    await terminals.getByRole('button', { name: /\(ended\)$/, pressed: true }).waitFor()
+    await laptop.start()
+    expect(await seriousFindings(page)).toEqual([])
+    await terminals.getByRole('button', { name: /^Close (?!panel)/ }).click()
+    await terminals.getByRole('button', { name: 'Open a terminal' }).waitFor()
   })
 })

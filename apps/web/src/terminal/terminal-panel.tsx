@@ -1,4 +1,4 @@
-import type { Terminal } from '@parley/protocol'
+import { hasCode, type Terminal } from '@parley/protocol'
 import { Plus, Search, X } from 'lucide-react'
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { useAgent } from '../base/agents.ts'
@@ -10,7 +10,7 @@ import { withKeys } from '../base/key-names.ts'
 import { Button, IconButton } from '../parts/button.tsx'
 import { toastError } from '../parts/toasts.tsx'
 import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
-import { tabNames } from './tab-names.logic.ts'
+import { noTabs, type Tab as TabInfo, tabNames, withListed, withOpened, withoutTab } from './tabs.logic.ts'
 import { TerminalView } from './terminal-view.tsx'
 
 const size = { cols: 80, rows: 24 }
@@ -20,18 +20,19 @@ const size = { cols: 80, rows: 24 }
  * its terminal.
  */
 export default function TerminalPanel() {
-  const { terminals, shown, problem, show, open, close, ending, end, keep, reload } = useTerminals()
+  const { tabs, shown, problem, show, open, close, ending, end, keep, reload } = useTerminals()
   const [finding, setFinding] = useState(false)
   const agent = useAgent(useSessionState((state) => state.agent))
   const continues = useCanContinue()
-  const names = tabNames(terminals)
+  const names = tabNames(tabs)
   const nameOf = ({ terminalId }: Terminal) => names.get(terminalId) ?? ''
-  if (problem) return <p className="px-4 py-3 text-sm text-soft">{problem}</p>
+  const current = tabs.find(({ terminalId }) => terminalId === shown)
+  if (problem && tabs.length === 0) return <p className="px-4 py-3 text-sm text-soft">{problem}</p>
   return (
     <div className="flex h-full flex-col">
       <div className="flex items-center gap-1 border-b border-line px-2 py-1">
         <div className="hide-scroll flex min-w-0 flex-1 items-center gap-1 overflow-x-auto">
-          {terminals.map((terminal) => (
+          {tabs.map((terminal) => (
             <Tab
               key={terminal.terminalId}
               name={nameOf(terminal)}
@@ -52,7 +53,7 @@ export default function TerminalPanel() {
             Open in {agent?.name.replace(/ \(.*\)$/, '') ?? 'the agent’s'} CLI
           </Button>
         )}
-        {shown !== undefined && (
+        {current && (
           <IconButton
             label={withKeys('Find in the terminal (Ctrl+Shift+F)')}
             aria-pressed={finding}
@@ -65,7 +66,7 @@ export default function TerminalPanel() {
       {ending && (
         <EndConfirmation terminal={ending} name={nameOf(ending)} onEnd={() => void end()} onKeep={keep} />
       )}
-      {shown === undefined ? (
+      {current === undefined ? (
         <div className="px-4 py-4 text-sm text-soft">
           <p className="pb-3">A shell in the session’s folder. It keeps running when you close the page.</p>
           <Button autoFocus={hasFocusClaim('terminal')} look="primary" onClick={() => void open('shell')}>
@@ -74,8 +75,9 @@ export default function TerminalPanel() {
         </div>
       ) : (
         <TerminalView
-          key={shown}
-          terminalId={shown}
+          key={current.terminalId}
+          terminalId={current.terminalId}
+          isGone={current.isGone ?? false}
           finding={finding}
           onFind={setFinding}
           onGone={reload}
@@ -138,45 +140,46 @@ function EndConfirmation({ terminal, name, onEnd, onKeep }: EndConfirmationProps
 
 function useTerminals() {
   const id = useSessionId()
-  const [terminals, setTerminals] = useState<readonly Terminal[]>([])
-  const [shown, show] = useState<string>()
+  const [{ tabs, shown }, setTabs] = useState(noTabs)
   const [problem, setProblem] = useState<string>()
+  // An answer is ignored if a later request was answered before it, or a terminal was opened or closed meanwhile.
+  const requests = useRef({ sent: 0, answered: 0 })
   const load = useCallback(
     async (quietly = false) => {
+      const number = ++requests.current.sent
       try {
         const reply = await client.call('listTerminals', { params: { id } })
         setProblem(undefined)
-        setTerminals(reply.terminals)
-        show((before) =>
-          reply.terminals.some(({ terminalId }) => terminalId === before)
-            ? before
-            : reply.terminals.at(-1)?.terminalId,
-        )
+        if (number <= requests.current.answered) return
+        requests.current.answered = number
+        setTabs((before) => withListed(before, reply.terminals))
       } catch (thrown) {
         if (!quietly) setProblem(errorText(thrown))
       }
     },
     [id],
   )
+  const change = (next: Parameters<typeof setTabs>[0]) => {
+    requests.current.answered = requests.current.sent
+    setTabs(next)
+  }
   const online = useConnection().state === 'open'
   // biome-ignore lint/correctness/useExhaustiveDependencies: loaded again when the server is back
   useEffect(() => void load(), [load, online])
-  const open = async (run: 'shell' | 'agent') => {
-    claimFocus('terminal')
-    try {
-      const terminal = await client.call('openTerminal', { params: { id }, body: { ...size, run } })
-      setTerminals((before) => [...before, terminal])
-      show(terminal.terminalId)
-      await load()
-    } catch (thrown) {
-      toastError(thrown)
-    }
-  }
-  const [ending, setEnding] = useState<Terminal>()
+  const { open } = useOpenTerminal((opened) => {
+    change((before) => withOpened(before, opened))
+    return load()
+  })
+  const [ending, setEnding] = useState<TabInfo>()
   const end = async (terminalId = ending?.terminalId) => {
     setEnding(undefined)
     if (terminalId === undefined) return
-    await client.call('removeTerminal', { params: { id: terminalId } }).catch(toastError)
+    try {
+      await client.call('removeTerminal', { params: { id: terminalId } })
+    } catch (thrown) {
+      if (!hasCode(thrown, 'not_found')) return toastError(thrown)
+    }
+    change((before) => withoutTab(before, terminalId))
     await load()
   }
   /**
@@ -184,13 +187,30 @@ function useTerminals() {
    * started a moment ago.
    */
   const close = async (terminalId: string) => {
-    const reply = await client.call('listTerminals', { params: { id } }).catch(() => ({ terminals }))
+    if (tabs.some((tab) => tab.terminalId === terminalId && tab.isGone))
+      return change((before) => withoutTab(before, terminalId))
+    const reply = await client.call('listTerminals', { params: { id } }).catch(() => ({ terminals: tabs }))
     const now = reply.terminals.find((one) => one.terminalId === terminalId)
     if (now?.running === undefined) await end(terminalId)
     else setEnding(now)
   }
+  const show = (terminalId: string) => setTabs((before) => ({ ...before, shown: terminalId }))
   const keep = () => setEnding(undefined)
-  return { terminals, shown, problem, show, open, close, ending, end, keep, reload: () => void load(true) }
+  const reload = () => void load(true)
+  return { tabs, shown, problem, show, open, close, ending, end, keep, reload }
+}
+
+function useOpenTerminal(onOpened: (opened: Terminal) => Promise<void>) {
+  const id = useSessionId()
+  const open = async (run: 'shell' | 'agent') => {
+    claimFocus('terminal')
+    try {
+      await onOpened(await client.call('openTerminal', { params: { id }, body: { ...size, run } }))
+    } catch (thrown) {
+      toastError(thrown)
+    }
+  }
+  return { open }
 }
 
 /** Whether the agent's own program can continue this conversation. */

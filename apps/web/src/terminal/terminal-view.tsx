@@ -6,11 +6,14 @@ import { useEffect, useRef, useState } from 'react'
 import { client } from '../base/client.ts'
 import { focusMain, hasFocusClaim, useFocusFallback } from '../base/focus.ts'
 import { FindBar } from './find-bar.tsx'
+import { endText, type Link } from './tabs.logic.ts'
 
 const activityMs = 1000
 
 type Props = {
   terminalId: string
+  /** True if the server no longer lists the terminal. */
+  isGone: boolean
   finding: boolean
   onFind: (open: boolean) => void
   onGone: () => void
@@ -19,11 +22,12 @@ type Props = {
 }
 
 /** One terminal on screen. The server holds its state; this component shows it and sends keys. */
-export function TerminalView({ terminalId, finding, onFind, onGone, onActivity }: Props) {
+export function TerminalView({ terminalId, isGone, finding, onFind, onGone, onActivity }: Props) {
   const place = useRef<HTMLDivElement>(null)
   const search = useRef<SearchAddon>(null)
   const shown = useRef<Terminal>(null)
-  const [lost, setLost] = useState(false)
+  const [link, setLink] = useState<Link>({ state: undefined, wasLost: false })
+  const ended = endText(link, isGone)
   const callbacks = useRef({ onGone, onFind, onActivity })
   callbacks.current = { onGone, onFind, onActivity }
   useFocusFallback(place)
@@ -32,7 +36,7 @@ export function TerminalView({ terminalId, finding, onFind, onGone, onActivity }
     if (!place.current) return
     const { terminal, finder, close } = openTerminal(place.current, terminalId, {
       onState(state) {
-        setLost(state === 'lost')
+        setLink(({ wasLost }) => ({ state, wasLost: wasLost || state === 'lost' }))
         if (state === 'gone') callbacks.current.onGone()
       },
       onFind: () => callbacks.current.onFind(true),
@@ -48,11 +52,13 @@ export function TerminalView({ terminalId, finding, onFind, onGone, onActivity }
 
   return (
     <div className="flex min-h-0 flex-1 flex-col bg-[#161512]">
-      {lost && (
-        <p role="status" className="bg-wait-wash px-3 py-1 text-xs text-wait">
-          Offline. The terminal reconnects when the server is back.
-        </p>
-      )}
+      <div role="status">
+        {(ended !== undefined || link.state === 'lost') && (
+          <p className="bg-wait-wash px-3 py-1 text-xs text-wait">
+            {ended ?? 'Offline. The terminal reconnects when the server is back.'}
+          </p>
+        )}
+      </div>
       {finding && (
         <FindBar
           search={search}

@@ -260,4 +260,27 @@ describe('a terminal', () => {
     await eventually(() => terminals.getByRole('button', { name: /^Close (?!panel)/ }).count()).toBe(1)
     expect(consoleErrors).toEqual([])
   })
+
+  it('is opened once, however often the button is pressed meanwhile', async () => {
+    const { page } = await openTab({ load: false })
+    await openSession(page, server, await server.session())
+    await page.getByRole('button', { name: 'Terminals' }).click()
+    const terminals = panel(page, 'Terminals')
+    const opened = Promise.withResolvers<void>()
+    await page.route('**/terminals', async (route) => {
+      if (route.request().method() === 'POST') await opened.promise
+      await route.continue()
+    })
+    await terminals.getByRole('button', { name: 'Open a terminal' }).focus()
+    await page.keyboard.press('Space')
+    const opening = terminals.getByRole('button', { name: 'Opening…' })
+    await opening.waitFor()
+    expect(await opening.isDisabled()).toBe(true)
+    for (let press = 0; press < 3; press++) await page.keyboard.press('Space')
+    opened.resolve()
+    await screenSays(page, /[$#]/)
+    expect(await terminals.getByRole('button', { name: /^Close (?!panel)/ }).count()).toBe(1)
+    const typing = terminals.locator('.xterm-helper-textarea')
+    expect(await typing.evaluate((element) => element === document.activeElement)).toBe(true)
+  })
 })

@@ -20,13 +20,15 @@ const size = { cols: 80, rows: 24 }
  * its terminal.
  */
 export default function TerminalPanel() {
-  const { tabs, shown, problem, show, open, close, ending, end, keep, reload } = useTerminals()
+  const { tabs, shown, problem, show, open, isOpening, close, ending, end, keep, reload } = useTerminals()
   const [finding, setFinding] = useState(false)
   const agent = useAgent(useSessionState((state) => state.agent))
   const continues = useCanContinue()
   const names = tabNames(tabs)
   const nameOf = ({ terminalId }: Terminal) => names.get(terminalId) ?? ''
   const current = tabs.find(({ terminalId }) => terminalId === shown)
+  // Clicks are ignored meanwhile. The buttons keep the focus, so that the next key is not sent elsewhere.
+  const busy = { 'aria-disabled': isOpening, className: 'aria-disabled:opacity-55' }
   if (problem && tabs.length === 0) return <p className="px-4 py-3 text-sm text-soft">{problem}</p>
   return (
     <div className="flex h-full flex-col">
@@ -45,11 +47,11 @@ export default function TerminalPanel() {
             />
           ))}
         </div>
-        <IconButton label="New terminal" onClick={() => void open('shell')}>
+        <IconButton label="New terminal" {...busy} onClick={() => void open('shell')}>
           <Plus size={15} />
         </IconButton>
         {continues && (
-          <Button look="quiet" onClick={() => void open('agent')}>
+          <Button look="quiet" {...busy} onClick={() => void open('agent')}>
             Open in {agent?.name.replace(/ \(.*\)$/, '') ?? 'the agent’s'} CLI
           </Button>
         )}
@@ -69,8 +71,13 @@ export default function TerminalPanel() {
       {current === undefined ? (
         <div className="px-4 py-4 text-sm text-soft">
           <p className="pb-3">A shell in the session’s folder. It keeps running when you close the page.</p>
-          <Button autoFocus={hasFocusClaim('terminal')} look="primary" onClick={() => void open('shell')}>
-            Open a terminal
+          <Button
+            autoFocus={hasFocusClaim('terminal')}
+            look="primary"
+            {...busy}
+            onClick={() => void open('shell')}
+          >
+            {isOpening ? 'Opening…' : 'Open a terminal'}
           </Button>
         </div>
       ) : (
@@ -166,7 +173,7 @@ function useTerminals() {
   const online = useConnection().state === 'open'
   // biome-ignore lint/correctness/useExhaustiveDependencies: loaded again when the server is back
   useEffect(() => void load(), [load, online])
-  const { open } = useOpenTerminal((opened) => {
+  const { open, isOpening } = useOpenTerminal((opened) => {
     change((before) => withOpened(before, opened))
     return load()
   })
@@ -197,20 +204,26 @@ function useTerminals() {
   const show = (terminalId: string) => setTabs((before) => ({ ...before, shown: terminalId }))
   const keep = () => setEnding(undefined)
   const reload = () => void load(true)
-  return { tabs, shown, problem, show, open, close, ending, end, keep, reload }
+  return { tabs, shown, problem, show, open, isOpening, close, ending, end, keep, reload }
 }
 
+/** Opens one terminal at a time. */
 function useOpenTerminal(onOpened: (opened: Terminal) => Promise<void>) {
   const id = useSessionId()
+  const [isOpening, setOpening] = useState(false)
   const open = async (run: 'shell' | 'agent') => {
+    if (isOpening) return
     claimFocus('terminal')
+    setOpening(true)
     try {
       await onOpened(await client.call('openTerminal', { params: { id }, body: { ...size, run } }))
     } catch (thrown) {
       toastError(thrown)
+    } finally {
+      setOpening(false)
     }
   }
-  return { open }
+  return { open, isOpening }
 }
 
 /** Whether the agent's own program can continue this conversation. */

@@ -282,3 +282,20 @@ it('rows of nodes with an unusable address keep no session from being taken over
   const ownerNow = async () => (await other.node.ownership.nodeOf(id))?.nodeUrl
   await vi.waitFor(async () => expect(await ownerNow()).toBe(other.url), wait)
 })
+
+it('a change of a session does not wait for an owner that is paused: the next owner performs it', async () => {
+  const databaseUrl = await server.database()
+  const lease = { leaseMs: 2_000, beatMs: 200, marginMs: 500 }
+  const owner = await startNode({ databaseUrl, folder, lease })
+  const other = await startNode({ databaseUrl, folder, lease })
+  opened.push(owner, other)
+  const id = await create(owner)
+  await prompt(other, id, 'c', { type: 'text', text: 'First.' })
+  owner.inbound.stall()
+  const sentAt = performance.now()
+  const patched = other.host.patch(id, { title: 'After' })
+  owner.database.stall()
+  expect(await patched).toMatchObject({ title: 'After' })
+  // The request itself may take 30 seconds.
+  expect(performance.now() - sentAt).toBeLessThan(20_000)
+})

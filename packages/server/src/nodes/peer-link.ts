@@ -37,6 +37,8 @@ export class PeerLink {
   readonly #pending = new Map<string, Pending[]>()
   #socket: WebSocket | undefined
   #isOpen = false
+  #whileOpen = AbortSignal.abort(new LinkLost())
+  #endRequests = () => {}
   #lostAt = Date.now()
   #isRefused = false
   #heardAt = 0
@@ -56,6 +58,11 @@ export class PeerLink {
   /** The time since which changes of the session list may have been missed. */
   get missedSince(): number {
     return this.#isOpen ? Date.now() - silenceMs : this.#lostAt
+  }
+
+  /** Aborted when the link is lost, and while it is not open. */
+  get whileOpen(): AbortSignal {
+    return this.#whileOpen
   }
 
   /** True if nothing listened at the address of the peer at the last attempt to connect. */
@@ -142,6 +149,9 @@ export class PeerLink {
 
   #opened(): void {
     this.#isOpen = true
+    const lost = new AbortController()
+    this.#whileOpen = lost.signal
+    this.#endRequests = () => lost.abort(new LinkLost())
     this.#isRefused = false
     this.#options.opened(this.#lostAt)
   }
@@ -152,6 +162,7 @@ export class PeerLink {
     const wasOpen = this.#isOpen
     this.#lostAt = this.missedSince
     this.#isOpen = false
+    this.#endRequests()
     clearInterval(this.#heart)
     socket?.terminate()
     const readers = [...this.#readers.values()]

@@ -27,7 +27,7 @@ type RoutingOptions = {
 export function createRoutingHost(options: RoutingOptions): Host {
   const { host, links, credential } = options
   const routed = createRouting(options)
-  const http = (url: string) => createHttp({ url, fetch: provedFetch(credential, url) })
+  const http = (url: string) => createHttp({ url, fetch: provedFetch(credential, url, links) })
   const call = <T>(sessionId: string, here: () => Promise<T>, there: (peer: Http) => Promise<T>) =>
     routed(sessionId, here, (url) => there(http(url)))
 
@@ -183,13 +183,19 @@ function outOfReach(url: string): ParleyError {
   return new ParleyError('busy', message, { details: { node: url } })
 }
 
-/** Sends requests as a node, and refuses an answer without a proof that a node sent it. */
-export function provedFetch(credential: PeerCredential, url: string): typeof fetch {
+/**
+ * Sends requests as a node, and refuses an answer without a proof that a node sent it. A request ends when the link to
+ * the node is lost: a paused node would not answer.
+ */
+function provedFetch(credential: PeerCredential, url: string, links: PeerLinks): typeof fetch {
   return async (input, init) => {
+    const whileOpen = links.at(url)?.whileOpen
+    if (!whileOpen) throw new LinkLost()
     const own = credential.headersFor(url)
     const headers = new Headers(init?.headers)
     for (const [name, value] of Object.entries(own)) headers.set(name, value)
-    const answer = await fetch(input, { ...init, headers, redirect: 'error' })
+    const signal = init?.signal ? AbortSignal.any([init.signal, whileOpen]) : whileOpen
+    const answer = await fetch(input, { ...init, headers, signal, redirect: 'error' })
     if (credential.isProof(answer.headers.get(proofHeader), url, own[challengeHeader])) return answer
     await answer.body?.cancel()
     throw new TypeError(`The program at ${url} is not a node with the same token.`)

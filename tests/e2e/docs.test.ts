@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
 import { createHome } from '../../packages/server/src/cli/program-under-test.ts'
+import { compileCache } from '../../packages/server/src/testing/compile-cache.ts'
 import { folderForFile } from '../../packages/server/src/testing/temporary-folder.ts'
 
 /** Tests programs from the docs, run as printed, on a machine without any sign-in. */
@@ -21,7 +22,7 @@ function programIn(page: string, use: string): string {
 
 async function run(program: string, more: Record<string, string> = {}) {
   const options = ['--no-warnings', '--conditions=source', '--input-type=module-typescript', '-']
-  const env = { PATH: process.env.PATH, HOME: home, ...more }
+  const env = { PATH: process.env.PATH, HOME: home, ...compileCache(), ...more }
   const child = spawn(process.execPath, options, { cwd: root, env, stdio: 'pipe' })
   const said = Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
   child.stdin.end(program)

@@ -6,12 +6,13 @@ import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { createClient } from '@parley/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { compileCache } from '../../packages/server/src/testing/compile-cache.ts'
 import { folderForFile } from '../../packages/server/src/testing/temporary-folder.ts'
 
 /** Tests the example programs, run as their readers run them. */
 const root = resolve(import.meta.dirname, '../..')
 const place = folderForFile()
-const env = { PATH: process.env.PATH, HOME: place }
+const env = { PATH: process.env.PATH, HOME: place, ...compileCache() }
 
 const program = (name: string) => join(root, 'examples', `${name}.ts`)
 const start = (name: string, args: readonly string[]) => [

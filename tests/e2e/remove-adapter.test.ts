@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, it } from 'vitest'
 import { folderForTest } from '../../packages/server/src/testing/temporary-folder.ts'
@@ -8,7 +8,8 @@ const root = resolve(import.meta.dirname, '../..')
 
 /**
  * A copy of all files that are not ignored, in a separate folder. It includes the results of the last type check, so
- * that only files affected by a removal are checked again. Installed packages are shared.
+ * that only files affected by a removal are checked again. Installed packages are hard links, or a symbolic link if the
+ * temporary folder is on another file system; then the first check does not use the results, because paths differ.
  */
 function copy(): string {
   const folder = folderForTest()
@@ -26,15 +27,20 @@ function copy(): string {
     if (!existsSync(join(root, path))) continue
     cpSync(join(root, path), join(folder, path), { recursive: true, preserveTimestamps: true })
   }
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  const [installed, linked] = [join(root, 'node_modules'), join(folder, 'node_modules')]
+  if (statSync(installed).dev === statSync(folder).dev) execFileSync('cp', ['-al', installed, linked])
+  else symlinkSync(installed, linked)
   return folder
 }
 
-/** Agents with an adapter of their own. The adapter for ACP is part of the library, so it is not removed. */
+/**
+ * Agents with an adapter of their own. The adapter for ACP is part of the library, so it is not removed. Claude is the
+ * last one, because many more files are checked again after its removal, and after its restoration, than for the others.
+ */
 const removable = [
-  ['claude', 'createClaudeAdapter'],
   ['codex', 'createCodexAdapter'],
   ['opencode', 'createOpenCodeAdapter'],
+  ['claude', 'createClaudeAdapter'],
 ] as const
 
 it('each adapter can be removed by deleting its folder and its entry, and the rest still passes the checks', () => {

@@ -1,19 +1,12 @@
+import { existsSync } from 'node:fs'
 import { type Client, createClient } from '@parley/client'
 import { hasCode, ParleyError, type SessionSummary } from '@parley/protocol'
 import { identityOf, ownerFile } from '../stores/sqlite-owner.ts'
 import { createCommandLine } from './command-line.ts'
-import { type Configuration, databaseFile } from './configuration.ts'
+import { type Configuration, databaseFile, nodeFile } from './configuration.ts'
 import type { Context } from './context.ts'
-import {
-  isAlive,
-  isFolderHeld,
-  isProof,
-  isProvable,
-  type Owner,
-  type ProvableOwner,
-  randomValue,
-  readOwner,
-} from './owner.ts'
+import { isAlive, isFolderHeld, isProvable, type Owner, readOwner } from './owner.ts'
+import { createProvenClient, healthMs, provesRecord } from './proven-client.ts'
 import type { Parley } from './start.ts'
 import { tokenOf } from './token-file.ts'
 
@@ -23,7 +16,10 @@ import { tokenOf } from './token-file.ts'
  */
 export type Connected = {
   readonly client: Client
+  /** The address that the client uses now. */
   readonly url: string
+  /** Continues on another node of this machine if the server ends, as `run` and `attach` do. */
+  useOtherNodes(): Promise<void>
   /** True if the server runs in this process and ends with it. */
   readonly embedded: boolean
   /** Marks a session as this command's own. Disconnecting does not wait for such sessions. */
@@ -31,10 +27,6 @@ export type Connected = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-const healthMs = 2_000
-const callMs = 30_000
-/** How long a proof is valid. A short command usually ends within this time, so it needs only one proof. */
-const provenMs = 1_000
 /**
  * How long to look for the server of another process that has locked the folder. On a busy machine that server may
  * still be starting.
@@ -104,12 +96,12 @@ export async function findServer(
   if (lock !== 'held' && !isRunning) return undefined
   if (!(await provesRecord(owner, healthMs).catch(() => false))) return undefined
   if (owner.database !== identityOf(databaseFile(configuration.dataDir))) throw copied(configuration, owner)
-  const { url } = owner
-  const client = provenClient(owner, configuration)
+  const server = createProvenClient(owner, configuration)
+  const { client } = server
   try {
     await client.call('listSessions', { query: { limit: 1 } })
   } catch (thrown) {
-    client.close()
+    server.close()
     if (hasCode(thrown, 'unauthorized')) throw wrongToken(owner, thrown)
     if (thrown instanceof ParleyError && thrown.details?.postgres !== undefined)
       throw withoutDatabase(owner, thrown)
@@ -117,59 +109,18 @@ export async function findServer(
   }
   return {
     client,
-    url,
+    get url() {
+      return server.url
+    },
+    async useOtherNodes() {
+      if (existsSync(nodeFile(configuration.dataDir))) await server.useOtherNodes()
+    },
     embedded: false,
     own: () => {},
     async [Symbol.asyncDispose]() {
-      client.close()
+      server.close()
     },
   }
-}
-
-/**
- * Whether the server at the URL of the record proves that it wrote the record. Another program may listen there by
- * now, so the token is sent only after this check. Rejects if nothing answers.
- */
-async function provesRecord(owner: ProvableOwner, timeoutMs: number): Promise<boolean> {
-  using stranger = createClient({ url: owner.url, name: 'parley cli' })
-  const challenge = randomValue()
-  const { proof } = await stranger.call('health', { query: { challenge }, timeoutMs })
-  return isProof(proof, owner, challenge)
-}
-
-/**
- * Returns a client of the server that has just proved the record. The server may crash before the client reconnects:
- * after `provenMs`, a failed request or a lost socket, the client sends the token only after another proof.
- */
-function provenClient(proven: ProvableOwner, configuration: Configuration): Client {
-  const token = tokenOf(configuration)
-  let provenUntil = performance.now() + provenMs
-  const forgetProof = () => {
-    provenUntil = 0
-  }
-  const client = createClient({
-    url: proven.url,
-    name: 'parley cli',
-    async token() {
-      if (performance.now() < provenUntil) return token
-      // If the folder was moved, there is no record at its old path; the proven record is used.
-      const owner = readOwner(configuration.dataDir) ?? proven
-      const isSame = isProvable(owner) && owner.url === proven.url
-      // The error in a reply is not passed on: another program may have written it, with any code and text.
-      if (!isSame || !(await provesRecord(owner, callMs).catch(() => false))) throw replaced(proven)
-      provenUntil = performance.now() + provenMs
-      return token
-    },
-    fetch: (...request) =>
-      fetch(...request).catch((thrown) => {
-        forgetProof()
-        throw thrown
-      }),
-  })
-  client.socket.onStatus(({ state }) => {
-    if (state === 'waiting') forgetProof()
-  })
-  return client
 }
 
 async function embed(configuration: Configuration, context: Context): Promise<Connected> {
@@ -198,6 +149,7 @@ async function embed(configuration: Configuration, context: Context): Promise<Co
   return {
     client,
     url,
+    useOtherNodes: async () => {},
     embedded: true,
     own: (sessionId) => ours.add(sessionId),
     async [Symbol.asyncDispose]() {
@@ -288,18 +240,6 @@ function unprovable({ dataDir }: Configuration, { pid, url, isExposed }: Owner):
     'conflict',
     `${why} The token was not sent. Stop that server and start it again. If it does not run, delete that file.`,
     { details: { dataDir } },
-  )
-}
-
-/**
- * The error if a server does not prove the record again. Its reason is `unreachable`, so that the client tries
- * again: the server may be restarting.
- */
-function replaced({ url }: ProvableOwner): ParleyError {
-  return new ParleyError(
-    'busy',
-    `The server of this data folder no longer runs at ${url}: nothing answers there, or what answers cannot prove that it is that server. The token was not sent.`,
-    { details: { reason: 'unreachable', url } },
   )
 }
 

@@ -1,10 +1,11 @@
-import type { Client, FeedItem } from '@parley/client'
+import type { FeedItem } from '@parley/client'
 import { isKnown, ParleyError, type SessionEvent, type UnknownEvent } from '@parley/protocol'
 import type { CommandLine } from '../faces/http/command-line.ts'
+import type { Connected } from './connect.ts'
 import type { Answerer } from './terminal/person.ts'
 
 export type WatchOptions = {
-  readonly client: Client
+  readonly server: Pick<Connected, 'client' | 'url'>
   readonly sessionId: string
   readonly from: { readonly after: number; readonly epoch: string }
   readonly show: (item: FeedItem) => void
@@ -25,12 +26,13 @@ export async function watchSession(
   options: WatchOptions,
   isLast: (event: SessionEvent) => boolean,
 ): Promise<SessionEvent | undefined> {
-  const { client, sessionId, from, answerer } = options
+  const { server, sessionId, from, answerer } = options
   const lost = new AbortController()
   let timer = setTimeout(() => lost.abort(), giveUpMs)
   const signal = AbortSignal.any([options.signal, lost.signal])
 
   let isAway = false
+  let url = server.url
 
   const connectionChanged = (item: FeedItem) => {
     if (item.type !== 'status') return
@@ -40,10 +42,12 @@ export async function watchSession(
     isAway = !isReached
     if (isAway) timer = setTimeout(() => lost.abort(), giveUpMs)
     else answerer.reconnected()
-    options.say(`parley: ${isAway ? 'the connection is lost; trying again…' : 'connected again'}`)
+    const where = server.url === url ? '' : `, to the node at ${server.url}`
+    options.say(`parley: ${isAway ? 'the connection is lost; trying again…' : `connected again${where}`}`)
+    url = server.url
   }
   try {
-    for await (const item of client.feed(sessionId, { ...from, signal })) {
+    for await (const item of server.client.feed(sessionId, { ...from, signal })) {
       connectionChanged(item)
       options.show(item)
       if (item.type !== 'event' || !isKnown(item.event)) continue

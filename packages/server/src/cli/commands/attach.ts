@@ -24,6 +24,7 @@ export async function attach(reference: string, options: AttachOptions, context:
   const { client } = server
   const id = await findSession(client, reference, context)
   server.own(id)
+  await server.useOtherNodes()
   const { blocks, firstSeq, trusted, ...state } = await client.call('getSession', {
     params: { id },
     query: { tail: 0 },
@@ -70,7 +71,7 @@ export async function attach(reference: string, options: AttachOptions, context:
     if (server.embedded && !output.canAsk && !state.turn) return exitCodes.completed
     await watchSession(
       {
-        client,
+        server,
         sessionId: id,
         from: { after: state.seq, epoch: state.epoch },
         show: showOn(screen, transcript, typed),

@@ -42,6 +42,7 @@ export type RunOptions = Flags & {
 }
 
 type Run = {
+  readonly server: Connected
   readonly client: Client
   readonly session: SessionState
   readonly context: Context
@@ -73,6 +74,7 @@ export async function run(
   const { session } = begun
   const { client } = server
   server.own(session.id)
+  await server.useOtherNodes()
   const stopping = Promise.withResolvers<string | undefined>()
   using interrupts = onInterrupt(() => stopping.resolve(undefined))
   const timer = setTimeout(
@@ -87,7 +89,7 @@ export async function run(
   })
   try {
     const decided = new Set<string>()
-    const run = { client, session, context, options, screen, decided }
+    const run = { server, client, session, context, options, screen, decided }
     const { end, isStarted } = await promptAndWatch(run, prompt, stopping)
     if (!isStarted && isNew) printKeptSession(session, context)
     else if (!options.json) sayWhatNext(session, context)
@@ -154,7 +156,7 @@ async function promptAndWatch(
   }
   const last = await watchSession(
     {
-      client,
+      server: run.server,
       sessionId: session.id,
       from: run.options.session === undefined ? { after: 0, epoch: session.epoch } : fromState(session),
       show: run.options.json ? jsonShow(run) : transcriptShow(run),

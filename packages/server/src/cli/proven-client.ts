@@ -1,0 +1,158 @@
+import { type Client, createClient } from '@parley/client'
+import { type NodeInfo, ParleyError } from '@parley/protocol'
+import type { Configuration } from './configuration.ts'
+import { isProof, isProvable, type ProvableOwner, randomValue, readOwner } from './owner.ts'
+import { tokenOf } from './token-file.ts'
+
+export type ProvenClient = {
+  readonly client: Client
+  /** The address that the client uses now. */
+  readonly url: string
+  /**
+   * If the server ends, the client continues on another node of the same machine. The nodes are listed now, and again
+   * at intervals, because the server cannot be asked when it has ended.
+   */
+  useOtherNodes(): Promise<void>
+  close(): void
+}
+
+export const healthMs = 2_000
+const callMs = 30_000
+/** How long a proof is valid. A short command usually ends within this time, so it needs only one proof. */
+const provenMs = 1_000
+const listNodesMs = 10_000
+
+/**
+ * Whether the server at the URL of the record proves that it wrote the record. Another program may listen there by
+ * now, so the token is sent only after this check. Rejects if nothing answers.
+ */
+export async function provesRecord(owner: ProvableOwner, timeoutMs: number): Promise<boolean> {
+  using stranger = createClient({ url: owner.url, name: 'parley cli' })
+  const challenge = randomValue()
+  const { proof } = await stranger.call('health', { query: { challenge }, timeoutMs })
+  return isProof(proof, owner, challenge)
+}
+
+/**
+ * Returns a client of the server that has just proved the record. The server may crash before the client reconnects:
+ * after `provenMs`, a failed request or a lost socket, the client sends the token only after another proof, of the
+ * server or of another node.
+ */
+export function createProvenClient(proven: ProvableOwner, configuration: Configuration): ProvenClient {
+  const token = tokenOf(configuration)
+  let url = proven.url
+  let provenUntil = performance.now() + provenMs
+  let others: readonly NodeInfo[] = []
+  let timer: NodeJS.Timeout | undefined
+  const forgetProof = () => {
+    provenUntil = 0
+  }
+
+  async function isServerProven(): Promise<boolean> {
+    // If the folder was moved, there is no record at its old path; the proven record is used.
+    const owner = readOwner(configuration.dataDir) ?? proven
+    if (!isProvable(owner) || owner.url !== proven.url) return false
+    // The error in a reply is not passed on: another program may have written it, with any code and text.
+    return provesRecord(owner, others.length > 0 ? healthMs : callMs).catch(() => false)
+  }
+
+  /** The address of the server, or of a node in its place. The address in use is preferred. */
+  async function provenUrl(): Promise<string | undefined> {
+    const current = url === proven.url ? undefined : others.find((node) => node.url === url)
+    if (current && (await provesToken(current, token))) return url
+    if (await isServerProven()) return proven.url
+    for (const node of others) if (await provesToken(node, token)) return node.url
+    return undefined
+  }
+
+  const client = createClient({
+    url: proven.url,
+    name: 'parley cli',
+    async token() {
+      if (performance.now() < provenUntil) return token
+      const found = await provenUrl()
+      if (found === undefined) throw replaced(proven)
+      url = found
+      provenUntil = performance.now() + provenMs
+      return token
+    },
+    fetch: (address, init) =>
+      fetch(redirected(String(address), url), init).catch((thrown) => {
+        forgetProof()
+        throw thrown
+      }),
+    WebSocket: class extends WebSocket {
+      constructor(address: string | URL, protocols?: string | string[]) {
+        super(redirected(String(address), url.replace(/^http/, 'ws')), protocols)
+      }
+    },
+  })
+  client.socket.onStatus(({ state }) => {
+    if (state === 'waiting') forgetProof()
+  })
+
+  const listOthers = async () => {
+    const { nodes } = await client.call('listNodes')
+    const self = nodes.find(({ isSelf }) => isSelf)
+    if (self) others = nodes.filter((node) => isStandIn(node, self) && node.url !== proven.url)
+  }
+  return {
+    client,
+    get url() {
+      return url
+    },
+    async useOtherNodes() {
+      // A failure is no reason to end the command: the list is requested again.
+      await listOthers().catch(() => undefined)
+      timer ??= setInterval(() => void listOthers().catch(() => undefined), listNodesMs).unref()
+    },
+    close() {
+      clearInterval(timer)
+      client.close()
+    },
+  }
+}
+
+/** The address with the origin of another URL. */
+function redirected(address: string, to: string): string {
+  const { pathname, search } = new URL(address)
+  return `${new URL(to).origin}${pathname}${search}`
+}
+
+/**
+ * Whether the client may continue on this node. The node must be on the same machine: the token is not sent over a
+ * network, and only such a node can continue the session.
+ */
+function isStandIn({ state, place }: NodeInfo, self: NodeInfo): boolean {
+  return state === 'alive' && place !== undefined && place === self.place
+}
+
+/** Whether a node proves that it has the token, which it does not get for that, and reaches its database. */
+async function provesToken({ url, id }: NodeInfo, token: string): Promise<boolean> {
+  const { challengeHeader, isNodeUrl, PeerCredential, proofHeader } = await import(
+    '../nodes/peer-credential.ts'
+  )
+  if (!isNodeUrl(url)) return false
+  const credential = new PeerCredential(token, () => '', { at: () => id, isCurrent: () => false })
+  const headers = credential.headersFor(url)
+  const signal = AbortSignal.timeout(healthMs)
+  try {
+    const answer = await fetch(`${new URL(url).origin}/api/nodes`, { headers, signal, redirect: 'error' })
+    await answer.body?.cancel()
+    return answer.ok && credential.isProof(answer.headers.get(proofHeader), url, headers[challengeHeader])
+  } catch {
+    return false
+  }
+}
+
+/**
+ * The error if a server does not prove the record again. Its reason is `unreachable`, so that the client tries
+ * again: the server may be restarting.
+ */
+function replaced({ url }: ProvableOwner): ParleyError {
+  return new ParleyError(
+    'busy',
+    `The server of this data folder no longer runs at ${url}: nothing answers there, or what answers cannot prove that it is that server. The token was not sent.`,
+    { details: { reason: 'unreachable', url } },
+  )
+}

@@ -138,3 +138,18 @@ it('the data folder of a node is not used without its database', async () => {
   expect(await ran(home, ['migrate', '--from', url.href])).toMatchObject({ exitCode: 0 })
   expect(await ran(home, ['sessions'])).toMatchObject({ exitCode: 0 })
 })
+
+it('a server whose token differs from that of the living nodes ends with a sentence, and is not listed', async () => {
+  await using home = createHome()
+  await using other = createHome()
+  const databaseUrl = await postgres.database()
+  const { url } = await home.serve([], onDatabase(databaseUrl))
+  const { exitCode, stderr } = await other.start(['--port', '0'], onDatabase(databaseUrl)).ended
+  expect(exitCode).toBe(1)
+  expect(stderr).toMatch(
+    new RegExp(
+      `(^|\\n)parley: The node at ${url} refuses this server: its PARLEY_TOKEN is another one[^\\n]*\\n$`,
+    ),
+  )
+  expect(await nodesOf(databaseUrl)).toHaveLength(1)
+})

@@ -9,8 +9,8 @@ import { createNodes, type Nodes } from '../nodes/index.ts'
 import { createNodeDirectory } from '../nodes/node-directory.ts'
 import { createNodeMetrics, measuredAppends, nodeMetricsText } from '../nodes/node-metrics.ts'
 import { shownDatabaseUrl } from '../stores/postgres/database-url.ts'
-import { openPostgresNode, type PostgresStore } from '../stores/postgres/index.ts'
-import type { Lease } from '../stores/postgres/ownership.ts'
+import { openPostgresNode, type PostgresNode, type PostgresStore } from '../stores/postgres/index.ts'
+import { defaultLease, type Lease } from '../stores/postgres/ownership.ts'
 import { openSqliteStore, type SqliteStore } from '../stores/sqlite.ts'
 import { version } from '../version.ts'
 import { type Configuration, databaseFile, nodeFile } from './configuration.ts'
@@ -28,6 +28,8 @@ export type StoreOptions = Pick<Configuration, 'dataDir' | 'databaseUrl' | 'node
   /** A lease other than the default one. All nodes of a database must use the same lease. */
   readonly lease?: Lease | undefined
 }
+
+type NodeStoreOptions = StoreOptions & { readonly databaseUrl: string }
 
 export type OpenedStore = {
   readonly store: PostgresStore & Pick<SqliteStore, 'describeOwner'>
@@ -52,35 +54,23 @@ export type OpenedNode = Pick<Nodes, 'ownerFeed' | 'hostsOn' | 'close'> & {
  * Opens the database of a node. The SQLite file of the data folder stays empty: it locks the folder, and the owner
  * record beside it contains the address of the server for commands on this machine.
  */
-export async function openNode(
-  options: StoreOptions & { readonly databaseUrl: string },
-): Promise<OpenedStore> {
-  const { dataDir, hostname, databaseUrl, nodeUrl, token, logger } = options
+export async function openNode(options: NodeStoreOptions): Promise<OpenedStore> {
+  const { dataDir, hostname, nodeUrl, token, logger } = options
   if (nodeUrl === undefined && isUnspecified(hostname)) throw noNodeUrl(hostname)
   const folder = openSqliteStore({ file: databaseFile(dataDir) })
   try {
-    const place = options.place ?? placeOfMachine(dataDir)
-    const machine = options.place?.replace(/^machine:/, '') ?? machineName()
-    const node = { place, machine, version, ...defined({ lease: options.lease }) }
-    const { store, ownership } = await untilReached(logger, () =>
-      openPostgresNode({ url: databaseUrl, node }),
-    )
+    const { store, ownership } = await openDatabase(folder, options)
     const metrics = createNodeMetrics()
-    try {
-      await warnOfSessions(folder, store, options)
-    } catch (thrown) {
-      await store.close()
-      throw thrown
-    }
-    writeFileSync(nodeFile(dataDir), `${shownDatabaseUrl(databaseUrl)}\n`, { mode: 0o600 })
     let url = nodeUrl ?? ''
     const nodes = createNodes({
       ownership,
       token,
       url: () => url,
       metrics,
+      otherToken: (peer) => logger.error(`the node at ${peer} ${differs}`),
       problem: (error, doing) => logger.error({ err: error }, `could not ${doing}`),
     })
+    const directory = createNodeDirectory({ ownership, credential: nodes.credential })
     const close = async () => {
       await store.close()
       await folder.close()
@@ -93,12 +83,13 @@ export async function openNode(
         ...nodes,
         async join(host, listening) {
           url = nodeUrl ?? listening
+          await refuseOtherToken(options, () => directory.otherToken(url))
           await untilReached(logger, () => ownership.start(url))
           await untilReached(logger, () => ownership.fenceExpired())
           await host.adopt()
           nodes.watch(host)
         },
-        directory: createNodeDirectory({ ownership, credential: nodes.credential }),
+        directory,
         metrics: () => nodeMetricsText(metrics, ownership),
       },
     }
@@ -106,6 +97,23 @@ export async function openNode(
     await folder.close()
     throw thrown
   }
+}
+
+/** Opens the database, and names it in the data folder. */
+async function openDatabase(folder: SqliteStore, options: NodeStoreOptions): Promise<PostgresNode> {
+  const { dataDir, databaseUrl, logger } = options
+  const place = options.place ?? placeOfMachine(dataDir)
+  const machine = options.place?.replace(/^machine:/, '') ?? machineName()
+  const node = { place, machine, version, ...defined({ lease: options.lease }) }
+  const opened = await untilReached(logger, () => openPostgresNode({ url: databaseUrl, node }))
+  try {
+    await warnOfSessions(folder, opened.store, options)
+  } catch (thrown) {
+    await opened.store.close()
+    throw thrown
+  }
+  writeFileSync(nodeFile(dataDir), `${shownDatabaseUrl(databaseUrl)}\n`, { mode: 0o600 })
+  return opened
 }
 
 /** Repeats work while PostgreSQL cannot be reached: it may start or restart at the same time as this server. */
@@ -122,6 +130,30 @@ async function untilReached<T>(logger: Logger, work: () => Promise<T>): Promise<
     }
   }
 }
+
+/**
+ * Rejects if a living node has another token: this node could neither reach it nor be reached by it. A node that was
+ * just killed and started again refuses everybody until its former lease has ended, so only a refusal that lasts counts.
+ */
+async function refuseOtherToken(
+  { logger, lease = defaultLease }: StoreOptions,
+  find: () => Promise<string | undefined>,
+): Promise<void> {
+  const until = performance.now() + lease.leaseMs + 1_000
+  for (;;) {
+    const peer = await untilReached(logger, find)
+    if (peer === undefined) return
+    if (performance.now() > until)
+      throw new ParleyError(
+        'conflict',
+        `The node at ${peer} ${differs}. All nodes on a database need the same token: \`parley token\` prints it on the machine of that node.`,
+      )
+    await pause(retryMs)
+  }
+}
+
+const differs =
+  'refuses this server: its PARLEY_TOKEN is another one, or its clock differs by more than five minutes'
 
 /** Warns that sessions of the SQLite file are not served, unless they were copied to the database. */
 async function warnOfSessions(

@@ -17,6 +17,8 @@ type NodesOptions = {
   /** The address under which the other nodes reach this one. */
   readonly url: () => string
   readonly metrics: NodeMetrics
+  /** Called with the address of a node that has refused the credential of this one for a while. */
+  readonly otherToken: (url: string) => void
   readonly problem: (error: unknown, doing: string) => void
   /** How long a request is tried again while the owner of its session changes. The default is 10 seconds. */
   readonly patienceMs?: number | undefined
@@ -49,9 +51,9 @@ export type PeerSide = {
 }
 
 export function createNodes(options: NodesOptions): Nodes {
-  const { ownership, token, url, metrics, problem, patienceMs = 10_000 } = options
+  const { ownership, token, url, metrics, otherToken, problem, patienceMs = 10_000 } = options
   const credential = new PeerCredential(token, url, ownership.numbers)
-  const links = new PeerLinks(credential)
+  const links = new PeerLinks(credential, otherToken)
   const closing = new AbortController()
   let membership: Membership | undefined
   return {

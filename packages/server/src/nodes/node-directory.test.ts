@@ -114,6 +114,17 @@ it('a check tells a node with another token, on both sides', async () => {
   expect(problems((await two.directory.list('peers')).nodes)).toEqual({ one: 'other-token', two: true })
 })
 
+it('a stranger is a node that no node with its token answers', async () => {
+  const databaseUrl = await postgres.database()
+  const token = 'another-token-for-two-9c1d5e'
+  await using one = await nodeUnderTest({ databaseUrl, machine: 'one' })
+  expect(await one.directory.otherToken(one.server.url)).toBeUndefined()
+  await using two = await nodeUnderTest({ databaseUrl, machine: 'two', token })
+  expect(await two.directory.otherToken(two.server.url)).toBe(one.server.url)
+  await using three = await nodeUnderTest({ databaseUrl, machine: 'three' })
+  expect(await three.directory.otherToken(three.server.url)).toBeUndefined()
+})
+
 it('a check tells a node that is not listening, from every node that notices', async () => {
   const databaseUrl = await postgres.database()
   await using one = await nodeUnderTest({ databaseUrl, machine: 'one' })

@@ -46,6 +46,17 @@ export function createNodeDirectory(parts: NodeDirectoryParts) {
       const checked = nodes.map((node) => (node.state === 'gone' ? node : checkedNode(node, check, parts)))
       return { nodes: await Promise.all(checked), database }
     },
+    /**
+     * The address of a living node that has another token than this one. Undefined if no node answers, or if one with
+     * the same token does: then the other node is the stranger.
+     */
+    async otherToken(ownUrl: string): Promise<string | undefined> {
+      const stored = await storedNodes(ownership)
+      const others = stored.filter(({ state, url }) => state === 'alive' && url !== ownUrl)
+      const answers = await Promise.all(others.map((node) => ask(node, 'peers', parts)))
+      if (answers.some((answer) => typeof answer !== 'string')) return undefined
+      return others[answers.indexOf('other-token')]?.url
+    },
     async ofSession(sessionId: string): Promise<SessionNode> {
       const row = await ownership.nodeOf(sessionId)
       if (!row) throw new ParleyError('not_found', `There is no session ${sessionId}.`)

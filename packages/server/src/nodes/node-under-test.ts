@@ -1,6 +1,5 @@
 import { join } from 'node:path'
-import { defined } from '@parley/protocol'
-import pino from 'pino'
+import { type Logger, pino } from 'pino'
 import { createScriptedAdapter } from '../adapters/scripted/index.ts'
 import { fileTranscript } from '../adapters/scripted/transcript.ts'
 import type { Host } from '../core/index.ts'
@@ -11,8 +10,6 @@ import { openPostgresNode, type PostgresNode } from '../stores/postgres/index.ts
 import { TcpProxy } from '../testing/tcp-proxy.ts'
 import { createNodes } from './index.ts'
 import { createNodeMetrics } from './node-metrics.ts'
-
-export const token = 'the-token-of-all-nodes-0123456789abcdef'
 
 /** A node in this process: a host on PostgreSQL, with the faces that other nodes use. */
 export type NodeUnderTest = {
@@ -32,6 +29,9 @@ export type NodeSettings = {
   readonly folder: string
   readonly place?: string
   readonly patienceMs?: number
+  readonly token?: string
+  readonly otherToken?: (url: string) => void
+  readonly logger?: Logger
   /** The proxy of an earlier node at the same address. */
   readonly inbound?: TcpProxy
   readonly lease?: { leaseMs: number; beatMs: number; marginMs: number }
@@ -41,6 +41,9 @@ export async function startNode(settings: NodeSettings): Promise<NodeUnderTest> 
   const {
     folder,
     place = 'machine:here',
+    token = 'the-token-of-all-nodes-0123456789abcdef',
+    otherToken = () => undefined,
+    logger = pino({ level: 'silent' }),
     lease = { leaseMs: 5_000, beatMs: 500, marginMs: 1_000 },
   } = settings
   const databaseUrl = new URL(settings.databaseUrl)
@@ -50,25 +53,19 @@ export async function startNode(settings: NodeSettings): Promise<NodeUnderTest> 
   const inbound = settings.inbound ?? (await TcpProxy.open(0))
   const url = `http://127.0.0.1:${inbound.port}`
   const node = await openPostgresNode({ url: databaseUrl.href, connections: 4, node: { url, place, lease } })
-  const logger = pino({ level: 'silent' })
   const { store, ownership } = node
   const nodes = createNodes({
     ownership,
     token,
     url: () => url,
     metrics: createNodeMetrics(),
+    otherToken,
     problem: () => undefined,
     patienceMs: settings.patienceMs ?? 60_000,
   })
   const adapters = [createScriptedAdapter({ transcript: fileTranscript(join(folder, 'transcripts')) })]
   const { ownerFeed } = nodes
-  const local = await createHost({
-    adapters,
-    store,
-    ownership,
-    ownerFeed,
-    ...defined({ shared: store.shared }),
-  })
+  const local = await createHost({ adapters, store, ownership, ownerFeed, shared: node.shared })
   const { host, peers } = nodes.hostsOn(local)
   nodes.watch(local)
   const forPeople = createWebSocketFace({ host, logger, version: '0' })

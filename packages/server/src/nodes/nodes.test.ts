@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import type { Delta, FeedValue, SessionEvent } from '@parley/protocol'
+import { pino } from 'pino'
 import { afterEach, expect, it, vi } from 'vitest'
 import { WebSocketServer } from 'ws'
 import { PostgresServer } from '../stores/postgres/postgres-under-test.ts'
@@ -298,4 +299,26 @@ it('a change of a session does not wait for an owner that is paused: the next ow
   expect(await patched).toMatchObject({ title: 'After' })
   // The request itself may take 30 seconds.
   expect(performance.now() - sentAt).toBeLessThan(20_000)
+})
+
+it('a node with another token is reported, and commands to its sessions say so at once', async () => {
+  const databaseUrl = await server.database()
+  const reported: string[] = []
+  const owner = await startNode({ databaseUrl, folder, token: 'another-token-0123456789abcdef' })
+  opened.push(owner)
+  const otherToken = (url: string) => reported.push(url)
+  const lines: string[] = []
+  const logger = pino({}, { write: (line: string) => lines.push((JSON.parse(line) as { msg: string }).msg) })
+  const other = await startNode({ databaseUrl, folder, otherToken, logger })
+  opened.push(other)
+  const id = await create(owner)
+  await vi.waitUntil(() => reported.length > 0, wait)
+  const error = { code: 'busy', details: { node: owner.url, problem: 'other-token' } }
+  await expect(other.host.command(id, { type: 'session.close', commandId: 'c' })).rejects.toMatchObject(error)
+  await expect(other.host.patch(id, { title: 'x' })).rejects.toMatchObject(error)
+  expect(reported).toEqual([owner.url])
+  const refusals = () => lines.filter((line) => line.startsWith('refused another node'))
+  await vi.waitUntil(() => refusals().length > 0, wait)
+  expect(refusals()).toHaveLength(1)
+  expect(lines).not.toContain('refused a WebSocket')
 })

@@ -13,6 +13,10 @@ const pingMs = 1_000
 const silenceMs = 3_000
 const connectMs = 3_000
 const retryMs = 200
+/** The longest pause between two attempts while the peer refuses the credential of this node. */
+const longestRetryMs = 5_000
+/** A peer that was started again refuses every credential until it has registered: a short refusal is not reported. */
+const toleratedMs = 3_000
 const maxFrameBytes = 64 * 1024 * 1024
 
 export type PeerLinkOptions = {
@@ -22,6 +26,8 @@ export type PeerLinkOptions = {
   readonly changed: (change: SessionChange) => void
   /** Called when the link is open, with `missedSince`. */
   readonly opened: (since: number) => void
+  /** Called once when the peer has refused the credential of this node for a while. */
+  readonly otherToken: () => void
 }
 
 /** The link was lost before the answer came: the request may have been performed or not. */
@@ -41,6 +47,10 @@ export class PeerLink {
   #endRequests = () => {}
   #lostAt = Date.now()
   #isRefused = false
+  /** When the peer began to refuse the credential of this node. */
+  #unauthorizedSince: number | undefined
+  #hasOtherToken = false
+  #retryMs = retryMs
   #heardAt = 0
   #heart: NodeJS.Timeout | undefined
   #retry: NodeJS.Timeout | undefined
@@ -68,6 +78,11 @@ export class PeerLink {
   /** True if nothing listened at the address of the peer at the last attempt to connect. */
   get isRefused(): boolean {
     return this.#isRefused
+  }
+
+  /** True if the peer has refused the credential of this node for a while: its token or its clock differs. */
+  get hasOtherToken(): boolean {
+    return this.#hasOtherToken
   }
 
   follow(sessionId: string, from: OwnerCursor, reader: OwnerReader): () => void {
@@ -127,11 +142,34 @@ export class PeerLink {
     socket.on('open', () => isProved && this.#greet(socket))
     socket.on('message', (data) => isProved && this.#receive(socket, String(data)))
     socket.on('pong', () => this.#heard())
+    socket.on('unexpected-response', (_, { statusCode }) => {
+      this.#isRefused = false
+      if (statusCode === 401) this.#unauthorized()
+      this.#lose(socket)
+    })
     socket.on('error', (error: NodeJS.ErrnoException) => {
+      if (socket !== this.#socket) return
       this.#isRefused = error.code === 'ECONNREFUSED'
+      // The next program that listens there may be a node with the same token.
+      if (this.#isRefused) this.#authorized()
       this.#lose(socket)
     })
     socket.on('close', () => this.#lose(socket))
+  }
+
+  #unauthorized(): void {
+    const now = performance.now()
+    this.#unauthorizedSince ??= now
+    this.#retryMs = Math.min(this.#retryMs * 2, longestRetryMs)
+    if (this.#hasOtherToken || now - this.#unauthorizedSince < toleratedMs) return
+    this.#hasOtherToken = true
+    this.#options.otherToken()
+  }
+
+  #authorized(): void {
+    this.#unauthorizedSince = undefined
+    this.#hasOtherToken = false
+    this.#retryMs = retryMs
   }
 
   #heard(): void {
@@ -153,6 +191,7 @@ export class PeerLink {
     this.#whileOpen = lost.signal
     this.#endRequests = () => lost.abort(new LinkLost())
     this.#isRefused = false
+    this.#authorized()
     this.#options.opened(this.#lostAt)
   }
 
@@ -172,7 +211,8 @@ export class PeerLink {
     for (const reader of readers) reader.lost()
     for (const { reject } of pending) reject(new LinkLost())
     // After a loss, the first attempt follows at once: it shows whether the peer still listens.
-    if (!this.#isClosed) this.#retry = setTimeout(() => this.#connect(), wasOpen ? 0 : retryMs).unref()
+    if (this.#isClosed) return
+    this.#retry = setTimeout(() => this.#connect(), wasOpen ? 0 : this.#retryMs).unref()
   }
 
   #receive(socket: WebSocket, text: string): void {

@@ -5,11 +5,14 @@ import { PeerLink } from './peer-link.ts'
 /** The links to all other nodes. */
 export class PeerLinks {
   readonly #credential: PeerCredential
+  readonly #otherToken: (url: string) => void
   readonly #listeners = { changed: (_: SessionChange) => {}, missed: (_since: number) => {} }
   readonly #links = new Map<string, PeerLink>()
 
-  constructor(credential: PeerCredential) {
+  /** `otherToken` is called with the address of a node that refuses the credential of this one. */
+  constructor(credential: PeerCredential, otherToken: (url: string) => void) {
     this.#credential = credential
+    this.#otherToken = otherToken
   }
 
   /** `missed` is called when changes of the session list may have been missed since a time. */
@@ -34,7 +37,9 @@ export class PeerLinks {
       if (this.#links.has(url) || !isNodeUrl(url)) continue
       const changed = (change: SessionChange) => this.#listeners.changed(change)
       const opened = (since: number) => this.#listeners.missed(since)
-      this.#links.set(url, new PeerLink({ url, credential: this.#credential, changed, opened }))
+      const otherToken = () => this.#otherToken(url)
+      const credential = this.#credential
+      this.#links.set(url, new PeerLink({ url, credential, changed, opened, otherToken }))
     }
   }
 

@@ -69,7 +69,7 @@ export function createRoutingHost(options: RoutingOptions): Host {
   }
 }
 
-function createRouting({ directory, metrics, patienceMs, closing }: RoutingOptions) {
+function createRouting({ directory, links, metrics, patienceMs, closing }: RoutingOptions) {
   /** Performs an operation here if this node owns the session or can claim it, else at the owner. */
   async function routed<T>(
     sessionId: string,
@@ -88,6 +88,7 @@ function createRouting({ directory, metrics, patienceMs, closing }: RoutingOptio
       if (url.owner !== undefined) {
         const sent = await forward(url.owner, there)
         if (sent) return sent.result
+        if (links.at(url.owner)?.hasOtherToken) throw ownerWithOtherToken(url.owner)
         if (isLate()) throw outOfReach(url.owner)
       }
       await pause(retryMs)
@@ -181,6 +182,11 @@ function isTemporary(error: unknown): boolean {
 function outOfReach(url: string): ParleyError {
   const message = `The node at ${url}, which owns this session, cannot be reached from this node. It may still receive the request. Try again later; repeat a command with the same commandId.`
   return new ParleyError('busy', message, { details: { node: url } })
+}
+
+function ownerWithOtherToken(url: string): ParleyError {
+  const message = `The node at ${url}, which owns this session, has another token than this node, or its clock differs by more than five minutes. Give all nodes the same PARLEY_TOKEN.`
+  return new ParleyError('busy', message, { details: { node: url, problem: 'other-token' } })
 }
 
 /**

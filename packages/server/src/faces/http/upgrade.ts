@@ -21,6 +21,7 @@ export type UpgradeParts = {
 
 /** Applies the same checks to a WebSocket upgrade as to any request. */
 export function createUpgrade({ authentication, logger, websocket, terminal, otherNodes }: UpgradeParts) {
+  const nodeRefused = createNodeRefusals(logger)
   return async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
     const ignore = () => {}
     socket.on('error', ignore)
@@ -45,10 +46,34 @@ export function createUpgrade({ authentication, logger, websocket, terminal, oth
     } catch (error) {
       socket.on('error', ignore)
       const refusal = problemOf(error, logger)
-      logger.info({ status: refusal.status, origin: request.headers.origin }, 'refused a WebSocket')
+      if (isOfNode(request)) nodeRefused(request)
+      else logger.info({ status: refusal.status, origin: request.headers.origin }, 'refused a WebSocket')
       if (mayLearnReason(error, request, authentication)) refuseOrigin(request, socket)
       else refuse(socket, refusal)
     }
+  }
+}
+
+function isOfNode({ headers }: IncomingMessage): boolean {
+  return headers.authorization?.startsWith('Bearer node.') === true
+}
+
+/** After how long refusals of nodes are logged, and how often. A node is also refused while this server starts. */
+const refusals = { afterMs: 3_000, everyMs: 60_000 }
+
+/** Logs the refusals of nodes, which try again for ever, in one line a minute. */
+function createNodeRefusals(logger: Logger) {
+  let first = Number.NEGATIVE_INFINITY
+  let logged = Number.NEGATIVE_INFINITY
+  return ({ socket }: IncomingMessage) => {
+    const now = performance.now()
+    if (now - first > refusals.everyMs) first = now
+    if (now - first < refusals.afterMs || now - logged < refusals.everyMs) return
+    logged = now
+    logger.warn(
+      { address: socket.remoteAddress },
+      'refused another node: its PARLEY_TOKEN differs, or its clock does by more than 5 minutes',
+    )
   }
 }
 

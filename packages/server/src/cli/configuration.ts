@@ -161,7 +161,9 @@ function said(variable: string | undefined): string | undefined {
 function databaseUrlOf({ value, from }: Given<string>): string {
   const url = URL.canParse(value) ? new URL(value) : undefined
   if (url && /^postgres(ql)?:$/.test(url.protocol) && /^\/./.test(url.pathname)) return value
-  throw refusal(`${from} takes the URL of a PostgreSQL database, as in postgres://user@host:5432/database.`)
+  throw refusal(
+    `${from} takes the URL of a PostgreSQL database, as in postgres://user@host:5432/database. Several hosts are not supported.`,
+  )
 }
 
 function nodeUrlOf({ value, from }: Given<string>): string {

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs'
 import { type Client, createClient } from '@parley/client'
 import { hasCode, ParleyError, type SessionSummary } from '@parley/protocol'
+import { isLocked } from '../stores/sqlite-failure.ts'
 import { identityOf, ownerFile } from '../stores/sqlite-owner.ts'
 import { createCommandLine } from './command-line.ts'
 import { type Configuration, databaseFile, nodeFile } from './configuration.ts'
 import type { Context } from './context.ts'
-import { isAlive, isFolderHeld, isProvable, type Owner, readOwner } from './owner.ts'
+import { isAlive, isProvable, type Owner, readOwner } from './owner.ts'
 import { createProvenClient, healthMs, provesRecord } from './proven-client.ts'
 import type { Parley } from './start.ts'
 import { tokenOf } from './token-file.ts'
@@ -120,6 +121,20 @@ export async function findServer(
     async [Symbol.asyncDispose]() {
       server.close()
     },
+  }
+}
+
+/** Whether a process has locked the data folder. The owner record is not enough: it may be out of date. */
+export async function isFolderHeld(dataDir: string): Promise<boolean> {
+  const file = databaseFile(dataDir)
+  if (!existsSync(file)) return false
+  const { DatabaseSync } = await import('node:sqlite')
+  try {
+    using database = new DatabaseSync(file)
+    database.prepare('PRAGMA user_version').get()
+    return false
+  } catch (thrown) {
+    return isLocked(thrown)
   }
 }
 

@@ -1,4 +1,4 @@
-import type { NodeInfo, NodeList, NodeProblem } from '@parley/protocol'
+import { hasCode, messageOf, type NodeInfo, type NodeList, type NodeProblem } from '@parley/protocol'
 import { oldestVersion } from '../stores/postgres/database.ts'
 import { type DatabaseInspection, inspectDatabase } from '../stores/postgres/inspect.ts'
 import { postgresMigrations } from '../stores/postgres/schema.ts'
@@ -19,8 +19,11 @@ export async function databaseChecks(url: string): Promise<Check[]> {
   try {
     return inspectionChecks(await inspectDatabase({ url }))
   } catch (thrown) {
-    const text = `${(thrown as Error).message} Check that PostgreSQL runs, that this machine can reach it, and PARLEY_DATABASE_URL.`
-    return [fail('database', text)]
+    // Other errors say themselves what to do.
+    const todo = hasCode(thrown, 'busy')
+      ? ' Check that PostgreSQL runs, that this machine can reach it, and PARLEY_DATABASE_URL.'
+      : ''
+    return [fail('database', `${messageOf(thrown)}${todo}`)]
   }
 }
 

@@ -118,6 +118,7 @@ it('a server whose database cannot be reached ends with a sentence, and leaves i
   ).ended
   expect(exitCode).toBe(1)
   expect(stderr).toMatch(/\nparley: PostgreSQL cannot be reached[^\n]*\n$/)
+  expect(stderr).toContain('postgres://ada@127.0.0.1:1/x did not answer for 15 seconds. Check that it runs')
   expect(stderr).not.toContain('geheim')
   expect(() => readFileSync(join(home.dataDir, 'parley.sqlite.owner.json'))).toThrow('ENOENT')
 })

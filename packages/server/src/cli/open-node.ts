@@ -84,8 +84,8 @@ export async function openNode(options: NodeStoreOptions): Promise<OpenedStore> 
         async join(host, listening) {
           url = nodeUrl ?? listening
           await refuseOtherToken(options, () => directory.otherToken(url))
-          await untilReached(logger, () => ownership.start(url))
-          await untilReached(logger, () => ownership.fenceExpired())
+          await untilReached(options, () => ownership.start(url))
+          await untilReached(options, () => ownership.fenceExpired())
           await host.adopt()
           nodes.watch(host)
         },
@@ -101,11 +101,11 @@ export async function openNode(options: NodeStoreOptions): Promise<OpenedStore> 
 
 /** Opens the database, and names it in the data folder. */
 async function openDatabase(folder: SqliteStore, options: NodeStoreOptions): Promise<PostgresNode> {
-  const { dataDir, databaseUrl, logger } = options
+  const { dataDir, databaseUrl } = options
   const place = options.place ?? placeOfMachine(dataDir)
   const machine = options.place?.replace(/^machine:/, '') ?? machineName()
   const node = { place, machine, version, ...defined({ lease: options.lease }) }
-  const opened = await untilReached(logger, () => openPostgresNode({ url: databaseUrl, node }))
+  const opened = await untilReached(options, () => openPostgresNode({ url: databaseUrl, node }))
   try {
     await warnOfSessions(folder, opened.store, options)
   } catch (thrown) {
@@ -117,13 +117,17 @@ async function openDatabase(folder: SqliteStore, options: NodeStoreOptions): Pro
 }
 
 /** Repeats work while PostgreSQL cannot be reached: it may start or restart at the same time as this server. */
-async function untilReached<T>(logger: Logger, work: () => Promise<T>): Promise<T> {
+async function untilReached<T>(
+  { logger, databaseUrl }: NodeStoreOptions,
+  work: () => Promise<T>,
+): Promise<T> {
   const until = performance.now() + patienceMs
   for (let attempt = 1; ; attempt++) {
     try {
       return await work()
     } catch (error) {
-      if (!hasCode(error, 'busy') || performance.now() > until) throw error
+      if (!hasCode(error, 'busy')) throw error
+      if (performance.now() > until) throw notReached(databaseUrl, error)
       if (attempt === 1)
         logger.warn(`PostgreSQL cannot be reached yet: trying again for ${patienceMs / 1_000} seconds`)
       await pause(retryMs)
@@ -136,12 +140,13 @@ async function untilReached<T>(logger: Logger, work: () => Promise<T>): Promise<
  * just killed and started again refuses everybody until its former lease has ended, so only a refusal that lasts counts.
  */
 async function refuseOtherToken(
-  { logger, lease = defaultLease }: StoreOptions,
+  options: NodeStoreOptions,
   find: () => Promise<string | undefined>,
 ): Promise<void> {
+  const { lease = defaultLease } = options
   const until = performance.now() + lease.leaseMs + 1_000
   for (;;) {
-    const peer = await untilReached(logger, find)
+    const peer = await untilReached(options, find)
     if (peer === undefined) return
     if (performance.now() > until)
       throw new ParleyError(
@@ -154,6 +159,14 @@ async function refuseOtherToken(
 
 const differs =
   'refuses this server: its PARLEY_TOKEN is another one, or its clock differs by more than five minutes'
+
+/** The error of a start. The message of the cause, which tells the caller to try again, is meant for requests. */
+function notReached(databaseUrl: string, cause: ParleyError): ParleyError {
+  const code = cause.details?.postgres
+  if (code === undefined || code === '53300') return cause
+  const message = `PostgreSQL cannot be reached (${code}): ${shownDatabaseUrl(databaseUrl)} did not answer for ${patienceMs / 1_000} seconds. Check that it runs, that this machine can reach it, and PARLEY_DATABASE_URL.`
+  return new ParleyError('busy', message, { details: { ...cause.details }, cause })
+}
 
 /** Warns that sessions of the SQLite file are not served, unless they were copied to the database. */
 async function warnOfSessions(

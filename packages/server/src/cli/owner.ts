@@ -1,6 +1,4 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { isLocked } from '../stores/sqlite-failure.ts'
 import { readOwner as readRecord } from '../stores/sqlite-owner.ts'
 import { databaseFile } from './configuration.ts'
 
@@ -32,20 +30,6 @@ export function isAlive(pid: number): boolean {
     return true
   } catch (thrown) {
     return (thrown as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
-/** Whether a process has locked the data folder. The owner record is not enough: it may be out of date. */
-export async function isFolderHeld(dataDir: string): Promise<boolean> {
-  const file = databaseFile(dataDir)
-  if (!existsSync(file)) return false
-  const { DatabaseSync } = await import('node:sqlite')
-  try {
-    using database = new DatabaseSync(file)
-    database.prepare('PRAGMA user_version').get()
-    return false
-  } catch (thrown) {
-    return isLocked(thrown)
   }
 }
 

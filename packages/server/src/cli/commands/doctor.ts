@@ -9,10 +9,10 @@ import { oldestNode } from '../../version.ts'
 import { type Check, checkLine, fail, ok, warn } from '../checks.ts'
 import { isConfigExposed } from '../config-file.ts'
 import { agentsFolder, type Configuration, configFile, databaseFile, type Flags } from '../configuration.ts'
-import { type Connected, findServer, silent } from '../connect.ts'
+import { type Connected, findServer, isFolderHeld, silent } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { makingProblem } from '../data-folder.ts'
-import { isFolderHeld, readOwner } from '../owner.ts'
+import { readOwner } from '../owner.ts'
 import { isTokenExposed, tokenFile } from '../token-file.ts'
 
 export type DoctorOptions = Flags & { readonly json?: boolean }

@@ -1,9 +1,9 @@
 import { ParleyError } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
-import { findServer, silent } from '../connect.ts'
+import { findServer, isFolderHeld, silent } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { existingConfigurationOf } from '../existing-data.ts'
-import { isAlive, isFolderHeld, readOwner } from '../owner.ts'
+import { isAlive, readOwner } from '../owner.ts'
 import { rotateToken, tokenFile, tokenOf } from '../token-file.ts'
 
 export type TokenOptions = Flags & {

@@ -64,6 +64,11 @@ describe('a database URL', () => {
     expect(JSON.stringify([message, details, cause])).not.toContain('geheim')
   })
 
+  it.each(['postgres://ada:p@one,two/x', 'postgres://one:5432,two:5433/x', 'postgres://db/x?host=one,two'])(
+    'is refused because of its several hosts: %s',
+    (url) => expect(refusalOf(url).message).toContain('several hosts'),
+  )
+
   it('names a parameter of libpq that is not supported', () => {
     expect(refusalOf('postgres://db/x?channel_binding=require').message).toContain('"channel_binding"')
   })

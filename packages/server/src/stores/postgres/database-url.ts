@@ -35,6 +35,9 @@ const example = 'postgres://user@host:5432/database'
  * be mistyped parts of a password.
  */
 export function parseDatabaseUrl(text: string): DatabaseAddress {
+  // Several hosts with ports are no valid URL, so they are looked for first. A password may contain a comma.
+  const [, authority = ''] = /^[a-z]+:\/\/([^/?#]*)/.exec(text) ?? []
+  if (authority.split('@').at(-1)?.includes(',')) throw severalHosts()
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !/^postgres(ql)?:$/.test(url.protocol))
     throw refusal(
@@ -42,8 +45,8 @@ export function parseDatabaseUrl(text: string): DatabaseAddress {
     )
   const given = parametersOf(url)
   const host = given.host ?? decoded(url.hostname, 'host').replace(/^\[(.*)\]$/, '$1')
-  if (host === '' || host.includes(','))
-    throw refusal(`The database URL must name one host, as in ${example}.`)
+  if (host.includes(',')) throw severalHosts()
+  if (host === '') throw refusal(`The database URL must name a host, as in ${example}.`)
   const database = decoded(url.pathname.slice(1), 'database')
   if (database === '') throw refusal(`The database URL must name a database, as in ${example}.`)
   return {
@@ -112,6 +115,12 @@ function decoded(text: string, part: string): string {
   } catch {
     throw refusal(`The ${part} in the database URL has a % that is not followed by two hexadecimal digits.`)
   }
+}
+
+function severalHosts(): ParleyError {
+  return refusal(
+    `The database URL names several hosts, which is not supported. Name one, as in ${example}: an address that leads to the primary.`,
+  )
 }
 
 function refusal(message: string): ParleyError {

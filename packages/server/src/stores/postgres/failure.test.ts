@@ -29,3 +29,16 @@ it.each([
   expect(mayHaveRun(answer(code))).toBe(ran)
   expect(postgresFailure(answer(code))).toMatchObject({ code: kind })
 })
+
+it.each([
+  ['28P01', 'user and the password'],
+  ['3D000', 'does not exist'],
+  ['42501', 'owner of the database'],
+  ['42P07', 'tables of another program'],
+  ['53300', 'CONNECTION LIMIT'],
+])('the error for %s says what to do', (code, text) => {
+  expect(postgresFailure(answer(code))).toMatchObject({
+    message: expect.stringContaining(text),
+    details: { postgres: code },
+  })
+})

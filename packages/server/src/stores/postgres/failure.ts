@@ -5,7 +5,29 @@ import { tlsFailure } from './tls.ts'
 const unreachable = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH', 'CONNECT_TIMEOUT'])
 /** SQLSTATE codes and classes of failures that end by themselves. */
 const passing = /^(08|40|53|55|57)/
-const badAccess = /^(28|3D000|42501)/
+/** SQLSTATE codes, and classes of them, that a person must resolve, each with what to do. */
+const mistakes: readonly (readonly [code: RegExp, text: (code: string, message: string) => string])[] = [
+  [
+    /^28/,
+    (code) =>
+      `PostgreSQL refuses access (${code}). Check the user and the password in PARLEY_DATABASE_URL, and pg_hba.conf of PostgreSQL.`,
+  ],
+  [
+    /^3D000$/,
+    (code) =>
+      `The database that PARLEY_DATABASE_URL names does not exist (${code}). Create it with CREATE DATABASE, or correct the name.`,
+  ],
+  [
+    /^42501$/,
+    (code) =>
+      `The user of PARLEY_DATABASE_URL lacks a right (${code}). Make that user the owner of the database, or grant the right.`,
+  ],
+  [
+    /^42P07$/,
+    (code, message) =>
+      `The schema of Parley in this database has tables of another program (${code}: ${message}). Use another database, or rename that schema.`,
+  ],
+]
 
 /** Thrown when a statement was not answered in time. It may still have run. */
 export class NoAnswer extends Error {
@@ -23,19 +45,17 @@ export function postgresFailure(thrown: unknown): unknown {
   if (code === undefined) return thrown
   const untrusted = isAnswer(thrown) ? undefined : tlsFailure(code)
   if (untrusted !== undefined) return fail('internal_error', untrusted)
-  if (badAccess.test(code))
-    return fail(
-      'internal_error',
-      `PostgreSQL refuses access (${code}). Check user, password and database name in PARLEY_DATABASE_URL, and the rights of that user.`,
-    )
+  const message = thrown instanceof Error ? thrown.message : ''
+  const mistake = isAnswer(thrown) ? mistakes.find(([pattern]) => pattern.test(code)) : undefined
+  if (mistake) return fail('internal_error', mistake[1](code, message))
   if (code === '53300')
-    return fail('busy', 'PostgreSQL has no connection left. Raise max_connections, or try again later.')
+    return fail(
+      'busy',
+      'PostgreSQL has no connection left (53300). Raise max_connections, or the CONNECTION LIMIT of the user or the database if one is set; or try again later.',
+    )
   if (!isAnswer(thrown) || passing.test(code))
     return fail('busy', `PostgreSQL cannot be reached or is busy (${code}). Nothing was lost: try again.`)
-  return fail(
-    'internal_error',
-    `PostgreSQL failed (${code}): ${thrown instanceof Error ? thrown.message : ''}`,
-  )
+  return fail('internal_error', `PostgreSQL failed (${code}): ${message}`)
 }
 
 /** Whether a failed statement may have been committed, because its answer was lost. */

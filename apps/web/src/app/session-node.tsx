@@ -13,18 +13,17 @@ export default function SessionNodeFact() {
   return nodes.length > 1 ? <Where nodes={nodes} /> : null
 }
 
+/** Asks for the node of the session whenever the list of nodes has been loaded: its owner may be another one. */
 function Where({ nodes }: { nodes: readonly NodeInfo[] }) {
   const sessionId = useSessionId()
   const [where, setWhere] = useState<SessionNode>()
-  // Changes when a node comes or goes. Only then can the session get another owner.
-  const present = nodes.map(({ id, state }) => `${id} ${state}`).join()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: loaded again when the nodes have changed
+  // biome-ignore lint/correctness/useExhaustiveDependencies: loaded again with the nodes
   useEffect(() => {
     const controller = new AbortController()
     const { signal } = controller
     client.call('getSessionNode', { params: { id: sessionId }, signal }).then(setWhere, () => undefined)
     return () => controller.abort()
-  }, [sessionId, present])
+  }, [sessionId, nodes])
   if (!where) return null
   const machine = visible(where.machine)
   if (where.awaited)

@@ -1,6 +1,6 @@
 import type { NodeInfo } from '@parley/protocol'
 import { expect, it } from 'vitest'
-import { machineOf } from './nodes.logic.ts'
+import { machineOf, refreshDelay } from './nodes.logic.ts'
 
 const node = (id: number, machine: string, state: NodeInfo['state'] = 'alive'): NodeInfo => ({
   id,
@@ -36,4 +36,13 @@ it('does not call a machine away while one of its nodes is about to be replaced,
   expect(machineOf([node(1, 'desk', 'expired'), node(2, 'laptop')], 'machine:desk')?.isAway).toBe(false)
   const replaced = [node(1, 'desk', 'gone'), node(2, 'laptop'), node(3, 'desk')]
   expect(machineOf(replaced, 'machine:desk')?.isAway).toBe(false)
+})
+
+it('loads the nodes again soon if there are several, seldom if there is one, and never on SQLite', () => {
+  const database = { version: '18.4', latencyMs: 1, clockSkewMs: 0 }
+  const several = refreshDelay({ nodes: [node(1, 'desk'), node(2, 'desk')], database })
+  expect(several).toBeLessThanOrEqual(3_000)
+  expect(refreshDelay({ nodes: [node(1, 'desk')], database })).toBeGreaterThan(10_000)
+  expect(refreshDelay({ nodes: [node(1, 'desk')] })).toBeUndefined()
+  expect(refreshDelay({ nodes: [] })).toBeLessThanOrEqual(1_000)
 })

@@ -1,4 +1,4 @@
-import type { NodeInfo } from '@parley/protocol'
+import type { NodeInfo, NodeList } from '@parley/protocol'
 
 type Machine = {
   readonly name: string
@@ -13,4 +13,14 @@ export function machineOf(nodes: readonly NodeInfo[], place: string | undefined)
   const isAway = !there.some(({ state }) => state !== 'gone')
   if (!isAway && nodes.every((node) => node.place === place)) return undefined
   return { name: there.at(-1)?.machine ?? place, isAway }
+}
+
+/**
+ * How long to wait before the nodes are loaded again. Short if there are several: the header of a session must not name
+ * a node that has stopped. Undefined on SQLite, where there is only one.
+ */
+export function refreshDelay({ nodes, database }: NodeList): number | undefined {
+  if (nodes.length === 0) return 1_000
+  if (!database) return undefined
+  return nodes.length > 1 ? 2_000 : 15_000
 }

@@ -1,31 +1,33 @@
 import type { NodeList } from '@parley/protocol'
 import { useEffect } from 'react'
 import { client } from './client.ts'
+import { refreshDelay } from './nodes.logic.ts'
 import { createStore, useStore } from './store.ts'
 
 const nodes = createStore<NodeList>({ nodes: [] })
-const refreshMs = 15_000
 let isRefreshing = false
-
-async function loadNodes(): Promise<void> {
-  nodes.set(await client.call('listNodes'))
-}
+let timer: ReturnType<typeof setTimeout> | undefined
 
 /**
- * The servers that share the database of this server. If there can be several, the list is loaded again at
- * intervals.
+ * The servers that share the database of this server, or a part of that list. If there can be several, the list is
+ * loaded again at intervals, when the connection is back, and when the page is shown again.
  */
-export function useNodes(): NodeList {
+export function useNodes<Part = NodeList>(selector?: (list: NodeList) => Part): Part {
   useEffect(() => {
     if (isRefreshing) return
     isRefreshing = true
+    client.socket.onStatus(() => void refresh())
+    document.addEventListener('visibilitychange', () => void refresh())
     void refresh()
   }, [])
-  return useStore(nodes)
+  return useStore(nodes, selector)
 }
 
 async function refresh(): Promise<void> {
-  if (!document.hidden && client.socket.status.state === 'open') await loadNodes().catch(() => undefined)
-  const { nodes: known, database } = nodes.get()
-  if (known.length === 0 || database) setTimeout(() => void refresh(), known.length === 0 ? 1_000 : refreshMs)
+  clearTimeout(timer)
+  if (document.hidden || client.socket.status.state !== 'open') return
+  await client.call('listNodes').then(nodes.set, () => undefined)
+  clearTimeout(timer)
+  const delay = refreshDelay(nodes.get())
+  if (delay !== undefined) timer = setTimeout(() => void refresh(), delay)
 }

@@ -4,11 +4,12 @@ import { useNodes } from '../base/nodes.ts'
 
 /** Names the machine that a session runs on or waits for, if there are several machines. */
 export default function RowMachine({ place }: { place: string }) {
-  const machine = machineOf(useNodes().nodes, place)
-  if (!machine) return null
-  const text = `${machine.isAway ? 'waits for' : 'on'} ${visible(machine.name)}`
+  const name = useNodes(({ nodes }) => machineOf(nodes, place)?.name)
+  const isAway = useNodes(({ nodes }) => machineOf(nodes, place)?.isAway)
+  if (name === undefined) return null
+  const text = `${isAway ? 'waits for' : 'on'} ${visible(name)}`
   return (
-    <span title={text} className={`truncate ${machine.isAway ? 'font-medium text-wait' : ''}`}>
+    <span title={text} className={`truncate ${isAway ? 'font-medium text-wait' : ''}`}>
       {text}
     </span>
   )

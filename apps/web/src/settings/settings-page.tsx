@@ -25,7 +25,7 @@ export default function SettingsPage() {
   const section = route.name === 'settings' ? route.section : undefined
   const parts = section ? sections[section] : []
   // A server on SQLite has no other nodes, so their tab would be of no use.
-  const hasNodes = useNodes().database !== undefined || section === 'nodes'
+  const hasNodes = useNodes(({ database }) => database !== undefined) || section === 'nodes'
   const tabs = settingsSections.filter((one) => one !== 'nodes' || hasNodes)
   const nav = useRef<HTMLElement>(null)
   // Scrolls the current tab into view: on a phone not all tabs fit.

@@ -1,26 +1,23 @@
-import type { AgentInfo, BlockOf, ErrorInfo, TurnEnd } from '@parley/protocol'
-import { CircleStop, RotateCcw } from 'lucide-react'
+import type { BlockOf } from '@parley/protocol'
+import { CircleStop } from 'lucide-react'
 import { memo } from 'react'
-import { useAgent } from '../base/agents.ts'
-import { client } from '../base/client.ts'
 import { useNow } from '../base/clock.ts'
-import { amount, dollars, plural, relativePath, timeOf, turnTime, visible } from '../base/format.logic.ts'
-import { asJson } from '../call/call-text.logic.ts'
-import { LazyTerminalText } from '../call/lazy-call-detail.tsx'
-import { Button } from '../parts/button.tsx'
-import { CopyText } from '../parts/copy-button.tsx'
-import { toastError } from '../parts/toasts.tsx'
-import { prompts } from '../session-data/prompts.ts'
-import { useSessionId, useSessionState, useSnapshot } from '../session-data/session-context.tsx'
+import { amount, dollars, plural, relativePath, timeOf, turnTime } from '../base/format.logic.ts'
+import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
+import { useSessionId } from '../session-data/session-context.tsx'
 import { showChanges } from '../session-data/shown-changes.ts'
-import { Callout } from './callout.tsx'
-import { isRewind, promptOfTurn, rewoundTo, stopText } from './turn-end.logic.ts'
+
+const endNotes = lazyPart(() => import('./end-notes.tsx'))
 
 type Props = { block: BlockOf<'turn-end'>; files: readonly string[]; waited: number; folder: string }
 
 /** The end of a turn: how it ended, what it cost, and which files it changed. */
 export const EndRow = memo(function EndRow({ block, files, waited, folder }: Props) {
-  const { outcome, stopReason, durationMs, usage, costUsd, notionalCost, error, structuredOutput } = block.end
+  const { outcome, stopReason, durationMs, usage, costUsd, notionalCost, error } = block.end
+  const hasNotes =
+    error !== undefined ||
+    block.end.structuredOutput !== undefined ||
+    (outcome !== 'cancelled' && (outcome !== 'completed' || stopReason !== 'end_turn'))
   const facts = [
     timeOf(block.at, useNow()),
     turnTime(durationMs, waited),
@@ -29,20 +26,8 @@ export const EndRow = memo(function EndRow({ block, files, waited, folder }: Pro
   ].filter(Boolean)
   return (
     <div>
-      {outcome === 'failed' && <FailedTurn turnId={block.turnId} error={error} />}
-      {isRewind(stopReason) && <RewoundTurn turnId={block.turnId} end={block.end} />}
-      {outcome === 'completed' && stopText(stopReason) !== undefined && (
-        <Callout level="warning" text={stopText(stopReason) ?? ''} />
-      )}
-      {error && <ProcessEnd details={error.details} />}
-      {outcome === 'unknown' && (
-        <Callout
-          level="warning"
-          text="The server restarted during this turn. Some actions may be missing; check Changes."
-        />
-      )}
-      {structuredOutput !== undefined && (
-        <pre className="terminal my-1 rounded-md bg-sunk px-2.5 py-2">{asJson(structuredOutput)}</pre>
+      {hasNotes && (
+        <Lazy part={endNotes}>{(EndNotes) => <EndNotes turnId={block.turnId} end={block.end} />}</Lazy>
       )}
       <p className="flex flex-wrap items-center gap-x-2.5 px-1.5 pt-0.5 pb-2 text-xs text-faint tabular-nums">
         {outcome === 'cancelled' && (
@@ -56,24 +41,6 @@ export const EndRow = memo(function EndRow({ block, files, waited, folder }: Pro
     </div>
   )
 })
-
-/** How an agent's process ended, and the end of its stderr. */
-function ProcessEnd({ details = {} }: { details?: Readonly<Record<string, unknown>> | undefined }) {
-  const { exitCode, signal, stderrTail } = details
-  const how =
-    typeof signal === 'string'
-      ? `ended by ${signal}`
-      : typeof exitCode === 'number'
-        ? `exit code ${exitCode}`
-        : undefined
-  if (how === undefined && typeof stderrTail !== 'string') return null
-  return (
-    <div className="px-2.5 pb-1 text-xs text-soft">
-      {how && <p className="pb-1">Process: {how}</p>}
-      {typeof stderrTail === 'string' && <LazyTerminalText output={stderrTail} label="Last output" />}
-    </div>
-  )
-}
 
 /** A button that shows the changed files in the changes panel. */
 function ChangedFiles({ files, folder }: { files: readonly string[]; folder: string }) {
@@ -89,55 +56,5 @@ function ChangedFiles({ files, folder }: { files: readonly string[]; folder: str
       {plural(files.length, 'file')} changed: {paths.slice(0, 3).join(', ')}
       {files.length > 3 && '…'}
     </button>
-  )
-}
-
-type FailedTurnProps = { turnId: string | undefined; error: ErrorInfo | undefined }
-
-/** Why a turn failed and, for the latest one, what to do next: sign in, or send the same prompt again. */
-function FailedTurn({ turnId, error }: FailedTurnProps) {
-  const isLatest = useSessionState(({ turn, lastTurn }) => !turn && lastTurn?.turnId === turnId)
-  return (
-    <Callout level="error" text={error?.message ?? 'The turn failed.'}>
-      {isLatest && turnId !== undefined && <NextSteps turnId={turnId} error={error} />}
-    </Callout>
-  )
-}
-
-function NextSteps({ turnId, error }: FailedTurnProps) {
-  const sessionId = useSessionId()
-  const agent = useAgent(useSessionState((state) => state.agent))
-  const parts = useSnapshot(({ view }) => promptOfTurn(view.timeline, turnId)?.parts)
-  const command = error?.code === 'agent_not_signed_in' ? signInCommand(error, agent) : undefined
-  if (!parts && command === undefined) return null
-  return (
-    <div className="flex flex-wrap items-center gap-2 pt-2">
-      {parts && (
-        <Button onClick={() => prompts.submit({ sessionId, delivery: 'queue', parts })}>Retry</Button>
-      )}
-      {command !== undefined && <CopyText text={command} label="Copy command" />}
-    </div>
-  )
-}
-
-function signInCommand({ details }: ErrorInfo, agent: AgentInfo | undefined): string | undefined {
-  return typeof details?.command === 'string' ? details.command : agent?.command
-}
-
-/** The restored files. The undo button is shown only if this is the latest turn. */
-function RewoundTurn({ turnId, end }: { turnId: string | undefined; end: TurnEnd }) {
-  const sessionId = useSessionId()
-  const isLatest = useSessionState(({ turn, lastTurn }) => !turn && lastTurn?.turnId === turnId)
-  const promptId = useSnapshot(({ view }) => rewoundTo(promptOfTurn(view.timeline, turnId)?.parts ?? []))
-  const undo = () =>
-    promptId !== undefined &&
-    void client.command(sessionId, { type: 'session.rewind', promptId, undo: true }).catch(toastError)
-  const hasChanged = end.stopReason === 'rewound' && promptId !== undefined
-  return (
-    <div className="my-1 flex flex-wrap items-center gap-2 px-1.5 text-sm text-soft">
-      <RotateCcw size={14} aria-hidden className="shrink-0" />
-      <span className="min-w-0 [overflow-wrap:anywhere]">{visible(end.result ?? '')}</span>
-      {isLatest && hasChanged && <Button onClick={undo}>Undo</Button>}
-    </div>
   )
 }

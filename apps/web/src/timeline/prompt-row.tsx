@@ -5,7 +5,6 @@ import { useMatchesFind } from '../base/find-text.ts'
 import { visible } from '../base/format.logic.ts'
 import { Picture } from '../call/picture.tsx'
 import { RowActions } from './row-actions.tsx'
-import { rewindText } from './turn-end.logic.ts'
 
 export const PromptRow = memo(function PromptRow({ block }: { block: BlockOf<'prompt'> }) {
   const steer = block.delivery === 'steer'
@@ -95,4 +94,12 @@ function PartView({ part }: { part: PromptPart }) {
       <FileText size={13} aria-hidden /> {visible(part.path ?? part.name)}
     </p>
   )
+}
+
+/** The prompt of `session.rewind`, as text. */
+function rewindText(part: PromptPart): string | undefined {
+  if (part.type !== 'command' || part.name !== 'rewind') return undefined
+  const { arguments: target = '' } = part
+  if (target.startsWith('undo prm_')) return 'Undo the restore of files'
+  return target.startsWith('prm_') ? 'Restore files to before an earlier prompt' : undefined
 }

@@ -19,14 +19,6 @@ export function isRewind(stopReason: string): boolean {
   return stopReason === 'rewound' || stopReason === 'rewind_undone'
 }
 
-/** The prompt of `session.rewind`, as text. */
-export function rewindText(part: PromptPart): string | undefined {
-  if (part.type !== 'command' || part.name !== 'rewind') return undefined
-  const { arguments: target = '' } = part
-  if (target.startsWith('undo prm_')) return 'Undo the restore of files'
-  return target.startsWith('prm_') ? 'Restore files to before an earlier prompt' : undefined
-}
-
 /** The prompt that this rewind restored files to. */
 export function rewoundTo([part]: readonly PromptPart[]): string | undefined {
   if (part?.type !== 'command' || part.name !== 'rewind') return undefined

@@ -3,7 +3,7 @@ import { PostgresServer } from '../../packages/server/src/stores/postgres/postgr
 import { afterAll } from '../../packages/server/src/testing/peers.ts'
 import { ConsoleServer, phone, seriousFindings } from './console-browser.ts'
 import { browserFixture } from './console-fixture.ts'
-import { boxOf, conversation, eventually, panel } from './console-page.ts'
+import { boxOf, conversation, eventually, panel, prompt } from './console-page.ts'
 
 /** Tests what the console shows about several nodes: two servers of different machines on one PostgreSQL. */
 const desk = new ConsoleServer()
@@ -87,8 +87,12 @@ describe('the console of a server with other nodes', () => {
     await laptop.kill()
     await header.getByText('waits for laptop').waitFor()
     await row.getByText('waits for laptop').waitFor()
+    await page.getByText('Your answer is kept, and carried out when laptop is back.').waitFor()
+    expect(await prompt(page).getAttribute('placeholder')).toContain('when laptop is back')
+    expect(await page.getByRole('button', { name: /^Stop/ }).count()).toBe(0)
+    expect(await seriousFindings(page)).toEqual([])
     await page.getByRole('button', { name: /^Allow once/ }).click()
-    await conversation(page).getByText('Answered; the agent has yet to continue').waitFor()
+    await conversation(page).getByText('Answered; continues when laptop is back').waitFor()
     expect(await seriousFindings(page)).toEqual([])
     await page.goto(`${desk.url}/settings/nodes`)
     const away = nodes(page).getByRole('listitem').filter({ hasText: 'No server runs on laptop now' })
@@ -98,7 +102,7 @@ describe('the console of a server with other nodes', () => {
     await page.goto(`${desk.url}/sessions/${id}`)
     await header.getByText('on laptop').waitFor()
     await conversation(page)
-      .getByText('Answered; the agent has yet to continue')
+      .getByText('Answered; continues when laptop is back')
       .waitFor({ state: 'detached' })
   })
 
@@ -117,5 +121,33 @@ describe('the console of a server with other nodes', () => {
     expect(await seriousFindings(page)).toEqual([])
     await terminals.getByRole('button', { name: /^Close (?!panel)/ }).click()
     await terminals.getByRole('button', { name: 'Open a terminal' }).waitFor()
+  })
+
+  it('counts no time while the machine of a working session is away, and queues its prompts', async () => {
+    const id = await laptop.session('hang')
+    const { page } = await openTab({ load: false })
+    await page.goto(`${desk.url}/sessions/${id}`)
+    await page.getByTestId('working').waitFor()
+    await laptop.kill()
+    await conversation(page).getByText('Waits for laptop').waitFor()
+    expect(await page.getByTestId('working').count()).toBe(0)
+    await prompt(page).fill('next')
+    await page.getByRole('button', { name: 'Queue', exact: true }).click()
+    await page.getByRole('list', { name: 'Queue' }).getByText('next').waitFor()
+    await laptop.start()
+    await conversation(page).getByText('Waits for laptop').waitFor({ state: 'detached' })
+  })
+
+  it('says in the inbox that an answer waits for its machine', async () => {
+    const id = await laptop.session('show a permission')
+    const { page } = await openTab({ load: false })
+    await page.goto(`${desk.url}/inbox`)
+    const entry = page.getByRole('listitem').filter({ has: page.locator(`a[href="/sessions/${id}"]`) })
+    await entry.getByRole('button', { name: /^Allow once/ }).waitFor()
+    await laptop.kill()
+    await entry.getByText('Your answer is kept, and carried out when laptop is back.').waitFor()
+    await laptop.start()
+    await entry.getByText('Your answer is kept').waitFor({ state: 'detached' })
+    expect(await entry.getByRole('button', { name: /^Allow once/ }).count()).toBe(1)
   })
 })

@@ -3,7 +3,9 @@ import { useEffect, useState } from 'react'
 import { client } from '../base/client.ts'
 import { visible } from '../base/format.logic.ts'
 import { useNodes } from '../base/nodes.ts'
+import { awaited } from '../session-data/awaited.ts'
 import { useSessionId } from '../session-data/session-context.tsx'
+import { awaitedTexts } from './awaited.logic.ts'
 
 const shape = 'shrink-0 max-md:max-w-full max-md:truncate'
 
@@ -24,6 +26,11 @@ function Where({ nodes }: { nodes: readonly NodeInfo[] }) {
     client.call('getSessionNode', { params: { id: sessionId }, signal }).then(setWhere, () => undefined)
     return () => controller.abort()
   }, [sessionId, nodes])
+  const away = where?.awaited && where.machine
+  useEffect(() => {
+    awaited.set(away === undefined ? undefined : awaitedTexts(sessionId, away))
+    return () => awaited.set(undefined)
+  }, [sessionId, away])
   if (!where) return null
   const machine = visible(where.machine)
   if (where.awaited)

@@ -14,6 +14,7 @@ import { fetchMarkdown } from '../parts/markdown/lazy-markdown.tsx'
 import { AllSessions, Problem } from '../parts/problem.tsx'
 import { useUnansweredFirst } from '../request/answers.ts'
 import { fetchCards, RequestCard } from '../request/request-card.tsx'
+import { useAwaited } from '../session-data/awaited.ts'
 import { markSeen } from '../session-data/seen.ts'
 import { SessionProvider, useSessionState, useSnapshot } from '../session-data/session-context.tsx'
 import { useStopTurn } from '../session-data/stop-turn.ts'
@@ -96,6 +97,7 @@ function Dock() {
   const id = useSessionState((state) => state.id)
   const agent = useSessionState((state) => state.agent)
   const cwd = useSessionState((state) => state.cwd)
+  const awaited = useAwaited()
   const { open, answered } = useUnansweredFirst(requests)
   const [first, ...others] = open
   useEffect(() => {
@@ -118,7 +120,13 @@ function Dock() {
           ))}
           {first && (
             <div className={fitting}>
-              <RequestCard key={first.requestId} session={{ id, agent, cwd }} request={first} takesFocus />
+              <RequestCard
+                key={first.requestId}
+                session={{ id, agent, cwd }}
+                request={first}
+                takesFocus
+                awaited={awaited?.machine}
+              />
             </div>
           )}
           {others.length > 0 && (

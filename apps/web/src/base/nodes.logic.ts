@@ -15,6 +15,12 @@ export function machineOf(nodes: readonly NodeInfo[], place: string | undefined)
   return { name: there.at(-1)?.machine ?? place, isAway }
 }
 
+/** The name of the machine of a place, if no server runs there. */
+export function awaitedName(nodes: readonly NodeInfo[], place: string | undefined): string | undefined {
+  const machine = machineOf(nodes, place)
+  return machine?.isAway ? machine.name : undefined
+}
+
 /**
  * How long to wait before the nodes are loaded again. Short if there are several: the header of a session must not name
  * a node that has stopped. Undefined on SQLite, where there is only one.

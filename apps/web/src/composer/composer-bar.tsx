@@ -3,6 +3,7 @@ import { ArrowUp, CornerDownRight, ListPlus, Square } from 'lucide-react'
 import { withKeys } from '../base/key-names.ts'
 import { IconButton } from '../parts/button.tsx'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
+import { useAwaited } from '../session-data/awaited.ts'
 import { useSessionState } from '../session-data/session-context.tsx'
 import { AttachButton } from './attach-button.tsx'
 import { SettingsRow } from './settings-row.tsx'
@@ -43,7 +44,9 @@ export function ComposerBar({ onFiles, ...rest }: Props) {
 }
 
 function SendButtons({ empty, canSteer, queues, onSend, onStop }: Omit<Props, 'onFiles'>) {
-  const working = useSessionState((state) => state.turn !== undefined)
+  const awaited = useAwaited()
+  // On a machine that is away nothing works that could be stopped.
+  const working = useSessionState((state) => state.turn !== undefined) && awaited === undefined
   const interrupted = useSessionState((state) => state.turn?.interrupted ?? false)
   return (
     <span className="ml-auto flex shrink-0 items-center gap-1">
@@ -70,7 +73,7 @@ function SendButtons({ empty, canSteer, queues, onSend, onStop }: Omit<Props, 'o
       <button
         type="button"
         aria-label={queues ? 'Queue' : 'Send'}
-        title={queues ? 'Queue: runs later (Enter)' : 'Send (Enter)'}
+        title={awaited?.queueTitle ?? (queues ? 'Queue: runs later (Enter)' : 'Send (Enter)')}
         disabled={empty}
         onClick={() => onSend('queue')}
         className="flex size-8 items-center justify-center rounded-lg bg-mark-fill text-white hover:brightness-110 disabled:bg-hover disabled:text-faint pointer-coarse:size-11"

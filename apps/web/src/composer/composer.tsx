@@ -6,6 +6,7 @@ import { focusAtEnd, hasKeyboard } from '../base/focus.ts'
 import { useStore } from '../base/store.ts'
 import { IconButton } from '../parts/button.tsx'
 import { promptParts } from '../session-data/attachment.logic.ts'
+import { useAwaited } from '../session-data/awaited.ts'
 import { draftOf, prompts } from '../session-data/prompts.ts'
 import { useSessionId, useSessionState, useSnapshot } from '../session-data/session-context.tsx'
 import { useStopTurn } from '../session-data/stop-turn.ts'
@@ -32,8 +33,9 @@ export function Composer() {
   const wasPaused = useStore(place, ({ paused }) => paused)
   // An edited prompt that was paused is paused again only if other prompts are still paused.
   const goesBackPaused = isPaused && wasPaused
-  const canSteer = working && (agent?.capabilities.steer ?? false)
+  const awaited = useAwaited()
   const begun = useSessionState((state) => state.lastTurn !== undefined)
+  const canSteer = working && !awaited && (agent?.capabilities.steer ?? false)
   const empty = wordless && attachments.list.length === 0
 
   const send = (delivery: Delivery) => {
@@ -72,7 +74,8 @@ export function Composer() {
         side="above"
         rows={1}
         placeholder={
-          working ? 'Queue a follow-up…' : begun ? 'Send a follow-up…' : 'What do you want to build?'
+          awaited?.placeholder ??
+          (working ? 'Queue a follow-up…' : begun ? 'Send a follow-up…' : 'What do you want to build?')
         }
         className="min-h-11 px-3.5 pt-2.5 pb-1"
         onKey={onKey}
@@ -81,7 +84,7 @@ export function Composer() {
       <ComposerBar
         empty={empty}
         canSteer={canSteer}
-        queues={working || goesBackPaused}
+        queues={working || goesBackPaused || awaited !== undefined}
         onFiles={(files) => void attachments.add(files)}
         onSend={send}
         onStop={stop}

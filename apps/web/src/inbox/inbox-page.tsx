@@ -5,12 +5,15 @@ import { useAgentName } from '../base/agents.ts'
 import { useNow } from '../base/clock.ts'
 import { errorText } from '../base/error-text.logic.ts'
 import { ago, folderName, visible } from '../base/format.logic.ts'
+import { awaitedName } from '../base/nodes.logic.ts'
+import { useNodes } from '../base/nodes.ts'
 import { fetchDiffs } from '../parts/diff/diff-view.tsx'
 import { BackToSessions, Link } from '../parts/link.tsx'
 import { NotificationPermission } from '../parts/notification-permission.tsx'
 import { useGivenAnswers, useUnansweredFirst } from '../request/answers.ts'
 import { fetchCards, RequestCard } from '../request/request-card.tsx'
 import { UnsentAnswer } from '../request/unsent-answer.tsx'
+import { useAllSessions } from '../session-data/session-list.ts'
 import { useWaiting } from '../session-data/waiting-list.ts'
 
 /** The open requests of all sessions, which can be answered here. */
@@ -79,6 +82,8 @@ function UnlistedAnswers({ requests }: { requests: readonly WaitingRequest[] }) 
 function InboxEntry({ waiting: { session, request }, first }: { waiting: WaitingRequest; first: boolean }) {
   const now = useNow()
   const agentName = useAgentName(session.agent)
+  const listed = useAllSessions().sessions.find(({ id }) => id === session.id)
+  const awaited = useNodes(({ nodes }) => awaitedName(nodes, listed?.place))
   return (
     <li>
       <p className="flex items-baseline gap-2 px-1 pb-1.5 text-xs text-faint">
@@ -94,7 +99,7 @@ function InboxEntry({ waiting: { session, request }, first }: { waiting: Waiting
         </span>
         <span className="ml-auto shrink-0">{ago(request.at, now)}</span>
       </p>
-      <RequestCard session={session} request={request} takesFocus={first} />
+      <RequestCard session={session} request={request} takesFocus={first} awaited={awaited} />
     </li>
   )
 }

@@ -10,6 +10,13 @@ import {
 
 /** The session of a request, as its card shows it. */
 export type RequestSession = Pick<SessionSummary, 'id' | 'agent' | 'cwd'>
+/** What the cards of permissions and questions have in common. */
+export type CardProps = {
+  session: RequestSession
+  takesFocus: boolean
+  /** The machine of the session, if no server runs there. */
+  awaited: string | undefined
+}
 export type OpenPermission = Extract<OpenRequest, { type: 'permission' }>
 export type OpenQuestion = Extract<OpenRequest, { type: 'question' }>
 

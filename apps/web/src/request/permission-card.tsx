@@ -8,11 +8,12 @@ import { Button } from '../parts/button.tsx'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
 import { useAnswerDraft } from './answer-draft.ts'
 import { useAnswer } from './answers.ts'
+import { AwaitedNote } from './awaited-note.tsx'
 import { Card, closeOnEscape, focusCard } from './card.tsx'
 import {
+  type CardProps,
   choicesOf,
   type OpenPermission,
-  type RequestSession,
   reachWarnings,
   requestTitle,
 } from './choices.logic.ts'
@@ -21,10 +22,10 @@ import { RequestedAction } from './requested-action.tsx'
 
 const editPart = lazyPart(() => import('./edit-form.tsx'))
 
-type Props = { session: RequestSession; request: OpenPermission; takesFocus: boolean }
+type Props = CardProps & { request: OpenPermission }
 
 /** A permission with its reason and every possible answer. Everything that would run is shown. */
-export function PermissionCard({ session, request, takesFocus }: Props) {
+export function PermissionCard({ session, request, takesFocus, awaited }: Props) {
   const agent = useAgent(session.agent)
   const { decide, sending } = useAnswer(session.id, request)
   const [denying, setDenying] = useState(false)
@@ -48,7 +49,14 @@ export function PermissionCard({ session, request, takesFocus }: Props) {
   return (
     <Card label={`${title}: ${request.title}`} takesFocus={takesFocus} onKey={onKey}>
       <Head title={title} request={request} folder={session.cwd} />
-      <Body request={request} folder={session.cwd} edit={edit} onAllow={() => allow(choices.once)} />
+      <Body
+        request={request}
+        folder={session.cwd}
+        edit={edit}
+        isAwaited={awaited !== undefined}
+        onAllow={() => allow(choices.once)}
+      />
+      <AwaitedNote machine={awaited} />
       {denying ? (
         <DenyForm
           no={isPlan ? 'Request changes' : 'Deny'}
@@ -118,9 +126,15 @@ function Head({ title, request, folder }: { title: string; request: OpenPermissi
   )
 }
 
-type BodyProps = { request: OpenPermission; folder: string; edit: Edit; onAllow: () => void }
+type BodyProps = {
+  request: OpenPermission
+  folder: string
+  edit: Edit
+  isAwaited: boolean
+  onAllow: () => void
+}
 
-function Body({ request, folder, edit, onAllow }: BodyProps) {
+function Body({ request, folder, edit, isAwaited, onAllow }: BodyProps) {
   const { edits, problem, at } = edit
   return (
     <div className="max-h-[min(26rem,45dvh)] overflow-y-auto px-3.5 pt-2" tabIndex={-1}>
@@ -149,7 +163,7 @@ function Body({ request, folder, edit, onAllow }: BodyProps) {
         </p>
       ))}
       {request.reason && <p className="pt-1.5 text-sm text-soft">{visible(request.reason)}</p>}
-      {request.stale && (
+      {request.stale && !isAwaited && (
         <p className="pt-1.5 text-xs text-faint">The agent is paused. It continues when you answer.</p>
       )}
     </div>

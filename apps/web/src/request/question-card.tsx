@@ -6,13 +6,14 @@ import { Button, Key } from '../parts/button.tsx'
 import { LazyMarkdown } from '../parts/markdown/lazy-markdown.tsx'
 import { useAnswerDraft } from './answer-draft.ts'
 import { useAnswer } from './answers.ts'
+import { AwaitedNote } from './awaited-note.tsx'
 import { Card, focusCard } from './card.tsx'
-import { type OpenQuestion, type RequestSession, requesterName } from './choices.logic.ts'
+import { type CardProps, type OpenQuestion, requesterName } from './choices.logic.ts'
 import { answersOf, choose, type Filled, filledFor, leftToAgent, write } from './question-form.logic.ts'
 
-type Props = { session: RequestSession; request: OpenQuestion; takesFocus: boolean }
+type Props = CardProps & { request: OpenQuestion }
 
-export function QuestionCard({ session, request, takesFocus }: Props) {
+export function QuestionCard({ session, request, takesFocus, awaited }: Props) {
   const agentName = useAgentName(session.agent)
   const { answer, sending } = useAnswer(session.id, request)
   const [{ filled = {} }, keep] = useAnswerDraft(request.requestId)
@@ -68,6 +69,7 @@ export function QuestionCard({ session, request, takesFocus }: Props) {
             />
           ))}
         </div>
+        <AwaitedNote machine={awaited} />
         <AnswerBar
           complete={complete}
           sending={sending}

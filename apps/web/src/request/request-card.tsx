@@ -7,18 +7,25 @@ const cards = lazyPart(() => import('./cards.tsx'))
 /** Fetches the code of the cards ahead of time. */
 export const fetchCards = () => cards.fetch()
 
-type Props = { session: RequestSession; request: OpenRequest; takesFocus?: boolean }
+type Props = {
+  session: RequestSession
+  request: OpenRequest
+  takesFocus?: boolean
+  /** The machine of the session, if no server runs there. */
+  awaited?: string | undefined
+}
 
-export function RequestCard({ session, request, takesFocus = false }: Props) {
+export function RequestCard({ session, request, takesFocus = false, awaited }: Props) {
   const given = useAnswerTo(request.requestId)
   return (
     <Lazy part={cards}>
       {({ PermissionCard, QuestionCard, UnsentAnswer }) => {
         if (given?.waited) return <UnsentAnswer answer={given} />
+        const card = { session, takesFocus, awaited }
         return request.type === 'permission' ? (
-          <PermissionCard session={session} request={request} takesFocus={takesFocus} />
+          <PermissionCard {...card} request={request} />
         ) : (
-          <QuestionCard session={session} request={request} takesFocus={takesFocus} />
+          <QuestionCard {...card} request={request} />
         )
       }}
     </Lazy>

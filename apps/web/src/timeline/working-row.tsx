@@ -2,6 +2,7 @@ import { isInBackground } from '@parley/protocol'
 import { LoaderCircle } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { duration, visible } from '../base/format.logic.ts'
+import { useAwaited } from '../session-data/awaited.ts'
 import { useSessionState } from '../session-data/session-context.tsx'
 import { useStopTasks } from '../session-data/stop-turn.ts'
 
@@ -12,6 +13,9 @@ export function WorkingRow({ isWriting, isEmpty }: { isWriting: boolean; isEmpty
   const interrupted = useSessionState((state) => state.turn?.interrupted ?? false)
   const connected = useSessionState((state) => state.connected)
   const isAnswered = useSessionState((state) => state.requests.length === 0)
+  const awaited = useAwaited()
+  const awaits = useSessionState((state) => awaited?.lastRow(state))
+  if (awaits) return <WaitingRow>{awaits}</WaitingRow>
   if (status === 'background') return <BackgroundRow />
   if (startedAt === undefined) {
     return <p className="h-6 px-1.5 text-sm text-faint">{isEmpty && 'No messages yet.'}</p>
@@ -19,9 +23,9 @@ export function WorkingRow({ isWriting, isEmpty }: { isWriting: boolean; isEmpty
   if (status === 'waiting') return <div className="h-6" />
   if (status === 'parked') {
     return (
-      <p className="flex h-6 items-center px-1.5 text-xs font-medium text-wait">
+      <WaitingRow>
         {isAnswered ? 'Answered; the agent has yet to continue' : 'Agent paused until you answer'}
-      </p>
+      </WaitingRow>
     )
   }
   const label = interrupted
@@ -37,6 +41,10 @@ export function WorkingRow({ isWriting, isEmpty }: { isWriting: boolean; isEmpty
       {label} <Elapsed since={startedAt} />
     </p>
   )
+}
+
+function WaitingRow({ children }: { children: string }) {
+  return <p className="flex min-h-6 items-center px-1.5 text-xs font-medium text-wait">{children}</p>
 }
 
 /** Shown while no turn runs but background tasks do. */

@@ -1,0 +1,36 @@
+import type { OpenRequest, Prompt } from '@parley/protocol'
+import { expect, it } from 'vitest'
+import { awaitedTexts } from './awaited.logic.ts'
+
+const { lastRow } = awaitedTexts('ses_1', 'laptop')
+const requests: OpenRequest[] = []
+const queue: Prompt[] = []
+const prompt = (paused: boolean): Prompt => ({
+  promptId: 'prm_1',
+  delivery: 'queue',
+  parts: [],
+  at: 0,
+  ...(paused && { paused }),
+})
+
+it('says that a session waits for its machine instead of counting the time of its turn', () => {
+  expect(lastRow({ status: 'working', requests, queue })).toBe('Waits for laptop')
+  expect(lastRow({ status: 'background', requests, queue })).toBe('Waits for laptop')
+})
+
+it('says when an answered turn continues', () => {
+  const text = lastRow({ status: 'parked', requests, queue })
+  expect(text).toBe('Answered; continues when laptop is back')
+})
+
+it('says that a queued prompt waits for the machine, unless it is paused', () => {
+  expect(lastRow({ status: 'idle', requests, queue: [prompt(false)] })).toBe('Waits for laptop')
+  expect(lastRow({ status: 'idle', requests, queue: [prompt(true)] })).toBeUndefined()
+  expect(lastRow({ status: 'idle', requests, queue })).toBeUndefined()
+})
+
+it('leaves the row to the open request, which waits for a person', () => {
+  const open = [{ type: 'permission' } as OpenRequest]
+  expect(lastRow({ status: 'waiting', requests: open, queue })).toBeUndefined()
+  expect(lastRow({ status: 'parked', requests: open, queue })).toBeUndefined()
+})

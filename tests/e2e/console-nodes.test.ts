@@ -30,6 +30,9 @@ describe('the console of a server with other nodes', () => {
   it('lists the nodes, keeps the list current, and checks their connections', async () => {
     const { page, consoleErrors } = await openTab({ load: false })
     await page.goto(`${desk.url}/settings/agents`)
+    const agents = page.getByRole('region', { name: 'Agents', exact: true })
+    await agents.getByText(`The coding agents on desk, as the node ${desk.url} lists them.`).waitFor()
+    await agents.getByText(/API keys belong to this node, and a sign-in to desk/).waitFor()
     await page.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name: 'Nodes' }).click()
     const cards = nodes(page).getByRole('listitem')
     await cards.nth(1).waitFor()

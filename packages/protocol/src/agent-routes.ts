@@ -4,6 +4,7 @@ import { AgentCheck, AgentKey, NewAgent } from './agent-setup.ts'
 import { CapabilityInfo } from './capability-info.ts'
 import { AgentConversation, NewImport } from './conversation.ts'
 import { AgentId } from './ids.ts'
+import { NodeInfo } from './node.ts'
 import { byAgent, NoContent, type RouteDefinition } from './route.ts'
 import { SessionState } from './session-state.ts'
 
@@ -21,6 +22,9 @@ export const agentRoutes = {
         .array(CapabilityInfo)
         .optional()
         .meta({ description: 'Descriptions of all capabilities that an agent may have' }),
+      node: NodeInfo.pick({ url: true, machine: true }).optional().meta({
+        description: 'The node that answered: these are its agents. Absent on SQLite',
+      }),
     }),
   },
   listModels: {

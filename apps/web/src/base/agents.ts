@@ -1,4 +1,4 @@
-import type { AgentInfo, ParleyError } from '@parley/protocol'
+import type { AgentInfo, NodeInfo, ParleyError } from '@parley/protocol'
 import { useEffect } from 'react'
 import { client } from './client.ts'
 import { createPersistedStore } from './persisted-store.ts'
@@ -7,6 +7,8 @@ import { createStore, useStore } from './store.ts'
 export type Agents = {
   readonly status: 'unasked' | 'asking' | 'known' | 'failed'
   readonly agents: readonly AgentInfo[]
+  /** The node that listed the agents, if several servers can share a database. */
+  readonly node?: Pick<NodeInfo, 'url' | 'machine'> | undefined
   readonly error?: ParleyError
 }
 
@@ -21,13 +23,13 @@ const names = createPersistedStore<Readonly<Record<string, string>>>('agent-name
 /** Lists the agents on the server's machine; the server probes each of them. */
 export async function loadAgents(): Promise<void> {
   if (agents.get().status === 'asking') return
-  agents.set((before) => ({ status: 'asking', agents: before.agents }))
+  agents.set(({ agents: known, node }) => ({ status: 'asking', agents: known, node }))
   try {
     const reply = await client.call('listAgents')
-    agents.set({ status: 'known', agents: reply.agents })
+    agents.set({ status: 'known', agents: reply.agents, node: reply.node })
     names.set(Object.fromEntries(reply.agents.map(({ id, name }) => [id, name])))
   } catch (thrown) {
-    agents.set((before) => ({ status: 'failed', agents: before.agents, error: thrown as ParleyError }))
+    agents.set((before) => ({ ...before, status: 'failed', error: thrown as ParleyError }))
     const stop = client.socket.onStatus(({ state }) => {
       if (state !== 'open') return
       stop()

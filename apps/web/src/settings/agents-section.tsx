@@ -3,6 +3,7 @@ import { RefreshCw } from 'lucide-react'
 import { loadAgents, useAgents } from '../base/agents.ts'
 import { client } from '../base/client.ts'
 import { errorText } from '../base/error-text.logic.ts'
+import { useNodes } from '../base/nodes.ts'
 import { AgentNextStep, AgentState } from '../parts/agents/agent-state.tsx'
 import { InstallRow } from '../parts/agents/install-button.tsx'
 import { nextStep } from '../parts/agents/readiness.logic.ts'
@@ -10,15 +11,17 @@ import { Button } from '../parts/button.tsx'
 import { AddForm } from './add-form.tsx'
 import { agentOf, emptyAgent } from './agent-form.logic.ts'
 import { AgentSetup } from './agent-setup.tsx'
+import { agentsPurpose } from './agents-purpose.logic.ts'
 import { Section } from './section.tsx'
 
 export function AgentsSection() {
-  const { agents, status, error } = useAgents()
+  const { agents, node, status, error } = useAgents()
+  const { purpose, note } = agentsPurpose(node, useNodes().nodes)
   const asking = status === 'asking'
   return (
     <Section
       title="Agents"
-      purpose="The coding agents on the server’s machine."
+      purpose={purpose}
       beside={
         <Button onClick={() => void loadAgents()} disabled={asking}>
           <RefreshCw size={14} aria-hidden className={asking ? 'animate-spin' : ''} /> Refresh
@@ -26,6 +29,7 @@ export function AgentsSection() {
       }
     >
       <div className="flex flex-col gap-3">
+        {note !== undefined && <p className="text-sm text-pretty text-soft">{note}</p>}
         {error && <p className="text-sm text-bad">{errorText(error)}</p>}
         {agents.map((agent) => (
           <AgentCard key={agent.id} agent={agent} />

@@ -15,7 +15,7 @@ export function Section({ title, purpose, beside, children }: Props) {
       <div className="flex items-start gap-3 pb-4">
         <div className="min-w-0 flex-1">
           <h2 className="text-base font-semibold">{title}</h2>
-          <p className="text-sm text-pretty text-soft">{purpose}</p>
+          <p className="text-sm text-pretty text-soft [overflow-wrap:anywhere]">{purpose}</p>
         </div>
         {beside}
       </div>

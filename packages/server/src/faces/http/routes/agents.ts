@@ -1,4 +1,4 @@
-import { capabilityInfos, defined, ParleyError, routes } from '@parley/protocol'
+import { capabilityInfos, defined, type NodeInfo, ParleyError, routes } from '@parley/protocol'
 import { type App, type AppParts, mount, type RequestContext } from '../mount.ts'
 
 /**
@@ -10,12 +10,19 @@ function refuseOtherPages({ env }: RequestContext, { authentication }: AppParts)
   throw new ParleyError('forbidden', 'A page of another origin may not set up agents. Use the console.')
 }
 
+/** Names this node. Undefined on SQLite, and while PostgreSQL does not answer. */
+async function thisNode({ nodes }: AppParts): Promise<Pick<NodeInfo, 'url' | 'machine'> | undefined> {
+  const list = await nodes?.list().catch(() => undefined)
+  const self = list?.nodes.find(({ isSelf }) => isSelf)
+  return self && { url: self.url, machine: self.machine }
+}
+
 export function mountAgents(app: App, parts: AppParts): void {
   const { host } = parts
-  mount(app, parts, routes.listAgents, async () => ({
-    agents: await host.agents(),
-    capabilities: capabilityInfos(),
-  }))
+  mount(app, parts, routes.listAgents, async () => {
+    const [agents, node] = await Promise.all([host.agents(), thisNode(parts)])
+    return { agents, capabilities: capabilityInfos(), ...defined({ node }) }
+  })
   mount(app, parts, routes.listModels, async () => ({ agents: await host.models() }))
   mount(app, parts, routes.addAgent, ({ body, context }) => {
     refuseOtherPages(context, parts)

@@ -1,0 +1,26 @@
+import type { NodeInfo } from '@parley/protocol'
+import { expect, it } from 'vitest'
+import { agentsPurpose } from './agents-purpose.logic.ts'
+
+const node = (id: number, machine: string, state: NodeInfo['state'] = 'alive'): NodeInfo => ({
+  id,
+  url: `http://10.0.0.${id}:4747`,
+  machine,
+  version: '1.0.0',
+  startedAt: 0,
+  isSelf: id === 1,
+  state,
+})
+
+it('names the node that listed the agents, and where changes take effect, if there are several nodes', () => {
+  const { purpose, note } = agentsPurpose(node(2, 'laptop'), [node(1, 'desk'), node(2, 'laptop')])
+  expect(purpose).toBe('The coding agents on laptop, as the node http://10.0.0.2:4747 lists them.')
+  expect(note).toContain('API keys belong to this node, and a sign-in to laptop')
+})
+
+it('names no node if there is no other one', () => {
+  const nodes = [node(1, 'desk'), node(2, 'laptop', 'gone')]
+  const plain = { purpose: 'The coding agents on the server’s machine.' }
+  expect(agentsPurpose(node(1, 'desk'), nodes)).toEqual(plain)
+  expect(agentsPurpose(undefined, [])).toEqual(plain)
+})

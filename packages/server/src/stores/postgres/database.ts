@@ -23,6 +23,8 @@ export type PostgresOptions = {
 type Value = string | number | boolean | null
 type Parameter = Value | readonly Value[]
 type Row = Record<string, unknown>
+/** One connection, and the number of statements that wait for an answer on it. */
+type Lane = { readonly sql: postgres.Sql; statements: number }
 
 /** The oldest major version of PostgreSQL that is supported. */
 export const oldestVersion = 15
@@ -40,7 +42,7 @@ export class PostgresDatabase {
   readonly #address: DatabaseAddress
   readonly #encryption: Encryption
   readonly #deadlineMs: number
-  #sql: postgres.Sql
+  #lanes: Lane[] = []
   #closed = false
   #replaced = 0
   #ended = 0
@@ -54,7 +56,6 @@ export class PostgresDatabase {
     this.#address = address
     this.#encryption = encryption
     this.#deadlineMs = options.deadlineMs ?? 5_000
-    this.#sql = this.#connect()
   }
 
   /** Connects, and creates or migrates the schema. Rejects with a ParleyError whose message describes what to do. */
@@ -122,14 +123,17 @@ export class PostgresDatabase {
   /** Runs one statement. Rejects with the error of the driver, so that the caller can examine it. */
   async run<Result extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Result[]> {
     if (this.#closed) throw new ParleyError('internal_error', 'The database is closed.')
-    const sql = this.#sql
+    const lane = this.#freeLane()
+    lane.statements++
     try {
       const values = parameters.map((value) => (isArray(value) ? arrayText(value) : value))
-      const result = sql.unsafe<Row[]>(text, values, { prepare: true })
+      const result = lane.sql.unsafe<Row[]>(text, values, { prepare: true })
       return (await this.#inTime(result)) as unknown as Result[]
     } catch (thrown) {
-      if (isConnectionLost(thrown)) this.#replace(sql)
+      if (isConnectionLost(thrown)) this.#replace(lane)
       throw thrown
+    } finally {
+      lane.statements--
     }
   }
 
@@ -155,7 +159,7 @@ export class PostgresDatabase {
 
   async close(): Promise<void> {
     this.#closed = true
-    await this.#sql.end({ timeout: closeMs / 1_000 })
+    await Promise.all(this.#lanes.map(({ sql }) => sql.end({ timeout: closeMs / 1_000 })))
   }
 
   async #inTime<Result>(work: Promise<Result>, deadlineMs = this.#deadlineMs): Promise<Result> {
@@ -172,15 +176,32 @@ export class PostgresDatabase {
   }
 
   /** Replaces all connections by new ones. Every other statement on the old connections is rejected at once. */
-  #replace(old: postgres.Sql): void {
-    if (this.#closed || this.#sql !== old) return
+  #replace(lane: Lane): void {
+    const old = this.#lanes
+    if (this.#closed || !old.includes(lane)) return
     this.#replaced++
-    this.#sql = this.#connect()
-    void old.end({ timeout: 0 }).catch(() => undefined)
+    this.#lanes = []
+    for (const { sql } of old) void sql.end({ timeout: 0 }).catch(() => undefined)
+  }
+
+  /**
+   * The first lane that is free, so that statements that follow each other use the same connection, whose caches are
+   * warm. The driver would use all its connections in turn. If no lane is free and none can be added, the statement
+   * waits for the others in the lane with the fewest.
+   */
+  #freeLane(): Lane {
+    const free = this.#lanes.find(({ statements }) => statements === 0)
+    if (free) return free
+    if (this.#lanes.length < (this.#options.connections ?? 10)) {
+      const lane = { sql: this.#connect(), statements: 0 }
+      this.#lanes.push(lane)
+      return lane
+    }
+    return this.#lanes.reduce((best, lane) => (lane.statements < best.statements ? lane : best))
   }
 
   #connect(): postgres.Sql {
-    const { schema = 'parley', connections = 10, isDurable = true, onRing } = this.#options
+    const { schema = 'parley', isDurable = true, onRing } = this.#options
     const rung = onRing ? { onnotify: () => onRing() } : {}
     const { host, port, database, user, password } = this.#address
     const socket = host.startsWith('/') && { path: `${host}/.s.PGSQL.${port}` }
@@ -194,7 +215,7 @@ export class PostgresDatabase {
       user,
       password,
       ssl: this.#encryption,
-      max: connections,
+      max: 1,
       max_lifetime: null,
       connect_timeout: Math.ceil(this.#deadlineMs / 1_000),
       onnotice: () => undefined,
@@ -218,11 +239,12 @@ export class PostgresDatabase {
 
   async #migrate(steps: readonly PostgresMigration[]): Promise<void> {
     const { schema = 'parley' } = this.#options
+    const { sql: connection } = this.#freeLane()
     const [{ version = 0 } = {}] = await this.#inTime(
-      this.#sql<{ version: number }[]>`SELECT current_setting('server_version_num')::int / 10000 AS version`,
+      connection<{ version: number }[]>`SELECT current_setting('server_version_num')::int / 10000 AS version`,
     )
     if (version < oldestVersion) throw tooOld(version)
-    const work = this.#sql.begin(async (sql) => {
+    const work = connection.begin(async (sql) => {
       // Without a time limit: a step may take long, and so may waiting for another process that migrates.
       await sql`SET LOCAL statement_timeout = 0`
       await sql`SELECT pg_advisory_xact_lock(${migrationLock})`

@@ -14,7 +14,7 @@ import {
 } from '../program-adapter.ts'
 import { createRewindKeeper } from '../rewind.ts'
 import { runProgram } from '../run-program.ts'
-import { messageIdOf } from './prompt.ts'
+import { messageIdOf } from './native.ts'
 import type { ServerPool, SharedServer } from './server.ts'
 import { type Advice, tooOld } from './server-info.ts'
 import { honouredOptions, type ServerNeeds, serverEnvironment, serverKey } from './settings.ts'

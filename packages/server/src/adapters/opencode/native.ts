@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { AssistantMessage, Event, Part, UserMessage } from '@opencode-ai/sdk/v2/client'
 import { isRecord } from '@parley/protocol'
 
@@ -134,6 +135,15 @@ export type NativeChangedFile = {
 
 /** Makes a call of the SDK reject on an error response. */
 export const thrown = { throwOnError: true } as const
+
+/**
+ * The id under which a prompt is sent to an OpenCode session. It depends only on these two ids, so that the prompt can
+ * be found after a restart. It differs between sessions, since OpenCode stores all messages in one place.
+ */
+export function messageIdOf(sessionID: string, promptId: string): string {
+  const hash = createHash('sha256').update(`${sessionID} ${promptId}`)
+  return `msg_${hash.digest('hex').slice(0, 26)}`
+}
 
 /** The message of an error, thrown or returned by OpenCode. */
 export function errorText(error: unknown): string {

@@ -1,25 +1,16 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { OpencodeClient } from '@opencode-ai/sdk/v2/client'
 import type { Prompt, PromptPart } from '@parley/protocol'
 import { askAgain, type OpenCall } from '../../core/agent-adapter.ts'
-import { thrown } from './native.ts'
+import { messageIdOf, thrown } from './native.ts'
 import { type EffectiveSettings, nativeModel } from './settings.ts'
 
 export type NativePromptPart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'file'; readonly mime: string; readonly url: string; readonly filename?: string }
-
-/**
- * The id under which a prompt is sent to an OpenCode session. It depends only on these two ids, so that the prompt can
- * be found after a restart. It differs between sessions, since OpenCode stores all messages in one place.
- */
-export function messageIdOf(sessionID: string, promptId: string): string {
-  const hash = createHash('sha256').update(`${sessionID} ${promptId}`)
-  return `msg_${hash.digest('hex').slice(0, 26)}`
-}
 
 /** An id for a message that is not a prompt of the host. */
 function newMessageId(): string {

@@ -2,8 +2,7 @@ import type { OpencodeClient } from '@opencode-ai/sdk/v2/client'
 import type { RewindPreview } from '@parley/protocol'
 import type { AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
 import { type RewindKeeper, type RewindRequest, rewindTurn } from '../rewind.ts'
-import { errorText, thrown } from './native.ts'
-import { messageIdOf } from './prompt.ts'
+import { errorText, messageIdOf, thrown } from './native.ts'
 
 const notes = ['Files that git ignores are not restored.', 'The conversation is not changed.']
 

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { commandIn, messageIdOf, nativeParts } from './prompt.ts'
+import { messageIdOf } from './native.ts'
+import { commandIn, nativeParts } from './prompt.ts'
 import { nativeModel, serverEnvironment, serverKey } from './settings.ts'
 
 const configOf = (env: Record<string, string>) => JSON.parse(env.OPENCODE_CONFIG_CONTENT ?? '{}')

@@ -1,13 +1,22 @@
-import { type Logger, pino } from 'pino'
+import { type LogFn, type Logger, pino } from 'pino'
+import { isOutage } from '../core/index.ts'
 import type { LogLevel } from './config-file.ts'
 import type { Output } from './terminal/output.ts'
 import { visible } from './terminal/visible.ts'
 
 /** Writes JSON lines to stderr for programs, and short lines on a terminal. */
 export function createLogger(level: LogLevel, output: Output): Logger {
-  const options = { level, base: { pid: process.pid } }
+  const options = { level, base: { pid: process.pid }, hooks: { logMethod: withoutOutages } }
   const formatted = (line: string) => (output.isErrTerminal ? `${shortLine(line)}\n` : line)
   return pino(options, { write: (line: string) => output.err(formatted(line)) })
+}
+
+/** Writes failures that an outage of the database causes only at `debug`: the outage has a line of its own. */
+function withoutOutages(this: Logger, given: Parameters<LogFn>, method: LogFn): void {
+  const [fields, text] = given as unknown as [{ readonly err?: unknown } | undefined, string | undefined]
+  const error = typeof fields === 'object' ? fields.err : undefined
+  if (isOutage(error)) this.debug({ ...fields, err: undefined, reason: error.message }, text)
+  else method.apply(this, given)
 }
 
 const names: Readonly<Record<number, string>> = {

@@ -4,9 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { defined, hasCode, ParleyError } from '@parley/protocol'
 import type { Logger } from 'pino'
 import { agentLeftovers } from '../adapters/marked-processes.ts'
-import type { Host, HostOptions } from '../core/index.ts'
+import type { Host, HostObserver, HostOptions } from '../core/index.ts'
 import { createNodes, type Nodes } from '../nodes/index.ts'
 import { createNodeDirectory } from '../nodes/node-directory.ts'
+import { NodeLog } from '../nodes/node-log.ts'
 import { createNodeMetrics, measuredAppends, nodeMetricsText } from '../nodes/node-metrics.ts'
 import { shownDatabaseUrl } from '../stores/postgres/database-url.ts'
 import { openPostgresNode, type PostgresNode, type PostgresStore } from '../stores/postgres/index.ts'
@@ -45,6 +46,8 @@ export type OpenedNode = Pick<Nodes, 'ownerFeed' | 'hostsOn' | 'close'> & {
    * no session. Called with the host of this node and the URL at which the server listens.
    */
   join(host: Host, listening: string): Promise<void>
+  /** Counts the sessions that are open in this process. */
+  readonly observer: HostObserver
   readonly directory: ReturnType<typeof createNodeDirectory>
   /** The metrics of this node, in the text format of Prometheus. */
   metrics(): Promise<string>
@@ -61,18 +64,22 @@ export async function openNode(options: NodeStoreOptions): Promise<OpenedStore> 
   try {
     const { store, ownership } = await openDatabase(folder, options)
     const metrics = createNodeMetrics()
+    const log = new NodeLog(logger)
+    // Before the host is created, which drops its sessions when they are lost.
+    ownership.onLost(() => log.lost())
     let url = nodeUrl ?? ''
     const nodes = createNodes({
       ownership,
       token,
       url: () => url,
       metrics,
-      otherToken: (peer) => logger.error(`the node at ${peer} ${differs}`),
+      log,
       problem: (error, doing) => logger.error({ err: error }, `could not ${doing}`),
     })
     const directory = createNodeDirectory({ ownership, credential: nodes.credential })
     const close = async () => {
       await store.close()
+      log.stopped()
       await folder.close()
     }
     return {
@@ -85,9 +92,15 @@ export async function openNode(options: NodeStoreOptions): Promise<OpenedStore> 
           url = nodeUrl ?? listening
           await refuseOtherToken(options, () => directory.otherToken(url))
           await untilReached(options, () => ownership.start(url))
+          log.joined(ownership.node, url, ownership.place)
           await untilReached(options, () => ownership.fenceExpired())
-          await host.adopt()
+          log.tookOver(await host.adopt())
           nodes.watch(host)
+        },
+        observer: log.observer,
+        close() {
+          log.stopping()
+          return nodes.close()
         },
         directory,
         metrics: () => nodeMetricsText(metrics, ownership),
@@ -151,14 +164,11 @@ async function refuseOtherToken(
     if (performance.now() > until)
       throw new ParleyError(
         'conflict',
-        `The node at ${peer} ${differs}. All nodes on a database need the same token: \`parley token\` prints it on the machine of that node.`,
+        `The node at ${peer} refuses this server: its PARLEY_TOKEN is another one, or its clock differs by more than five minutes. All nodes on a database need the same token: \`parley token\` prints it on the machine of that node.`,
       )
     await pause(retryMs)
   }
 }
-
-const differs =
-  'refuses this server: its PARLEY_TOKEN is another one, or its clock differs by more than five minutes'
 
 /** The error of a start. The message of the cause, which tells the caller to try again, is meant for requests. */
 function notReached(databaseUrl: string, cause: ParleyError): ParleyError {

@@ -7,7 +7,7 @@ import type { Logger } from 'pino'
 import { type BuiltInAdapterOptions, builtInAdapters } from '../adapters/index.ts'
 import { fileTranscript } from '../adapters/scripted/transcript.ts'
 import type { AgentAdapter } from '../core/agent-adapter.ts'
-import type { AgentKeeper, Host, HostOptions, Limits } from '../core/index.ts'
+import { type AgentKeeper, bothObservers, type Host, type HostOptions, type Limits } from '../core/index.ts'
 import { createHost } from '../create-host.ts'
 import type { ChatDefaults } from '../faces/chat/index.ts'
 import { lazyChatFace } from '../faces/chat/lazy.ts'
@@ -187,7 +187,7 @@ function hostOn(
     ...defined({ ownership, leftovers, shared: store.shared }),
     ...(node && { ownerFeed: node.ownerFeed }),
     telemetry,
-    observer: logSteps(logger),
+    observer: node ? bothObservers(logSteps(logger), node.observer) : logSteps(logger),
     commitOf: workspace.commit,
     ...(!options.adapters && { agentKeeper: keeperOf(options) }),
     agentInstaller: createAgentInstaller({ adapters, folder: agentsFolder(dataDir), env: process.env }),

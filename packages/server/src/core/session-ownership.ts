@@ -1,3 +1,5 @@
+import { hasCode, type ParleyError } from '@parley/protocol'
+
 /**
  * PORT. Decides which process may write a session. Rules:
  * - at most one process owns a session. Reading needs no owner.
@@ -42,6 +44,15 @@ export type SessionOwnership = {
  * session before, if it is gone: its agent may still run.
  */
 export type OwnedSession = { readonly sessionId: string; readonly term?: number; readonly former?: string }
+
+/**
+ * Whether work failed only because the medium cannot be reached now, or because this process could not prove meanwhile
+ * that it is alive. Such failures come in masses, and are reported once.
+ */
+export function isOutage(thrown: unknown): thrown is ParleyError {
+  if (!hasCode(thrown, 'busy')) return false
+  return thrown.details?.postgres !== undefined || thrown.details?.isJoining === true
+}
 
 export type Claim =
   /** `awaits` is the place of the session if this process is only its caretaker. */

@@ -3,6 +3,7 @@ import type { Host, OwnerFeed } from '../core/index.ts'
 import type { OtherNodes } from '../faces/other-nodes.ts'
 import type { PostgresOwnership } from '../stores/postgres/ownership.ts'
 import { Membership } from './membership.ts'
+import type { NodeLog } from './node-log.ts'
 import type { NodeMetrics } from './node-metrics.ts'
 import { createOwnerFeed } from './owner-feed.ts'
 import { PassOn } from './pass-on.ts'
@@ -17,8 +18,7 @@ type NodesOptions = {
   /** The address under which the other nodes reach this one. */
   readonly url: () => string
   readonly metrics: NodeMetrics
-  /** Called with the address of a node that has refused the credential of this one for a while. */
-  readonly otherToken: (url: string) => void
+  readonly log: NodeLog
   readonly problem: (error: unknown, doing: string) => void
   /** How long a request is tried again while the owner of its session changes. The default is 10 seconds. */
   readonly patienceMs?: number | undefined
@@ -51,17 +51,21 @@ export type PeerSide = {
 }
 
 export function createNodes(options: NodesOptions): Nodes {
-  const { ownership, token, url, metrics, otherToken, problem, patienceMs = 10_000 } = options
+  const { ownership, token, url, metrics, log, problem, patienceMs = 10_000 } = options
   const credential = new PeerCredential(token, url, ownership.numbers)
-  const links = new PeerLinks(credential, otherToken)
+  const links = new PeerLinks(credential, (peer) => log.otherToken(peer))
   const closing = new AbortController()
   let membership: Membership | undefined
   return {
     credential,
     ownerFeed: createOwnerFeed(ownership, links),
     watch(host) {
-      const takeOver = async () => metrics.tookOver(await host.adopt())
-      membership = new Membership({ register: ownership, links, url, takeOver, problem })
+      const takeOver = async () => {
+        const sessions = await host.adopt()
+        metrics.tookOver(sessions)
+        return sessions
+      }
+      membership = new Membership({ register: ownership, links, url, takeOver, log, problem })
     },
     hostsOn(host) {
       return {

@@ -1,3 +1,5 @@
+import { isOutage } from '../core/index.ts'
+import type { NodeLog, PeerNode } from './node-log.ts'
 import type { PeerLinks } from './peer-links.ts'
 
 const scanMs = 100
@@ -5,10 +7,10 @@ const scanMs = 100
 const firstPauseMs = 1_000
 const longestPauseMs = 60_000
 
-export type PeerNode = { readonly id: number; readonly url: string; readonly isExpired: boolean }
-
 /** The part of the database that `Membership` uses. */
 export type NodeRegister = {
+  /** The number of this node, or undefined while it has none. */
+  readonly node: number | undefined
   /** The other nodes that are not fenced, and whether there are sessions to take over. */
   scan(): Promise<{ readonly peers: readonly PeerNode[]; readonly hasOrphans: boolean }>
   fenceExpired(refusing: readonly number[]): Promise<number[]>
@@ -20,7 +22,8 @@ type MembershipOptions = {
   /** The address of this node. */
   readonly url: () => string
   /** Takes over the sessions that have work left and whose owner is gone. */
-  readonly takeOver: () => Promise<void>
+  readonly takeOver: () => Promise<number>
+  readonly log: NodeLog
   readonly problem: (error: unknown, doing: string) => void
 }
 
@@ -53,23 +56,27 @@ export class Membership {
   }
 
   async #scan(): Promise<void> {
-    const { register, links, problem } = this.#options
+    const { register, links, url: ownUrl, log, problem } = this.#options
     try {
       const { peers, hasOrphans } = await register.scan()
       if (this.#isClosed) return
       // No link to this node's own address: an earlier run there may not be fenced yet.
-      links.keep(peers.map(({ url }) => url).filter((url) => url !== this.#options.url()))
+      const others = peers.filter(({ url }) => url !== ownUrl())
+      links.keep(others.map(({ url }) => url))
+      log.scanned(register.node, others)
       const refusing = peers.filter(({ url }) => links.at(url)?.isRefused).map(({ id }) => id)
       const isGone = peers.some(({ isExpired }) => isExpired) || refusing.length > 0
       const fenced = isGone ? await register.fenceExpired(refusing) : []
       if (this.#isClosed) return
       if (fenced.length > 0) this.#pauseMs = this.#pausedUntil = 0
-      if (fenced.length > 0 || hasOrphans) this.#takeOver()
+      const gone = peers.filter(({ id }) => fenced.includes(id))
+      if (fenced.length > 0 || hasOrphans) this.#takeOver(gone)
       if (!hasOrphans && !this.#takingOver) this.#pauseMs = this.#pausedUntil = 0
       this.#isFailing = false
     } catch (error) {
       // Reported once: every scan fails while PostgreSQL is unreachable.
-      if (!this.#isFailing) problem(error, 'look for the other nodes')
+      if (isOutage(error)) log.unreachable(error)
+      else if (!this.#isFailing) problem(error, 'look for the other nodes')
       this.#isFailing = true
     }
     if (!this.#isClosed) this.#later()
@@ -79,12 +86,13 @@ export class Membership {
    * Takes over sessions. A session that could not be recovered is released, so the next scan finds it again. The
    * growing pause limits these attempts.
    */
-  #takeOver(): void {
+  #takeOver(gone: readonly PeerNode[]): void {
     if (this.#takingOver || performance.now() < this.#pausedUntil) return
-    const { takeOver, problem } = this.#options
+    const { takeOver, log, problem } = this.#options
     this.#pauseMs = Math.min(Math.max(this.#pauseMs * 2, firstPauseMs), longestPauseMs)
     this.#pausedUntil = performance.now() + this.#pauseMs
     this.#takingOver = takeOver()
+      .then((sessions) => log.tookOver(sessions, gone))
       .catch((error) => problem(error, 'take over sessions'))
       .finally(() => {
         this.#takingOver = undefined

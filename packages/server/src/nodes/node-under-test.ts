@@ -9,6 +9,7 @@ import { createWebSocketFace } from '../faces/websocket/index.ts'
 import { openPostgresNode, type PostgresNode } from '../stores/postgres/index.ts'
 import { TcpProxy } from '../testing/tcp-proxy.ts'
 import { createNodes } from './index.ts'
+import { NodeLog } from './node-log.ts'
 import { createNodeMetrics } from './node-metrics.ts'
 
 /** A node in this process: a host on PostgreSQL, with the faces that other nodes use. */
@@ -30,7 +31,6 @@ export type NodeSettings = {
   readonly place?: string
   readonly patienceMs?: number
   readonly token?: string
-  readonly otherToken?: (url: string) => void
   readonly logger?: Logger
   /** The proxy of an earlier node at the same address. */
   readonly inbound?: TcpProxy
@@ -42,7 +42,6 @@ export async function startNode(settings: NodeSettings): Promise<NodeUnderTest> 
     folder,
     place = 'machine:here',
     token = 'the-token-of-all-nodes-0123456789abcdef',
-    otherToken = () => undefined,
     logger = pino({ level: 'silent' }),
     lease = { leaseMs: 5_000, beatMs: 500, marginMs: 1_000 },
   } = settings
@@ -59,7 +58,7 @@ export async function startNode(settings: NodeSettings): Promise<NodeUnderTest> 
     token,
     url: () => url,
     metrics: createNodeMetrics(),
-    otherToken,
+    log: new NodeLog(logger),
     problem: () => undefined,
     patienceMs: settings.patienceMs ?? 60_000,
   })

@@ -1,0 +1,71 @@
+import { expect, it } from 'vitest'
+import { PostgresServer } from '../stores/postgres/postgres-under-test.ts'
+import { createHome, type Home, type Served } from './program-under-test.ts'
+
+/** Tests the lines that a node logs about itself, the other nodes and PostgreSQL. */
+
+const token = 'the-token-of-all-nodes-0123456789'
+
+const call = (url: string, path: string, body?: unknown) =>
+  fetch(url + path, {
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
+  })
+
+/** Starts a session that waits for an answer. */
+async function start({ url }: Served, { folder }: Home): Promise<void> {
+  const prompt = 'show a permission'
+  const { ok } = await call(url, '/api/sessions', { agent: 'demo', cwd: folder, prompt })
+  expect(ok).toBe(true)
+}
+
+const linesIn = (stderr: string, start: string) =>
+  stderr
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as { msg: string; level: number })
+    .filter(({ msg }) => msg.startsWith(start))
+
+it('a node logs when it joins, when another one is gone and when it takes sessions over or releases them', async () => {
+  await using postgres = await PostgresServer.open()
+  await using one = createHome()
+  await using two = createHome()
+  const databaseUrl = await postgres.database()
+  const given = { env: { PARLEY_DATABASE_URL: databaseUrl, PARLEY_TOKEN: token, PARLEY_PLACE: 'desk' } }
+  const first = await one.serve([], given)
+  await first.running.until(`joined as node 1 at ${first.url} (machine:desk)`)
+  const second = await two.serve([], given)
+  await first.running.until(`node 2 at ${second.url} has joined`)
+  await start(first, one)
+  first.running.child.kill('SIGKILL')
+  await second.running.until(`node 1 at ${first.url} is gone`)
+  await second.running.until(`took over 1 session of node 1 at ${first.url}`)
+  second.running.child.kill('SIGTERM')
+  const { stderr } = await second.running.ended
+  expect(linesIn(stderr, 'stopped as node 2 and released 1 session')).toHaveLength(1)
+  expect(stderr).not.toContain(token)
+  expect(stderr).not.toContain(new URL(databaseUrl).pathname.slice(1))
+})
+
+it('an outage of PostgreSQL is logged in one line at its begin and one at its end, without stack traces', async () => {
+  await using postgres = await PostgresServer.open()
+  await using home = createHome()
+  const env = { PARLEY_DATABASE_URL: await postgres.database(), PARLEY_TOKEN: token }
+  const served = await home.serve([], { env })
+  await start(served, home)
+  await postgres.stop('SIGQUIT')
+  await served.running.until('lost the lease of node 1 and gave up 1 session')
+  await served.running.until('PostgreSQL cannot be reached;')
+  for (const path of ['/api/sessions', '/api/nodes', '/api/sessions'])
+    expect((await call(served.url, path)).status).toBe(503)
+  await postgres.start()
+  await served.running.until(/registered again, as node \d/)
+  await served.running.until('took over 1 session')
+  served.running.child.kill('SIGTERM')
+  const { stderr } = await served.running.ended
+  const counts = ['PostgreSQL cannot be reached', 'PostgreSQL can be reached again', 'lost the lease'].map(
+    (text) => linesIn(stderr, text).length,
+  )
+  expect(counts).toEqual([1, 1, 1])
+  expect(stderr).not.toContain('"stack"')
+})

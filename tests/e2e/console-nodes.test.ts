@@ -153,4 +153,26 @@ describe('the console of a server with other nodes', () => {
     await entry.getByText('Your answer is kept').waitFor({ state: 'detached' })
     expect(await entry.getByRole('button', { name: /^Allow once/ }).count()).toBe(1)
   })
+
+  it('shortens other facts of a row before the machine that the session waits for', async () => {
+    const id = await laptop.session('hang')
+    const { page } = await openTab()
+    const row = page.locator(`[data-session="${id}"]`)
+    await row.getByText('working', { exact: true }).waitFor({ state: 'attached' })
+    await laptop.kill()
+    await laptop.start()
+    const failed = row.getByText('Interrupted', { exact: true }).filter({ visible: true })
+    await failed.first().waitFor()
+    await laptop.kill()
+    const machine = row.getByText('waits for laptop')
+    await machine.waitFor()
+    const cut = (element: Element) => {
+      const text = document.createRange()
+      text.selectNodeContents(element)
+      return text.getBoundingClientRect().width - element.getBoundingClientRect().width
+    }
+    expect(await machine.evaluate(cut)).toBeLessThan(0.1)
+    expect((await boxOf(failed.first())).right).toBeLessThanOrEqual((await boxOf(machine)).left)
+    await laptop.start()
+  })
 })

@@ -9,7 +9,7 @@ export default function RowMachine({ place }: { place: string }) {
   if (name === undefined) return null
   const text = `${isAway ? 'waits for' : 'on'} ${visible(name)}`
   return (
-    <span title={text} className={`truncate ${isAway ? 'font-medium text-wait' : ''}`}>
+    <span title={text} className={`max-w-3/5 shrink-0 truncate ${isAway ? 'font-medium text-wait' : ''}`}>
       {text}
     </span>
   )

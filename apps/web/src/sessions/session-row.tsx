@@ -84,20 +84,20 @@ function RowLink({ session, agentName, current, unread, now, tabStop }: Omit<Pro
             </span>
           )}
         </span>
-        <span className="flex gap-1.5 text-xs text-faint">
-          {failed !== undefined && (
-            // Hidden from screen readers: the status mark has the same text.
-            <span aria-hidden className="shrink-0 font-medium text-bad" title={session.failure?.message}>
-              {failed}
-            </span>
-          )}
-          {session.paused !== undefined && (
-            <span className="shrink-0 font-medium text-wait">{session.paused} paused</span>
-          )}
-          {session.archived && <span className="shrink-0">Archived</span>}
-          <span className={failed === undefined ? 'shrink-0' : 'truncate'}>{agentName}</span>
-          <span className="truncate" title={session.cwd}>
-            {folderName(session.cwd)}
+        <span className="flex text-xs text-faint">
+          {/* Cut as one text: a few letters of each fact would say nothing. */}
+          <span className="mr-1 min-w-0 truncate *:mr-0.5">
+            {failed !== undefined && (
+              // Hidden from screen readers: the status mark has the same text.
+              <span aria-hidden className="font-medium text-bad" title={session.failure?.message}>
+                {failed}
+              </span>
+            )}{' '}
+            {session.paused !== undefined && (
+              <span className="font-medium text-wait">{session.paused} paused</span>
+            )}{' '}
+            {session.archived && <span>Archived</span>} <span>{agentName}</span>{' '}
+            <span title={session.cwd}>{folderName(session.cwd)}</span>{' '}
           </span>
           {session.place !== undefined && (
             <Suspense>

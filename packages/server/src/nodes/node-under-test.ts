@@ -10,13 +10,14 @@ import { openPostgresNode, type PostgresNode } from '../stores/postgres/index.ts
 import { TcpProxy } from '../testing/tcp-proxy.ts'
 import { createNodes } from './index.ts'
 import { NodeLog } from './node-log.ts'
-import { createNodeMetrics } from './node-metrics.ts'
+import { createNodeMetrics, type NodeMetrics } from './node-metrics.ts'
 
 /** A node in this process: a host on PostgreSQL, with the faces that other nodes use. */
 export type NodeUnderTest = {
   /** The host for people, which routes to the owner. */
   readonly host: Host
   readonly node: PostgresNode
+  readonly metrics: NodeMetrics
   readonly http: HttpServer
   readonly url: string
   /** The connections of this node to PostgreSQL, and those of other nodes to this node. */
@@ -53,11 +54,12 @@ export async function startNode(settings: NodeSettings): Promise<NodeUnderTest> 
   const url = `http://127.0.0.1:${inbound.port}`
   const node = await openPostgresNode({ url: databaseUrl.href, connections: 4, node: { url, place, lease } })
   const { store, ownership } = node
+  const metrics = createNodeMetrics()
   const nodes = createNodes({
     ownership,
     token,
     url: () => url,
-    metrics: createNodeMetrics(),
+    metrics,
     log: new NodeLog(logger),
     problem: () => undefined,
     patienceMs: settings.patienceMs ?? 60_000,
@@ -85,6 +87,7 @@ export async function startNode(settings: NodeSettings): Promise<NodeUnderTest> 
   return {
     host,
     node,
+    metrics,
     http,
     url,
     database,

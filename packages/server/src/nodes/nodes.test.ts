@@ -9,6 +9,7 @@ import { WebSocketServer } from 'ws'
 import { PostgresServer } from '../stores/postgres/postgres-under-test.ts'
 import { logProblems } from '../testing/invariants.ts'
 import { folderForFile } from '../testing/temporary-folder.ts'
+import { nodeMetricsText } from './node-metrics.ts'
 import { type NodeUnderTest, startNode } from './node-under-test.ts'
 
 /** Tests several nodes in one process, with the scripted agent and a real PostgreSQL. */
@@ -319,4 +320,15 @@ it('a node with another token is reported, and commands to its sessions say so a
   await vi.waitUntil(() => refusals().length > 0, wait)
   expect([reports().length, refusals().length]).toEqual([1, 1])
   expect(lines).not.toContain('refused a WebSocket')
+})
+
+it('a command that the owner never gets counts once in the metrics, and is refused in words for people', async () => {
+  const [owner, other] = (await nodes(2, { patienceMs: 1_000 })) as [NodeUnderTest, NodeUnderTest]
+  const id = await create(owner)
+  await owner.inbound.close()
+  const refusal = await prompt(other, id, 'c1').catch((error: Error) => error)
+  expect(refusal).toMatchObject({ code: 'busy', message: expect.stringContaining(owner.url) })
+  expect(refusal).toMatchObject({ message: expect.not.stringContaining('commandId') })
+  const text = await nodeMetricsText(other.metrics, other.node.ownership)
+  expect(text).toContain('parley_commands_forwarded_total{outcome="busy"} 1\n')
 })

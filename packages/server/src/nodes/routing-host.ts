@@ -89,7 +89,10 @@ function createRouting({ directory, links, metrics, patienceMs, closing }: Routi
         const sent = await forward(url.owner, there)
         if (sent) return sent.result
         if (links.at(url.owner)?.hasOtherToken) throw ownerWithOtherToken(url.owner)
-        if (isLate()) throw outOfReach(url.owner)
+        if (isLate()) {
+          metrics.forwarded('busy')
+          throw outOfReach(url.owner)
+        }
       }
       await pause(retryMs)
     }
@@ -102,11 +105,11 @@ function createRouting({ directory, links, metrics, patienceMs, closing }: Routi
       metrics.forwarded('accepted')
       return { result }
     } catch (error) {
-      const isRetried = isTemporary(error)
-      metrics.forwarded(error instanceof ParleyError && !isRetried ? error.code : 'busy')
-      if (!isRetried) throw error
+      // Counted once, with the final outcome.
+      if (isTemporary(error)) return undefined
+      metrics.forwarded(error instanceof ParleyError ? error.code : 'busy')
+      throw error
     }
-    return undefined
   }
 
   return routed
@@ -180,7 +183,7 @@ function isTemporary(error: unknown): boolean {
 }
 
 function outOfReach(url: string): ParleyError {
-  const message = `The node at ${url}, which owns this session, cannot be reached from this node. It may still receive the request. Try again later; repeat a command with the same commandId.`
+  const message = `The node at ${url}, which owns this session, cannot be reached from this node. It may still receive the request: look at the session before you try again.`
   return new ParleyError('busy', message, { details: { node: url } })
 }
 

@@ -72,6 +72,8 @@ export function createSessionMetrics(): SessionMetrics {
       tasks.delete(sessionId)
     },
     commanded({ command, error }) {
+      // The owner of the session counts a command that is sent to it.
+      if (error?.details?.owner !== undefined) return
       const type = commandTypes.has(command?.type) ? command.type : 'unreadable'
       metrics.commands.add([type, error ? error.code : 'accepted'])
     },

@@ -22,6 +22,10 @@ export const NodeInfo = z.object({
   sessions: z.int().optional().meta({
     description: 'Number of sessions that it owns. Absent on SQLite, where one server owns all of them',
   }),
+  working: z.int().optional().meta({
+    description:
+      'How many of them have a running turn or background tasks, which end if the node is stopped. Absent on SQLite',
+  }),
   leaseAgeMs: z
     .number()
     .optional()

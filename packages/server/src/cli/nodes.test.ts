@@ -22,21 +22,31 @@ it('parley nodes lists the servers on a database, and /metrics counts them', asy
   })
   const first = await one.serve([], place('desk'))
   const second = await two.serve([], place('laptop'))
+  await using three = createHome()
+  const third = await three.serve([], place('attic'))
+  third.running.child.kill('SIGTERM')
+  await third.running.ended
   expect(await one.run(['run', 'demo', 'help'], place('desk'))).toMatchObject({ exitCode: 0 })
 
   const { exitCode, stdout, stderr } = await two.run(['nodes'], place('laptop'))
   expect(exitCode).toBe(0)
   const [head, ...rows] = stdout.trimEnd().split('\n')
-  expect(head).toMatch(/^NODE +MACHINE +PLACE +STATE +SESSIONS +LEASE +POSTGRES +VERSION$/)
-  expect(rows).toHaveLength(2)
+  expect(head).toMatch(/^NODE +MACHINE +PLACE +STATE +SESSIONS +WORKING +LEASE +POSTGRES +VERSION$/)
+  expect(rows).toHaveLength(3)
   expect(rows[0]).toMatch(
-    new RegExp(`^${first.url} +desk +machine:desk +alive +1 +[\\d.]+ m?s +[\\d.]+ ms +\\d`),
+    new RegExp(`^${first.url} +desk +machine:desk +alive +1 +0 +[\\d.]+ m?s +[\\d.]+ ms +\\d`),
   )
-  expect(rows[1]).toMatch(new RegExp(`^${second.url} +laptop +machine:laptop +alive \\(this one\\) +0 `))
+  expect(rows[1]).toMatch(new RegExp(`^${second.url} +laptop +machine:laptop +alive \\(this one\\) +0 +0 `))
+  expect(rows[2]).toMatch(new RegExp(`^${third.url} +attic +machine:attic +gone`))
   expect(stderr).toMatch(/^PostgreSQL \d[^:]*: answers in [\d.]+ ms, .* clock/)
 
   const json = (await two.run(['nodes', '--json'], place('laptop'))).stdout.trimEnd().split('\n')
-  expect(json.map((line) => JSON.parse(line))).toMatchObject([{ machine: 'desk' }, { isSelf: true }])
+  expect(json.map((line) => JSON.parse(line))).toMatchObject([
+    { machine: 'desk' },
+    { isSelf: true },
+    { machine: 'attic' },
+  ])
+  for (const line of json) expect(JSON.parse(line).startedAt % 1).toBe(0)
   expect(stdout + json.join()).not.toContain(new URL(databaseUrl).pathname.slice(1))
 
   const families = await metricsOf(first)
@@ -71,6 +81,39 @@ it('parley sessions names the machines, and the one that is away', async () => {
   running.child.kill('SIGTERM')
   await running.ended
   expect(await machines()).toEqual(['MACHINE', 'laptop (away)', 'desk'])
+})
+
+it('commands name the node of a session and its machine, and say that a prompt waits for the machine', async () => {
+  await using one = createHome()
+  await using two = createHome()
+  const databaseUrl = await postgres.database()
+  const given = (name: string) => ({
+    env: { PARLEY_DATABASE_URL: databaseUrl, PARLEY_TOKEN: token, PARLEY_PLACE: name },
+  })
+  await one.serve([], given('desk'))
+  const { running, url } = await two.serve([], given('laptop'))
+  expect((await two.run(['run', 'demo', 'help'], given('laptop'))).exitCode).toBe(0)
+  const here = async (...args: string[]) => {
+    const { stdout, stderr } = await one.run(args, given('desk'))
+    return stdout + stderr
+  }
+  const { id, ...listed } = JSON.parse(await here('sessions', '--json'))
+  expect(listed).toMatchObject({ machine: 'laptop', node: { url } })
+  expect(await here('show', id)).toMatch(new RegExp(`Machine: laptop\nNode: ${url}\n`))
+  expect(JSON.parse(await here('show', id, '--json'))).toMatchObject({ id, machine: 'laptop', node: { url } })
+
+  running.child.kill('SIGTERM')
+  await running.ended
+  expect(await here('show', id)).toContain('Machine: laptop: no server runs there now')
+  const refused = await here('fork', id)
+  expect(refused).toContain('its folder is on laptop, where no server runs. Start a server there')
+  expect(refused).not.toContain('machine:laptop')
+  const waiting = one.start(['run', 'demo', 'help', '--session', id], given('desk'))
+  expect(await waiting.until('waits for the machine laptop')).not.toContain('another turn')
+  await two.serve([], given('laptop'))
+  const { exitCode, stderr } = await waiting.ended
+  expect(exitCode).toBe(0)
+  expect(stderr).not.toContain('another turn')
 })
 
 it('parley doctor lets the nodes reach each other, and tells one with another token', async () => {
@@ -141,6 +184,8 @@ it('/metrics counts commands that were sent to the owner, and sessions that were
   const value = async (name: string, labels?: Record<string, string>) =>
     sampleValue(await metricsOf(second), name, labels)
   expect(await value('parley_commands_forwarded_total', { outcome: 'accepted' })).toBe(1)
+  const commands = (await metricsOf(second)).get('parley_commands_total')?.samples ?? []
+  expect(commands).toEqual([])
   expect(await value('parley_session_takeovers_total')).toBe(0)
   first.running.child.kill('SIGKILL')
   await vi.waitUntil(async () => (await value('parley_session_takeovers_total')) === 1, 30_000)
@@ -154,7 +199,7 @@ it('parley nodes lists the server alone if it uses SQLite, without metrics of no
   const { exitCode, stdout, stderr } = await home.run(['nodes'], given)
   expect(exitCode).toBe(0)
   expect(stdout.trimEnd().split('\n')[1]).toMatch(
-    new RegExp(`^${served.url} +\\S+ +- +alive \\(this one\\) +- +- +- +\\d`),
+    new RegExp(`^${served.url} +\\S+ +- +alive \\(this one\\) +- +- +- +- +\\d`),
   )
   expect(stderr).toContain('SQLite')
   const families = await metricsOf(served)

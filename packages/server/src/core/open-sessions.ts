@@ -325,8 +325,9 @@ function notOwned(sessionId: string, claim: Exclude<Claim, { type: 'owned' }>): 
     return new ParleyError('conflict', `Session ${sessionId} runs on another node.`, {
       details: { owner: { url: claim.url, term: claim.term } },
     })
-  const message = `Session ${sessionId} cannot run now: its folder is at ${claim.place}, and no node is alive there.`
-  return new ParleyError('busy', message, { details: { awaited: claim.place } })
+  const { place, machine = place } = claim
+  const message = `Session ${sessionId} cannot do this now: its folder is on ${machine}, where no server runs. Start a server there, or wait until one runs.`
+  return new ParleyError('busy', message, { details: { awaited: place } })
 }
 
 /** Whether a session was refused because another process owns it, or because no process at its place is alive. */

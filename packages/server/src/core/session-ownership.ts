@@ -60,7 +60,7 @@ export type Claim =
   /** Another process owns the session, and can be reached at this address. */
   | { readonly type: 'elsewhere'; readonly url: string; readonly term: number }
   /** The folder of the session is at another place, where no process is alive. */
-  | { readonly type: 'awaited'; readonly place: string }
+  | { readonly type: 'awaited'; readonly place: string; readonly machine?: string | undefined }
 
 /**
  * The ownership for a store that only this process can open. The process owns every session; sessions with work left

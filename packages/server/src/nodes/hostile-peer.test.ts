@@ -46,7 +46,7 @@ async function serve(
   const host = await createHost({ adapters: [], store: createMemoryStore() })
   const directory = {
     living: async () => nodes,
-    whereabouts: async () => ({ place: 'machine:there', isHere: false, nodes }),
+    whereabouts: async () => ({ place: 'machine:there', machine: 'there', isHere: false, nodes }),
   }
   const options = { directory, token: testToken, limits }
   const create = (url: string) =>

@@ -143,7 +143,7 @@ export class PassOn implements OtherNodes {
     if (nodes.length > 0) return nodes
     throw new ParleyError(
       'busy',
-      `The folder of this session is on ${found.place}, and no node there is running.`,
+      `The folder of this session is on ${found.machine}, where no server runs. Start a server there, or wait until one runs.`,
       { details: { awaited: found.place } },
     )
   }

@@ -12,6 +12,7 @@ const columns = [
   { name: 'PLACE', shrinks: true },
   { name: 'STATE' },
   { name: 'SESSIONS' },
+  { name: 'WORKING' },
   { name: 'LEASE' },
   { name: 'POSTGRES' },
   { name: 'VERSION' },
@@ -26,19 +27,32 @@ export async function nodes(options: Flags & { readonly json?: boolean }, contex
     row: rowOf,
     empty: 'This server has lost its lease and is about to get another one.',
   }
-  printList(found, list, { json: options.json, output })
+  printList(found.toSorted(byState), list, { json: options.json, output })
   if (!options.json) output.err(`${output.errStyle.dim(databaseText(database))}\n`)
   return 0
 }
 
+const states = ['alive', 'expired', 'gone'] satisfies NodeInfo['state'][]
+
+/** Living nodes first, those of a machine together. */
+function byState(one: NodeInfo, other: NodeInfo): number {
+  return (
+    states.indexOf(one.state) - states.indexOf(other.state) ||
+    one.machine.localeCompare(other.machine) ||
+    one.url.localeCompare(other.url)
+  )
+}
+
 function rowOf(node: NodeInfo): string[] {
-  const { url, machine, place, state, isSelf, sessions, leaseAgeMs, databaseLatencyMs, version } = node
+  const { url, machine, place, state, isSelf, sessions, working, leaseAgeMs, databaseLatencyMs, version } =
+    node
   return [
     url,
     machine,
     place ?? '-',
     isSelf ? `${state} (this one)` : state,
     sessions === undefined ? '-' : String(sessions),
+    working === undefined ? '-' : String(working),
     leaseAgeMs === undefined ? '-' : durationText(leaseAgeMs),
     databaseLatencyMs === undefined ? '-' : millisecondsText(databaseLatencyMs),
     version,

@@ -8,6 +8,7 @@ import {
   isKnown,
   ParleyError,
   PermissionMode,
+  type SessionDetail,
   type SessionEvent,
   type SessionState,
   type UnknownEvent,
@@ -136,6 +137,7 @@ async function promptAndWatch(
   const { client, session, screen } = run
   const say = (line: string) => screen.say(line)
   const { promptId } = await submit(run, prompt)
+  if (isAwaited(session)) say(await awaitedText(run))
   let turnId: string | undefined
   let isStarted = true
 
@@ -169,6 +171,16 @@ async function promptAndWatch(
   )
   if (failed.signal.aborted) throw failed.signal.reason
   return { end: last?.type === 'turn.ended' ? last : undefined, isStarted }
+}
+
+/** Whether no server runs on the machine of the session, so that a prompt only waits. */
+function isAwaited(session: SessionState): boolean {
+  return (session as Partial<SessionDetail>).awaits !== undefined
+}
+
+async function awaitedText({ client, session: { id } }: Run): Promise<string> {
+  const { machine } = await client.call('getSessionNode', { params: { id } })
+  return `parley: the prompt waits for the machine ${machine}, where no server runs now. It runs when a server is started there. Ctrl-C withdraws it.`
 }
 
 function pausedText({ context, session }: Run): string {
@@ -267,19 +279,21 @@ async function openSession(
 }
 
 function transcriptShow(run: Run): (item: FeedItem) => void {
-  const { context, screen, decided } = run
+  const { context, screen } = run
   const { output } = context
   const asks = output.canAsk && policyOf(run.options, context) === 'ask'
   const transcript = new Transcript({ ...output, style: output.errStyle, prompts: false, asks })
   return (item) => {
-    if (item.type === 'event' && !isSaid(item.event, decided)) screen.print(transcript.event(item.event))
+    if (item.type === 'event' && !isSaid(item.event, run)) screen.print(transcript.event(item.event))
     if (item.type === 'delta') screen.print(transcript.delta(item.delta))
   }
 }
 
-/** Whether the event is a decision of --on-permission. Such a decision was already printed when it was made. */
-function isSaid(event: SessionEvent | UnknownEvent, decided: ReadonlySet<string>): boolean {
-  return isKnown(event) && event.type === 'permission.resolved' && decided.has(event.requestId)
+/** Whether the event was already described: a decision of --on-permission, or a prompt that waits for a machine. */
+function isSaid(event: SessionEvent | UnknownEvent, { decided, session }: Run): boolean {
+  if (!isKnown(event)) return false
+  if (event.type === 'prompt.queued') return isAwaited(session)
+  return event.type === 'permission.resolved' && decided.has(event.requestId)
 }
 
 function jsonShow({ context, options }: Run): (item: FeedItem) => void {

@@ -2,6 +2,7 @@ import type { Client } from '@parley/client'
 import {
   defined,
   ParleyError,
+  type SessionNode,
   SessionStatus,
   type SessionSummary,
   type WaitingRequest,
@@ -56,7 +57,8 @@ export async function sessions(options: SessionsOptions, context: Context): Prom
   }
   await using server = await connect(existingConfigurationOf(context, options), context)
   if (options.waiting) return await listWaiting(server.client, options, context)
-  const found = await listSessions(server.client, { ...options, limit, status })
+  const listed = await listSessions(server.client, { ...options, limit, status })
+  const found = options.json ? await withNodes(server.client, listed) : listed
   if (found.length === 0) await checkAgent(server.client, options, context)
   const name = await namesOf(server.client, options, context)
   const what = isNarrowed(options) ? 'matching sessions' : 'sessions yet'
@@ -69,6 +71,20 @@ export async function sessions(options: SessionsOptions, context: Context): Prom
   const list = { columns: machine ? [...columns, { name: 'MACHINE', shrinks: true }] : columns, row, empty }
   printList(found, list, { json: options.json, output: context.output })
   return 0
+}
+
+/** Adds to each session the machine that it is on and the node that owns it. On SQLite there is nothing to add. */
+async function withNodes(
+  client: Client,
+  sessions: readonly SessionSummary[],
+): Promise<(SessionSummary & Partial<SessionNode>)[]> {
+  const found: (SessionSummary & Partial<SessionNode>)[] = []
+  for (const session of sessions) {
+    const params = { id: session.id }
+    const isShared = session.place !== undefined
+    found.push({ ...session, ...(isShared && (await client.call('getSessionNode', { params }))) })
+  }
+  return found
 }
 
 /** Returns a function that names the machine of a place. Undefined if all sessions are on one machine. */

@@ -1,4 +1,10 @@
-import { ParleyError, promptText, runningInBackground, type SessionDetail } from '@parley/protocol'
+import {
+  ParleyError,
+  promptText,
+  runningInBackground,
+  type SessionDetail,
+  type SessionNode,
+} from '@parley/protocol'
 import { sessionFacts } from '../../transcripts/documents/block-text.ts'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
@@ -20,11 +26,13 @@ export async function show(reference: string, options: ShowOptions, context: Con
   await using server = await connect(existingConfigurationOf(context, options), context)
   const id = await findSession(server.client, reference, context)
   const detail = await server.client.call('getSession', { params: { id }, query: { tail } })
+  const where =
+    detail.place === undefined ? {} : await server.client.call('getSessionNode', { params: { id } })
   if (options.json) {
-    output.out(`${JSON.stringify(detail, null, 2)}\n`)
+    output.out(`${JSON.stringify({ ...detail, ...where }, null, 2)}\n`)
     return 0
   }
-  output.out(`${detailLines(detail, context).join('\n')}\n`)
+  output.out(`${detailLines(detail, where, context).join('\n')}\n`)
   if (detail.firstSeq > 1 && tail > 0) {
     const all = commandLine(`export ${id} --as markdown`)
     output.err(`Only the last ${detail.blocks.length} blocks are shown. To print all: ${all}\n`)
@@ -32,15 +40,26 @@ export async function show(reference: string, options: ShowOptions, context: Con
   return 0
 }
 
-function detailLines(detail: SessionDetail, { output }: Context): string[] {
+function detailLines(detail: SessionDetail, where: Partial<SessionNode>, { output }: Context): string[] {
   const { outStyle: style, columns, isOutTerminal } = output
   const facts = { style, columns: isOutTerminal ? columns() : Number.POSITIVE_INFINITY }
   return [
     style.bold(oneLine(detail.title) || 'Untitled session'),
-    ...sessionFacts(detail).map(([name, value]) => `${style.dim(`${name}:`)} ${oneLine(value)}`),
+    ...[...sessionFacts(detail), ...placeFacts(where)].map(
+      ([name, value]) => `${style.dim(`${name}:`)} ${oneLine(value)}`,
+    ),
     ...timelineLines(detail.blocks, facts),
     '',
     ...stateLines(detail),
+  ]
+}
+
+function placeFacts({ machine, node, awaited }: Partial<SessionNode>): [name: string, value: string][] {
+  if (machine === undefined) return []
+  const away = ': no server runs there now; the session continues when one does'
+  return [
+    ['Machine', `${machine}${awaited ? away : ''}`],
+    ['Node', node?.url ?? 'none; the next command starts the session on a node of that machine'],
   ]
 }
 

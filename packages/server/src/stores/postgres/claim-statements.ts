@@ -1,4 +1,5 @@
 import type { Claim, OwnedSession } from '../../core/session-ownership.ts'
+import { machineOf } from './node-rows.ts'
 
 /**
  * The statements in this file change the owner of a session. Each is one statement, so that the database decides
@@ -39,7 +40,7 @@ export const takeCareOfSession = `
 
 /** Finds the address of the owner, if it is another node. $1: the session, $2: this node. */
 export const findSession = `
-  SELECT n.id, n.url, s.term, s.place, EXISTS (${livingAtPlace}) AS "isPresent" FROM sessions s
+  SELECT n.id, n.url, s.term, s.place, ${machineOf('s.place')} AS machine, EXISTS (${livingAtPlace}) AS "isPresent" FROM sessions s
     LEFT JOIN nodes n ON n.id = s.owner AND n.fenced_at IS NULL AND n.id <> $2
   WHERE s.id = $1`
 
@@ -49,12 +50,16 @@ export type FoundSession = {
   readonly url: string | null
   readonly term: number
   readonly place: string
+  /** The name of the machine of that place, for people. Null if no node was ever there. */
+  readonly machine: string | null
   /** Whether a node at the place of the session is alive. */
   readonly isPresent: boolean
 }
 
-export function whereFound({ url, term, place }: FoundSession): Exclude<Claim, { type: 'owned' }> {
-  return url === null ? { type: 'awaited', place } : { type: 'elsewhere', url, term }
+export function whereFound({ url, term, place, machine }: FoundSession): Exclude<Claim, { type: 'owned' }> {
+  return url === null
+    ? { type: 'awaited', place, machine: machine || undefined }
+    : { type: 'elsewhere', url, term }
 }
 
 /** Takes over sessions of a place. $1: this node, $2: its place, $3: the maximum number of sessions. */

@@ -15,6 +15,8 @@ export type NodeRow = {
   readonly leaseLeftMs: number
   /** How many sessions the node owns; for a fenced node, how many of them no other node has claimed yet. */
   readonly sessions: number
+  /** How many of them have a running turn or background tasks. */
+  readonly working: number
   readonly isFenced: boolean
   readonly isSelf: boolean
   /** How long the node waited for its last statement about its lease. */
@@ -43,6 +45,8 @@ export type SessionNodeRow = {
 /** Where the folder of a session is. */
 export type Whereabouts = {
   readonly place: string
+  /** The name of the machine of that place, for people. */
+  readonly machine: string
   /** True if it is the place of this node. */
   readonly isHere: boolean
   /** The addresses of the nodes there that are not fenced, the owner of the session first. */
@@ -79,6 +83,10 @@ export class NodeNumbers {
   }
 }
 
+/** SQL for the name of the machine of a place: that of the newest node there. */
+export const machineOf = (place: string) =>
+  `(SELECT machine FROM nodes WHERE place = ${place} ORDER BY id DESC LIMIT 1)`
+
 const now = 'statement_timestamp()'
 const ms = (interval: string) => `(extract(epoch FROM ${interval}) * 1000)::float8`
 
@@ -88,9 +96,11 @@ const ms = (interval: string) => `(extract(epoch FROM ${interval}) * 1000)::floa
  */
 export function readNodes(database: PostgresDatabase): Promise<Omit<NodeRow, 'isSelf'>[]> {
   return database.read(
-    `SELECT n.id, n.url, n.place, n.machine, n.version, ${ms('n.started_at')} AS "startedAt",
+    `SELECT n.id, n.url, n.place, n.machine, n.version, floor(${ms('n.started_at')}) AS "startedAt",
        ${ms(`${now} - n.extended_at`)} AS "leaseAgeMs", ${ms(`n.expires_at - ${now}`)} AS "leaseLeftMs",
        (SELECT count(*) FROM sessions s WHERE s.owner = n.id) AS sessions,
+       (SELECT count(*) FROM sessions s WHERE s.owner = n.id AND NOT s.caretaker
+         AND s.status IN ('working', 'background')) AS working,
        n.fenced_at IS NOT NULL AS "isFenced", n.latency_ms AS "latencyMs"
      FROM nodes n WHERE n.fenced_at IS NULL OR n.fenced_at > ${now} - interval '1 hour'
        OR (NOT EXISTS (SELECT FROM nodes m WHERE m.place = n.place AND (m.fenced_at IS NULL OR m.id > n.id))
@@ -133,13 +143,22 @@ export async function readWhereabouts(
   numbers: NodeNumbers,
   { sessionId, here }: { readonly sessionId: string; readonly here: string },
 ): Promise<Whereabouts | undefined> {
-  const rows = await database.read<{ place: string | null; id: number | null; url: string | null }>(
-    `SELECT s.place, n.id, n.url FROM sessions s LEFT JOIN nodes n ON n.place = s.place AND n.fenced_at IS NULL
+  const rows = await database.read<WhereaboutsRow>(
+    `SELECT s.place, ${machineOf('s.place')} AS machine, n.id, n.url FROM sessions s LEFT JOIN nodes n ON n.place = s.place AND n.fenced_at IS NULL
      WHERE s.id = $1 ORDER BY coalesce(n.id = s.owner, false) DESC, n.id`,
     [safeText(sessionId)],
   )
   const [first] = rows
   if (!first) return undefined
   const nodes = numbers.see(rows)
-  return { place: first.place ?? 'an unknown machine', isHere: first.place === here, nodes }
+  const { place, machine } = first
+  const name = place ?? 'an unknown machine'
+  return { place: name, machine: machine || name, isHere: place === here, nodes }
+}
+
+type WhereaboutsRow = {
+  readonly place: string | null
+  readonly machine: string | null
+  readonly id: number | null
+  readonly url: string | null
 }

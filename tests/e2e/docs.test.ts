@@ -50,3 +50,14 @@ it('the first program of docs/host-tools.md says what to do without a sign-in', 
   expect([stdout, exitCode]).toEqual(['', 0])
   expect(stderr).toMatch(/^Claude Code is not signed in\. Set ANTHROPIC_API_KEY, or .* auth login\n$/)
 })
+
+it('the load balancer of examples/nodes listens on this machine only, at the address that docs/nodes.md names', () => {
+  const read = (file: string) => readFileSync(join(root, file), 'utf8')
+  const addresses = [...read('examples/nodes/nginx.conf').matchAll(/^ *listen (.*);$/gm)].map(([, at]) => at)
+  expect(addresses).toEqual(['127.0.0.1:8080'])
+  expect(read('docs/nodes.md')).toContain('curl http://localhost:8080/api/health')
+  // The container replaces the address, since it is published by the daemon.
+  const compose = read('examples/nodes/compose.yaml')
+  expect(compose).toContain(`sed 's/${addresses[0]}/8080/'`)
+  expect(compose).toContain('- 127.0.0.1:8080:8080')
+})

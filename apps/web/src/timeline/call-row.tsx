@@ -15,6 +15,7 @@ import { KindIcon } from '../call/kind-icon.tsx'
 import { LazyCallDetail } from '../call/lazy-call-detail.tsx'
 import { RequestOutcome } from '../call/request-outcome.tsx'
 import { DiffsCount } from '../parts/diff/diff-view.tsx'
+import { useAwaited } from '../session-data/awaited.ts'
 import type { CallNode } from './nodes.logic.ts'
 import { useOpenCall } from './open-blocks.ts'
 import { RowButton } from './row-button.tsx'
@@ -102,8 +103,11 @@ function Took({ call, waited }: { call: Call; waited: number }) {
   return ms >= 1000 ? <span>{duration(ms)}</span> : null
 }
 
+/** Nothing is shown while the machine of the session is away: no call runs there. */
 function Running({ since }: { since: number }) {
   const now = useNow()
+  const awaited = useAwaited()
+  if (awaited) return null
   const ms = now - since
   return (
     <span className="flex items-center gap-1.5 text-mark">

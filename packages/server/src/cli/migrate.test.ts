@@ -113,6 +113,8 @@ describe('parley migrate', () => {
     const url = await postgres.database()
     const { exitCode, said } = await migrated(home, '--to', url, '--place', 'desk')
     expect(said).toContain('Copied and verified: 251 sessions')
+    expect(said).toMatch(/^Copying: 251 of 251 sessions, \d+ events$/m)
+    expect(said).toMatch(/^Verifying: 251 of 251 sessions, \d+ events$/m)
     expect(said).not.toContain('geheim')
     expect(exitCode).toBe(0)
     expect(rowsOf(home)).toEqual(before)

@@ -107,7 +107,7 @@ it('a server warns of sessions in its SQLite file that are not in the database',
   expect(await ran(home, ['run', 'demo', 'help'])).toMatchObject({ exitCode: 0 })
   const { running } = await home.serve([], onDatabase(await postgres.database()))
   running.child.kill('SIGTERM')
-  expect((await running.ended).stderr).toContain('are not served')
+  expect((await running.ended).stderr).toMatch(/are not served\. To copy them: .*migrate --to/)
 })
 
 it('a server whose database cannot be reached ends with a sentence, and leaves its data folder free', async () => {

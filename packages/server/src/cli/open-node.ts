@@ -5,6 +5,7 @@ import { defined, hasCode, ParleyError } from '@parley/protocol'
 import type { Logger } from 'pino'
 import { agentLeftovers } from '../adapters/marked-processes.ts'
 import type { Host, HostObserver, HostOptions } from '../core/index.ts'
+import { type CommandLine, plainCommandLine } from '../faces/http/command-line.ts'
 import { createNodes, type Nodes } from '../nodes/index.ts'
 import { createNodeDirectory } from '../nodes/node-directory.ts'
 import { NodeLog } from '../nodes/node-log.ts'
@@ -26,6 +27,8 @@ export type StoreOptions = Pick<Configuration, 'dataDir' | 'databaseUrl' | 'node
   /** The token that all nodes share. */
   readonly token: string
   readonly logger: Logger
+  /** Formats a command for a hint. */
+  readonly commandLine?: CommandLine
   /** A lease other than the default one. All nodes of a database must use the same lease. */
   readonly lease?: Lease | undefined
 }
@@ -182,12 +185,12 @@ function notReached(databaseUrl: string, cause: ParleyError): ParleyError {
 async function warnOfSessions(
   folder: SqliteStore,
   store: PostgresStore,
-  { dataDir, logger }: StoreOptions,
+  { dataDir, logger, commandLine = plainCommandLine }: StoreOptions,
 ): Promise<void> {
   const [latest] = (await folder.list({ limit: 1 })).sessions
   if (latest && !(await store.load(latest.id)))
     logger.warn(
-      `${databaseFile(dataDir)} has sessions that are not in the PostgreSQL database, and they are not served; parley migrate --to copies them`,
+      `${databaseFile(dataDir)} has sessions that are not in the PostgreSQL database, and they are not served. To copy them: ${commandLine('migrate --to')}`,
     )
 }
 

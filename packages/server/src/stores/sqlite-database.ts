@@ -164,7 +164,7 @@ function refuseUnfinished(db: DatabaseSync, file: string): void {
   if (db.prepare('PRAGMA application_id').get()?.application_id !== unfinishedCopy) return
   throw new ParleyError(
     'conflict',
-    `${file} is an unfinished copy: parley migrate was interrupted. Run it again, or delete the file.`,
+    `${file} is an unfinished copy: its migration was interrupted. Run migrate again, or delete the file.`,
   )
 }
 

@@ -61,7 +61,7 @@ export async function migrate(options: MigrateOptions, context: Context): Promis
   const settings = isExport ? settingsAt(place, stored) : settingsOf(place, stored)
   if (await source.isUnfinished()) throw usage(`${from} is itself an unfinished copy.`)
 
-  const run = { source, target, settings }
+  const run = { source, target, settings, total: await countSessions(source) }
   const counts = options.check ? undefined : await copy(run, { from, to, options, context })
   const compared = await compare(run, { from, to, options, context })
   await source.assertUnused()
@@ -75,7 +75,7 @@ export async function migrate(options: MigrateOptions, context: Context): Promis
   return 0
 }
 
-type Run = Omit<CopyParts, 'progress'>
+type Run = Omit<CopyParts, 'progress'> & { readonly total: number }
 type Surroundings = {
   readonly from: string
   readonly to: string
@@ -89,13 +89,13 @@ async function copy(run: Run, { to, options, context }: Surroundings): Promise<C
     await refuseContents(target, to)
     await target.begin()
   }
-  using progress = progressOf('copy', options, context)
+  using progress = progressOf('copy', run.total, { options, context })
   return await copyStore({ ...run, progress: progress.report })
 }
 
 async function compare(run: Run, { options, context }: Surroundings): Promise<CopyCounts> {
   const last = { sessions: 0, events: 0, receipts: 0 }
-  using progress = progressOf('verify', options, context)
+  using progress = progressOf('verify', run.total, { options, context })
   await compareStores({
     ...run,
     progress(counts) {
@@ -117,17 +117,34 @@ async function refuseContents(target: TransferStore, to: string): Promise<void> 
 
 const reportMs = 1_000
 
-function progressOf(phase: 'copy' | 'verify', { json }: MigrateOptions, { output }: Context) {
-  const shown = json ? undefined : startProgress(phase === 'copy' ? 'Copying' : 'Verifying', output)
+async function countSessions(store: TransferStore): Promise<number> {
+  let total = 0
+  for await (const _ of sessionIds(store)) total++
+  return total
+}
+
+function progressOf(
+  phase: 'copy' | 'verify',
+  total: number,
+  { options: { json }, context: { output } }: Pick<Surroundings, 'options' | 'context'>,
+) {
+  const what = phase === 'copy' ? 'Copying' : 'Verifying'
+  const shown = json ? undefined : startProgress(what, output)
+  let last = ''
   let reportedAt = performance.now()
   return {
     report({ sessions, events }: CopyCounts): void {
-      shown?.say(`${sessions} sessions, ${events} events`)
+      last = `${sessions} of ${total} sessions, ${events} events`
+      shown?.say(last)
       if (!json || performance.now() - reportedAt < reportMs) return
       reportedAt = performance.now()
-      output.out(`${JSON.stringify({ type: 'progress', phase, sessions, events })}\n`)
+      output.out(`${JSON.stringify({ type: 'progress', phase, sessions, total, events })}\n`)
     },
-    [Symbol.dispose]: () => shown?.[Symbol.dispose](),
+    [Symbol.dispose]() {
+      shown?.[Symbol.dispose]()
+      // On a terminal, the line was shown and is removed; in a log, it stays.
+      if (shown && last !== '' && !output.isErrTerminal) output.err(`${what}: ${last}\n`)
+    },
   }
 }
 

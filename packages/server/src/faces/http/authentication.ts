@@ -89,10 +89,13 @@ export function createAuthentication(settings: AuthenticationSettings): Authenti
         if (caller) return caller
       }
       if (given !== undefined || authorization !== undefined) {
-        throw unauthorized(`That token is not valid; \`${commandLine('token')}\` prints the valid one.`, link)
+        throw unauthorized(
+          `That token is not valid; \`${commandLine('token')}\` prints the valid one (with the --data-dir of this server, if it has one).`,
+          link,
+        )
       }
       throw unauthorized(
-        `Send the token as "Authorization: Bearer <token>" (\`${commandLine('token')}\` prints it), or open a link from \`${link}\` in a browser.`,
+        `Send the token as "Authorization: Bearer <token>" (\`${commandLine('token')}\` prints it, with the --data-dir of this server if it has one), or open a link from \`${link}\` in a browser.`,
         link,
       )
     },

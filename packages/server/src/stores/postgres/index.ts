@@ -96,6 +96,6 @@ export async function isUnfinished(database: PostgresDatabase): Promise<boolean>
 function unfinished(): ParleyError {
   return new ParleyError(
     'conflict',
-    'The database is an unfinished copy: parley migrate is running, or was interrupted. Run it again, or drop the schema "parley".',
+    'The database is an unfinished copy: its migration is running, or was interrupted. Run migrate again, or drop the schema "parley".',
   )
 }

@@ -29,7 +29,7 @@ export async function openPostgresTransfer(
     const [row] = await lock.query<{ locked: boolean }>(
       `SELECT pg_try_advisory_lock(${transferLock}, 0) AS locked`,
     )
-    if (!row?.locked) throw inUse('Another parley migrate uses this database.')
+    if (!row?.locked) throw inUse('Another command copies from or to this database.')
     await refuseNodes(database)
     const lastNode = await latestNode(database)
     const logs = new PostgresLogs(database, () => ({ node: null, place }))
@@ -38,7 +38,7 @@ export async function openPostgresTransfer(
       ...receiptMethods(database),
       ...markMethods(database),
       async assertUnused() {
-        if (lock.ended > 0) throw inUse('The connection to PostgreSQL was lost. Run parley migrate again.')
+        if (lock.ended > 0) throw inUse('The connection to PostgreSQL was lost. Run this command again.')
         await refuseNodes(database)
         if ((await latestNode(database)) !== lastNode) throw inUse('A node has used this database meanwhile.')
       },
@@ -55,9 +55,7 @@ async function refuseNodes(database: PostgresDatabase): Promise<void> {
     'SELECT url FROM nodes WHERE fenced_at IS NULL AND expires_at > clock_timestamp() ORDER BY id LIMIT 1',
   )
   if (node)
-    throw inUse(
-      `A node uses this database (${node.url}). Stop every node on it, and run parley migrate again.`,
-    )
+    throw inUse(`A node uses this database (${node.url}). Stop every node on it, and run this command again.`)
 }
 
 async function latestNode(database: PostgresDatabase): Promise<number> {

@@ -72,17 +72,12 @@ function wasErrorSaid({ error }: EventOf<'turn.ended'>, { wasSaid }: RowFacts): 
   return error !== undefined && wasSaid(error.message)
 }
 
-/**
- * The rows for the loss of an agent. There are none if the server was killed, because another message reports
- * that.
- */
+/** The rows for the loss of an agent. As in `show`, it is not an error if the server was killed. */
 function disconnectedRows(event: EventOf<'agent.disconnected'>, { style, wasSaid }: RowFacts): string[] {
-  const text = event.reason === 'server-killed' ? undefined : lossText(event)
+  const text = lossText(event)
+  const level = event.reason === 'server-killed' ? 'info' : 'error'
   if (text === undefined || wasSaid(text)) return []
   const last = event.stderrTail ?? event.error?.details?.stderrTail
   const tail = typeof last === 'string' ? last.trim().split('\n').filter(Boolean).slice(-5) : []
-  return [
-    noticeRow({ level: 'error', text }, style),
-    ...tail.map((line) => style.dim(`    ${visible(line)}`)),
-  ]
+  return [noticeRow({ level, text }, style), ...tail.map((line) => style.dim(`    ${visible(line)}`))]
 }

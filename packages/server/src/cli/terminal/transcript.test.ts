@@ -307,3 +307,11 @@ it('a steered prompt that a lost agent had not taken up is shown as paused, not 
   expect(rows()).toContain('queued: another turn runs first')
   expect(rows({ paused: true })).toContain('paused: the agent was lost before it took up this prompt')
 })
+
+it.each([
+  ['server-killed', /^info: The server exited unexpectedly/],
+  ['crashed', /^error: The agent's process exited/],
+])('the loss of an agent by %s is shown with its reason', (reason, text) => {
+  const pieces = transcript(pipes).event(event({ type: 'agent.disconnected', reason }))
+  expect(textTo('err', pieces)).toMatch(text)
+})

@@ -29,7 +29,7 @@ export default function EndNotes({ turnId, end }: Props) {
       {outcome === 'unknown' && (
         <Callout
           level="warning"
-          text="The server restarted during this turn. Some actions may be missing; check Changes."
+          text="The server of this turn ended before the turn did. Some actions may be missing; check Changes."
         />
       )}
       {structuredOutput !== undefined && (

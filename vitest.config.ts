@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './tests/run/longest-first.ts'
-import { agentFiles, mainFiles } from './tests/run/projects.ts'
+import { agentFiles, mainFiles, nodeFiles } from './tests/run/projects.ts'
 import { RetriedTests } from './tests/run/retried-tests.ts'
 
 // Compiles the code of workers, and of the programs that tests start, once and not with every start.
@@ -43,7 +43,7 @@ export default defineConfig({
             'tests/run/*.test.ts',
             'examples/*.test.ts',
           ],
-          exclude: [...mainFiles, ...agentFiles],
+          exclude: [...mainFiles, ...agentFiles, ...nodeFiles],
           testTimeout: 120_000,
           hookTimeout: 60_000,
         },
@@ -56,7 +56,12 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'e2e', include: ['tests/e2e/*.test.ts'], exclude: mainFiles, ...endToEnd },
+        test: {
+          name: 'e2e',
+          include: ['tests/e2e/*.test.ts', ...nodeFiles],
+          exclude: mainFiles,
+          ...endToEnd,
+        },
       },
     ],
   },

@@ -2,7 +2,7 @@ import { existsSync, globSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, it } from 'vitest'
 import { longFiles } from './longest-first.ts'
-import { agentFiles, mainFiles } from './projects.ts'
+import { agentFiles, mainFiles, nodeFiles } from './projects.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
@@ -22,4 +22,8 @@ it('the tests of the main paths that start an agent start Claude Code only', () 
 
 it('the tests of adapters with real agents are found', () => {
   expect(agentFiles.length).toBeGreaterThan(20)
+})
+
+it('the tests of commands with servers on PostgreSQL are found', () => {
+  expect(nodeFiles).toContain('packages/server/src/cli/other-node.test.ts')
 })

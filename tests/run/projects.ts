@@ -22,10 +22,18 @@ export const agentFiles = globSync('packages/server/src/adapters/**/*.test.ts', 
   .filter(usesAgents)
   .sort()
 
-function usesAgents(file: string): boolean {
+/** Tests of commands with servers on PostgreSQL. Each starts several servers, so `npm run test:rest` runs them. */
+export const nodeFiles = globSync('packages/server/src/cli/*.test.ts', { cwd: root })
+  .filter((file) => importedBy(file).some((name) => name.endsWith('/postgres-under-test.ts')))
+  .sort()
+
+function importedBy(file: string): string[] {
   const text = readFileSync(join(root, file), 'utf8')
-  const imported = [...text.matchAll(/ from '(\.[^']*)'/g)].map(([, name = '']) => join(file, '..', name))
-  return imported.some(
+  return [...text.matchAll(/ from '(\.[^']*)'/g)].map(([, name = '']) => join(file, '..', name))
+}
+
+function usesAgents(file: string): boolean {
+  return importedBy(file).some(
     (name) =>
       /\/(agent-home|agents-folder|opencode-environment)\.ts$/.test(name) ||
       (name.endsWith('-under-test.ts') && usesAgents(name)),

@@ -7,6 +7,11 @@ import { createHome, type Served } from './program-under-test.ts'
 const postgres = await PostgresServer.forFile()
 const token = 'the-token-of-all-nodes-0123456789'
 
+/** The settings of a server on this database, by the name of its machine. */
+const onDatabase = (databaseUrl: string) => (name: string) => ({
+  env: { PARLEY_DATABASE_URL: databaseUrl, PARLEY_TOKEN: token, PARLEY_PLACE: name },
+})
+
 async function metricsOf({ url }: Served) {
   const response = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } })
   expect(response.status).toBe(200)
@@ -17,9 +22,7 @@ it('parley nodes lists the servers on a database, and /metrics counts them', asy
   await using one = createHome()
   await using two = createHome()
   const databaseUrl = await postgres.database()
-  const place = (name: string) => ({
-    env: { PARLEY_DATABASE_URL: databaseUrl, PARLEY_TOKEN: token, PARLEY_PLACE: name },
-  })
+  const place = onDatabase(databaseUrl)
   const first = await one.serve([], place('desk'))
   const second = await two.serve([], place('laptop'))
   await using three = createHome()
@@ -61,10 +64,7 @@ it('parley nodes lists the servers on a database, and /metrics counts them', asy
 it('parley sessions names the machines, and the one that is away', async () => {
   await using one = createHome()
   await using two = createHome()
-  const databaseUrl = await postgres.database()
-  const given = (name: string) => ({
-    env: { PARLEY_DATABASE_URL: databaseUrl, PARLEY_TOKEN: token, PARLEY_PLACE: name },
-  })
+  const given = onDatabase(await postgres.database())
   await one.serve([], given('desk'))
   expect((await one.run(['run', 'demo', 'help'], given('desk'))).exitCode).toBe(0)
   expect((await one.run(['sessions'], given('desk'))).stdout).not.toContain('MACHINE')
@@ -86,10 +86,7 @@ it('parley sessions names the machines, and the one that is away', async () => {
 it('commands name the node of a session and its machine, and say that a prompt waits for the machine', async () => {
   await using one = createHome()
   await using two = createHome()
-  const databaseUrl = await postgres.database()
-  const given = (name: string) => ({
-    env: { PARLEY_DATABASE_URL: databaseUrl, PARLEY_TOKEN: token, PARLEY_PLACE: name },
-  })
+  const given = onDatabase(await postgres.database())
   await one.serve([], given('desk'))
   const { running, url } = await two.serve([], given('laptop'))
   expect((await two.run(['run', 'demo', 'help'], given('laptop'))).exitCode).toBe(0)
@@ -121,9 +118,7 @@ it('parley doctor lets the nodes reach each other, and tells one with another to
   await using two = createHome()
   await using three = createHome()
   const databaseUrl = await postgres.database()
-  const given = (name: string) => ({
-    env: { PARLEY_DATABASE_URL: databaseUrl, PARLEY_TOKEN: token, PARLEY_PLACE: name },
-  })
+  const given = onDatabase(databaseUrl)
   await one.serve([], given('desk'))
   const second = await two.serve([], given('laptop'))
   const checks = async () => {

@@ -1,6 +1,6 @@
 import { microseconds } from './pace.ts'
 
-/** The input of each side of a figure with the real Claude Code. */
+/** The input of one side of a comparison: the real Claude Code through Parley, or through its SDK alone. */
 export type ClaudeSide = {
   readonly env: Record<string, string>
   readonly folder: string

@@ -9,7 +9,7 @@ export type Rule = {
   readonly folder: string
   /** Folders and files of the same package. `folder/*` stands for the files directly in the folder except index.ts. */
   readonly mayImport: readonly string[]
-  /** Entry points of our other packages, other packages, and modules of Node. */
+  /** Entry points of our other packages, third-party packages, and built-in modules of Node. */
   readonly packages: readonly string[]
   /** Folders and packages that are allowed whether or not a file needs them now. */
   readonly always?: readonly string[]

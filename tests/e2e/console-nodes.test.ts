@@ -48,7 +48,9 @@ describe('the console of a server with other nodes', () => {
     await laptop.session('help')
     await eventually(sessions).toBe('1')
     await page.getByRole('button', { name: 'Check connections' }).click()
-    await eventually(() => nodes(page).getByText('Answers, and reaches all other nodes.').count()).toBe(2)
+    await eventually(() =>
+      nodes(page).getByText('The node answers and reaches all other nodes.').count(),
+    ).toBe(2)
     expect(await seriousFindings(page)).toEqual([])
     expect(await page.locator('body').textContent()).not.toContain('postgres://')
     expect(consoleErrors).toEqual([])

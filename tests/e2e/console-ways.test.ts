@@ -230,7 +230,7 @@ describe('an export', () => {
       ['Event log (JSONL)', '.jsonl'],
       ['AI SDK UI messages', '.ui-messages.json'],
       ['Messages for IPC clients', '.incoming-messages.json'],
-      ['Run events', '.run-events.json'],
+      ['Events of each run', '.run-events.json'],
     ] as const) {
       const [saved] = await Promise.all([page.waitForEvent('download'), choose(name)])
       expect(saved.suggestedFilename().slice(-ending.length)).toBe(ending)

@@ -48,7 +48,7 @@ const formats: Record<ExportFormat, string> = {
   jsonl: 'Event log (JSONL)',
   'ui-messages': 'AI SDK UI messages (JSON)',
   'incoming-messages': 'Messages for IPC clients (JSON)',
-  'run-events': 'Run events for scripts (JSON)',
+  'run-events': 'Events of each run, for scripts (JSON)',
 }
 
 export function exportEntry(sessionId: string) {

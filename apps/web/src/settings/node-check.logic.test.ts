@@ -17,7 +17,7 @@ const nodes = [node(1), node(2)]
 it('names the URL of a node that another node on the same machine does not reach', () => {
   const checked = node(1, { cannotReach: [{ id: 2, problem: 'unreachable' }] })
   expect(checkProblems(checked, nodes)).toEqual([
-    'From this node, http://127.0.0.1:4742 (vm) cannot be reached.',
+    'Seen from this node, http://127.0.0.1:4742 (vm) cannot be reached.',
   ])
 })
 
@@ -37,5 +37,5 @@ it('says which PARLEY_NODE_URL to correct', () => {
 it('finds no problem with a node that answers and reaches all others, and names an unlisted node by its id', () => {
   expect(checkProblems(node(1, { cannotReach: [] }), nodes)).toEqual([])
   const checked = node(1, { cannotReach: [{ id: 9, problem: 'unreachable' }] })
-  expect(checkProblems(checked, nodes)).toEqual(['From this node, node 9 cannot be reached.'])
+  expect(checkProblems(checked, nodes)).toEqual(['Seen from this node, node 9 cannot be reached.'])
 })

@@ -20,6 +20,6 @@ export function checkProblems(checked: NodeInfo, nodes: readonly NodeInfo[]): re
     const other = nodes.find(({ id }) => id === one.id)
     const name = other ? `${visible(other.url)} (${visible(other.machine)})` : `node ${one.id}`
     const text = problemTexts[one.problem].replace('of this node', 'of that node')
-    return `From this node, ${name} ${text}.`
+    return `Seen from this node, ${name} ${text}.`
   })
 }

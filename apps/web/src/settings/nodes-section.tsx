@@ -148,7 +148,7 @@ function CheckLine({ checked, nodes }: { checked: NodeInfo; nodes: readonly Node
   const lines = checkProblems(checked, nodes)
   return (
     <div role="status" className="pt-1.5 text-xs">
-      {lines.length === 0 && <p className="text-good">Answers, and reaches all other nodes.</p>}
+      {lines.length === 0 && <p className="text-good">The node answers and reaches all other nodes.</p>}
       {lines.map((line) => (
         <p key={line} className="text-bad [overflow-wrap:anywhere]">
           {line}

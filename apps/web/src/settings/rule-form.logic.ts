@@ -52,8 +52,8 @@ export function ruleOf(form: RuleForm): { body: NewRule } | { problem: string } 
 }
 
 /**
- * A text on the files outside the session's folder and the protected files that an allow rule covers. Empty if it
- * covers neither.
+ * Names the files that an allow rule covers in addition: files outside the session's folder, protected files, or both.
+ * Empty if it covers neither.
  */
 export function reachText({ outside, protected: covers }: Pick<NewRule, 'outside' | 'protected'>): string {
   const covered = [...(outside ? ['files outside the folder'] : []), ...(covers ? ['protected files'] : [])]

@@ -155,7 +155,7 @@ function explain(
   }
   if (code === 'ENOTCACHED') return ['network', `npm is set to work offline, and does not have ${name}.`]
   if (/^(ECONN|ENET|EHOST|ENOTFOUND|EAI_|ETIMEDOUT|ERR_SOCKET|FETCH_ERROR|E5\d\d)/.test(code)) {
-    const hint = 'Check the network, and the registry and the proxy in the settings of npm, then try again.'
+    const hint = "Check the network connection and npm's registry and proxy settings, then try again."
     return ['network', `npm cannot reach its registry (${code}). ${hint}`]
   }
   return ['npm', `npm could not install ${name} ${version}: ${words}${code ? ` (${code})` : ''}`]

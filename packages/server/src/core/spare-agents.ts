@@ -36,7 +36,7 @@ export type SpareAgents = {
 type Spare = {
   readonly revision: string | undefined
   readonly conditions: string
-  /** The folder in which the spare waits, with the other values that it was prepared for. */
+  /** A hash of the folder, settings and trust that the spare is reserved for. Undefined if it is not reserved. */
   place: string | undefined
   readonly abort: AbortController
   /** Resolves with undefined if the agent could not be started. */

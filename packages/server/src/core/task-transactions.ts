@@ -63,7 +63,7 @@ export function loseTasks(
   const ended = tasks.flatMap((task): EventDraft[] => {
     const waits = requestsOfTask(state, task).length > 0 || (task.carried ?? []).length > 0
     if (lost.park && waits) {
-      const text = 'The process of the task ended; the task asks for this call again.'
+      const text = 'The process of the task ended; when the task continues, it will request this call again.'
       return [...closeBlocks(state, task, text), updated(task, { parked: lost.park })]
     }
     const text = 'The process of the task ended; whether this call had an effect is unknown.'

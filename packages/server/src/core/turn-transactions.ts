@@ -151,7 +151,7 @@ const parkReasons: Readonly<Partial<Record<CloseReason, ParkReason>>> = {
 
 /** Ends the turn and archives the session, because the agent has tools that this session must not have. */
 export function endForTools(state: SessionState, tools: readonly string[], now: number): Transaction {
-  const message = `The agent has tools other than the host's (${tools.join(', ')}), but this session may use only host tools. The session was ended; unarchive it once the agent has no other tools, or allow them with hostToolsOnly: false.`
+  const message = `The agent has tools other than the host's (${tools.join(', ')}), but this session may use only host tools. The session was archived; unarchive it once the agent has no other tools, or allow them with hostToolsOnly: false.`
   const error = { code: 'forbidden' as const, message, details: { tools } }
   const { turn, archived } = state
   return {

@@ -16,9 +16,10 @@ export type NodeNumbers = {
 
 /**
  * Authenticates nodes to each other with the token that all of them share. The token itself is never sent to an address
- * from the database, where another program may listen after a node has ended. A request carries a bearer that only the
- * node at that address accepts, and the answer must prove that its sender has the token too. A bearer is valid only for
- * the process that it was made for, because a program that listened there while the node was down may have received it.
+ * from the database, where another program may listen after a node has ended. Instead, a request carries a signed
+ * bearer token that only the node at that address accepts, and the response must prove that its sender has the shared
+ * token too. A bearer token is valid only for the process that it was made for, because a program that listened there
+ * while the node was down may have received it.
  */
 export class PeerCredential {
   readonly #key: Buffer
@@ -40,7 +41,7 @@ export class PeerCredential {
     return { authorization: `Bearer ${bearer}`, [challengeHeader]: randomBytes(32).toString('base64url') }
   }
 
-  /** Whether the bearer was made by a node for a request to this one. */
+  /** Whether a node made this bearer token for a request to this node. */
   accepts(bearer: string, now = Date.now()): boolean {
     const [, content = '', at = '', number = '', signature = ''] =
       /^node\.((\d{1,16})\.(\d{1,16}))\.([\w-]+)$/.exec(bearer) ?? []

@@ -29,7 +29,7 @@ export type SqliteDatabase = {
 
 export type SqliteDatabaseOptions = {
   readonly file: string
-  /** Describes this process to another one that finds the file locked, e.g. by its URL. */
+  /** Describes this process (for example, its URL) to another process that finds the file locked. */
   readonly owner?: OwnerInfo
   /** Also opens a file into which `parley migrate` has not copied everything. */
   readonly allowUnfinished?: boolean

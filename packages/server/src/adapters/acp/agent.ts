@@ -49,7 +49,7 @@ export const Dialect = z.strictObject({
   notTheAgent: Pattern.optional().describe(
     'Text in a replay that is attributed to the agent but is not its own',
   ),
-  modeInText: z.string().optional().describe('A text that starts with this reports a change of the mode'),
+  modeInText: z.string().optional().describe('The prefix of a text that reports a change of the mode'),
   customAnswer: z
     .string()
     .optional()

@@ -17,7 +17,7 @@ function newMessageId(): string {
   return `msg_${randomBytes(13).toString('hex')}`
 }
 
-/** Converts a prompt to the parts of OpenCode. Commands are not for the model: see `commandIn`. */
+/** Converts a prompt to the parts of OpenCode. A command at its start is sent separately: see `commandIn`. */
 export function nativeParts(parts: readonly PromptPart[], cwd: string): NativePromptPart[] {
   return parts.map((part) => nativePart(part, cwd))
 }

@@ -21,7 +21,7 @@ export function effectiveSettings(
   if (asked.model !== undefined && !known) refused.push(`There is no model ${asked.model}.`)
   const { effort, ...others } = options ?? {}
   const canEffort = effort === undefined || model?.efforts?.includes(effort)
-  if (!canEffort) refused.push(`The model ${model?.id} has no effort ${effort}.`)
+  if (!canEffort) refused.push(`The model ${model?.id} does not support the effort "${effort}".`)
   return {
     effective: {
       ...(model && { model: model.id }),

@@ -93,7 +93,7 @@ function parametersOf(url: URL): Parameters {
 }
 
 function tlsOf({ sslmode, sslrootcert, sslcert, sslkey }: Parameters): TlsParameters {
-  // As in libpq, `system` implies `verify-full`: anybody can get a certificate from one of these authorities.
+  // As in libpq, `system` implies `verify-full`: anybody can get a certificate from a public CA.
   const usual = sslrootcert === 'system' ? 'verify-full' : 'prefer'
   const mode = sslModes.find((one) => one === (sslmode ?? usual))
   if (!mode) throw refusal(`sslmode of the database URL must be one of ${sslModes.join(', ')}.`)

@@ -3,7 +3,7 @@ import { tlsFailure } from './tls.ts'
 
 /** Codes of the driver for a connection that was never made, so that nothing was sent on it. */
 const unreachable = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH', 'CONNECT_TIMEOUT'])
-/** SQLSTATE codes and classes of failures that end by themselves. */
+/** SQLSTATE classes of transient failures. */
 const passing = /^(08|40|53|55|57)/
 /** SQLSTATE codes, and classes of them, that a person must resolve, each with what to do. */
 const mistakes: readonly (readonly [code: RegExp, text: (code: string, message: string) => string])[] = [

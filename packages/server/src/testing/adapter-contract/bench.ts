@@ -259,7 +259,7 @@ export class Turn {
     }
   }
 
-  /** The requests that wait for an answer and were not answered here. */
+  /** The requests that are not resolved and that `decide` has not answered. */
   #open(): EventOf<'permission.requested'>[] {
     const resolved = new Set(this.all('permission.resolved').map((event) => event.requestId))
     return this.all('permission.requested').filter(

@@ -23,7 +23,8 @@ const sessionStorePort = `${server}/core/session-store.ts`
 const ownershipPort = `${server}/core/session-ownership.ts`
 const leftoversPort = `${server}/core/agent-leftovers.ts`
 const settingsPort = `${server}/core/shared-settings.ts`
-const deviceStorePort = `${server}/core/device-store.ts`
+const accessStorePort = `${server}/core/access-store.ts`
+const access = `${server}/access/index.ts`
 const sockets = `${server}/faces/sockets.ts`
 const otherNodes = `${server}/faces/other-nodes.ts`
 const agentHelpers = `${server}/adapters/*`
@@ -127,7 +128,7 @@ export const serverRules: readonly Rule[] = [
   },
   {
     folder: `${server}/stores`,
-    mayImport: [sessionStorePort, deviceStorePort, ownershipPort, settingsPort],
+    mayImport: [sessionStorePort, accessStorePort, ownershipPort, settingsPort],
     packages: ['@parley/protocol', 'node:fs', 'node:path', 'node:sqlite', 'node:timers', 'postgres'],
     instead: 'a store uses its ports and the protocol. A decision belongs in core.',
   },
@@ -145,8 +146,9 @@ export const serverRules: readonly Rule[] = [
     'http',
     [
       core,
+      access,
       sessionStorePort,
-      deviceStorePort,
+      accessStorePort,
       sockets,
       otherNodes,
       `${server}/transcripts`,
@@ -172,10 +174,17 @@ export const serverRules: readonly Rule[] = [
   face('ipc', [core, `${server}/transcripts`], ['zod']),
   face('language-model', [core, agentPort, `${server}/transcripts`], []),
   face('terminal', [sockets, `${server}/workspace`], ['pino', 'ws']),
-  face('websocket', [core, sockets], ['node:stream', 'pino', 'ws']),
+  face('websocket', [core, access, sockets], ['node:stream', 'pino', 'ws']),
+  {
+    folder: `${server}/access`,
+    mayImport: [core, accessStorePort],
+    packages: ['@parley/protocol', 'node:crypto', 'zod'],
+    instead:
+      'access decides who may do what, on the interface of core. It has no HTTP: a face passes in what it needs.',
+  },
   {
     folder: sockets,
-    mayImport: [],
+    mayImport: [access],
     packages: ['node:http', 'node:stream'],
     instead: 'this file has what faces share about sockets, and nothing that belongs to only one face.',
   },
@@ -289,7 +298,7 @@ export const serverRules: readonly Rule[] = [
       agentPort,
       sessionStorePort,
       ownershipPort,
-      deviceStorePort,
+      accessStorePort,
       agentList,
       agentHelpers,
       `${server}/adapters/scripted`,
@@ -361,10 +370,11 @@ export const serverRules: readonly Rule[] = [
   {
     folder: `${server}/index.ts`,
     mayImport: [
+      access,
       core,
       agentPort,
       sessionStorePort,
-      deviceStorePort,
+      accessStorePort,
       agentList,
       agentHelpers,
       `${server}/adapters/acp/index.ts`,

@@ -76,9 +76,9 @@ export function createHttp(options: HttpOptions): Http {
           ...(token !== undefined && { authorization: `Bearer ${token}` }),
         },
       })
-    const token = route.open ? undefined : await unlessAborted(credential.token(), init.signal)
+    const token = route.scope === 'open' ? undefined : await unlessAborted(credential.token(), init.signal)
     const response = await attempt(token)
-    if (response.status !== 401 || route.open) return response
+    if (response.status !== 401 || route.scope === 'open') return response
     const other = await unlessAborted(credential.renew(token), init.signal)
     if (other === undefined) return response
     void response.body?.cancel().catch(() => {})

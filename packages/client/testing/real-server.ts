@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { applyEvents, emptyView, type SessionEvent, type SessionView } from '@parley/protocol'
-import { type AgentAdapter, createHost, type DeviceStore, type Host, type SessionStore } from '@parley/server'
+import { type AccessStore, type AgentAdapter, createHost, type Host, type SessionStore } from '@parley/server'
 import { pino } from 'pino'
 import { createGates, type Gates } from '../../server/src/adapters/scripted/gates.ts'
 import {
@@ -89,7 +89,7 @@ export async function startRealServer(options: RealServerOptions = {}): Promise<
 type Running = { readonly host: Host; readonly server: HttpServer; stop(): Promise<void> }
 
 type Settings = {
-  readonly store: SessionStore & DeviceStore
+  readonly store: SessionStore & AccessStore
   readonly adapter: AgentAdapter
   readonly outbox: Partial<OutboxLimits>
 }
@@ -104,7 +104,7 @@ async function start({ store, adapter, outbox }: Settings, port = 0): Promise<Ru
     hostname: '127.0.0.1',
     port,
     token,
-    devices: store,
+    access: store,
     logger,
     version,
     websocket: (upgrade) => face.accept(upgrade),

@@ -37,7 +37,7 @@ describe('the routes', () => {
   })
 
   it('need no token for health, for signing a browser in, and for downloads by code', () => {
-    const open = Object.entries(routes).filter(([, route]) => 'open' in route && route.open)
+    const open = Object.entries(routes).filter(([, route]) => route.scope === 'open')
     expect(open.map(([name]) => name)).toEqual([
       'health',
       'createDevice',

@@ -3,6 +3,7 @@ import { accessRoutes } from './access-routes.ts'
 import { agentRoutes } from './agent-routes.ts'
 import { chatRoutes } from './chat-routes.ts'
 import { NodeCheck, NodeList, SessionNode } from './node.ts'
+import { peopleRoutes } from './people-routes.ts'
 import { permissionRoutes } from './permission-routes.ts'
 import { bySession, NoContent, type Route, type RouteDefinition } from './route.ts'
 import { sessionRoutes } from './session-routes.ts'
@@ -15,7 +16,8 @@ const definitions = {
     method: 'GET',
     path: '/api/health',
     summary: 'Health check; needs no token',
-    open: true,
+    scope: 'open',
+    limits: 'none',
     query: z.object({
       challenge: z
         .string()
@@ -42,10 +44,13 @@ const definitions = {
   ...workspaceRoutes,
   ...permissionRoutes,
   ...accessRoutes,
+  ...peopleRoutes,
   listNodes: {
     method: 'GET',
     path: '/api/nodes',
     summary: 'List the nodes on the database of this server, oldest first; on SQLite, this server alone',
+    scope: 'read',
+    limits: 'none',
     query: z.object({
       check: NodeCheck.optional().meta({
         description:
@@ -58,6 +63,8 @@ const definitions = {
     method: 'GET',
     path: '/api/sessions/:id/node',
     summary: 'Get the machine that the folder of a session is on, and the node that owns the session',
+    scope: 'read',
+    limits: 'session',
     params: bySession,
     reply: SessionNode,
   },
@@ -65,6 +72,8 @@ const definitions = {
     method: 'GET',
     path: '/metrics',
     summary: 'Counters, histograms and gauges in the text format of Prometheus',
+    scope: 'read',
+    limits: 'refused',
     reply: z.string(),
     also: ['text/plain'],
   },
@@ -72,6 +81,8 @@ const definitions = {
     method: 'GET',
     path: '/api/openapi.json',
     summary: 'This description, as OpenAPI',
+    scope: 'any',
+    limits: 'none',
     reply: z.record(z.string(), z.unknown()),
   },
 } as const satisfies Record<string, RouteDefinition>

@@ -1,5 +1,7 @@
 import { z } from 'zod'
-import { DeviceId } from './ids.ts'
+import { DeviceId, PersonId } from './ids.ts'
+import { Limits } from './people.ts'
+import { Scope } from './scope.ts'
 
 /**
  * A browser that signed in with a one-time link. It holds a private key that cannot be exported; the server holds the
@@ -10,6 +12,10 @@ export const Device = z.object({
   name: z.string().meta({ description: 'Browser and operating system, as reported at sign-in' }),
   createdAt: z.number(),
   lastSeenAt: z.number().meta({ description: 'Updated at most once a minute' }),
+  personId: PersonId,
+  scopes: z.array(Scope),
+  limits: Limits.optional(),
+  expiresAt: z.number().optional(),
   current: z.literal(true).optional().meta({ description: 'Set for the device that sent the request' }),
 })
 export type Device = z.infer<typeof Device>
@@ -24,6 +30,10 @@ const base64url = (least: number, most: number) =>
 export const NewDevice = z.strictObject({
   code: base64url(1, 200).meta({ description: 'The code of a one-time link: the part after #' }),
   publicKey: base64url(1, 300).meta({ description: 'A P-256 public key as SubjectPublicKeyInfo (DER)' }),
+  person: z
+    .strictObject({ name: z.string().trim().min(1).max(100) })
+    .optional()
+    .meta({ description: 'With the code of an invitation: the name of the new person' }),
 })
 export type NewDevice = z.infer<typeof NewDevice>
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Actor } from './actor.ts'
 import { Connection } from './agent.ts'
 import { ErrorInfo } from './error.ts'
 import { BlockId, MessageId, PromptId, SessionId, ToolCallId, TurnId } from './ids.ts'
@@ -21,6 +22,9 @@ export const envelope = {
   at: z.number(),
   sessionId: SessionId,
   turnId: TurnId.optional(),
+  actor: Actor.optional().meta({
+    description: 'Who caused the event, and from where. Absent if no command caused it',
+  }),
 }
 
 function event<Type extends string, Fields extends z.ZodRawShape = Record<never, never>>(

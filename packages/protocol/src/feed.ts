@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Actor } from './actor.ts'
 import { Command, Receipt } from './command.ts'
 import { Delta } from './delta.ts'
 import { ErrorInfo } from './error.ts'
@@ -24,7 +25,14 @@ export const ClientFrame = z.discriminatedUnion('type', [
     native: z.boolean().optional(),
   }),
   z.object({ type: z.literal('unfollow'), ...session }),
-  z.object({ type: z.literal('command'), ...session, command: Command }),
+  z.object({
+    type: z.literal('command'),
+    ...session,
+    command: Command,
+    actor: Actor.optional().meta({
+      description: 'Accepted only from another node, which has checked the sender',
+    }),
+  }),
   z.object({ type: z.literal('ping'), id: z.union([z.string(), z.number()]).optional() }),
 ])
 export type ClientFrame = z.infer<typeof ClientFrame>

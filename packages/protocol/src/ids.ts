@@ -25,6 +25,12 @@ export const AgentId = id('An agent, e.g. demo')
 export type AgentId = z.infer<typeof AgentId>
 export const DeviceId = id('A browser that signed in')
 export type DeviceId = z.infer<typeof DeviceId>
+export const PersonId = id('A person who uses this server')
+export type PersonId = z.infer<typeof PersonId>
+export const TokenId = id('A named token')
+export type TokenId = z.infer<typeof TokenId>
+export const InviteId = id('An invitation')
+export type InviteId = z.infer<typeof InviteId>
 
 export type IdPrefix =
   | 'ses'
@@ -39,6 +45,9 @@ export type IdPrefix =
   | 'epo'
   | 'trm'
   | 'dev'
+  | 'per'
+  | 'tok'
+  | 'inv'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 

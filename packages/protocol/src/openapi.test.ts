@@ -95,7 +95,7 @@ describe('the OpenAPI document', () => {
     const open = Object.values(document.paths).flatMap((path) =>
       Object.values(path).filter((operation) => operation.security?.length === 0),
     )
-    const routesOpen = everyRoute.filter(([, route]) => route.open).map(([name]) => name)
+    const routesOpen = everyRoute.filter(([, route]) => route.scope === 'open').map(([name]) => name)
     expect(open.map((operation) => operation.operationId).toSorted()).toEqual(routesOpen.toSorted())
   })
 

@@ -56,7 +56,7 @@ function operation(name: string, route: Route) {
   return {
     operationId: name,
     summary: route.summary,
-    ...(route.open && { security: [] }),
+    ...(route.scope === 'open' ? { security: [] } : { 'x-parley-scope': route.scope }),
     ...(parameters.length > 0 && { parameters }),
     ...(route.body && {
       requestBody: {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Actor } from './actor.ts'
 import { AgentId, RequestId, SessionId, ToolCallId } from './ids.ts'
 import { Place } from './place.ts'
 import { Diff, ToolKind } from './tool-call.ts'
@@ -48,6 +49,7 @@ export const PermissionRule = RulePattern.extend({
   place: Place.optional(),
   agent: AgentId.optional().meta({ description: 'The rule applies only to this agent' }),
   createdAt: z.number(),
+  createdBy: Actor.optional().meta({ description: 'Who wrote or granted the rule' }),
 })
 export type PermissionRule = z.infer<typeof PermissionRule>
 

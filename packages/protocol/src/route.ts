@@ -1,11 +1,24 @@
 import { z } from 'zod'
 import { AgentId, SessionId } from './ids.ts'
+import type { Scope } from './scope.ts'
+
+/**
+ * Who may call a route: callers with this scope, everybody (`open`), every authenticated caller (`any`), or callers
+ * with the scopes of the command in the body (`command`).
+ */
+export type RouteScope = Scope | 'open' | 'any' | 'command'
 
 export type RouteDefinition = {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   path: string
   summary: string
-  open?: true
+  scope: RouteScope
+  /**
+   * How the limits of a caller apply. session: the parameter `id` names a session that must be within them. handled:
+   * the handler or the host applies them. none: the reply is about no session, folder or agent. refused: a caller with
+   * limits may not call the route. Routes with the scope `terminal` or `admin` have no callers with limits.
+   */
+  limits: 'session' | 'handled' | 'none' | 'refused'
   params?: z.ZodObject
   query?: z.ZodObject
   body?: z.ZodType

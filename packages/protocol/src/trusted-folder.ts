@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Actor } from './actor.ts'
 import { Place } from './place.ts'
 
 /**
@@ -10,6 +11,7 @@ export const TrustedFolder = z.object({
   folder: z.string().min(1),
   place: Place.optional(),
   trustedAt: z.number(),
+  trustedBy: Actor.optional(),
 })
 export type TrustedFolder = z.infer<typeof TrustedFolder>
 

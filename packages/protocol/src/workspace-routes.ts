@@ -9,6 +9,8 @@ export const workspaceRoutes = {
     path: '/api/folders',
     summary:
       'List folders whose path starts with the query, such as ~/pro; hidden folders are included only if the last name in the query starts with a dot',
+    scope: 'prompt',
+    limits: 'handled',
     query: z.object({ q: z.string().max(4096).default(''), limit: limit(200, 50) }),
     reply: z.object({ folders: z.array(z.string()) }),
   },
@@ -17,6 +19,8 @@ export const workspaceRoutes = {
     path: '/api/sessions/:id/files',
     summary:
       "Find files in the session's folder that match the query, best first, without files that git ignores",
+    scope: 'read',
+    limits: 'session',
     params: bySession,
     query: z.object({ q: z.string().max(500).default(''), limit: limit(200, 50) }),
     reply: z.object({ files: z.array(z.string()) }),
@@ -26,6 +30,8 @@ export const workspaceRoutes = {
     path: '/api/files',
     summary:
       'Find files that match the query in the folder `cwd`, for the prompt of a session that is not created yet',
+    scope: 'prompt',
+    limits: 'handled',
     query: z.object({
       cwd: z.string().min(1),
       q: z.string().max(500).default(''),
@@ -38,6 +44,8 @@ export const workspaceRoutes = {
     path: '/api/sessions/:id/changes',
     summary:
       "List changes in the session's folder since HEAD or another commit; as text/event-stream, reports when the list may have changed",
+    scope: 'read',
+    limits: 'session',
     params: bySession,
     query: z.object({ base: z.string().default('HEAD') }),
     reply: Changes,
@@ -47,6 +55,8 @@ export const workspaceRoutes = {
     method: 'GET',
     path: '/api/sessions/:id/changes/patch',
     summary: 'Get the patch of one changed file, in the format of git',
+    scope: 'read',
+    limits: 'session',
     params: bySession,
     query: z.object({ path: z.string().min(1), base: z.string().default('HEAD') }),
     reply: z.object({ patch: z.string(), cut: z.boolean() }),
@@ -55,6 +65,8 @@ export const workspaceRoutes = {
     method: 'GET',
     path: '/api/sessions/:id/terminals',
     summary: 'List the terminals of a session',
+    scope: 'terminal',
+    limits: 'session',
     params: bySession,
     reply: z.object({ terminals: z.array(Terminal) }),
   },
@@ -63,6 +75,8 @@ export const workspaceRoutes = {
     path: '/api/sessions/:id/terminals',
     summary:
       "Open a shell in the session's folder, or the agent's own program; attach with a WebSocket at /api/terminals/:id",
+    scope: 'terminal',
+    limits: 'session',
     params: bySession,
     body: NewTerminal,
     reply: Terminal,
@@ -72,6 +86,8 @@ export const workspaceRoutes = {
     method: 'DELETE',
     path: '/api/terminals/:id',
     summary: 'End and remove a terminal',
+    scope: 'terminal',
+    limits: 'none',
     params: z.object({ id: z.string() }),
     reply: NoContent,
   },

@@ -10,10 +10,13 @@ import { version } from './version.ts'
 
 export type EmbedOptions = Pick<
   FaceSettings,
-  'allowedHosts' | 'allowedOrigins' | 'limits' | 'workspace' | 'devices'
+  'allowedHosts' | 'allowedOrigins' | 'authenticate' | 'limits' | 'ownerName' | 'workspace' | 'access'
 > & {
   readonly host: Host
-  /** Required on every request. A server with its own sign-in adds it to the requests of signed-in users. */
+  /**
+   * Gives every right. A server with its own sign-in passes `authenticate` instead of adding this token to the requests
+   * of signed-in users.
+   */
   readonly token: string
   /** The public URL of the server, e.g. https://example.org; a function if the URL is known only later. */
   readonly url: string | (() => string)
@@ -41,7 +44,7 @@ export function createEmbedded(options: EmbedOptions): Embedded {
   const { host, url, logger = pino({ level: 'silent' }), chat: defaults, telemetry, ...rest } = options
   const base = options.base?.replace(/\/+$/, '') ?? ''
   const websocket = createWebSocketFace({ host, logger, version })
-  const chat = createChatFace({ host, logger, ...(defaults && { defaults }) })
+  const chat = createChatFace({ logger, ...(defaults && { defaults }) })
   const face = createHttpFace({
     ...rest,
     ...(typeof url === 'string' && reachedAt(url, rest)),

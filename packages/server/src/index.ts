@@ -1,7 +1,9 @@
 export type { FeedValue } from '@parley/protocol'
+export type { Principal } from './access/index.ts'
 export { type AcpAdapterOptions, type AcpAgent, createAcpAdapter } from './adapters/acp/index.ts'
 export { type BuiltInAdapterOptions, builtInAdapters } from './adapters/index.ts'
 export { createOutputQueue, type OutputQueue } from './adapters/output-queue.ts'
+export type { AccessKind, AccessRecord, AccessStore } from './core/access-store.ts'
 export type {
   AgentAdapter,
   AgentConnection,
@@ -20,7 +22,6 @@ export type {
   QuestionAnswer,
   QuestionAsk,
 } from './core/agent-adapter.ts'
-export type { DeviceStore, StoredDevice } from './core/device-store.ts'
 export type {
   AgentInstaller,
   Clock,

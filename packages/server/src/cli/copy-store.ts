@@ -163,14 +163,14 @@ export type StoreSettings = {
   readonly rules: readonly PermissionRule[]
   readonly folders: readonly TrustedFolder[]
   readonly environments: Awaited<ReturnType<TransferStore['environments']>>
-  readonly devices: Awaited<ReturnType<TransferStore['devices']>>
+  readonly access: Awaited<ReturnType<TransferStore['accessRecords']>>
 }
 
 const names: Readonly<Record<keyof StoreSettings, string>> = {
   rules: 'rules',
   folders: 'trusted folders',
   environments: 'environment variables',
-  devices: 'signed-in browsers',
+  access: 'people, devices and tokens',
 }
 
 export async function readSettings(store: TransferStore): Promise<StoreSettings> {
@@ -178,18 +178,18 @@ export async function readSettings(store: TransferStore): Promise<StoreSettings>
     rules: await store.rules(),
     folders: await store.trustedFolders(),
     environments: await store.environments(),
-    devices: await store.devices(),
+    access: await store.accessRecords(),
   }
 }
 
 /** Adds the place to the settings of folders, for a store in which these settings have a place. */
 export function settingsAt(place: string, settings: StoreSettings): StoreSettings {
-  const { rules, folders, environments, devices } = settings
+  const { rules, folders, environments, access } = settings
   return {
     rules: rules.map((rule) => (rule.project === undefined ? rule : { ...rule, place })),
     folders: folders.map((folder) => ({ ...folder, place })),
     environments: environments.map((one) => (one.scope === 'folder' ? { ...one, at: place } : one)),
-    devices,
+    access,
   }
 }
 
@@ -198,13 +198,13 @@ export function settingsAt(place: string, settings: StoreSettings): StoreSetting
  * path is the same.
  */
 export function settingsOf(place: string, settings: StoreSettings): StoreSettings {
-  const { rules, folders, environments, devices } = settings
+  const { rules, folders, environments, access } = settings
   const isHere = (at: string | undefined) => at === undefined || at === place
   return {
     rules: rules.filter((rule) => isHere(rule.place)).map(({ place: _, ...rule }) => rule),
     folders: folders.filter((folder) => isHere(folder.place)).map(({ place: _, ...folder }) => folder),
     environments: environments.filter(({ at }) => isHere(at)).map(({ at: _, ...one }) => one),
-    devices,
+    access,
   }
 }
 
@@ -223,11 +223,11 @@ async function copySettings(target: TransferStore, settings: StoreSettings): Pro
   for (const { folder, place } of before.folders) await target.distrustFolder(folder, place)
   for (const environment of before.environments)
     await target.setEnvironment({ ...environment, variables: {} })
-  for (const { deviceId } of before.devices) await target.removeDevice(deviceId)
+  for (const { kind, id } of before.access) await target.removeAccessRecord(kind, id)
   for (const rule of settings.rules) await target.addRule(rule)
   for (const folder of settings.folders) await target.trustFolder(folder)
   for (const environment of settings.environments) await target.setEnvironment(environment)
-  for (const device of settings.devices) await target.putDevice(device)
+  for (const record of settings.access) await target.putAccessRecord(record)
 }
 
 function changed(sessionId: string): ParleyError {

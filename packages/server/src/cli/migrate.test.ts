@@ -64,9 +64,9 @@ async function fill(home: Home, sessions = 20): Promise<void> {
   await store.trustFolder({ folder: '/a\ud800', trustedAt: 6 })
   await store.setEnvironment({ scope: 'folder', place: '/z', variables: { KEY: 'geheim' } })
   await store.setEnvironment({ scope: 'session', place: 's1', variables: { B: '2', A: '1' } })
-  const device = { deviceId: 'd2', name: 'Phone', publicKey: 'k', createdAt: 1, lastSeenAt: 2 }
-  await store.putDevice(device)
-  await store.putDevice({ ...device, deviceId: 'd1', revokedAt: 3 })
+  const device = { kind: 'device', data: { name: 'Phone', publicKey: 'k' }, createdAt: 1, usedAt: 2 } as const
+  await store.putAccessRecord({ ...device, id: 'd2' })
+  await store.putAccessRecord({ ...device, id: 'd1', retiredAt: 3 })
   await store.close()
 }
 

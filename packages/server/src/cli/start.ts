@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defined, newId } from '@parley/protocol'
@@ -89,7 +90,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   const terminalFace = createTerminalFace({ terminals, logger, ...peers })
   const chat = lazyChatFace(async () => {
     const { createChatFace } = await import('../faces/chat/index.ts')
-    return createChatFace({ host, logger, ...(options.chat && { defaults: options.chat }) })
+    return createChatFace({ logger, ...(options.chat && { defaults: options.chat }) })
   })
   const instance = randomUUID()
   const secret = randomValue()
@@ -100,7 +101,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
     terminals,
     terminal: (terminalId, upgrade) => terminalFace.accept(terminalId, upgrade),
     ...servingOptions(options),
-    devices: store,
+    access: store,
     host,
     ...defined({ peers, otherNodes }),
     version,
@@ -208,6 +209,7 @@ function servingOptions({ hostname, port, token, logger, ...rest }: StartOptions
     allowedOrigins,
     allowedHosts,
     commandLine: publicCommandLine,
+    ownerName: userInfo().username,
   })
 }
 

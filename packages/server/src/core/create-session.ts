@@ -1,4 +1,5 @@
 import {
+  type Actor,
   Command,
   ExpectedSession,
   emptyState,
@@ -9,27 +10,36 @@ import {
   type SessionState,
 } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
+import { causedBy } from './caused-by.ts'
 import { checked } from './checked.ts'
 import { decide } from './decide.ts'
 import { checkSettings, need } from './decision.ts'
 import type { FolderTrust } from './folder-trust.ts'
-import { hashOf, sessionIdFrom } from './hash.ts'
+import { sessionIdFrom } from './hash.ts'
 import type { HostOptions } from './host-options.ts'
 import { checkMcpServers, type HostTool, toolsFor } from './host-tool.ts'
 import { LogWriter } from './log-writer.ts'
 import { type OpenSessions, stopping } from './open-sessions.ts'
+import { isSameSender, receiptHash } from './receipt-hash.ts'
 import { environmentFor, type SessionServices } from './session-services.ts'
 import type { StoredReceipt } from './session-store.ts'
 import { meantServers, shownState } from './shown-secrets.ts'
 
 export type SessionCreation = {
-  /** `own` are tools for this session's agent alone, in addition to the host's. They last as long as this host. */
-  create(input: NewSessionInput, own?: { readonly tools: readonly HostTool[] }): Promise<SessionState>
+  create(input: NewSessionInput, own?: OwnParts): Promise<SessionState>
   /**
    * Announces that a session like this will be created soon. Its agent is started in the folder, if it can be started
    * without a session and `maxSpares` allows it. Resolves when the agent is ready, or at once if nothing is started.
    */
   prepareSession(input: ExpectedSession): Promise<void>
+}
+
+/** What a new session has in addition to its input. */
+export type OwnParts = {
+  /** Tools for this session's agent alone, in addition to the host's. They last as long as this host. */
+  readonly tools?: readonly HostTool[]
+  /** Who creates the session. */
+  readonly by?: Actor
 }
 
 type CreationParts = {
@@ -53,9 +63,9 @@ export function createSessionCreation(parts: CreationParts): SessionCreation {
       await refuseMissing(services, id, input, adapter)
       const startCommit = await folders.commitOf?.(cwd)
       const place = { cwd, ...(startCommit !== undefined && { startCommit }) }
-      const first = firstEvents(services, { ...input, ...place }, id, adapter)
-      const isNew = await store(parts, { ...input, cwd }, first)
-      if (own) services.tools.offer(id, own.tools)
+      const first = firstEvents(services, { ...input, ...place }, id, adapter, own?.by)
+      const isNew = await store(parts, { ...input, cwd }, first, own?.by)
+      if (own?.tools) services.tools.offer(id, own.tools)
       if (!isNew) return shownState(await sessions.state(id))
       services.observer.recorded(first.events, first.state)
       if (sessions.closing) return shownState(first.state)
@@ -128,12 +138,14 @@ async function store(
   { services, trust }: CreationParts,
   input: NewSession,
   { state, stored: events }: LogWriter,
+  by: Actor | undefined,
 ): Promise<boolean> {
   const { store, environments } = services
   const { id: sessionId, epoch, seq } = state
   const { commandId } = input
-  const receipt = commandId && { commandId, hash: hashOf(input), receipt: { commandId, seq } }
-  if (input.trust && !(await isRepeated(services, sessionId, input))) await trust.trust(input.cwd)
+  const receipt = commandId && { commandId, hash: receiptHash(input, by), receipt: { commandId, seq } }
+  if (input.trust && !(await isRepeated(services, sessionId, input)))
+    await trust.trust(input.cwd, undefined, by)
   const hasEnv = input.env !== undefined && !(await store.load(sessionId))
   if (hasEnv) await environments.prepare(sessionId, input.env ?? {})
   try {
@@ -152,7 +164,8 @@ async function expectSameCommand(
   id: string,
   { commandId, hash }: StoredReceipt,
 ): Promise<void> {
-  if ((await store.receipt(id, commandId))?.hash === hash) return
+  const before = await store.receipt(id, commandId)
+  if (before && isSameSender(before.hash, hash)) return
   const message = `The commandId ${commandId} was used for another session. Choose a new one.`
   throw new ParleyError('conflict', message)
 }
@@ -163,15 +176,16 @@ function firstEvents(
   input: NewSession & { startCommit?: string },
   id: string,
   agent: AgentAdapter,
+  by?: Actor,
 ): LogWriter {
   const { prompt, commandId, trust, env, ...creation } = input
   const now = clock.now()
   const writer = new LogWriter(emptyState(id, ids('epo')))
-  writer.add(now, { type: 'session.created', ...creation })
+  writer.add(now, ...causedBy(by, [{ type: 'session.created', ...creation }]))
   if (prompt === undefined) return writer
   const words = typeof prompt === 'string' ? { text: prompt } : { parts: prompt }
   const command = Command.parse({ type: 'prompt.submit', commandId: 'first', ...words })
   const context = { now, ids, agent, maxQueue: limits.maxQueue, rules: [] }
-  writer.add(now, ...decide(writer.state, command, context).drafts)
+  writer.add(now, ...causedBy(by, decide(writer.state, command, context).drafts))
   return writer
 }

@@ -105,6 +105,7 @@ function grant(
     ...(scope === 'project' && { project: state.cwd, ...defined({ place: context.place }) }),
     agent: state.agent,
     createdAt: context.now,
+    ...defined({ createdBy: context.actor }),
   }
 }
 

@@ -1,4 +1,5 @@
 import {
+  type Actor,
   type CapabilityName,
   type EventDraft,
   ParleyError,
@@ -19,6 +20,8 @@ export type DecideContext = {
   readonly rules: readonly PermissionRule[]
   /** The place of the session's folder, if several processes share the store. */
   readonly place?: string | undefined
+  /** Who sent the command. */
+  readonly actor?: Actor
 }
 
 export type Decision = {

@@ -1,4 +1,4 @@
-import { defined, ParleyError, type TrustedFolder } from '@parley/protocol'
+import { type Actor, defined, ParleyError, type TrustedFolder } from '@parley/protocol'
 import type { Clock } from './clock.ts'
 import type { SessionStore } from './session-store.ts'
 import type { SharedSettings } from './shared-settings.ts'
@@ -11,12 +11,14 @@ export type FolderTrust = {
    * Takes effect at the next start of an agent. An idle agent is closed, so that the next prompt starts it again. A
    * folder at another place cannot be checked here, so it must be given as a real path.
    */
-  trust(folder: string, place?: string): Promise<TrustedFolder>
+  trust(folder: string, place?: string, by?: Actor): Promise<TrustedFolder>
   /**
    * Revokes the trust of a folder, which may no longer exist. Takes effect at the same time as `trust`. Without
    * `place`, the trust is revoked at the place of this process, or else at the only other place that trusts the folder.
    */
   distrust(folder: string, place?: string): Promise<void>
+  /** The real path of a folder, with its place. Rejects if there is no such folder at the place of this process. */
+  locateFolder(folder: string, place?: string): Promise<FolderAt>
 }
 
 /** `folder` must be a real path, as sessions store it. `place` is by default the place of this process. */
@@ -43,10 +45,11 @@ export async function createFolderTrust(
 
   const methods: FolderTrust = {
     trusted: async () => [...list.items],
-    async trust(given, place) {
+    locateFolder: (folder, place) => placed(options, folder, place),
+    async trust(given, place, by) {
       const where = await placed(options, given, place)
       const before = find(where)
-      const trusted = before ?? { ...where, trustedAt: clock.now() }
+      const trusted = before ?? { ...where, trustedAt: clock.now(), ...defined({ trustedBy: by }) }
       if (!before) {
         await store.trustFolder(trusted)
         list.items = [...without(where), trusted]

@@ -1,4 +1,5 @@
 import {
+  type Actor,
   Command,
   type CommandInput,
   defined,
@@ -14,6 +15,7 @@ import {
   type WaitingRequest,
 } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
+import { causedBy } from './caused-by.ts'
 import { checked } from './checked.ts'
 import { need } from './decision.ts'
 import { earlierPrompts } from './earlier-prompts.ts'
@@ -32,14 +34,15 @@ export type HostSessions = {
   state(sessionId: string): Promise<SessionState>
   /** The state, the last `tail` blocks, and whether the folder is trusted. */
   detail(sessionId: string, tail: number): Promise<SessionDetail>
-  patch(sessionId: string, patch: SessionPatch): Promise<SessionSummary>
-  delete(sessionId: string): Promise<void>
+  /** In all operations, `by` names who caused them. It is recorded in the log. */
+  patch(sessionId: string, patch: SessionPatch, by?: Actor): Promise<SessionSummary>
+  delete(sessionId: string, by?: Actor): Promise<void>
 
   /**
    * Resolves when the command is in the log. Checks the shape of the command, so that a face may pass on whatever it
    * received.
    */
-  command(sessionId: string, command: CommandInput): Promise<Receipt>
+  command(sessionId: string, command: CommandInput, by?: Actor): Promise<Receipt>
   /**
    * The changes that the command `session.rewind` would make. Rejects with ParleyError `conflict` if a rewind is not
    * possible, or not possible now.
@@ -82,11 +85,11 @@ export function createHostSessions(
     list: (query) => store.list(query),
     state: async (sessionId) => shownState(await sessions.state(sessionId)),
     detail: async (sessionId, tail) => detailOf(services, await sessions.state(sessionId), tail),
-    async patch(sessionId, given) {
+    async patch(sessionId, given, by) {
       const patch = checked(SessionPatch, given, 'The change')
       return sessions.record(sessionId, async (session) => {
         await session.recover()
-        await session.log.transact((state) => ({ drafts: patchDrafts(state, patch) }))
+        await session.log.transact((state) => ({ drafts: causedBy(by, patchDrafts(state, patch)) }))
         return summarise(session.state)
       })
     },
@@ -97,11 +100,11 @@ export function createHostSessions(
       services.environments.forget(sessionId)
       services.news.deleted(sessionId)
     },
-    async command(sessionId, given) {
+    async command(sessionId, given, by) {
       const command = checked(Command, given, 'The command')
       const receipt = recordedOnly.has(command.type)
-        ? await sessions.record(sessionId, (session) => session.command(command))
-        : await (await sessions.open(sessionId)).command(command)
+        ? await sessions.record(sessionId, (session) => session.command(command, by))
+        : await (await sessions.open(sessionId)).command(command, by)
       if (command.type === 'session.close') await sessions.removeTemporaryFolder(sessionId)
       return receipt
     },

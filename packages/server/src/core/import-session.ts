@@ -1,4 +1,5 @@
 import {
+  type Actor,
   type AgentConversation,
   type EventDraft,
   emptyState,
@@ -9,6 +10,7 @@ import {
   type SessionState,
 } from '@parley/protocol'
 import type { AgentAdapter, Remembered } from './agent-adapter.ts'
+import { causedBy } from './caused-by.ts'
 import { checked } from './checked.ts'
 import { type Clock, type Ids, withTimeLimit } from './clock.ts'
 import { sessionIdFrom } from './hash.ts'
@@ -23,7 +25,7 @@ export type Importing = {
    * Imports a conversation as a new session that can be continued. Importing the same conversation twice gives one
    * session.
    */
-  importConversation(given: NewImport): Promise<SessionState>
+  importConversation(given: NewImport, by?: Actor): Promise<SessionState>
 }
 
 const listMs = 30_000
@@ -74,7 +76,7 @@ export function createImporting(options: {
 
   return {
     conversations: list,
-    async importConversation(given) {
+    async importConversation(given, by) {
       const { agent, agentSessionId } = checked(NewImport, given, 'The import')
       const conversation = (await list(agent)).find((one) => one.agentSessionId === agentSessionId)
       if (!conversation) throw unknownConversation(adapterFor(agent), agentSessionId)
@@ -84,10 +86,10 @@ export function createImporting(options: {
       const cwd = await checkFolder(conversation.cwd)
       const writer = new LogWriter(emptyState(id, ids('epo')))
       const { title } = conversation
-      const first: EventDraft[] = [
+      const first: readonly EventDraft[] = causedBy(by, [
         { type: 'session.created', agent, cwd, title, mode: 'ask', importedFrom: { agentSessionId } },
         { type: 'agent.connected', connectionId: ids('con'), agentSessionId, cwd },
-      ]
+      ])
       const read = (signal: AbortSignal) =>
         writeImport(writer, ids, { first, record: memoryOf(agent).read(agentSessionId, signal) })
       const at = (await inTime(agent, readMs, read)) || clock.now()

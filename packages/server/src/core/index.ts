@@ -5,7 +5,7 @@
 export type { AgentKeeper } from './agent-keeper.ts'
 export { type AgentInstaller, unknownAgent } from './agent-list.ts'
 export type { Clock, Ids } from './clock.ts'
-export type { EventsOptions, FeedOptions } from './feed-loop.ts'
+export { createFeedLoops, type EventsOptions, type FeedOptions } from './feed-loop.ts'
 export { hashOf, sessionIdFrom } from './hash.ts'
 export { createCoreHost, type Host } from './host.ts'
 export { bothObservers, type HostObserver } from './host-observer.ts'

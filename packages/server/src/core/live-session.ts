@@ -1,4 +1,5 @@
 import {
+  type Actor,
   type Command,
   ParleyError,
   type Receipt,
@@ -87,12 +88,12 @@ export class LiveSession {
     return !running && !recording && requests.length === 0 && !this.log.feed.hasReaders
   }
 
-  async command(command: Command): Promise<Receipt> {
+  async command(command: Command, by?: Actor): Promise<Receipt> {
     await this.recover()
     const isHere = this.#context.services.awaits === undefined
     if (command.type === 'prompt.submit' && isHere) await this.#rejoin.checkElsewhere()
     if (command.type === 'prompt.withdraw') await this.#withdrawSteer(command.promptId)
-    const { receipt, fresh } = await this.#commands.record(command)
+    const { receipt, fresh } = await this.#commands.record(command, by)
     const closes = command.type === 'session.close' || command.type === 'session.release'
     if (fresh && closes && !this.state.turn) await this.#loop.disconnect('closed')
     if (fresh && command.type === 'task.stop') this.#agent.stopTasks(command.taskId)

@@ -1,4 +1,4 @@
-import { defined, NewRule, ParleyError, type PermissionRule } from '@parley/protocol'
+import { type Actor, defined, NewRule, ParleyError, type PermissionRule } from '@parley/protocol'
 import { checked } from './checked.ts'
 import type { Clock, Ids } from './clock.ts'
 import { placed } from './folder-trust.ts'
@@ -9,7 +9,7 @@ import { type SettingsCopy, StoredList } from './stored-list.ts'
 
 export type Rules = {
   rules(): Promise<PermissionRule[]>
-  addRule(rule: NewRule): Promise<PermissionRule>
+  addRule(rule: NewRule, by?: Actor): Promise<PermissionRule>
   removeRule(ruleId: string): Promise<void>
 }
 
@@ -42,14 +42,21 @@ export async function createRuleBook(options: {
 
   const methods: Rules = {
     rules: async () => [...list.items],
-    async addRule(given) {
+    async addRule(given, by) {
       const input = checked(NewRule, given, 'The rule')
       // Sessions store the real path of their folder, so a rule with another path to that folder would match no
       // session.
       const where = input.project !== undefined && (await placed(options, input.project, input.place))
       const wanted = { ...input, ...(where && { project: where.folder, ...defined({ place: where.place }) }) }
-      const same = list.items.find(({ ruleId, createdAt, ...rule }) => hashOf(rule) === hashOf(wanted))
-      const rule = same ?? { ...wanted, ruleId: ids('rule'), createdAt: clock.now() }
+      const same = list.items.find(
+        ({ ruleId, createdAt, createdBy, ...rule }) => hashOf(rule) === hashOf(wanted),
+      )
+      const rule = same ?? {
+        ...wanted,
+        ruleId: ids('rule'),
+        createdAt: clock.now(),
+        ...defined({ createdBy: by }),
+      }
       if (!same) {
         if (rule.sessionId !== undefined) await expectSession(rule.sessionId)
         await store.addRule(rule)

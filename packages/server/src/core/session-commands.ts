@@ -1,4 +1,5 @@
 import {
+  type Actor,
   type Command,
   capabilities,
   type DraftOf,
@@ -6,10 +7,11 @@ import {
   ParleyError,
   type Receipt,
 } from '@parley/protocol'
+import { causedBy } from './caused-by.ts'
 import { decide } from './decide.ts'
 import type { DecideContext } from './decision.ts'
 import { type ForkCopy, forkSession } from './fork-session.ts'
-import { hashOf } from './hash.ts'
+import { isSameSender, receiptHash } from './receipt-hash.ts'
 import type { Rejoin } from './rejoin.ts'
 import { type SessionContext, unknownAgentOf } from './session-services.ts'
 
@@ -18,7 +20,7 @@ export type SessionCommands = {
    * Resolves when the command is in the log. A repeated id has no further effect and returns the same receipt, even
    * after a restart.
    */
-  record(command: Command): Promise<RecordedCommand>
+  record(command: Command, by?: Actor): Promise<RecordedCommand>
   readonly busy: boolean
 }
 
@@ -34,7 +36,7 @@ export function createSessionCommands(
   const { services, log } = context
   const underWay = new Map<string, { hash: string; receipt: Promise<RecordedCommand> }>()
 
-  async function execute(command: Command, hash: string): Promise<RecordedCommand> {
+  async function execute(command: Command, hash: string, by?: Actor): Promise<RecordedCommand> {
     const { commandId } = command
     const earlier = await services.store.receipt(log.sessionId, commandId)
     if (earlier) return { receipt: repeated(command, hash, earlier), fresh: false }
@@ -46,14 +48,16 @@ export function createSessionCommands(
       maxQueue: services.limits.maxQueue,
       rules: services.rules.at(services.place),
       place: services.place,
+      ...(by && { actor: by }),
       mustWait: rejoin.isRequired || services.awaits !== undefined,
     })
     const copy = await copyFor(command, decideContext)
     let receipt: Receipt = { commandId, seq: 0 }
     const recorded = log.transact((state) => {
-      const { reply, ...decision } = decide(state, command, decideContext())
+      const { reply, drafts, ...decision } = decide(state, command, decideContext())
       return {
         ...decision,
+        drafts: causedBy(by, drafts),
         receipt: (seq) => {
           receipt = { commandId, seq, ...reply }
           return { commandId, hash, receipt }
@@ -87,11 +91,11 @@ export function createSessionCommands(
     get busy() {
       return underWay.size > 0
     },
-    async record(command) {
-      const hash = hashOf(command)
+    async record(command, by) {
+      const hash = receiptHash(command, by)
       const same = underWay.get(command.commandId)
       if (same) return { receipt: (await repeated(command, hash, same)).receipt, fresh: false }
-      const recorded = execute(command, hash)
+      const recorded = execute(command, hash, by)
       underWay.set(command.commandId, { hash, receipt: recorded })
       try {
         return await recorded
@@ -103,10 +107,10 @@ export function createSessionCommands(
 }
 
 function repeated<R>(command: Command, hash: string, before: { hash: string; receipt: R }): R {
-  if (before.hash === hash) return before.receipt
+  if (isSameSender(before.hash, hash)) return before.receipt
   throw new ParleyError(
     'conflict',
-    `The commandId ${command.commandId} was used for another command. Choose a new one.`,
+    `The commandId ${command.commandId} was used for another command, or by another sender. Choose a new one.`,
   )
 }
 

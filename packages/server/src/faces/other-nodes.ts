@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Route, Terminal } from '@parley/protocol'
+import { Actor, type Route, type Terminal } from '@parley/protocol'
 import type { Upgrade } from './sockets.ts'
 
 /**
@@ -22,6 +22,20 @@ export type OtherNodes = {
   clientAddress(incoming: IncomingMessage): string | undefined
   /** The terminals that other nodes have opened for the session. */
   terminals(sessionId: string): Promise<Terminal[]>
+}
+
+const actorHeader = 'parley-actor'
+
+/** The header that names the actor of a request which is passed on to another node. */
+export function actorHeaders(actor: Actor | undefined): Record<string, string> {
+  return actor ? { [actorHeader]: Buffer.from(JSON.stringify(actor)).toString('base64url') } : {}
+}
+
+/** The actor that another node has named in a request. The caller must have checked that a node sent the request. */
+export function passedActor({ headers }: IncomingMessage): Actor | undefined {
+  const text = headers[actorHeader]
+  if (typeof text !== 'string') return undefined
+  return Actor.parse(JSON.parse(Buffer.from(text, 'base64url').toString()))
 }
 
 /** A request whose path, query and body are valid. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex, Writable } from 'node:stream'
+import type { Principal } from '../access/index.ts'
 
 /** An authorised socket that asked for a WebSocket. */
 export type Upgrade = {
@@ -8,6 +9,7 @@ export type Upgrade = {
   readonly head: Buffer
   /** True if the caller is another node on the same database. */
   readonly isNode: boolean
+  readonly principal: Principal
   /**
    * Registers a callback for when the caller's device is signed out. Later frames must be ignored; the socket is
    * destroyed a moment later.

@@ -71,7 +71,7 @@ export class PassOn implements OtherNodes {
       throw new ParleyError('conflict', message, { details: { moved: true } })
     }
     await this.#pass(request, nodes).catch((error) => {
-      throw request.route.open && hasCode(error, 'busy') ? outOfReach() : error
+      throw request.route.scope === 'open' && hasCode(error, 'busy') ? outOfReach() : error
     })
     return true
   }

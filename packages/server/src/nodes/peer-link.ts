@@ -1,4 +1,5 @@
 import {
+  type Actor,
   type CommandInput,
   type ErrorInfo,
   ParleyError,
@@ -101,12 +102,12 @@ export class PeerLink {
   }
 
   /** Sends a command to the peer. Rejects with LinkLost if the link is not open, or is lost before the answer. */
-  command(sessionId: string, command: CommandInput): Promise<Receipt> {
+  command(sessionId: string, command: CommandInput, actor?: Actor): Promise<Receipt> {
     return new Promise((resolve, reject) => {
       if (!this.#isOpen) return reject(new LinkLost())
       const key = pendingKey(sessionId, command.commandId)
       this.#pending.set(key, [...(this.#pending.get(key) ?? []), { resolve, reject }])
-      this.#send({ type: 'command', session: sessionId, command })
+      this.#send({ type: 'command', session: sessionId, command, ...(actor && { actor }) })
     })
   }
 

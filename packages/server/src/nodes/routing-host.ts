@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { createHttp, type Http, isUnreachable } from '@parley/client'
-import { defined, hasCode, ParleyError } from '@parley/protocol'
+import { type Actor, defined, hasCode, ParleyError } from '@parley/protocol'
 import type { Host, SessionChange } from '../core/index.ts'
+import { actorHeaders } from '../faces/other-nodes.ts'
 import type { PostgresOwnership } from '../stores/postgres/ownership.ts'
 import type { NodeMetrics } from './node-metrics.ts'
 import { challengeHeader, type PeerCredential, proofHeader } from './peer-credential.ts'
@@ -27,25 +28,31 @@ type RoutingOptions = {
 export function createRoutingHost(options: RoutingOptions): Host {
   const { host, links, credential } = options
   const routed = createRouting(options)
-  const http = (url: string) => createHttp({ url, fetch: provedFetch(credential, url, links) })
-  const call = <T>(sessionId: string, here: () => Promise<T>, there: (peer: Http) => Promise<T>) =>
-    routed(sessionId, here, (url) => there(http(url)))
+  const http = (url: string, by: Actor | undefined) =>
+    createHttp({ url, fetch: provedFetch(credential, url, links, by) })
+  const call = <T>(
+    sessionId: string,
+    here: () => Promise<T>,
+    there: (peer: Http) => Promise<T>,
+    by?: Actor,
+  ) => routed(sessionId, here, (url) => there(http(url, by)))
 
   return {
     ...host,
-    command: (sessionId, command) =>
+    command: (sessionId, command, by) =>
       routed(
         sessionId,
-        () => host.command(sessionId, command),
-        (url) => links.at(url)?.command(sessionId, command) ?? Promise.reject(new LinkLost()),
+        () => host.command(sessionId, command, by),
+        (url) => links.at(url)?.command(sessionId, command, by) ?? Promise.reject(new LinkLost()),
       ),
-    patch: (id, patch) =>
+    patch: (id, patch, by) =>
       call(
         id,
-        () => host.patch(id, patch),
+        () => host.patch(id, patch, by),
         (peer) => peer.call('patchSession', { params: { id }, body: patch }),
+        by,
       ),
-    delete: async (id) => {
+    delete: async (id, by) => {
       let wasTried = false
       const deleted = (error: unknown) => {
         // An attempt whose answer was lost has deleted the session.
@@ -55,8 +62,9 @@ export function createRoutingHost(options: RoutingOptions): Host {
       }
       await call(
         id,
-        () => host.delete(id).catch(deleted),
+        () => host.delete(id, by).catch(deleted),
         (peer) => peer.call('deleteSession', { params: { id } }).catch(deleted),
+        by,
       )
     },
     previewRewind: (id, promptId) =>
@@ -196,13 +204,18 @@ function ownerWithOtherToken(url: string): ParleyError {
  * Sends requests as a node, and refuses an answer without a proof that a node sent it. A request ends when the link to
  * the node is lost: a paused node would not answer.
  */
-function provedFetch(credential: PeerCredential, url: string, links: PeerLinks): typeof fetch {
+function provedFetch(
+  credential: PeerCredential,
+  url: string,
+  links: PeerLinks,
+  by: Actor | undefined,
+): typeof fetch {
   return async (input, init) => {
     const whileOpen = links.at(url)?.whileOpen
     if (!whileOpen) throw new LinkLost()
     const own = credential.headersFor(url)
     const headers = new Headers(init?.headers)
-    for (const [name, value] of Object.entries(own)) headers.set(name, value)
+    for (const [name, value] of Object.entries({ ...own, ...actorHeaders(by) })) headers.set(name, value)
     const signal = init?.signal ? AbortSignal.any([init.signal, whileOpen]) : whileOpen
     const answer = await fetch(input, { ...init, headers, signal, redirect: 'error' })
     if (credential.isProof(answer.headers.get(proofHeader), url, own[challengeHeader])) return answer

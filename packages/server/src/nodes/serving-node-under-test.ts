@@ -57,7 +57,7 @@ export async function servingNode(options: {
   const terminals = createTerminals({ env: process.env, newId: () => newId('trm') + passOn.suffix() })
   const face = createTerminalFace({ terminals, logger: pino({ level: 'silent' }), answerHeaders })
   const server = await serverUnderTest(host, {
-    devices: store,
+    access: store,
     otherNodes: passOn,
     peers: { host, accepts: (bearer) => credential.accepts(bearer), answerHeaders },
     terminals,

@@ -65,6 +65,16 @@ export const whereServed: Readonly<Record<RouteName, Where>> = {
   setEnvironment: 'any',
   unsetEnvironment: 'any',
 
+  getMe: 'any',
+  listPeople: 'any',
+  patchPerson: 'any',
+  listInvites: 'any',
+  createInvite: 'any',
+  revokeInvite: 'any',
+  listTokens: 'any',
+  createToken: 'any',
+  revokeToken: 'any',
+
   createLink: 'any',
   createDevice: 'maker',
   listDevices: 'any',

@@ -1,4 +1,4 @@
-import { deviceStoreContract } from '../testing/device-store-contract.ts'
+import { accessStoreContract } from '../testing/access-store-contract.ts'
 import { storeContract } from '../testing/store-contract.ts'
 import { createMemoryStore } from './memory.ts'
 
@@ -9,4 +9,4 @@ const open = async () => ({
 })
 
 storeContract('the memory store', open)
-deviceStoreContract('the memory store', open)
+accessStoreContract('the memory store', open)

@@ -6,7 +6,7 @@ import {
   summarise,
   type TrustedFolder,
 } from '@parley/protocol'
-import type { DeviceStore, StoredDevice } from '../core/device-store.ts'
+import type { AccessRecord, AccessStore } from '../core/access-store.ts'
 import type { AppendBatch, SessionStore, StoredEnvironment, StoredReceipt } from '../core/session-store.ts'
 import { receiptTaken, refuseGap, sessionTaken, sessionUnknown } from './refusals.ts'
 import {
@@ -30,7 +30,7 @@ type Kept = {
 }
 
 /** Keeps sessions in memory until the process ends. For tests, and for hosts that need no file. */
-export function createMemoryStore(): SessionStore & DeviceStore {
+export function createMemoryStore(): SessionStore & AccessStore {
   const sessions = new Map<string, Kept>()
   const rules = new Map<string, PermissionRule>()
   const environments = new Map<string, StoredEnvironment>()
@@ -45,7 +45,7 @@ export function createMemoryStore(): SessionStore & DeviceStore {
     ...ruleMethods(rules),
     ...trustMethods(),
     ...environmentMethods(environments),
-    ...deviceMethods(),
+    ...accessMethods(),
     async close() {},
   }
 }
@@ -189,15 +189,29 @@ function environmentMethods(
   }
 }
 
-function deviceMethods(): DeviceStore {
-  const devices = new Map<string, StoredDevice>()
+function accessMethods(): AccessStore {
+  const records = new Map<string, AccessRecord>()
+  const keyOf = (kind: string, id: string) => `${kind} ${id}`
   return {
-    devices: async () => [...devices.values()].map(copy),
-    async putDevice(device) {
-      const { revokedAt } = devices.get(device.deviceId) ?? {}
-      devices.set(device.deviceId, { ...defined({ revokedAt }), ...copy(device) })
+    accessRecords: async () => [...records.values()].map(copy),
+    async putAccessRecord(record) {
+      const key = keyOf(record.kind, record.id)
+      const before = records.get(key)
+      const { usedAt, retiredAt, ...rest } = copy(record)
+      const kept = { usedAt: before ? before.usedAt : usedAt, retiredAt: before?.retiredAt ?? retiredAt }
+      records.set(key, { ...rest, ...defined(kept) })
     },
-    removeDevice: async (deviceId) => devices.delete(deviceId),
+    async retireAccessRecord(kind, id, retiredAt) {
+      const record = records.get(keyOf(kind, id))
+      if (!record || record.retiredAt !== undefined) return false
+      records.set(keyOf(kind, id), { ...record, retiredAt })
+      return true
+    },
+    async touchAccessRecord(kind, id, usedAt) {
+      const record = records.get(keyOf(kind, id))
+      if (record) records.set(keyOf(kind, id), { ...record, usedAt })
+    },
+    removeAccessRecord: async (kind, id) => records.delete(keyOf(kind, id)),
   }
 }
 

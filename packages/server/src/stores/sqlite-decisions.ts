@@ -1,4 +1,4 @@
-import type { PermissionRule, TrustedFolder } from '@parley/protocol'
+import type { Actor, PermissionRule, TrustedFolder } from '@parley/protocol'
 import type { SessionStore, StoredEnvironment } from '../core/session-store.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
 import { parseRow } from './sqlite-failure.ts'
@@ -61,19 +61,29 @@ type EnvironmentRow = Pick<StoredEnvironment, 'scope' | 'place'> & { variables: 
 
 export function createSqliteTrust(database: SqliteDatabase) {
   const upsert = database.prepare(
-    `INSERT INTO trusted_folders (folder, trusted_at) VALUES (?, ?)
-     ON CONFLICT (folder) DO UPDATE SET trusted_at = excluded.trusted_at`,
+    `INSERT INTO trusted_folders (folder, trusted_at, trusted_by) VALUES (?, ?, ?)
+     ON CONFLICT (folder) DO UPDATE SET trusted_at = excluded.trusted_at, trusted_by = excluded.trusted_by`,
   )
   const select = database.prepare(
-    'SELECT folder, trusted_at AS trustedAt FROM trusted_folders ORDER BY number',
+    'SELECT folder, trusted_at AS trustedAt, trusted_by AS trustedBy FROM trusted_folders ORDER BY number',
   )
   const remove = database.prepare('DELETE FROM trusted_folders WHERE folder = ?')
   return {
-    all: () => (select.all() as TrustedFolder[]).map((row) => ({ ...row })),
-    put: ({ folder, trustedAt }: TrustedFolder) => void upsert.run(folder, trustedAt),
+    all: () =>
+      (select.all() as TrustRow[]).map(
+        ({ folder, trustedAt, trustedBy }): TrustedFolder => ({
+          folder,
+          trustedAt,
+          ...(trustedBy !== null && { trustedBy: parseRow<Actor>(trustedBy, `the trust of ${folder}`) }),
+        }),
+      ),
+    put: ({ folder, trustedAt, trustedBy }: TrustedFolder) =>
+      void upsert.run(folder, trustedAt, trustedBy ? JSON.stringify(trustedBy) : null),
     remove: (folder: string) => Number(remove.run(folder).changes) > 0,
   }
 }
+
+type TrustRow = { folder: string; trustedAt: number; trustedBy: string | null }
 
 export function createSqliteDecisions(
   database: SqliteDatabase,

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { emptyState } from '@parley/protocol'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { deviceStoreContract } from '../testing/device-store-contract.ts'
+import { accessStoreContract } from '../testing/access-store-contract.ts'
 import { storeContract } from '../testing/store-contract.ts'
 import {
   awkwardTexts,
@@ -40,7 +40,7 @@ const openForContract = async () => {
 }
 
 storeContract('the SQLite store', openForContract)
-deviceStoreContract('the SQLite store', openForContract)
+accessStoreContract('the SQLite store', openForContract)
 
 let folder: string
 let file: string
@@ -356,7 +356,7 @@ it('deletes every row of a session in every table', async () => {
     rules: 0,
     trusted_folders: 0,
     environments: 0,
-    devices: 0,
+    access_records: 0,
     deletions: 0,
   })
 })

@@ -1,15 +1,15 @@
-import type { DeviceStore } from '../core/device-store.ts'
+import type { AccessStore } from '../core/access-store.ts'
 import type { SessionStore } from '../core/session-store.ts'
+import { createSqliteAccess } from './sqlite-access.ts'
 import { openSqliteDatabase, type SqliteDatabase } from './sqlite-database.ts'
 import { createSqliteDecisions, createSqliteEnvironments, createSqliteRules } from './sqlite-decisions.ts'
-import { createSqliteDevices } from './sqlite-devices.ts'
 import { createSqliteEvents } from './sqlite-events.ts'
 import { SqliteLogs } from './sqlite-logs.ts'
 import type { OwnerInfo } from './sqlite-owner.ts'
 import { createSqliteSessions } from './sqlite-sessions.ts'
 
 export type SqliteStore = SessionStore &
-  DeviceStore & {
+  AccessStore & {
     /** Sets the fields of the owner file, in addition to the pid and the start time of this process. */
     describeOwner(info: OwnerInfo): void
   }
@@ -53,7 +53,7 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
     waiting: async () => database.read(() => sessions.waiting()),
 
     ...createSqliteDecisions(database, rules, environments),
-    ...createSqliteDevices(database),
+    ...createSqliteAccess(database),
     describeOwner: (info) => database.describeOwner(info),
     close: async () => database.close(),
   }

@@ -1,4 +1,4 @@
-import type { DeviceStore } from '../core/device-store.ts'
+import type { AccessStore } from '../core/access-store.ts'
 import type { SessionStore, StoredReceipt } from '../core/session-store.ts'
 
 /**
@@ -6,7 +6,7 @@ import type { SessionStore, StoredReceipt } from '../core/session-store.ts'
  * created belong to no node.
  */
 export type TransferStore = SessionStore &
-  DeviceStore & {
+  AccessStore & {
     /** Receipts of a session, in any order. `after` is the cursor of the page before. */
     receipts(
       sessionId: string,

@@ -360,7 +360,7 @@ describe('a call outside a turn', { timeout: 90_000 }, () => {
     world.onBench(
       async (bench) => {
         const session = await bench.session()
-        writeFileSync(world.faultsFile, 'late')
+        writeFileSync(world.faultsFile, 'after-check')
         const failed = await session.prompt(modelPrompt('Touch it.', bash('touch here'), done))
         expect(await failed.ended()).toMatchObject({ outcome: 'failed', stopReason: 'not_taken' })
         const [request] = await asked(session, 1)

@@ -9,7 +9,8 @@ import type { AddressInfo } from 'node:net'
  * - `rules`: drops the rules of sessions while `file` exists;
  * - `late`: holds the response to a command, and breaks it off before it passes on the next prompt;
  * - `steer`: fails one prompt when `file` exists, and removes the file. If the file contains `late`, OpenCode
- *   receives the prompt first. If it contains `unknown`, the request that checks whether the prompt is stored fails too.
+ *   receives the prompt first. If it contains `after-check`, OpenCode receives the prompt after the next health check was
+ *   answered. If it contains `unknown`, the request that checks whether the prompt is stored fails too.
  */
 const [fault = '', file = '', program = '', ...args] = process.argv.slice(2)
 const real = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -25,6 +26,7 @@ real.stdout.setEncoding('utf8').on('data', (text: string) => {
 
 let unanswered: ServerResponse | undefined
 let failsCheck = false
+let passOnPrompt: (() => void) | undefined
 const beforeItMs = 500
 
 function open(port: number): void {
@@ -60,10 +62,16 @@ function open(port: number): void {
     far.on('response', (answer) => {
       if (isCommand) return answer.resume()
       if (failure === 'late') return response.destroy()
+      if (failure === 'after-check') return answer.resume()
+      if (url.startsWith('/global/health')) response.once('finish', () => passOnPrompt?.())
       response.writeHead(answer.statusCode ?? 502, answer.headers)
       response.flushHeaders()
       answer.pipe(response)
     })
+    if (failure === 'after-check') {
+      passOnPrompt = () => far.end(body)
+      return response.destroy()
+    }
     if (!isCommand) response.on('close', () => far.destroy())
     far.end(body)
   })

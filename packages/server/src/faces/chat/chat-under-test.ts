@@ -36,7 +36,7 @@ export async function chatUnderTest(
   const under = await hostUnderTest(hosting)
   const defaults = { agent: 'scripted', cwd: under.cwd }
   const logger = pino({ level: 'silent' })
-  const chat = createChatFace({ host: under.host, logger, defaults, ...(limits && { limits }) })
+  const chat = createChatFace({ logger, defaults, ...(limits && { limits }) })
   const server = await serverUnderTest(under.host, { chat, allowedOrigins })
   let pages = 0
   const sessionOf = (chatId: string) =>

@@ -20,8 +20,8 @@ import { turnStart } from './turn-log.ts'
 
 export type { ChatDefaults } from './chat-session.ts'
 
-/** Where to write a response, and which major version of the AI SDK reads it. */
-export type ChatReader = { readonly outgoing: ServerResponse; readonly sdk: 6 | 7 }
+/** Where to write a response, which major version of the AI SDK reads it, and the host for its reader. */
+export type ChatReader = { readonly outgoing: ServerResponse; readonly sdk: 6 | 7; readonly host: Host }
 
 /**
  * The AI SDK's UI message stream for sessions. A stock `useChat` of version 6 or 7 works without Parley code in the
@@ -35,13 +35,12 @@ export type ChatFace = {
   send(body: ChatRequest, reader: ChatReader): Promise<void>
   /** Writes the current response from its start. Returns false and writes nothing if there is none. */
   resume(chatId: string, reader: ChatReader): Promise<boolean>
-  stop(chatId: string): Promise<void>
-  messages(chatId: string): Promise<UiMessage[]>
+  stop(chatId: string, host: Host): Promise<void>
+  messages(chatId: string, host: Host): Promise<UiMessage[]>
   close(): void
 }
 
 export type ChatFaceOptions = {
-  readonly host: Host
   readonly logger: Logger
   readonly defaults?: ChatDefaults
   readonly limits?: Partial<StreamLimits>
@@ -49,11 +48,11 @@ export type ChatFaceOptions = {
 
 const usualLimits: StreamLimits = { heartbeatMs: 15_000, bufferBytes: 8 * 1024 * 1024, lingerMs: 250 }
 
-export function createChatFace({ host, logger, defaults = {}, ...given }: ChatFaceOptions): ChatFace {
+export function createChatFace({ logger, defaults = {}, ...given }: ChatFaceOptions): ChatFace {
   const limits = { ...usualLimits, ...given.limits }
   const streams = new Set<ResponseStream>()
 
-  async function follow({ outgoing, sdk }: ChatReader, response: ChatResponse): Promise<void> {
+  async function follow({ outgoing, sdk, host }: ChatReader, response: ChatResponse): Promise<void> {
     const { sessionId, after } = response
     if (outgoing.destroyed) return
     const stream = new ResponseStream({ outgoing, logger, limits, sdk, response })
@@ -73,6 +72,7 @@ export function createChatFace({ host, logger, defaults = {}, ...given }: ChatFa
 
   return {
     async send(body, reader) {
+      const { host } = reader
       const intent = intentOf(body)
       const response =
         intent.kind === 'prompt'
@@ -81,6 +81,7 @@ export function createChatFace({ host, logger, defaults = {}, ...given }: ChatFa
       await follow(reader, response)
     },
     async resume(chatId, reader) {
+      const { host } = reader
       const state = await findSession(host, chatId)
       const start = state?.turn && (await turnStart(host, state, state.turn.turnId))
       if (!state?.turn || start === undefined) return false
@@ -89,7 +90,7 @@ export function createChatFace({ host, logger, defaults = {}, ...given }: ChatFa
       await follow(reader, { sessionId: state.id, after: start - 1, facts, target: { turnId } })
       return true
     },
-    async stop(chatId) {
+    async stop(chatId, host) {
       const state = await findSession(host, chatId)
       if (!state) throw new ParleyError('not_found', `There is no chat ${chatId}.`)
       if (state.turn) {
@@ -97,7 +98,7 @@ export function createChatFace({ host, logger, defaults = {}, ...given }: ChatFa
         await cancel(host, state.id, { turnId, commandId: `chat:stop:${turnId}`, pauseQueue: true })
       }
     },
-    async messages(chatId) {
+    async messages(chatId, host) {
       const state = await findSession(host, chatId)
       return state ? messagesOf(host, state.id) : []
     },

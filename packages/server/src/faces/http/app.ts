@@ -12,6 +12,7 @@ import { mountEvents } from './routes/events.ts'
 import { mountExport } from './routes/export.ts'
 import { mountMetrics } from './routes/metrics.ts'
 import { mountNodes } from './routes/nodes.ts'
+import { mountPeople } from './routes/people.ts'
 import { mountPermissions } from './routes/permissions.ts'
 import { mountSessions } from './routes/sessions.ts'
 import { mountTerminals } from './routes/terminals.ts'
@@ -57,6 +58,7 @@ export function createApp(parts: AppParts): App {
   mountWorkspace(app, parts)
   mountTerminals(app, parts)
   mountDevices(app, parts)
+  mountPeople(app, parts)
   mountMetrics(app, parts)
   mountNodes(app, parts)
   const unknownPage = mountConsole(app, parts)
@@ -75,7 +77,7 @@ function setPeerHeaders({ peers }: AppParts, incoming: IncomingMessage, outgoing
 }
 
 const openRoutes = Object.values(routes as Record<string, Route>)
-  .filter(({ open }) => open)
+  .filter(({ scope }) => scope === 'open')
   .map(({ method, path }) => ({ method, pattern: patternOf(path) }))
 
 function needsToken({ method, path }: { method: string; path: string }): boolean {

@@ -1,29 +1,48 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { BlockList, isIP } from 'node:net'
-import { type ExportFormat, ParleyError, tokenOfProtocols } from '@parley/protocol'
-import type { DeviceStore } from '../../core/device-store.ts'
+import { allScopes, type ExportFormat, ParleyError, tokenOfProtocols } from '@parley/protocol'
+import {
+  type Caller,
+  type DeviceGrant,
+  Devices,
+  Holders,
+  lastingCaller,
+  machineCaller,
+  People,
+  type Principal,
+  Tokens,
+} from '../../access/index.ts'
+import type { AccessStore } from '../../core/access-store.ts'
 import type { OtherNodes } from '../other-nodes.ts'
 import { type CommandLine, plainCommandLine } from './command-line.ts'
-import { type DeviceCaller, Devices } from './devices.ts'
 import { createOneTimeCodes, type OneTimeCodes } from './one-time-codes.ts'
 import { createRequestSource, type RequestSource, type SourceSettings } from './request-source.ts'
 import { shortestToken } from './token-length.ts'
 
-/** The sender of a request: a program with the server's token, another node, or a signed-in browser. */
-export type Caller = { readonly kind: 'token' } | { readonly kind: 'node' } | DeviceCaller
-
 /** The export behind a one-time download URL, and the caller that asked for it. */
 export type Download = { readonly sessionId: string; readonly as: ExportFormat; readonly caller: Caller }
 
-/** Authenticates callers by the server's token or a device's access token. Defines no routes and no status codes. */
+/** What a one-time sign-in code gives: the rights of the browser that it signs in, and the caller that asked for it. */
+export type SignInCode = { readonly caller: Caller; readonly grant: DeviceGrant }
+
+/**
+ * Authenticates callers by the server's token, a named token or a device's access token. Defines no routes and no
+ * status codes.
+ */
 export type Authentication = {
   readonly source: RequestSource
-  /** The codes of one-time links, with the caller that asked for each. */
-  readonly codes: OneTimeCodes<Caller>
+  /** The codes of one-time links. */
+  readonly codes: OneTimeCodes<SignInCode>
   readonly downloads: OneTimeCodes<Download>
-  /** The signed-in browsers. Throws ParleyError `not_supported` if there is no device store. */
+  /** The signed-in browsers. Throws ParleyError `not_supported` if there is no access store. */
   devices(): Devices
+  /** The named tokens. Throws like `devices`. */
+  tokens(): Tokens
+  /** The people. Throws like `devices`. */
+  people(): People
+  /** What a program with the server's token may do. */
+  machine(): Caller
   isFromNode(request: IncomingMessage): boolean
   /** Loads the data that `checkCaller` needs. If this returns a promise, await it before `checkCaller`. */
   learn(request: IncomingMessage): Promise<unknown> | undefined
@@ -35,8 +54,12 @@ export type Authentication = {
 
 export type AuthenticationSettings = SourceSettings & {
   readonly token: string
-  /** Stores signed-in browsers. Without it, no browser can sign in. */
-  readonly devices?: DeviceStore | undefined
+  /** Stores people, browsers and named tokens. Without it, only the server's token gives access. */
+  readonly access?: AccessStore | undefined
+  /** The name of the person to whom the server's token belongs. */
+  readonly ownerName?: string | undefined
+  /** Authenticates the requests of an embedding server. Undefined: the request has no access by this means. */
+  readonly authenticate?: ((request: IncomingMessage) => Principal | undefined) | undefined
   /** Recognises requests of the other nodes on the same database. Absent if there are no other nodes. */
   readonly peers?: PeerAuthentication | undefined
   readonly otherNodes?: OtherNodes | undefined
@@ -52,6 +75,12 @@ export type PeerAuthentication = {
   answerHeaders(request: IncomingMessage): Record<string, string>
 }
 
+/** The code of a link for a new browser of the person to whom the server's token belongs. */
+export function machineCode({ machine }: Pick<Authentication, 'machine'>): SignInCode {
+  const caller = machine()
+  return { caller, grant: { personId: caller.principal.person.id, scopes: [...allScopes] } }
+}
+
 export const linkLifetimeMs = 15 * 60_000
 export const startLinkLifetimeMs = 24 * 60 * 60_000
 export const downloadLifetimeMs = 60_000
@@ -62,30 +91,42 @@ export function createAuthentication(settings: AuthenticationSettings): Authenti
     throw new ParleyError('validation_error', `The token needs at least ${shortestToken} characters.`)
   }
   const link = commandLine('token --link')
-  const { devices: store, otherNodes: others, peers } = settings
-  const kept = store && new Devices({ store, others, ...(now && { now }) })
+  const { access: store, otherNodes: others, peers, ownerName = 'owner' } = settings
+  const holders = store && new Holders(store, ownerName)
+  const devices = holders && new Devices({ holders, others, ...(now && { now }) })
+  const tokens = holders && new Tokens(holders)
+  const people = holders && new People(holders, store)
+  const everything = new Set(allScopes)
+  const machine = () => machineCaller(holders, everything)
+  const present = <Part>(part: Part | undefined): Part => {
+    if (part) return part
+    throw new ParleyError('not_supported', 'Signing in browsers is not enabled on this server.')
+  }
 
   return {
     source: createRequestSource(settings),
     codes: createOneTimeCodes(now, undefined, others?.suffix),
     downloads: createOneTimeCodes(now, undefined, others?.suffix),
-    devices() {
-      if (kept) return kept
-      throw new ParleyError('not_supported', 'Signing in browsers is not enabled on this server.')
-    },
+    devices: () => present(devices),
+    tokens: () => present(tokens),
+    people: () => present(people),
+    machine,
     isFromNode(request) {
       return peers?.accepts(credentialOf(request) ?? '') === true
     },
     learn(request) {
-      return kept?.learn(credentialOf(request) ?? '')
+      const given = credentialOf(request) ?? ''
+      return devices?.learn(given) ?? tokens?.learn(given)
     },
     checkCaller(request) {
       const { authorization } = request.headers
+      const embedded = settings.authenticate?.(request)
+      if (embedded) return lastingCaller('embedded', embedded)
       const given = credentialOf(request)
       if (given !== undefined) {
-        if (isSame(given, token)) return { kind: 'token' }
-        if (peers?.accepts(given)) return { kind: 'node' }
-        const caller = kept?.callerOf(given)
+        if (isSame(given, token)) return machine()
+        if (peers?.accepts(given)) return lastingCaller('node', machine().principal)
+        const caller = devices?.callerOf(given) ?? tokens?.callerOf(given)
         if (caller) return caller
       }
       if (given !== undefined || authorization !== undefined) {
@@ -122,17 +163,8 @@ export function linkTo(url: string, code: string): string {
   return `${url}/open#${code}`
 }
 
-/**
- * Whether the caller is a browser that was signed out. Links and downloads that it requested are then void, and so
- * are its tokens.
- */
-export async function isSignedOut(caller: Caller): Promise<boolean> {
-  return caller.kind === 'device' && caller.isSignedOut()
-}
-
-/** Destroys an open response when the device that asked for it is revoked. The returned function prevents this. */
+/** Destroys an open response when the access of its caller is revoked. The returned function prevents this. */
 export function cutWhenRevoked(caller: Caller, outgoing: ServerResponse): () => void {
-  if (caller.kind !== 'device') return () => {}
   const forget = caller.onRevoked(() => outgoing.destroy())
   outgoing.once('close', forget)
   return forget

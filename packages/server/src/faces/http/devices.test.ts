@@ -2,14 +2,15 @@ import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { ParleyError } from '@parley/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { accessTokenLifetimeMs, Devices, nonceLifetimeMs } from '../../access/devices.ts'
+import { Holders } from '../../access/holders.ts'
+import { createNonces } from '../../access/nonces.ts'
+import { createRateLimit } from '../../access/rate-limit.ts'
 import { createScriptedAdapter } from '../../adapters/scripted/index.ts'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { deviceName } from './device-name.ts'
 import { codeOf, deviceUnderTest, signedIn } from './device-under-test.ts'
-import { accessTokenLifetimeMs, Devices, nonceLifetimeMs } from './devices.ts'
-import { createNonces } from './nonces.ts'
-import { createRateLimit } from './rate-limit.ts'
 import { type ServerUnderTest, serverUnderTest } from './server-under-test.ts'
 
 const host = await createHost({ adapters: [createScriptedAdapter()], store: createMemoryStore() })
@@ -100,11 +101,11 @@ describe('an access token', () => {
   })
 
   it('does not survive a restart, but its device does', async () => {
-    const devices = createMemoryStore()
-    const first = await serverUnderTest(host, { devices })
+    const access = createMemoryStore()
+    const first = await serverUnderTest(host, { access })
     const { device, headers } = await signedIn(first)
     await first.close()
-    const second = await serverUnderTest(host, { devices, port: first.port })
+    const second = await serverUnderTest(host, { access, port: first.port })
     expect(await status(headers, second)).toBe(401)
     expect(await status({ authorization: `Bearer ${await device.token()}` }, second)).toBe(200)
     await second.close()
@@ -161,10 +162,10 @@ describe('signed-in browsers', () => {
   })
 
   it('can be used and signed out if the stored key of another one is damaged', async () => {
-    const devices = createMemoryStore()
-    const damaged = { deviceId: 'dev_1', name: 'Damaged', publicKey: 'none', createdAt: 1, lastSeenAt: 1 }
-    await devices.putDevice(damaged)
-    const own = await serverUnderTest(host, { devices })
+    const access = createMemoryStore()
+    const damaged = { name: 'Damaged', publicKey: 'none' }
+    await access.putAccessRecord({ kind: 'device', id: 'dev_1', data: damaged, createdAt: 1 })
+    const own = await serverUnderTest(host, { access })
     const { device, headers } = await signedIn(own)
     expect(await status(headers, own)).toBe(200)
     const forged = { ...device.signed(await device.nonce(), { deviceId: 'dev_1' }), deviceId: 'dev_1' }
@@ -175,18 +176,18 @@ describe('signed-in browsers', () => {
   })
 
   it('stay signed out after a restart', async () => {
-    const devices = createMemoryStore()
-    const first = await serverUnderTest(host, { devices })
+    const access = createMemoryStore()
+    const first = await serverUnderTest(host, { access })
     const { device, headers } = await signedIn(first)
     await first.ask('/api/sign-out', { method: 'POST', token: false, headers })
     await first.close()
-    const second = await serverUnderTest(host, { devices, port: first.port })
+    const second = await serverUnderTest(host, { access, port: first.port })
     expect(reason(await device.redeem(device.signed(await device.nonce())))).toBe('revoked')
     await second.close()
   })
 
-  it('cannot sign in without a device store', async () => {
-    const own = await serverUnderTest(host, { devices: undefined })
+  it('cannot sign in without an access store', async () => {
+    const own = await serverUnderTest(host, { access: undefined })
     expect((await own.ask('/api/links', { method: 'POST' })).status).toBe(422)
     expect((await own.ask('/api/nonces', { token: false, body: {} })).status).toBe(422)
     await own.close()
@@ -198,18 +199,14 @@ describe('signed-in browsers', () => {
 
   it('keep working when the store fails to write their last use', async () => {
     const store = createMemoryStore()
-    let writes = 0
-    const devices = new Devices({
-      store: {
-        ...store,
-        async putDevice(device) {
-          if (++writes > 1) throw new ParleyError('busy', 'no room')
-          await store.putDevice(device)
-        },
-      },
-    })
+    const full = async () => {
+      throw new ParleyError('busy', 'no room')
+    }
+    const access = { ...store, retireAccessRecord: full, touchAccessRecord: full }
+    const devices = new Devices({ holders: new Holders(access, 'owner') })
     const { publicKey } = deviceUnderTest(server)
-    const { deviceId } = await devices.register(publicKey, 'A browser')
+    const grant = { personId: 'per_owner', scopes: ['read'] } as const
+    const { deviceId } = await devices.register(publicKey, 'A browser', grant)
     await expect(devices.revoke(deviceId)).rejects.toMatchObject({ code: 'busy' })
     expect(await devices.list()).toEqual([])
   })

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import type { Logger } from 'pino'
-import type { DeviceStore } from '../../core/device-store.ts'
+import type { Principal } from '../../access/index.ts'
+import type { AccessStore } from '../../core/access-store.ts'
 import type { Host } from '../../core/index.ts'
 import { createWorkspace, type Workspace } from '../../workspace/index.ts'
 import type { Terminals } from '../../workspace/terminals.ts'
@@ -12,6 +13,7 @@ import {
   type Authentication,
   createAuthentication,
   linkTo,
+  machineCode,
   type PeerAuthentication,
   startLinkLifetimeMs,
 } from './authentication.ts'
@@ -28,8 +30,12 @@ export type FaceSettings = {
   /** The address that the server listens on, once it listens. */
   readonly bound: () => { hostname: string; port: number }
   readonly token: string
-  /** Stores signed-in browsers. Without it, no browser can sign in. */
-  readonly devices?: DeviceStore | undefined
+  /** Stores people, browsers and named tokens. Without it, only the server's token gives access. */
+  readonly access?: AccessStore | undefined
+  /** The name of the person to whom the server's token belongs. */
+  readonly ownerName?: string | undefined
+  /** Authenticates the requests of an embedding server. Undefined: the request has no access by this means. */
+  readonly authenticate?: ((request: IncomingMessage) => Principal | undefined) | undefined
   /** Monotonic time, which a test may control. */
   readonly now?: () => number
   /** The other nodes on the same database. `host` serves them and passes nothing on to other nodes. */
@@ -101,7 +107,7 @@ export function createHttpFace(settings: FaceSettings) {
     authentication,
     url,
     /** A new one-time link that signs a browser in, valid for a day. */
-    link: () => linkTo(url(), authentication.codes.issue({ kind: 'token' }, startLinkLifetimeMs)),
+    link: () => linkTo(url(), authentication.codes.issue(machineCode(authentication), startLinkLifetimeMs)),
     answer(incoming: IncomingMessage, outgoing: ServerResponse): void {
       // A stream to a device has about a dozen listeners for its end, more than Node's default limit.
       outgoing.setMaxListeners(20)

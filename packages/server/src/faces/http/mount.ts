@@ -12,12 +12,13 @@ import {
 } from '@parley/protocol'
 import type { Context, Hono } from 'hono'
 import type { Logger } from 'pino'
+import { type Caller, expectScopes, hostActingFor, hostFor, outsideLimits } from '../../access/index.ts'
 import type { Host } from '../../core/index.ts'
 import { pagePolicy } from '../../transcripts/documents/html.ts'
 import type { Workspace } from '../../workspace/index.ts'
 import type { Terminals } from '../../workspace/terminals.ts'
-import type { OtherNodes } from '../other-nodes.ts'
-import type { Authentication, Caller, PeerAuthentication } from './authentication.ts'
+import { type OtherNodes, passedActor } from '../other-nodes.ts'
+import type { Authentication, PeerAuthentication } from './authentication.ts'
 import type { ChangeStreams } from './change-streams.ts'
 import type { CommandLine } from './command-line.ts'
 import { readJson } from './json-body.ts'
@@ -66,13 +67,13 @@ export type AppParts = {
 /** Returns a proof that this server wrote the owner record, for programs that have read the record. */
 export type Prove = (challenge: string) => string
 
-type ChatReader = { readonly outgoing: ServerResponse; readonly sdk: 6 | 7 }
+type ChatReader = { readonly outgoing: ServerResponse; readonly sdk: 6 | 7; readonly host: Host }
 
 export type ChatHandler = {
   send(body: ChatRequest, reader: ChatReader): Promise<void>
   resume(chatId: string, reader: ChatReader): Promise<boolean>
-  stop(chatId: string): Promise<void>
-  messages(chatId: string): Promise<UiMessage[]>
+  stop(chatId: string, host: Host): Promise<void>
+  messages(chatId: string, host: Host): Promise<UiMessage[]>
 }
 
 /** The metrics as text. `now` contains the values that the face itself counts. */
@@ -100,6 +101,8 @@ export type Call<R extends Route> = {
   readonly query: Field<R, 'query'>
   readonly body: Field<R, 'body'>
   readonly context: RequestContext
+  /** The host for the caller: it permits only what the caller may do. For an open route, nothing may be asked of it. */
+  readonly host: Host
 }
 
 /** The largest body of a route that needs no token, such as those for signing in. */
@@ -111,25 +114,40 @@ const openBodyBytes = 64 * 1024
  */
 export function mount<R extends Route>(
   app: App,
-  { bodyLimit, otherNodes }: Pick<AppParts, 'bodyLimit' | 'otherNodes'>,
+  { bodyLimit, otherNodes, host: wholeHost }: Pick<AppParts, 'bodyLimit' | 'otherNodes' | 'host'>,
   route: R,
   handle: (call: Call<R>) => Promise<Reply<R>> | Reply<R>,
 ): void {
-  const limit = route.open ? Math.min(bodyLimit, openBodyBytes) : bodyLimit
+  const limit = route.scope === 'open' ? Math.min(bodyLimit, openBodyBytes) : bodyLimit
   app.on(route.method, [route.path], async (context) => {
+    const host = hostOf(context, route, wholeHost)
     const params = checked(route.params, 'The path', context.req.param())
     const query = checked(route.query, 'The query', context.req.query())
     const body = route.body
       ? checked(route.body, 'The body', await readJson(context.env.incoming, limit))
       : undefined
     const request = { route, params, query, body, ...requestOf(context) }
+    // A session outside the limits of the caller is refused before another node is asked.
+    if (route.limits === 'session' && context.get('caller').principal.limits)
+      await host.state(String(params?.id))
     if (await otherNodes?.answer(request)) return RESPONSE_ALREADY_SENT
-    const reply = await handle({ params, query, body, context } as Call<R>)
+    const reply = await handle({ params, query, body, context, host } as Call<R>)
     if (reply instanceof Response) return reply
     return reply == null
       ? new Response(null, { status: route.status })
       : json(JSON.stringify(reply), route.status)
   })
+}
+
+/** The host for the caller of a route. Throws ParleyError `forbidden` if the caller may not call the route. */
+function hostOf(context: RequestContext, { scope, limits, path }: Route, host: Host): Host {
+  const caller = context.get('caller')
+  if (scope === 'open' || !caller) return host
+  if (caller.kind === 'node') return hostActingFor(host, passedActor(context.env.incoming))
+  const { principal } = caller
+  if (scope !== 'any' && scope !== 'command') expectScopes(principal, [scope])
+  if (limits === 'refused' && principal.limits) throw outsideLimits(path)
+  return hostFor(host, principal, path.startsWith('/api/chat') ? 'chat' : 'http')
 }
 
 function requestOf(context: RequestContext) {

@@ -3,7 +3,7 @@ import { pino } from 'pino'
 import { afterEach, expect, it, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import { createScriptedAdapter } from '../../adapters/scripted/index.ts'
-import type { DeviceStore } from '../../core/device-store.ts'
+import type { AccessStore } from '../../core/access-store.ts'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import type { Terminals } from '../../workspace/terminals.ts'
@@ -24,7 +24,7 @@ function sharedDevices() {
   const store = createMemoryStore()
   const listeners: (() => void)[] = []
   let isPaused = false
-  const shared: NonNullable<DeviceStore['shared']> = {
+  const shared: NonNullable<AccessStore['shared']> = {
     changed: async () => undefined,
     onChanged: () => undefined,
     onLost: (listener) => void listeners.push(listener),
@@ -34,16 +34,17 @@ function sharedDevices() {
     },
   }
   return {
-    devices: { ...store, shared },
+    access: { ...store, shared },
     async pause() {
       isPaused = true
-      for (const device of await store.devices()) await store.putDevice({ ...device, revokedAt: 1 })
+      for (const { kind, id } of await store.accessRecords())
+        if (kind === 'device') await store.retireAccessRecord(kind, id, 1)
     },
   }
 }
 
 async function start() {
-  const { devices, pause } = sharedDevices()
+  const { access, pause } = sharedDevices()
   const host = await createHost({ adapters: [createScriptedAdapter()], store: createMemoryStore() })
   const logger = pino({ level: 'silent' })
   const sockets = createWebSocketFace({ host, logger, version: '0' })
@@ -51,7 +52,7 @@ async function start() {
   const view = { input, resize: input, leave: () => undefined, drained: () => undefined }
   const terminals = { watch: () => view } as unknown as Terminals
   const { accept: terminal } = createTerminalFace({ terminals, logger })
-  const server = await serverUnderTest(host, { devices, websocket: sockets.accept, terminal })
+  const server = await serverUnderTest(host, { access, websocket: sockets.accept, terminal })
   closing.push(async () => {
     sockets.close()
     await server.close()

@@ -110,7 +110,12 @@ describe('the server', () => {
     await using server = disposable(await serverUnderTest(host))
     const folder = await mkdtemp(join(cwd, 'a & b? ü '))
     const made = await server.ask('/api/trust', { body: { folder: `${folder}/` } })
-    expect([made.status, made.body]).toEqual([201, { folder, trustedAt: expect.any(Number) }])
+    const trustedBy = {
+      person: { id: 'per_owner', name: 'owner' },
+      token: { id: 'tok_machine', name: 'this machine' },
+      via: 'http',
+    }
+    expect([made.status, made.body]).toEqual([201, { folder, trustedAt: expect.any(Number), trustedBy }])
     expect((await server.ask('/api/trust')).body).toEqual({ folders: [made.body] })
     const session = await server.ask('/api/sessions', { body: { agent: 'scripted', cwd: folder } })
     const trusted = async () => (await server.ask(`/api/sessions/${session.body.id}`)).body.trusted

@@ -61,7 +61,7 @@ export async function serverUnderTest(
     hostname: '127.0.0.1',
     port: 0,
     token: testToken,
-    devices: createMemoryStore(),
+    access: createMemoryStore(),
     logger: pino({ level: 'trace' }, sink),
     version: '0.0.0-test',
     ...settings,

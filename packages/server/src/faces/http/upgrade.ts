@@ -2,9 +2,10 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { ParleyError } from '@parley/protocol'
 import type { Logger } from 'pino'
+import { type Caller, expectScopes } from '../../access/index.ts'
 import type { OtherNodes } from '../other-nodes.ts'
 import { destroyAfter, type Upgrade } from '../sockets.ts'
-import type { Authentication, Caller } from './authentication.ts'
+import type { Authentication } from './authentication.ts'
 import { type Problem, problemOf } from './problem.ts'
 import { mayLearnReason, refuseOrigin } from './refuse-origin.ts'
 
@@ -34,12 +35,14 @@ export function createUpgrade({ authentication, logger, websocket, terminal, oth
       const learning = authentication.learn(request)
       if (learning) await learning
       const caller = authentication.checkCaller(request)
+      if (terminalId !== undefined) expectScopes(caller.principal, ['terminal'])
       const accept = terminalId === undefined ? websocket : terminal?.bind(undefined, terminalId)
       if (!accept) throw new ParleyError('not_supported', 'This WebSocket is not enabled on this server.')
       const isNode = caller.kind === 'node'
       const onSignedOut = signedOutOf(caller, socket)
       const mayAct = () => isStillSignedIn(caller, socket)
-      const upgrade = { request, socket, head, isNode, onSignedOut, mayAct }
+      const { principal } = caller
+      const upgrade = { request, socket, head, isNode, principal, onSignedOut, mayAct }
       if (terminalId !== undefined && !isNode && (await otherNodes?.upgrade(terminalId, upgrade))) return
       socket.off('error', ignore)
       accept(upgrade)
@@ -81,7 +84,6 @@ function createNodeRefusals(logger: Logger) {
 const lingerMs = 1000
 
 function signedOutOf(caller: Caller, socket: Duplex): Upgrade['onSignedOut'] {
-  if (caller.kind !== 'device') return () => {}
   const calls: (() => void)[] = []
   const forget = caller.onRevoked(() => {
     if (!caller.isRevoked) return void socket.destroy()
@@ -96,7 +98,6 @@ function signedOutOf(caller: Caller, socket: Duplex): Upgrade['onSignedOut'] {
 }
 
 function isStillSignedIn(caller: Caller, socket: Duplex): boolean {
-  if (caller.kind !== 'device') return true
   caller.notice()
   return !caller.isRevoked && !socket.destroyed
 }

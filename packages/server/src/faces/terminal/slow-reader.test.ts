@@ -6,6 +6,7 @@ import { type TerminalServerFrame, terminalClosed } from '@parley/protocol'
 import { pino } from 'pino'
 import { expect, it, onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
+import { machineCaller } from '../../access/index.ts'
 import type { ReaderLimits } from '../../workspace/terminal-readers.ts'
 import { createTerminals } from '../../workspace/terminals.ts'
 import { createTerminalFace } from './index.ts'
@@ -17,7 +18,13 @@ async function open(script: string, limits: Partial<ReaderLimits>) {
   const terminals = createTerminals({ env: process.env, newId: () => 'trm_1', limits })
   const face = createTerminalFace({ terminals, logger: pino({ level: 'silent' }) })
   const server = createServer().on('upgrade', (request, socket, head) =>
-    face.accept('trm_1', { request, socket, head, isNode: false, onSignedOut: () => {}, mayAct: () => true }),
+    face.accept('trm_1', {
+      ...{ request, socket, head },
+      isNode: false,
+      principal: machineCaller(undefined, new Set()).principal,
+      onSignedOut: () => {},
+      mayAct: () => true,
+    }),
   )
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -1,6 +1,7 @@
 import { webSocketProtocol } from '@parley/protocol'
 import type { Logger } from 'pino'
 import { WebSocketServer } from 'ws'
+import { hostFor, seesChange } from '../../access/index.ts'
 import type { Host } from '../../core/index.ts'
 import { type AnswerHeaders, addAnswerHeaders, type Upgrade } from '../sockets.ts'
 import { defaultOutboxLimits, type OutboxLimits } from './outbox.ts'
@@ -37,17 +38,19 @@ export function createWebSocketFace(options: {
   const stopListening = host.onSessionChanged((change) => {
     if (peers.size === 0) return
     const frame = changeFrame(change)
-    for (const peer of peers) peer.send(frame)
+    for (const peer of peers) peer.send(change, frame)
   })
 
   return {
     get peers(): number {
       return peers.size
     },
-    accept({ request, socket, head, onSignedOut, mayAct }: Upgrade): void {
+    accept({ request, socket, head, isNode, principal, onSignedOut, mayAct }: Upgrade): void {
       server.handleUpgrade(request, socket, head, (websocket) => {
         const peer = new Peer(websocket, socket, {
-          host,
+          host: isNode ? host : hostFor(host, principal, 'websocket'),
+          isNode,
+          sees: (change) => isNode || seesChange(principal, change),
           logger,
           version,
           heartbeatMs,

@@ -23,7 +23,12 @@ import { encodeFrames } from './encode.ts'
 import { Outbox, type OutboxLimits } from './outbox.ts'
 
 export type PeerOptions = {
+  /** The host for the principal of the socket. */
   readonly host: Host
+  /** True if the client is another node: its frames may name an actor. */
+  readonly isNode: boolean
+  /** Whether the client may learn of a change of the session list. */
+  readonly sees: (change: SessionChange) => boolean
   readonly logger: Logger
   readonly version: string
   readonly heartbeatMs: number
@@ -86,11 +91,11 @@ export class Peer {
   }
 
   /**
-   * Writes a change of the session list to the client, if it has sent hello. The face encodes each change
-   * once and passes the same bytes to every peer.
+   * Writes a change of the session list to the client, if it has sent hello and may see the session. The face encodes
+   * each change once and passes the same bytes to every peer.
    */
-  send(frames: Buffer): void {
-    if (this.#greeted) this.#outbox.write(frames)
+  send(change: SessionChange, frames: Buffer): void {
+    if (this.#greeted && this.#options.sees(change)) this.#outbox.write(frames)
   }
 
   #receive(data: Buffer, isBinary: boolean): void {
@@ -151,7 +156,7 @@ export class Peer {
           return this.#refuseFrame(frame, frame.session, error)
         }
         this.#commandsUnderWay++
-        return this.#inLine(frame.session, () => this.#command(frame.session, frame.command))
+        return this.#inLine(frame.session, () => this.#command(frame))
       }
     }
   }
@@ -167,12 +172,11 @@ export class Peer {
     })
   }
 
-  async #command(
-    session: string,
-    command: Extract<ClientFrame, { type: 'command' }>['command'],
-  ): Promise<void> {
+  async #command({ session, command, actor }: Extract<ClientFrame, { type: 'command' }>): Promise<void> {
+    const { host, isNode } = this.#options
     try {
-      this.#outbox.send({ type: 'receipt', session, ...(await this.#options.host.command(session, command)) })
+      const receipt = await host.command(session, command, isNode ? actor : undefined)
+      this.#outbox.send({ type: 'receipt', session, ...receipt })
     } catch (error) {
       if (!(error instanceof ParleyError)) this.#options.logger.error({ err: error }, 'command failed')
       this.#outbox.send({ type: 'receipt', session, commandId: command.commandId, error: errorInfoOf(error) })

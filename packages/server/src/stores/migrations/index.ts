@@ -4,6 +4,7 @@ import { agentSessions } from './0003-agent-sessions.ts'
 import { environments } from './0004-environments.ts'
 import { devices } from './0005-devices.ts'
 import { deletions } from './0006-deletions.ts'
+import { accessRecords } from './0007-access-records.ts'
 
 export type Migration = { readonly version: number; readonly sql: string }
 
@@ -18,4 +19,5 @@ export const migrations: readonly Migration[] = [
   environments,
   devices,
   deletions,
+  accessRecords,
 ]

@@ -1,5 +1,5 @@
 import { ParleyError } from '@parley/protocol'
-import type { DeviceStore } from '../../core/device-store.ts'
+import type { AccessStore } from '../../core/access-store.ts'
 import type { SessionStore } from '../../core/session-store.ts'
 import type { SharedSettings } from '../../core/shared-settings.ts'
 import { PostgresDatabase, type PostgresOptions } from './database.ts'
@@ -14,7 +14,7 @@ import { createPostgresSettings } from './settings.ts'
  */
 const beatDeadlineMs = 1_000
 
-export type PostgresStore = SessionStore & DeviceStore
+export type PostgresStore = SessionStore & AccessStore
 export type PostgresNode = {
   readonly store: PostgresStore
   readonly ownership: PostgresOwnership

@@ -1,4 +1,4 @@
-import { deviceStoreContract } from '../../testing/device-store-contract.ts'
+import { accessStoreContract } from '../../testing/access-store-contract.ts'
 import { storeContract } from '../../testing/store-contract.ts'
 import { openPostgresStore } from './index.ts'
 import { PostgresServer } from './postgres-under-test.ts'
@@ -24,4 +24,4 @@ const open = async () => {
 }
 
 storeContract('the PostgreSQL store', open)
-deviceStoreContract('the PostgreSQL store', open)
+accessStoreContract('the PostgreSQL store', open)

@@ -142,4 +142,33 @@ export const postgresMigrations: readonly PostgresMigration[] = [
         WHEN (OLD.revoked_at IS DISTINCT FROM NEW.revoked_at) EXECUTE FUNCTION settings_changed();
     `,
   },
+  {
+    version: 2,
+    sql: `
+      CREATE TABLE access_records (
+        number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        kind text COLLATE "C" NOT NULL,
+        id text COLLATE "C" NOT NULL,
+        data text NOT NULL,
+        created_at bigint NOT NULL,
+        used_at bigint,
+        retired_at bigint,
+        UNIQUE (kind, id)
+      );
+      INSERT INTO access_records (kind, id, data, created_at, used_at, retired_at)
+        -- The name is stored as the content of a JSON string.
+        SELECT 'device', id, '{"name":"' || name || '","publicKey":' || to_json(public_key)::text || '}',
+          created_at, last_seen_at, revoked_at
+        FROM devices ORDER BY number;
+      DROP TABLE devices;
+      -- The time of the last use is no setting.
+      CREATE TRIGGER access_added AFTER INSERT OR DELETE ON access_records
+        FOR EACH ROW EXECUTE FUNCTION settings_changed();
+      CREATE TRIGGER access_changed AFTER UPDATE ON access_records FOR EACH ROW
+        WHEN ((OLD.data, OLD.retired_at) IS DISTINCT FROM (NEW.data, NEW.retired_at))
+        EXECUTE FUNCTION settings_changed();
+
+      ALTER TABLE trusted_folders ADD COLUMN trusted_by text;
+    `,
+  },
 ]

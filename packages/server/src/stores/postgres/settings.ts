@@ -1,11 +1,12 @@
-import type { PermissionRule, TrustedFolder } from '@parley/protocol'
-import type { DeviceStore, StoredDevice } from '../../core/device-store.ts'
+import type { Actor, PermissionRule, TrustedFolder } from '@parley/protocol'
+import type { AccessStore } from '../../core/access-store.ts'
 import type { SessionStore, StoredEnvironment } from '../../core/session-store.ts'
+import { type AccessRow, recordOf } from '../sqlite-access.ts'
 import type { DecisionStore } from '../sqlite-decisions.ts'
 import type { PostgresDatabase } from './database.ts'
 import { safeOrNull, safeText } from './session-columns.ts'
 
-type SettingMethods = DecisionStore & DeviceStore
+type SettingMethods = DecisionStore & AccessStore
 
 /** Stores the settings that apply to more than one session. Each is one row with JSON. */
 export function createPostgresSettings(database: PostgresDatabase): SettingMethods {
@@ -30,31 +31,36 @@ export function createPostgresSettings(database: PostgresDatabase): SettingMetho
     removeRule: (ruleId) => remove('rules', 'id', ruleId),
     ...trustMethods(database),
     ...environmentMethods(database),
-    ...deviceMethods(database, remove),
+    ...accessMethods(database),
   }
 }
 
-type Remove = (table: string, column: string, value: string) => Promise<boolean>
+type TrustRow = { folder: string; place: string; trustedAt: number; trustedBy: string | null }
 
 function trustMethods(
   database: PostgresDatabase,
 ): Pick<SessionStore, 'trustedFolders' | 'trustFolder' | 'distrustFolder'> {
   return {
     async trustedFolders() {
-      const rows = await database.read<TrustedFolder & { place: string }>(
-        'SELECT folder, place, trusted_at AS "trustedAt" FROM trusted_folders ORDER BY number',
+      const rows = await database.read<TrustRow>(
+        `SELECT folder, place, trusted_at AS "trustedAt", trusted_by AS "trustedBy"
+         FROM trusted_folders ORDER BY number`,
       )
-      return rows.map(({ folder, place, trustedAt }) => ({
-        folder: original(folder),
-        ...(place !== '' && { place: original(place) }),
-        trustedAt,
-      }))
+      return rows.map(
+        ({ folder, place, trustedAt, trustedBy }): TrustedFolder => ({
+          folder: original(folder),
+          ...(place !== '' && { place: original(place) }),
+          trustedAt,
+          ...(trustedBy !== null && { trustedBy: JSON.parse(trustedBy) as Actor }),
+        }),
+      )
     },
-    async trustFolder({ folder, place = '', trustedAt }) {
+    async trustFolder({ folder, place = '', trustedAt, trustedBy }) {
       await database.query(
-        `INSERT INTO trusted_folders (folder, place, trusted_at) VALUES ($1, $2, $3)
-         ON CONFLICT (folder, place) DO UPDATE SET trusted_at = excluded.trusted_at`,
-        [safeText(folder), safeText(place), trustedAt],
+        `INSERT INTO trusted_folders (folder, place, trusted_at, trusted_by) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (folder, place) DO UPDATE SET trusted_at = excluded.trusted_at,
+           trusted_by = excluded.trusted_by`,
+        [safeText(folder), safeText(place), trustedAt, trustedBy ? JSON.stringify(trustedBy) : null],
       )
     },
     async distrustFolder(folder, place = '') {
@@ -98,33 +104,37 @@ function environmentMethods(
   }
 }
 
-type DeviceRow = Omit<StoredDevice, 'revokedAt'> & { readonly revokedAt: number | null }
-
-function deviceMethods(database: PostgresDatabase, remove: Remove): DeviceStore {
+function accessMethods(database: PostgresDatabase): AccessStore {
+  const hasChanged = async (statement: string, values: readonly (string | number)[]) =>
+    (await database.query(`${statement} RETURNING 1`, [...values])).length > 0
   return {
-    async devices() {
-      const rows = await database.read<DeviceRow>(
-        `SELECT id AS "deviceId", name, public_key AS "publicKey", created_at AS "createdAt",
-           last_seen_at AS "lastSeenAt", revoked_at AS "revokedAt" FROM devices ORDER BY number`,
+    async accessRecords() {
+      const rows = await database.read<AccessRow>(
+        `SELECT kind, id, data, created_at AS "createdAt", used_at AS "usedAt", retired_at AS "retiredAt"
+         FROM access_records ORDER BY number`,
       )
-      return rows.map(({ deviceId, name, revokedAt, ...device }) => ({
-        ...device,
-        deviceId: original(deviceId),
-        name: original(name),
-        ...(revokedAt !== null && { revokedAt }),
-      }))
+      return rows.map((row) => recordOf({ ...row, id: original(row.id) }))
     },
-    async putDevice({ deviceId, name, publicKey, createdAt, lastSeenAt, revokedAt }) {
+    async putAccessRecord({ kind, id, data, createdAt, usedAt, retiredAt }) {
       await database.query(
-        `INSERT INTO devices (id, name, public_key, created_at, last_seen_at, revoked_at)
+        `INSERT INTO access_records (kind, id, data, created_at, used_at, retired_at)
          VALUES ($1, $2, $3, $4, $5, $6)
-         ON CONFLICT (id) DO UPDATE SET name = excluded.name, public_key = excluded.public_key,
-           created_at = excluded.created_at, last_seen_at = excluded.last_seen_at,
-           revoked_at = coalesce(excluded.revoked_at, devices.revoked_at)`,
-        [safeText(deviceId), safeText(name), publicKey, createdAt, lastSeenAt, revokedAt ?? null],
+         ON CONFLICT (kind, id) DO UPDATE SET data = excluded.data, created_at = excluded.created_at,
+           retired_at = coalesce(access_records.retired_at, excluded.retired_at)`,
+        [kind, safeText(id), JSON.stringify(data), createdAt, usedAt ?? null, retiredAt ?? null],
       )
     },
-    removeDevice: (deviceId) => remove('devices', 'id', deviceId),
+    retireAccessRecord: (kind, id, at) =>
+      hasChanged(
+        'UPDATE access_records SET retired_at = $3 WHERE kind = $1 AND id = $2 AND retired_at IS NULL',
+        [kind, safeText(id), at],
+      ),
+    async touchAccessRecord(kind, id, usedAt) {
+      const values = [kind, safeText(id), usedAt]
+      await database.query('UPDATE access_records SET used_at = $3 WHERE kind = $1 AND id = $2', values)
+    },
+    removeAccessRecord: (kind, id) =>
+      hasChanged('DELETE FROM access_records WHERE kind = $1 AND id = $2', [kind, safeText(id)]),
   }
 }
 

@@ -1,11 +1,13 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { type NewRule, signedText } from '@parley/protocol'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { Devices } from '../../access/devices.ts'
+import { Holders } from '../../access/holders.ts'
 import { createScriptedAdapter } from '../../adapters/scripted/index.ts'
+import type { AccessStore } from '../../core/access-store.ts'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import type { Host } from '../../core/index.ts'
 import { createHost } from '../../create-host.ts'
-import { Devices } from '../../faces/http/devices.ts'
 import type { OtherNodes } from '../../faces/other-nodes.ts'
 import { eventsOf, ruleOf, stateOf } from '../../testing/store-samples.ts'
 import { TcpProxy } from '../../testing/tcp-proxy.ts'
@@ -166,14 +168,20 @@ it('an append with a rule sends no notification, since notifications make transa
   expect(heard).toEqual(['probe', 'ring'])
 })
 
+const grant = { personId: 'per_owner', scopes: ['read'] } as const
+
+function devicesOn(store: AccessStore, others?: OtherNodes): Devices {
+  return new Devices({ holders: new Holders(store, 'owner'), others })
+}
+
 it('a browser that is signed in or out on one node is known on the others, and its connections are closed there', async () => {
   const url = await server.database()
   const [one, other] = [await open(url), await open(url)]
-  const [here, there] = [new Devices({ store: one.node.store }), new Devices({ store: other.node.store })]
+  const [here, there] = [devicesOn(one.node.store), devicesOn(other.node.store)]
   expect(await there.list()).toEqual([])
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const key = publicKey.export({ type: 'spki', format: 'der' }).toString('base64url')
-  const device = await here.register(key, 'Firefox')
+  const device = await here.register(key, 'Firefox', grant)
   expect(await there.list()).toEqual([device])
   const { deviceId } = device
   const signed = { origin: 'http://here', deviceId, nonce: here.nonce().nonce }
@@ -191,8 +199,9 @@ it('a browser that is signed in or out on one node is known on the others, and i
   expect(here.callerOf(token)).toBeUndefined()
   expect(await here.list()).toEqual([])
   // A late write of the time of last use must not remove the revocation.
-  await one.node.store.putDevice({ ...device, publicKey: key })
-  expect((await one.node.store.devices())[0]).toMatchObject({ revokedAt: expect.any(Number) })
+  await one.node.store.touchAccessRecord('device', device.deviceId, 7)
+  const stored = (await one.node.store.accessRecords()).find(({ kind }) => kind === 'device')
+  expect(stored).toMatchObject({ usedAt: 7, retiredAt: expect.any(Number) })
 })
 
 it('a node that is cut off from the database closes the connections of browsers, and accepts none before it is back', async () => {
@@ -200,11 +209,11 @@ it('a node that is cut off from the database closes the connections of browsers,
   const lease = { leaseMs: 6_000, beatMs: 300 }
   const [one, other] = [await open(url, lease), await open(url, lease)]
   const tokens = { issue: () => '', deviceOf: (token: string) => token }
-  const there = new Devices({ store: other.node.store, others: { tokens } as unknown as OtherNodes })
+  const there = devicesOn(other.node.store, { tokens } as unknown as OtherNodes)
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const key = publicKey.export({ type: 'spki', format: 'der' }).toString('base64url')
-  const here = new Devices({ store: one.node.store })
-  const { deviceId } = await here.register(key, 'Firefox')
+  const here = devicesOn(one.node.store)
+  const { deviceId } = await here.register(key, 'Firefox', grant)
   await there.learn(deviceId)
   expect(there.learn(deviceId)).toBeUndefined()
   let isCut = false
@@ -226,12 +235,12 @@ it('a node that wakes up after its lease does not use what it has read about bro
   const url = await server.database()
   const lease = { leaseMs: 6_000, beatMs: 100_000 }
   const [one, other] = [await open(url), await open(url, lease)]
-  const here = new Devices({ store: one.node.store })
+  const here = devicesOn(one.node.store)
   const tokens = { issue: () => '', deviceOf: (token: string) => token }
-  const there = new Devices({ store: other.node.store, others: { tokens } as unknown as OtherNodes })
+  const there = devicesOn(other.node.store, { tokens } as unknown as OtherNodes)
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const key = publicKey.export({ type: 'spki', format: 'der' }).toString('base64url')
-  const device = await here.register(key, 'Firefox')
+  const device = await here.register(key, 'Firefox', grant)
   const { deviceId } = device
   await there.learn(deviceId)
   const caller = there.callerOf(deviceId)
@@ -247,7 +256,7 @@ it('a node that wakes up after its lease does not use what it has read about bro
   expect(isCut).toBe(true)
   expect(there.learn(deviceId)).toBeInstanceOf(Promise)
   // Another node could have revoked the browser meanwhile.
-  await one.node.store.putDevice({ ...device, publicKey: key, revokedAt: 1 })
+  await one.node.store.retireAccessRecord('device', device.deviceId, 1)
   expect(await caller?.isSignedOut()).toBe(true)
 })
 

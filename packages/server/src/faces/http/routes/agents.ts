@@ -18,38 +18,37 @@ async function thisNode({ nodes }: AppParts): Promise<Pick<NodeInfo, 'url' | 'ma
 }
 
 export function mountAgents(app: App, parts: AppParts): void {
-  const { host } = parts
-  mount(app, parts, routes.listAgents, async () => {
+  mount(app, parts, routes.listAgents, async ({ host }) => {
     const [agents, node] = await Promise.all([host.agents(), thisNode(parts)])
     return { agents, capabilities: capabilityInfos(), ...defined({ node }) }
   })
-  mount(app, parts, routes.listModels, async () => ({ agents: await host.models() }))
-  mount(app, parts, routes.addAgent, ({ body, context }) => {
+  mount(app, parts, routes.listModels, async ({ host }) => ({ agents: await host.models() }))
+  mount(app, parts, routes.addAgent, ({ body, context, host }) => {
     refuseOtherPages(context, parts)
     return host.addAgent(body)
   })
-  mount(app, parts, routes.forgetAgent, ({ params, context }) => {
+  mount(app, parts, routes.forgetAgent, ({ params, context, host }) => {
     refuseOtherPages(context, parts)
     return host.forgetAgent(params.id)
   })
-  mount(app, parts, routes.setAgentKey, async ({ params, body, context }) => {
+  mount(app, parts, routes.setAgentKey, async ({ params, body, context, host }) => {
     refuseOtherPages(context, parts)
     await host.setAgentKey(params.id, body)
   })
-  mount(app, parts, routes.removeAgentKey, async ({ params, query, context }) => {
+  mount(app, parts, routes.removeAgentKey, async ({ params, query, context, host }) => {
     refuseOtherPages(context, parts)
     await host.removeAgentKey(params.id, query.variable)
   })
-  mount(app, parts, routes.testAgent, async ({ params, context }) => {
+  mount(app, parts, routes.testAgent, async ({ params, context, host }) => {
     refuseOtherPages(context, parts)
     return { checks: await host.testAgent(params.id) }
   })
-  mount(app, parts, routes.installAgent, async ({ params }) => ({
+  mount(app, parts, routes.installAgent, async ({ params, host }) => ({
     installing: await host.installAgent(params.id),
   }))
-  mount(app, parts, routes.removeAgent, ({ params }) => host.removeAgent(params.id))
-  mount(app, parts, routes.listConversations, async ({ params, query }) => ({
+  mount(app, parts, routes.removeAgent, ({ params, host }) => host.removeAgent(params.id))
+  mount(app, parts, routes.listConversations, async ({ params, query, host }) => ({
     conversations: await host.conversations(params.id, defined(query)),
   }))
-  mount(app, parts, routes.importConversation, ({ body }) => host.importConversation(body))
+  mount(app, parts, routes.importConversation, ({ body, host }) => host.importConversation(body))
 }

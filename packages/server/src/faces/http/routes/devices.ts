@@ -1,8 +1,15 @@
-import { hasCode, ParleyError, routes } from '@parley/protocol'
-import { isSignedOut, linkLifetimeMs, linkTo } from '../authentication.ts'
+import { defined, hasCode, type NewDevice, ParleyError, roleScopes, routes } from '@parley/protocol'
+import {
+  type Caller,
+  createRateLimit,
+  type DeviceGrant,
+  expectScopes,
+  invitePrefix,
+  mayManage,
+} from '../../../access/index.ts'
+import { type Authentication, linkLifetimeMs, linkTo, type SignInCode } from '../authentication.ts'
 import { deviceName } from '../device-name.ts'
 import { type App, type AppParts, isFromNode, mount, type RequestContext } from '../mount.ts'
-import { createRateLimit } from '../rate-limit.ts'
 
 const failures = { max: 300, perMs: 60_000 }
 
@@ -26,28 +33,24 @@ export function mountDevices(app: App, parts: AppParts): void {
 
   mount(app, parts, routes.createLink, ({ context }) => {
     authentication.devices()
-    const code = authentication.codes.issue(context.get('caller'), linkLifetimeMs)
+    const code = authentication.codes.issue(codeOf(context.get('caller')), linkLifetimeMs)
     return { url: linkTo(parts.url(), code), expiresAt: Date.now() + linkLifetimeMs }
   })
   mount(app, parts, routes.listDevices, async ({ context }) => {
-    const caller = context.get('caller')
+    const { principal } = context.get('caller')
     const devices = await authentication.devices().list()
     return {
-      devices: devices.map((device) =>
-        caller.kind === 'device' && caller.deviceId === device.deviceId
-          ? { ...device, current: true as const }
-          : device,
-      ),
+      devices: devices
+        .filter(({ personId }) => mayManage(principal, personId))
+        .map((device) => (principal.id === device.deviceId ? { ...device, current: true as const } : device)),
     }
   })
   mount(app, parts, routes.createDevice, ({ body, context }) =>
     guarded(context, async () => {
       const devices = authentication.devices()
       devices.checkKey(body.publicKey)
-      const maker = authentication.codes.redeem(body.code)
-      if (maker && !(await isSignedOut(maker))) {
-        return devices.register(body.publicKey, deviceName(context.req.header('User-Agent')))
-      }
+      const grant = await grantOf(authentication, body)
+      if (grant) return devices.register(body.publicKey, deviceName(context.req.header('User-Agent')), grant)
       throw new ParleyError(
         'unauthorized',
         `This link was used or has expired. To create a new one, run: ${commandLine('token --link')}`,
@@ -56,13 +59,16 @@ export function mountDevices(app: App, parts: AppParts): void {
     }),
   )
   mount(app, parts, routes.revokeDevice, async ({ params, context }) => {
+    const { principal } = context.get('caller')
+    const device = (await authentication.devices().list()).find(({ deviceId }) => deviceId === params.id)
+    if (device && !mayManage(principal, device.personId)) expectScopes(principal, ['admin'])
     context.get('keepWhenRevoked')()
     await authentication.devices().revoke(params.id)
   })
   mount(app, parts, routes.signOut, async ({ context }) => {
     const caller = context.get('caller')
     context.get('keepWhenRevoked')()
-    if (caller.kind === 'device') await authentication.devices().revoke(caller.deviceId)
+    if (caller.kind === 'device') await authentication.devices().revoke(caller.principal.id)
   })
   mount(app, parts, routes.createNonce, () => authentication.devices().nonce())
   mount(app, parts, routes.createAccessToken, ({ body, context }) =>
@@ -70,4 +76,28 @@ export function mountDevices(app: App, parts: AppParts): void {
       authentication.devices().accessToken({ ...body, origin: context.req.header('Origin') ?? '' }),
     ),
   )
+}
+
+/**
+ * A code for another browser of the caller, with the same rights. Only a browser may create one, or a caller with the
+ * scope admin: a token that expires must not leave a browser behind that does not.
+ */
+function codeOf(caller: Caller): SignInCode {
+  const { kind, principal } = caller
+  const { person, scopes, limits, expiresAt } = principal
+  if (kind !== 'device') expectScopes(principal, ['admin'])
+  return { caller, grant: { personId: person.id, scopes: [...scopes], ...defined({ limits, expiresAt }) } }
+}
+
+/** The rights that a sign-in code gives. Undefined if the code is unknown, used or expired. */
+async function grantOf(
+  { codes, people }: Authentication,
+  { code, person }: NewDevice,
+): Promise<DeviceGrant | undefined> {
+  if (code.startsWith(invitePrefix)) {
+    const guest = await people().accept(code, person?.name)
+    return guest && { personId: guest.personId, scopes: roleScopes[guest.role] }
+  }
+  const found = codes.redeem(code)
+  return found && !(await found.caller.isSignedOut()) ? found.grant : undefined
 }

@@ -4,7 +4,7 @@ import type { StoredEvent } from '../../../core/session-store.ts'
 import { type App, type AppParts, json, mount, type RequestContext, wantsStream } from '../mount.ts'
 
 export function mountEvents(app: App, parts: AppParts): void {
-  mount(app, parts, routes.events, async ({ params, query, context }) => {
+  mount(app, parts, routes.events, async ({ params, query, context, host }) => {
     const { before, limit, epoch } = query
     const after = lastEventId(context) ?? query.after
     if (after !== undefined && before !== undefined) {
@@ -14,7 +14,7 @@ export function mountEvents(app: App, parts: AppParts): void {
     if (!wantsStream(context)) {
       const prompts = query.prompts === 'true'
       const range = { ...from, ...(before !== undefined && { before }), limit, prompts }
-      return json(pageText(await parts.host.read(params.id, range)))
+      return json(pageText(await host.read(params.id, range)))
     }
     if (before !== undefined) {
       throw new ParleyError('validation_error', 'A stream of events accepts "after", not "before".')

@@ -3,18 +3,18 @@ import { pipeline } from 'node:stream/promises'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type ExportFormat, routes } from '@parley/protocol'
 import { html, page, pagePolicy } from '../../../transcripts/documents/html.ts'
-import { cutWhenRevoked, downloadLifetimeMs, isSignedOut } from '../authentication.ts'
+import { cutWhenRevoked, downloadLifetimeMs } from '../authentication.ts'
 import type { ExportFile } from '../export.ts'
 import { type App, type AppParts, htmlResponse, mount, type RequestContext } from '../mount.ts'
 import { problem, problemResponse } from '../problem.ts'
 
 export function mountExport(app: App, parts: AppParts): void {
   const { authentication } = parts
-  mount(app, parts, routes.exportSession, ({ params, query, context }) =>
-    send(parts, { sessionId: params.id, as: query.as }, context),
+  mount(app, parts, routes.exportSession, ({ params, query, context, host }) =>
+    send({ ...parts, host }, { sessionId: params.id, as: query.as }, context),
   )
-  mount(app, parts, routes.createDownload, async ({ params, body, context }) => {
-    const { id } = await parts.host.state(params.id)
+  mount(app, parts, routes.createDownload, async ({ params, body, context, host }) => {
+    const { id } = await host.state(params.id)
     const download = { sessionId: id, as: body.as, caller: context.get('caller') }
     const code = authentication.downloads.issue(download, downloadLifetimeMs)
     return { path: `/api/downloads/${code}`, expiresInMs: downloadLifetimeMs }
@@ -23,7 +23,7 @@ export function mountExport(app: App, parts: AppParts): void {
     // HEAD must not use the code up.
     if (context.req.method === 'HEAD') return new Response(null, { status: 204 })
     const download = authentication.downloads.redeem(params.code)
-    if (!download || (await isSignedOut(download.caller))) return spent(context)
+    if (!download || (await download.caller.isSignedOut())) return spent(context)
     cutWhenRevoked(download.caller, context.env.outgoing)
     return send(parts, download, context)
   })

@@ -6,10 +6,10 @@ export function mountNodes(app: App, parts: AppParts): void {
   mount(app, parts, routes.listNodes, async ({ query: { check } }) =>
     parts.nodes ? await parts.nodes.list(check) : { nodes: [onlyNode(parts)] },
   )
-  mount(app, parts, routes.getSessionNode, async ({ params }) => {
+  mount(app, parts, routes.getSessionNode, async ({ params, host }) => {
     if (parts.nodes) return await parts.nodes.ofSession(params.id)
     // Refuses an unknown session.
-    await parts.host.state(params.id)
+    await host.state(params.id)
     const { id, url, machine } = onlyNode(parts)
     return { machine, node: { id, url } }
   })

@@ -2,19 +2,18 @@ import { newId, ParleyError, routes } from '@parley/protocol'
 import { type App, type AppParts, isFromNode, mount } from '../mount.ts'
 
 export function mountTerminals(app: App, parts: AppParts): void {
-  const { host } = parts
   const terminals = () => {
     if (parts.terminals) return parts.terminals
     throw new ParleyError('not_supported', 'Terminals are not enabled on this server.')
   }
-  mount(app, parts, routes.listTerminals, async ({ params, context }) => {
+  mount(app, parts, routes.listTerminals, async ({ params, context, host }) => {
     const { id } = await host.state(params.id)
     const here = parts.terminals?.list(id) ?? []
     if (!parts.otherNodes || isFromNode(context)) return { terminals: here }
     const all = [...here, ...(await parts.otherNodes.terminals(id))]
     return { terminals: all.sort((one, other) => one.startedAt - other.startedAt) }
   })
-  mount(app, parts, routes.openTerminal, async ({ params, body: { run, cols, rows } }) => {
+  mount(app, parts, routes.openTerminal, async ({ params, body: { run, cols, rows }, host }) => {
     const { id, cwd, terminal: command } = await host.detail(params.id, 0)
     if (run === 'agent' && !command) {
       throw new ParleyError(

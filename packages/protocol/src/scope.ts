@@ -1,0 +1,83 @@
+import { z } from 'zod'
+import type { NewSession } from './api-bodies.ts'
+import type { Command, CommandType } from './command.ts'
+import type { PermissionMode } from './permission.ts'
+
+/**
+ * What a caller may do.
+ * - read: read sessions and settings, and follow sessions.
+ * - prompt: create sessions, send prompts and stop work.
+ * - decide: answer requests, and choose settings that widen what agents may do.
+ * - terminal: open shells. A shell can do whatever the server's user can, without a decision.
+ * - admin: change rules, trusted folders, agents, people and devices, and delete sessions.
+ */
+export const Scope = z.enum(['read', 'prompt', 'decide', 'terminal', 'admin'])
+export type Scope = z.infer<typeof Scope>
+export const allScopes: readonly Scope[] = Scope.options
+
+/** A preset of scopes for a person. */
+export const Role = z.enum(['viewer', 'member', 'approver', 'admin'])
+export type Role = z.infer<typeof Role>
+
+export const roleScopes: Readonly<Record<Role, readonly Scope[]>> = {
+  viewer: ['read'],
+  member: ['read', 'prompt'],
+  approver: ['read', 'prompt', 'decide'],
+  admin: allScopes,
+}
+
+/** The scope that each command needs. `scopesOfCommand` adds the scopes that its fields need. */
+export const commandScopes: Readonly<Record<CommandType, Scope>> = {
+  'prompt.submit': 'prompt',
+  'prompt.withdraw': 'prompt',
+  'prompt.move': 'prompt',
+  'turn.cancel': 'prompt',
+  'queue.resume': 'prompt',
+  'task.stop': 'prompt',
+  'permission.decide': 'decide',
+  'question.answer': 'decide',
+  'session.configure': 'prompt',
+  'session.fork': 'prompt',
+  'session.close': 'prompt',
+  'session.release': 'prompt',
+  'session.compact': 'prompt',
+  // A rewind changes files without a decision about each of them.
+  'session.rewind': 'decide',
+}
+
+export function scopesOfCommand(command: Command): readonly Scope[] {
+  const needed = commandScopes[command.type]
+  if (command.type === 'session.configure' && widens(command)) return [needed, 'decide']
+  if (command.type === 'permission.decide' && isWide(command.scope)) return [needed, 'admin']
+  return [needed]
+}
+
+/** The scopes that are needed to create a session with these fields. */
+export function scopesOfCreation(session: CreationFields): readonly Scope[] {
+  return [
+    'prompt',
+    ...(widens(session) || session.env !== undefined ? (['decide'] as const) : []),
+    ...(session.trust ? (['admin'] as const) : []),
+  ]
+}
+
+type CreationFields = WideningFields & Partial<Pick<NewSession, 'env' | 'trust'>>
+
+type WideningFields = {
+  readonly mode?: PermissionMode | undefined
+  readonly mcpServers?: object | undefined
+  readonly options?: object | undefined
+}
+
+/** Whether the settings let an agent do more than the mode `ask` does, or change the program that runs. */
+function widens({ mode, mcpServers, options }: WideningFields): boolean {
+  const isWideMode = mode === 'accept-edits' || mode === 'bypass'
+  return (
+    isWideMode || mcpServers !== undefined || Object.keys(options ?? {}).some((name) => name !== 'effort')
+  )
+}
+
+/** Whether an answer with this scope creates a rule that applies beyond its session. */
+function isWide(scope: string): boolean {
+  return scope === 'project' || scope === 'always'
+}

@@ -1,0 +1,225 @@
+import { createHash, createPublicKey, type KeyObject, randomBytes, verify } from 'node:crypto'
+import {
+  type AccessToken,
+  type Device,
+  defined,
+  type NewAccessToken,
+  type Nonce,
+  newId,
+  ParleyError,
+  signedText,
+} from '@parley/protocol'
+import type { Caller, Holder, Holders } from './holders.ts'
+import { createNonces } from './nonces.ts'
+import type { Rights } from './principal.ts'
+import { createRateLimit } from './rate-limit.ts'
+import type { DeviceData } from './record-data.ts'
+
+/** Access tokens that every node on the same database accepts, and the suffix of the ids that this node makes. */
+export type NodeTokens = {
+  readonly tokens: {
+    issue(deviceId: string, lifetimeMs: number): string
+    /** The device of a token that a node has issued and that has not expired. The device may be revoked. */
+    deviceOf(token: string): string | undefined
+  }
+  suffix(): string
+}
+
+export type DevicesOptions = {
+  readonly holders: Holders
+  readonly now?: () => number
+  readonly others?: NodeTokens | undefined
+}
+
+/** Who a new device belongs to, and what it may do. */
+export type DeviceGrant = Rights & { readonly personId: string }
+
+export const nonceLifetimeMs = 60_000
+export const accessTokenLifetimeMs = 15 * 60_000
+/**
+ * How many access tokens a device may have: more than a person has tabs. A further token invalidates the oldest one,
+ * whose tab then requests a new one.
+ */
+const maxTokens = 64
+const maxDevices = 1000
+
+/**
+ * Signed-in browsers and their access tokens. Devices are stored; tokens and nonces are only in memory, so after a
+ * restart each browser signs a new nonce. Times are monotonic, except those that are shown. If there are other nodes,
+ * tokens are signed instead of stored, so that every node accepts them.
+ */
+export class Devices {
+  readonly #holders: Holders
+  readonly #now: () => number
+  readonly #nonces
+  readonly #renewals
+  /** The device and the expiry time of each access token, by the hash of the token. The oldest token is first. */
+  readonly #issued = new Map<string, { readonly deviceId: string; readonly expiresAt: number }>()
+  readonly #others: NodeTokens | undefined
+  readonly #keys = new WeakMap<object, KeyObject>()
+
+  constructor({ holders, now = () => performance.now(), others }: DevicesOptions) {
+    this.#holders = holders
+    this.#now = now
+    this.#others = others
+    this.#nonces = createNonces({ lifetimeMs: nonceLifetimeMs, now, suffix: others?.suffix })
+    this.#renewals = createRateLimit({ max: 240, perMs: 60_000, now })
+  }
+
+  /** Throws ParleyError `validation_error` if the key is not a P-256 key. */
+  checkKey(publicKey: string): void {
+    if (parsedKey(publicKey)) return
+    throw new ParleyError(
+      'validation_error',
+      'publicKey is not a P-256 public key (SubjectPublicKeyInfo, base64url).',
+    )
+  }
+
+  /** Stores a new device. The caller must have checked a one-time code. */
+  async register(publicKey: string, name: string, grant: DeviceGrant): Promise<Device> {
+    this.checkKey(publicKey)
+    await this.#holders.load()
+    await this.#makeRoom()
+    const at = Date.now()
+    const { personId, scopes, limits, expiresAt } = grant
+    const data = { name, publicKey, personId, scopes, ...defined({ limits, expiresAt }) }
+    const id = newId('dev')
+    await this.#holders.put({ kind: 'device', id, data, createdAt: at, usedAt: at })
+    return shownDevice(this.#device(id) as Holder)
+  }
+
+  /** The devices that are not revoked, oldest first. */
+  async list(): Promise<Device[]> {
+    await this.#holders.load()
+    return this.#holders
+      .all('device')
+      .filter(({ record }) => record.retiredAt === undefined)
+      .map(shownDevice)
+  }
+
+  /**
+   * When this resolves, the tokens of the device are invalid and its connections are closed. Rejects with ParleyError
+   * `not_found` for an unknown id.
+   */
+  async revoke(deviceId: string): Promise<void> {
+    await this.#holders.load()
+    const holder = this.#device(deviceId)
+    if (!holder) throw new ParleyError('not_found', `No signed-in browser has the id ${deviceId}.`)
+    this.#forgetTokens((issued) => issued.deviceId === deviceId)
+    await this.#holders.retire(holder)
+  }
+
+  nonce(): Nonce {
+    return { nonce: this.#nonces.make(), expiresInMs: nonceLifetimeMs }
+  }
+
+  /**
+   * Returns a new access token. Rejects with ParleyError `unauthorized` unless the device signed the nonce
+   * for this origin; `details.reason` is `revoked` for a revoked device.
+   */
+  async accessToken(request: NewAccessToken & { readonly origin: string }): Promise<AccessToken> {
+    const { deviceId, nonce, signature, origin } = request
+    await this.#holders.upToDate()
+    const holder = this.#device(deviceId)
+    const key = holder && this.#keyOf(holder)
+    if (!key || !isSigned(key, signedText({ origin, deviceId, nonce }), signature)) {
+      throw refused('This browser is not signed in here.', 'unknown')
+    }
+    if (!this.#nonces.isFresh(nonce)) throw refused('That nonce was already used, or has expired.', 'nonce')
+    this.#nonces.use(nonce)
+    if (!this.#holders.callerOf(holder)) throw refused('This browser was signed out.', 'revoked')
+    this.#renewals.check(deviceId)
+    this.#renewals.count(deviceId)
+    const token = this.#others?.tokens.issue(deviceId, accessTokenLifetimeMs) ?? this.#newToken(deviceId)
+    return { token, expiresInMs: accessTokenLifetimeMs }
+  }
+
+  #newToken(deviceId: string): string {
+    this.#forgetTokens(({ expiresAt }) => expiresAt <= this.#now())
+    const own = [...this.#issued].filter(([, issued]) => issued.deviceId === deviceId)
+    for (const [hash] of own.slice(0, Math.max(0, own.length - maxTokens + 1))) this.#issued.delete(hash)
+    const token = randomBytes(32).toString('base64url')
+    this.#issued.set(hashOf(token), { deviceId, expiresAt: this.#now() + accessTokenLifetimeMs })
+    return token
+  }
+
+  /** Loads the data that `callerOf` needs for this token. If this returns a promise, await it before `callerOf`. */
+  learn(token: string): Promise<void> | undefined {
+    if (this.#holders.isLoaded && this.#holders.isWaitedFor) return undefined
+    return this.#others?.tokens.deviceOf(token) === undefined ? undefined : this.#holders.upToDate()
+  }
+
+  /** The device that an access token belongs to, if the token is valid. */
+  callerOf(token: string): Caller | undefined {
+    const deviceId = this.#others ? this.#others.tokens.deviceOf(token) : this.#issuedTo(token)
+    const holder = deviceId === undefined ? undefined : this.#device(deviceId)
+    return holder && this.#holders.callerOf(holder)
+  }
+
+  #issuedTo(token: string): string | undefined {
+    const issued = this.#issued.get(hashOf(token))
+    return issued && issued.expiresAt > this.#now() ? issued.deviceId : undefined
+  }
+
+  #device(deviceId: string): Holder | undefined {
+    return this.#holders.get('device', deviceId)
+  }
+
+  /** The public key of a device. Undefined if it is damaged: such a device gets no access token. */
+  #keyOf({ data }: Holder): KeyObject | undefined {
+    const known = this.#keys.get(data) ?? parsedKey((data as DeviceData).publicKey)
+    if (known) this.#keys.set(data, known)
+    return known
+  }
+
+  #forgetTokens(mayGo: (issued: { deviceId: string; expiresAt: number }) => boolean): void {
+    for (const [hash, issued] of this.#issued) if (mayGo(issued)) this.#issued.delete(hash)
+  }
+
+  /** Removes a revoked device if there is no room for a new one. Throws if none is revoked. */
+  async #makeRoom(): Promise<void> {
+    const devices = this.#holders.all('device')
+    if (devices.length < maxDevices) return
+    const revoked = devices.find(({ record }) => record.retiredAt !== undefined)
+    if (!revoked) {
+      throw new ParleyError('conflict', `${maxDevices} browsers are signed in. Sign some of them out first.`)
+    }
+    await this.#holders.forget(revoked)
+  }
+}
+
+export function shownDevice({ id, record, data }: Holder): Device {
+  const { name, personId, scopes, limits, expiresAt } = data
+  const { createdAt, usedAt = createdAt } = record
+  return {
+    deviceId: id,
+    name,
+    createdAt,
+    lastSeenAt: usedAt,
+    personId,
+    scopes,
+    ...defined({ limits, expiresAt }),
+  }
+}
+
+function parsedKey(publicKey: string): KeyObject | undefined {
+  let key: KeyObject | undefined
+  try {
+    key = createPublicKey({ key: Buffer.from(publicKey, 'base64url'), format: 'der', type: 'spki' })
+  } catch {}
+  const isP256 = key?.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1'
+  return isP256 ? key : undefined
+}
+
+function isSigned(key: KeyObject, text: string, signature: string): boolean {
+  const bytes = Buffer.from(signature, 'base64url')
+  return verify('sha256', Buffer.from(text), { key, dsaEncoding: 'ieee-p1363' }, bytes)
+}
+
+function hashOf(token: string): string {
+  return createHash('sha256').update(token).digest('base64')
+}
+
+function refused(message: string, reason: 'unknown' | 'nonce' | 'revoked'): ParleyError {
+  return new ParleyError('unauthorized', message, { details: { reason } })
+}

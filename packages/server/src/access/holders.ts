@@ -1,0 +1,281 @@
+import { defined, roleScopes } from '@parley/protocol'
+import type { AccessKind, AccessRecord, AccessStore } from '../core/access-store.ts'
+import type { Principal } from './principal.ts'
+import { DeviceData, type GrantData, ownerId, PersonData, TokenData } from './record-data.ts'
+
+/** A device or a token, with the open connections that use it. */
+export type Holder<Data extends GrantData = GrantData> = {
+  readonly kind: 'device' | 'token'
+  readonly id: string
+  record: AccessRecord
+  data: Data
+  readonly held: Set<() => void>
+  expiry?: NodeJS.Timeout
+  /** The principal that was derived last, with the person it was derived from. */
+  derived?: { readonly person: AccessRecord; readonly data: Data; readonly principal: Principal }
+}
+
+/** The sender of a request. */
+export type Caller = {
+  readonly kind: 'token' | 'device' | 'node' | 'embedded'
+  readonly principal: Principal
+  readonly isRevoked: boolean
+  /**
+   * Whether the access was revoked. If this process may not have noticed that, it reads the stored records first.
+   * Rejects with ParleyError `busy` if it cannot.
+   */
+  isSignedOut(): Promise<boolean>
+  /** If this process would not notice a revocation, the callbacks of `onRevoked` are called before this returns. */
+  notice(): void
+  /**
+   * Registers a callback for when the access is revoked, or for when the connection must be opened again: its rights
+   * have changed, or this process can no longer learn of a revocation. `isRevoked` is then false. Returns a function
+   * that removes the callback.
+   */
+  onRevoked(call: () => void): () => void
+}
+
+const seenEveryMs = 60_000
+/** The longest delay that a timer of Node accepts. */
+const longestTimerMs = 2 ** 31 - 1
+
+/**
+ * A copy in memory of the people, devices and tokens of a store. It decides what each device and token permits, and
+ * closes the connections of those that are revoked.
+ */
+export class Holders {
+  readonly #store: AccessStore
+  readonly #ownerName: string
+  readonly #people = new Map<string, AccessRecord>()
+  readonly #holders = new Map<string, Holder>()
+  readonly #reloaded: (() => void)[] = []
+  #loading: Promise<void> | undefined
+  #isLoaded = false
+
+  constructor(store: AccessStore, ownerName: string) {
+    this.#store = store
+    this.#ownerName = ownerName
+    store.shared?.onChanged(async () => {
+      if (this.#loading) await this.#loading.then(() => this.#read())
+    })
+    store.shared?.onLost(() => {
+      for (const { held } of this.#holders.values()) callAll(held)
+    })
+  }
+
+  get isLoaded(): boolean {
+    return this.#isLoaded
+  }
+
+  /** Whether this process learns of every revocation. */
+  get isWaitedFor(): boolean {
+    return this.#store.shared?.isWaitedFor !== false
+  }
+
+  /** Calls the listener after each reading of the store. */
+  onRead(listener: () => void): void {
+    this.#reloaded.push(listener)
+  }
+
+  load(): Promise<void> {
+    this.#loading ??= this.#read()
+    this.#loading.catch(() => {
+      this.#loading = undefined
+    })
+    return this.#loading
+  }
+
+  /** Loads the records. If this process does not learn of every revocation, reads the stored changes too. */
+  async upToDate(): Promise<void> {
+    await this.load()
+    if (!this.isWaitedFor) await this.#read()
+  }
+
+  people(): readonly AccessRecord[] {
+    return [...this.#people.values()]
+  }
+
+  person(personId: string): AccessRecord | undefined {
+    return this.#people.get(personId)
+  }
+
+  get owner(): Principal['person'] {
+    const { name = this.#ownerName } = (this.#people.get(ownerId)?.data ?? {}) as Partial<PersonData>
+    return { id: ownerId, name }
+  }
+
+  get(kind: AccessKind, id: string): Holder | undefined {
+    return this.#holders.get(`${kind} ${id}`)
+  }
+
+  all(kind: AccessKind): Holder[] {
+    return [...this.#holders.values()].filter((holder) => holder.kind === kind)
+  }
+
+  /** What the device or token permits now; undefined if it is revoked or expired, or its person is disabled. */
+  principalOf(holder: Holder): Principal | undefined {
+    const { record, data, derived } = holder
+    if (record.retiredAt !== undefined || isExpired(data)) return undefined
+    const person = this.#people.get(data.personId)
+    if (!person) return undefined
+    if (derived?.person === person && derived.data === data) return derived.principal
+    const { name, role, disabledAt } = person.data as PersonData
+    if (disabledAt !== undefined) return undefined
+    const scopes = new Set(roleScopes[role].filter((scope) => data.scopes.includes(scope)))
+    const { kind, id } = holder
+    const { limits, expiresAt } = data
+    const about = { person: { id: person.id, name }, kind, id, name: data.name }
+    const principal: Principal = { ...about, scopes, ...defined({ limits, expiresAt }) }
+    holder.derived = { person, data, principal }
+    return principal
+  }
+
+  callerOf(holder: Holder): Caller | undefined {
+    const principal = this.principalOf(holder)
+    if (!principal) return undefined
+    this.#touch(holder)
+    const isRevoked = () => holder.record.retiredAt !== undefined || this.principalOf(holder) === undefined
+    return {
+      kind: holder.kind,
+      principal,
+      get isRevoked() {
+        return isRevoked()
+      },
+      isSignedOut: async () => {
+        await this.upToDate()
+        return isRevoked()
+      },
+      notice: () => void this.isWaitedFor,
+      onRevoked: (call) => {
+        holder.held.add(call)
+        this.#cutAtExpiry(holder)
+        return () => holder.held.delete(call)
+      },
+    }
+  }
+
+  /** Stores a record, and applies it here and in all other processes. */
+  async put(record: AccessRecord): Promise<void> {
+    await this.#store.putAccessRecord(record)
+    this.#apply(record)
+    await this.#store.shared?.changed()
+  }
+
+  /** When this resolves, the device or token is refused and its connections are closed. */
+  async retire(holder: Holder): Promise<void> {
+    const { kind, id, record } = holder
+    const at = record.retiredAt ?? Date.now()
+    holder.record = { ...record, retiredAt: at }
+    callAll(holder.held)
+    await this.#store.retireAccessRecord(kind, id, at)
+    await this.#store.shared?.changed()
+  }
+
+  async forget({ kind, id }: Holder): Promise<void> {
+    await this.#store.removeAccessRecord(kind, id)
+    this.#holders.delete(`${kind} ${id}`)
+  }
+
+  async #read(): Promise<void> {
+    let records = await this.#store.accessRecords()
+    if (!records.some(({ kind }) => kind === 'person')) {
+      const data = { name: this.#ownerName, role: 'admin' }
+      const owner = { kind: 'person', id: ownerId, data, createdAt: Date.now() } as const
+      await this.#store.putAccessRecord(owner)
+      records = [owner, ...records]
+    }
+    const keys = new Set(records.map(({ kind, id }) => `${kind} ${id}`))
+    for (const record of records.filter(({ kind }) => kind === 'person')) this.#apply(record)
+    for (const record of records.filter(({ kind }) => kind !== 'person')) this.#apply(record)
+    for (const [key, holder] of this.#holders) {
+      if (keys.has(key)) continue
+      holder.record = { ...holder.record, retiredAt: Date.now() }
+      callAll(holder.held)
+      this.#holders.delete(key)
+    }
+    this.#isLoaded = true
+    for (const listener of this.#reloaded) listener()
+  }
+
+  /** Replaces the copy of a record. Connections whose rights change are closed: their clients connect again. */
+  #apply(record: AccessRecord): void {
+    if (record.kind === 'person') return this.#applyPerson(record)
+    const schema = record.kind === 'device' ? DeviceData : record.kind === 'token' ? TokenData : undefined
+    const data = schema?.safeParse(record.data).data
+    // A damaged record gives no access.
+    if (!schema || !data) return
+    const key = `${record.kind} ${record.id}`
+    const holder = this.#holders.get(key)
+    if (!holder) {
+      const kind = record.kind as Holder['kind']
+      this.#holders.set(key, { kind, id: record.id, record, data, held: new Set() })
+      return
+    }
+    const isSame = JSON.stringify(holder.data) === JSON.stringify(data)
+    const { usedAt = 0 } = holder.record
+    holder.record = { ...record, ...((record.usedAt ?? 0) < usedAt && { usedAt }) }
+    if (!isSame) holder.data = data
+    if (!isSame || record.retiredAt !== undefined) callAll(holder.held)
+  }
+
+  #applyPerson(record: AccessRecord): void {
+    const data = PersonData.safeParse(record.data).data
+    if (!data) return
+    const before = this.#people.get(record.id)
+    if (before && JSON.stringify(before.data) === JSON.stringify(data)) return
+    this.#people.set(record.id, { ...record, data })
+    if (!before) return
+    for (const holder of this.#holders.values()) if (holder.data.personId === record.id) callAll(holder.held)
+  }
+
+  /** Stores the time of last use, at most once in `seenEveryMs`. The write may be lost: nothing depends on it. */
+  #touch(holder: Holder): void {
+    const at = Date.now()
+    if (Math.abs(at - (holder.record.usedAt ?? 0)) < seenEveryMs) return
+    holder.record = { ...holder.record, usedAt: at }
+    void this.#store.touchAccessRecord(holder.kind, holder.id, at).catch(() => undefined)
+  }
+
+  #cutAtExpiry(holder: Holder): void {
+    const { expiresAt } = holder.data
+    if (expiresAt === undefined || holder.expiry) return
+    const cut = () => {
+      delete holder.expiry
+      if (isExpired(holder.data)) callAll(holder.held)
+      else if (holder.held.size > 0) this.#cutAtExpiry(holder)
+    }
+    holder.expiry = setTimeout(cut, Math.min(Math.max(expiresAt - Date.now(), 0), longestTimerMs)).unref()
+  }
+}
+
+function isExpired({ expiresAt }: GrantData): boolean {
+  return expiresAt !== undefined && expiresAt <= Date.now()
+}
+
+function callAll(held: Set<() => void>): void {
+  const calls = [...held]
+  held.clear()
+  for (const call of calls) call()
+}
+
+/** The principal of a program that has the server's own token. */
+export function machineCaller(
+  holders: Pick<Holders, 'owner'> | undefined,
+  scopes: Principal['scopes'],
+): Caller {
+  const person = holders?.owner ?? { id: ownerId, name: 'owner' }
+  const principal: Principal = { person, kind: 'token', id: 'tok_machine', name: 'this machine', scopes }
+  return lastingCaller('token', principal)
+}
+
+/** A caller whose access is never revoked while the server runs. */
+export function lastingCaller(kind: Caller['kind'], principal: Principal): Caller {
+  return {
+    kind,
+    principal,
+    isRevoked: false,
+    isSignedOut: async () => false,
+    notice: () => {},
+    onRevoked: () => () => {},
+  }
+}

@@ -1,0 +1,42 @@
+import { allScopes, Limits, Role, Scope } from '@parley/protocol'
+import { z } from 'zod'
+
+/** The person to whom everything belongs that was stored before there were people. */
+export const ownerId = 'per_owner'
+
+/** The data of a person's record. */
+export const PersonData = z.object({
+  name: z.string(),
+  role: Role,
+  disabledAt: z.number().optional(),
+  identities: z.array(z.object({ issuer: z.string(), subject: z.string() })).optional(),
+})
+export type PersonData = z.infer<typeof PersonData>
+
+const grant = {
+  name: z.string(),
+  personId: z.string().default(ownerId),
+  scopes: z.array(Scope).default([...allScopes]),
+  limits: Limits.optional(),
+  expiresAt: z.number().optional(),
+}
+
+/** The data of a device's record. A device of an earlier version has a name and a key only. */
+export const DeviceData = z.object({ ...grant, publicKey: z.string() })
+export type DeviceData = z.infer<typeof DeviceData>
+
+/** The data of a token's record. `hash` is the SHA-256 of the secret. */
+export const TokenData = z.object({ ...grant, hash: z.string(), hint: z.string() })
+export type TokenData = z.infer<typeof TokenData>
+
+/** The data of an invitation. `hash` is the SHA-256 of its code. */
+export const InviteData = z.object({
+  role: Role,
+  name: z.string().optional(),
+  hash: z.string(),
+  expiresAt: z.number(),
+})
+export type InviteData = z.infer<typeof InviteData>
+
+/** The data that devices and tokens have in common. */
+export type GrantData = DeviceData | TokenData

@@ -1,0 +1,18 @@
+import type { Actor } from '@parley/protocol'
+import { hashOf } from './hash.ts'
+
+/**
+ * Identifies a command and its sender in a receipt. A command with the same id from another device or token is another
+ * command. Receipts of earlier versions and of programs that name no actor have no sender.
+ */
+export function receiptHash(command: unknown, by: Actor | undefined): string {
+  const sender = by?.device?.id ?? by?.token?.id ?? by?.link?.id ?? by?.person.id
+  return sender === undefined ? hashOf(command) : `${hashOf(command)} ${sender}`
+}
+
+/** Whether two receipts are for the same command of the same sender. A receipt without a sender matches any. */
+export function isSameSender(one: string, other: string): boolean {
+  if (one === other) return true
+  const [[first, sender], [second, otherSender]] = [one.split(' '), other.split(' ')]
+  return first === second && (sender === undefined || otherSender === undefined)
+}

@@ -1,0 +1,89 @@
+import { defined, type NewToken, routes } from '@parley/protocol'
+import { type Caller, expectGrantable, expectScopes, mayManage, type Rights } from '../../../access/index.ts'
+import type { Host } from '../../../core/index.ts'
+import { linkTo } from '../authentication.ts'
+import { type App, type AppParts, mount } from '../mount.ts'
+
+export function mountPeople(app: App, parts: AppParts): void {
+  const { authentication } = parts
+  mount(app, parts, routes.getMe, async ({ context }) => {
+    const { kind, principal } = context.get('caller')
+    const { id, name, scopes, limits } = principal
+    const person = await authentication.people().get(principal.person.id)
+    return {
+      person: { ...person, current: true as const },
+      kind: kind === 'node' ? 'token' : kind,
+      ...{ id, name, scopes: [...scopes] },
+      ...defined({ limits }),
+    }
+  })
+  mount(app, parts, routes.listPeople, async ({ context }) => {
+    const own = context.get('caller').principal.person.id
+    const people = await authentication.people().list()
+    return {
+      people: people.map((person) =>
+        person.personId === own ? { ...person, current: true as const } : person,
+      ),
+    }
+  })
+  mount(app, parts, routes.patchPerson, ({ params, body, context }) => {
+    context.get('keepWhenRevoked')()
+    return authentication.people().patch(params.id, body)
+  })
+  mount(app, parts, routes.listInvites, async () => ({ invites: await authentication.people().invites() }))
+  mount(app, parts, routes.createInvite, async ({ body }) => {
+    const { invite, code } = await authentication.people().invite(body)
+    return { ...invite, url: linkTo(parts.url(), code) }
+  })
+  mount(app, parts, routes.revokeInvite, ({ params }) => authentication.people().withdraw(params.id))
+  mountTokens(app, parts)
+}
+
+function mountTokens(app: App, parts: AppParts): void {
+  const { authentication } = parts
+  mount(app, parts, routes.listTokens, async ({ context }) => {
+    const { principal } = context.get('caller')
+    const tokens = (await authentication.tokens().list()).filter(({ personId }) =>
+      mayManage(principal, personId),
+    )
+    return {
+      tokens: tokens.map((token) =>
+        token.tokenId === principal.id ? { ...token, current: true as const } : token,
+      ),
+    }
+  })
+  mount(app, parts, routes.createToken, async ({ body, context, host }) => {
+    const caller = context.get('caller')
+    // A token that expires must not leave another one behind that does not.
+    if (caller.kind !== 'device') expectScopes(caller.principal, ['admin'])
+    const rights = await rightsOf(host, body)
+    expectGrantable(rights, heldBy(caller))
+    return authentication.tokens().create(body.name, { ...rights, personId: caller.principal.person.id })
+  })
+  mount(app, parts, routes.revokeToken, async ({ params, context }) => {
+    const { principal } = context.get('caller')
+    const token = (await authentication.tokens().list()).find(({ tokenId }) => tokenId === params.id)
+    if (token && !mayManage(principal, token.personId)) expectScopes(principal, ['admin'])
+    context.get('keepWhenRevoked')()
+    await authentication.tokens().revoke(params.id)
+  })
+}
+
+export function heldBy({ principal: { scopes, limits, expiresAt } }: Caller): Rights {
+  return { scopes: [...scopes], ...defined({ limits, expiresAt }) }
+}
+
+/** The rights that a body asks for, with the real paths of its folders. */
+async function rightsOf(
+  host: Host,
+  { scopes, limits, lifetimeMs }: Pick<NewToken, 'scopes' | 'limits' | 'lifetimeMs'>,
+): Promise<Rights> {
+  const folders = limits?.folders
+  const located =
+    folders && (await Promise.all(folders.map((one) => host.locateFolder(one.folder, one.place))))
+  return {
+    scopes: [...new Set(scopes)],
+    ...(limits && { limits: { ...limits, ...(located && { folders: located.map((one) => defined(one)) }) } }),
+    ...(lifetimeMs !== undefined && { expiresAt: Date.now() + lifetimeMs }),
+  }
+}

@@ -22,7 +22,7 @@ export function errorText(thrown: unknown): string {
   if (!(thrown instanceof ParleyError)) return messageOf(thrown)
   const { code, details } = thrown
   if (isUnreachable(thrown)) {
-    return 'The server does not answer. It may have stopped, or the network is down. Nothing here is lost.'
+    return 'The server does not answer. It may have stopped, or the network is down. Nothing is lost.'
   }
   if (code === 'unauthorized') {
     const command = linkCommand(thrown)

@@ -25,7 +25,7 @@ const step = fc.oneof<fc.WeightedArbitrary<Step>[]>(
     }),
   },
 )
-/** How many milliseconds locks and commands take: one value after the other, then again from the first. */
+/** The delays of locks and commands, in milliseconds. They are used in order, and then again from the first. */
 const delays = fc.array(fc.constantFrom(0, 0, 1, 30, 900), { minLength: 1, maxLength: 20 })
 
 type Added = { readonly id: string; readonly text: string; readonly group: string; readonly tab: string }

@@ -44,7 +44,7 @@ export const claudeTurns: Figure = {
         data: { ours: parleyMs, resumed: resumedMs },
       },
       {
-        figure: 'claude: the same, added to a live query of the SDK',
+        figure: 'claude: the same, time added to a live query of the SDK',
         value: `${added < 0 ? '' : '+'}${milliseconds(added)}`,
         baseline: milliseconds(liveMs),
         ratio: parleyMs / liveMs,

@@ -131,7 +131,7 @@ describe('a turn that is stopped', () => {
   })
 })
 
-it('a turn takes a prompt while it works', async () => {
+it('a running turn takes up a steered prompt', async () => {
   const session = await claude.sharedSession({ mode: 'bypass' })
   const waiting = bash('until [ -e go ]; do sleep 0.02; done')
   await session.prompt(modelPrompt('Wait.', waiting, history))

@@ -226,7 +226,7 @@ it('hands sessions over when a node is stopped', async () => {
  * The clock of PostgreSQL cannot be changed in a test. Changing the end of a lease has the same effect, because this
  * clock is used only to compare leases with it.
  */
-it('never lets two nodes write when the clock of PostgreSQL steps: a living owner is replaced early', async () => {
+it('never lets two nodes write when the clock of PostgreSQL jumps and a living owner is replaced early', async () => {
   const asking = await session()
   const before = await idOf(a)
   await submit(b, asking, permission('once'), done)

@@ -165,7 +165,7 @@ describe.each(ends)('%s while a request is open', (signal) => {
     ])
   })
 
-  it('lets prompts be queued, which run afterwards, each once', async () => {
+  it('lets prompts be queued; they run afterwards, each once', async () => {
     const session = await begin(permission('first'))
     const { requestId } = open(await waiting(session), 'permission')
     await client.prompt(

@@ -31,7 +31,7 @@ test('a change that is older than what is shown, or does not match the query, ch
   expect(withChange(rows, { session: 'c', change: 'deleted' })).toBe(rows)
 })
 
-test('a session keeps its known place if a change does not contain it', () => {
+test('a session keeps its known place if a change contains no place', () => {
   const placed = [row('a', { seq: 1, place: 'machine:desk' })]
   const places = (change: Partial<SessionSummary>) =>
     withChange(placed, changed(row('a', { seq: 2, ...change }))).map(({ place }) => place)

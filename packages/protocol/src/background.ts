@@ -32,7 +32,7 @@ export function backgroundTaskOf(state: Tasks, { parentToolCallId }: Owned): Kno
 }
 
 /**
- * True if the end of a turn does not end a block, a call or a request, because it belongs to a background task, or to a
+ * True if a block, a call or a request stays open when the turn ends, because it belongs to a background task or to a
  * subagent that outlived its turn.
  */
 export function isBesideTurns(state: Tasks, one: Owned & { readonly turnId?: string | undefined }): boolean {

@@ -33,7 +33,7 @@ export function errorText(thrown: unknown): string {
     return 'The reply did not come from the Parley server. A proxy between the server and this browser may have sent it.'
   }
   if (code === 'validation_error' && typeof details?.cwd === 'string') {
-    return `${details.cwd} cannot be used: it is missing, or not a folder.`
+    return `${details.cwd} cannot be used: it does not exist or is not a folder.`
   }
   return thrown.message
 }

@@ -82,7 +82,7 @@ function createRun(ms: readonly number[]) {
   return { browser, server, open, take, added, withdrawn }
 }
 
-it('an outbox in several tabs makes each item take effect once, those of a tab in order, whatever is closed, reloaded or cut', async () => {
+it('an outbox in several tabs makes each item take effect once, and the items of a tab in order, whatever is closed, reloaded or cut', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), delays, async (steps, ms) => {
       const { browser, server, open, take, added, withdrawn } = createRun(ms)

@@ -16,8 +16,8 @@ export type EndKeeper = {
   leave(): void
   comeBack(): void
   /**
-   * Hides the scrolling that follows the end from the list, because the list renders differently while a reader
-   * scrolls.
+   * Keeps the list from noticing the scrolling that follows the end, because the list renders differently while a
+   * reader scrolls.
    */
   observeElementOffset: VirtualizerOptions<HTMLDivElement, HTMLDivElement>['observeElementOffset']
 }

@@ -406,7 +406,7 @@ describe('permission.decide', () => {
     expect(when(bypass, allow).drafts).toHaveLength(1)
   })
 
-  it("cannot allow a tool that is not in the session's list of tools by now", () => {
+  it("cannot allow a tool that is no longer in the session's list of tools", () => {
     const listed = andThen(waiting, {
       type: 'session.configured',
       requested: { options: { tools: ['Read'] } },

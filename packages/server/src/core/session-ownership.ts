@@ -47,8 +47,8 @@ export type SessionOwnership = {
 export type OwnedSession = { readonly sessionId: string; readonly term?: number; readonly former?: string }
 
 /**
- * Whether work failed only because the medium cannot be reached now, or because this process could not prove meanwhile
- * that it is alive. Such failures occur in large numbers, so they are reported once.
+ * Whether an operation failed only because the medium cannot be reached now, or because this process could not prove in
+ * time that it is alive. Such failures occur in large numbers, so they are reported once.
  */
 export function isOutage(thrown: unknown): thrown is ParleyError {
   if (!hasCode(thrown, 'busy')) return false

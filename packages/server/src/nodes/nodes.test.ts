@@ -134,7 +134,7 @@ it('a command that another node sends twice at the same time is performed once, 
   await vi.waitUntil(async () => (await owner.host.state(id)).turns === 1, wait)
 })
 
-it('changes of the session list are announced after the link to their node was cut, however many they are', async () => {
+it('changes of the session list are announced after the link to their node was cut, even many of them', async () => {
   const [owner, other] = (await nodes(2)) as [NodeUnderTest, NodeUnderTest]
   const announced = new Set<string>()
   other.host.onSessionChanged(({ session }) => announced.add(session))

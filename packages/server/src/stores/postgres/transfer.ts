@@ -40,7 +40,8 @@ export async function openPostgresTransfer(
       async assertUnused() {
         if (lock.ended > 0) throw inUse('The connection to PostgreSQL was lost. Run this command again.')
         await refuseNodes(database)
-        if ((await latestNode(database)) !== lastNode) throw inUse('A node has used this database meanwhile.')
+        if ((await latestNode(database)) !== lastNode)
+          throw inUse('A node has used this database since this command started.')
       },
       close,
     }

@@ -112,8 +112,8 @@ export class Devices {
   }
 
   /**
-   * When this resolves, the tokens of the device are invalid and its connections are closed. Rejects with ParleyError
-   * `not_found` for an unknown id.
+   * Revokes a device. When the promise resolves, the tokens of the device are invalid and its connections are closed.
+   * Rejects with ParleyError `not_found` for an unknown id.
    */
   async revoke(deviceId: string): Promise<void> {
     const known = (await this.#load()).get(deviceId)

@@ -58,7 +58,7 @@ async function measureAgent(
   })
   return [
     row(
-      'first turn, process started for it',
+      'first turn, including the start of its process',
       milliseconds(coldMs),
       milliseconds(idleNode.ms),
       coldMs / idleNode.ms,

@@ -43,7 +43,7 @@ async function flood(side: Remote<ClaudeCalls>, deltas: number): Promise<Flood> 
 
 function checkWhole({ deltas, length }: Received, expected: number): void {
   if (deltas === expected && length === expected * piece.length) return
-  throw new LostError(`${deltas} deltas with ${length} characters came of ${expected}.`)
+  throw new LostError(`${deltas} of ${expected} deltas arrived, with ${length} characters.`)
 }
 
 function rateRow(deltas: number, rates: readonly Pair[]): Row {
@@ -62,7 +62,7 @@ function rateRow(deltas: number, rates: readonly Pair[]): Row {
 function costRow(costs: readonly Pair[]): Row {
   const { ours, bare, ratio } = compare(costs)
   return {
-    figure: 'claude: processor time of one of them, SDK included',
+    figure: 'claude: processor time per delta, SDK included',
     value: `${ours.toFixed(1)} µs`,
     baseline: `${bare.toFixed(1)} µs`,
     ratio,

@@ -35,7 +35,7 @@ export const claudeTurns: Figure = {
     const added = median(pairs.map(({ ours, bare }) => ours - bare))
     return [
       {
-        figure: 'claude: first text of a later turn, against a process a turn',
+        figure: 'claude: first text of a later turn, against a process per turn',
         value: milliseconds(parleyMs),
         baseline: milliseconds(resumedMs),
         ratio: parleyMs / resumedMs,
@@ -44,7 +44,7 @@ export const claudeTurns: Figure = {
         data: { ours: parleyMs, resumed: resumedMs },
       },
       {
-        figure: 'claude: the same, added to a live query of the SDK',
+        figure: 'claude: the same, time added to a live query of the SDK',
         value: `${added < 0 ? '' : '+'}${milliseconds(added)}`,
         baseline: milliseconds(liveMs),
         ratio: parleyMs / liveMs,
@@ -57,7 +57,7 @@ export const claudeTurns: Figure = {
         value: milliseconds(parleyMs),
         baseline: milliseconds(directMs),
         ratio: parleyMs / directMs,
-        aim: 'none: the agent does the difference',
+        aim: 'none: the difference is the work of the agent',
         met: true,
         data: { ours: parleyMs, direct: directMs },
       },

@@ -84,7 +84,7 @@ async function opened({ parley, browser, quick }: Sides): Promise<Row[]> {
     }
   }
   return [
-    row('console: the end of 10,000 events readable, cold, against of 100', 'cold', 1000),
+    row('console: the end of 10,000 events readable, cold, against 100 events', 'cold', 1000),
     row('console: the same from the cache', 'warm', 300),
     row('console: the same from the cache, offline', 'offline', 300),
   ]
@@ -108,14 +108,14 @@ async function atWork(sides: Sides): Promise<Row[]> {
     ...appended('a streamed piece', 'delta', [ours, bare]),
     ...appended('a recorded event', 'event', [ours, bare]),
     {
-      figure: 'console: key to its letter at 10,000, streaming, p95, against an empty page',
+      figure: 'console: key to its letter with 10,000 events, streaming, p95, against an empty page',
       ...laidOut,
       aim: '< 16 ms',
       met: laidOut.data.ours < 16,
     },
-    { figure: 'console: the same until it is painted, waiting for the display', ...painted },
+    { figure: 'console: the same until it is painted, including the wait for the display', ...painted },
     {
-      figure: 'console: most heap with 10,000 events, streaming, against with 100',
+      figure: 'console: peak heap with 10,000 events, streaming, against 100 events',
       value: mebibytes(ours.heap),
       baseline: mebibytes(bare.heap),
       ratio: ours.heap / bare.heap,
@@ -132,13 +132,13 @@ function appended(what: string, type: string, [ours, bare]: readonly [AtWork, At
   const all = p95s(of(ours), of(bare), (one) => one.all)
   return [
     {
-      figure: `console: main thread until ${what} is drawn at 10,000, p95, against at 100`,
+      figure: `console: main thread until ${what} is drawn with 10,000 events, p95, against 100 events`,
       ...drawn,
       aim: '< 8 ms',
       met: drawn.data.ours < 8,
       data: { ...drawn.data, count: of(ours).length },
     },
-    { figure: 'console: the same, and all else until the next one comes', ...all },
+    { figure: 'console: the same, and all other work until the next one arrives', ...all },
   ]
 }
 
@@ -228,7 +228,7 @@ async function scripted({ browser, parley }: Sides): Promise<Row> {
   const plain = all.reduce((sum, one) => sum + one.plain, 0)
   await context.close()
   return {
-    figure: 'console: script fetched before the first message, against unpacked',
+    figure: 'console: script fetched before the first message, against its uncompressed size',
     value: kilobytes(sent),
     baseline: kilobytes(plain),
     ratio: sent / plain,

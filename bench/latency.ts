@@ -39,7 +39,8 @@ async function measureRate(
     ours.push(...(await askOurs(count)).ages)
     plain.push(...(await readers.call('ages', { name: 'bare', go: 'go' })).ages)
   }
-  if (ours.length !== plain.length) throw new Error(`${ours.length} deltas of ours, ${plain.length} bare.`)
+  if (ours.length !== plain.length)
+    throw new Error(`${ours.length} deltas came from Parley, ${plain.length} from the bare server.`)
   return ([50, 99] as const).map((percent) => {
     const aim = percent === 50 ? aims.p50 : aims.p99
     const of = percentile(ours, percent) / 1000

@@ -55,7 +55,7 @@ async function measureDeltas({ fleet, folder, quick }: Input): Promise<Row[]> {
         near.push(...(await here(rate)))
       }
       if (far.length !== near.length)
-        throw new LostError(`${far.length} deltas elsewhere, ${near.length} here.`)
+        throw new LostError(`${far.length} deltas arrived on the other node, ${near.length} on the owner.`)
       rows.push(addedRow(rate, 50, { far, near, aim: 2 }), addedRow(rate, 99, { far, near, aim: 10 }))
     }
     return rows
@@ -191,7 +191,7 @@ async function measureStreams({ fleet, folder, quick }: Input): Promise<Row[]> {
     for (const problem of problems.slice(0, 10)) console.error(problem)
     return [
       {
-        figure: `${count.toLocaleString('en')} sessions stream over 3 nodes, equal folds`,
+        figure: `${count.toLocaleString('en')} sessions stream over 3 nodes, with equal folds`,
         value: `${equal} in ${took.toFixed(0)} s`,
         baseline: `${count} in ${seconds} s`,
         ratio: equal / count,

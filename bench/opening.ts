@@ -22,7 +22,10 @@ export const opening: Figure = {
     const forgetful = await startParleyServer(folder, { limits: { unloadMs } })
     const fromStore = await measureOpening(forgetful, requests / 10, unloadMs * 3)
     await forgetful.remote.stop()
-    return [row('the last 50 of 100,000 against of 100', inMemory), row('the same, not in memory', fromStore)]
+    return [
+      row('the last 50 blocks of 100,000 events, against 100 events', inMemory),
+      row('the same, not in memory', fromStore),
+    ]
   },
 }
 

@@ -20,7 +20,7 @@ export const storedBytes: Figure = {
     const fast = await streamSession({ turns, dataDir: join(folder, 'fast'), checkpointMs: 1_000 })
     const rows = [
       row(`bytes stored for ${deltas} deltas`, fast.last, content),
-      withoutAim(row('the same, at most, in the middle of a turn', fast.most, content)),
+      withoutAim(row('the same, maximum during a turn', fast.most, content)),
       row('the same, after close', fast.closed, content),
     ]
     rows.push(await claudeRow(join(folder, 'claude'), quick ? 10 : 40))
@@ -28,7 +28,7 @@ export const storedBytes: Figure = {
     // A real agent takes seconds for a block, which is checkpointed a few times before it is recorded. A short
     // checkpoint interval imitates that.
     const slow = await streamSession({ turns, dataDir: join(folder, 'slow'), checkpointMs: 1, each: 'tick' })
-    rows.push(row('the same, each block checkpointed on its way', slow.last, content))
+    rows.push(row('the same, with each block checkpointed while it is written', slow.last, content))
     return rows
   },
 }
@@ -57,7 +57,10 @@ async function streamClaude(folder: string, turns: number) {
   return { content, stored: sizeOf(join(folder, 'parley')) }
 }
 
-/** The deltas of a turn. Turns differ in length, so that it does not matter how well one fits into the file's pages. */
+/**
+ * The number of deltas of a turn. Turns differ in length, so that it does not matter how well a single one fits into
+ * the file's pages.
+ */
 function deltasOf(turn: number): number {
   return 3_000 + ((turn * 1_700) % 4_000)
 }

@@ -50,12 +50,12 @@ export function agentsDoc(): string {
     '',
     '- Claude and Codex report the kind of account.',
     '- OpenCode reports where it found the credential for the provider of the model. Its models that need no account have no `billing`.',
-    '- Over the Agent Client Protocol `billing` is absent: the protocol lists the methods to sign in, not the one in use. Claude reports its account',
-    '  there in an extension (`authStatus`), which Parley records as `credential`; Gemini does not report it.',
+    '- Over the Agent Client Protocol `billing` is absent: the protocol lists the methods to sign in, not the one in use. `claude-acp`',
+    '  reports its account in an extension (`authStatus`), which Parley records as `credential`; Gemini does not report its account.',
     '',
     '## Other agents that speak the Agent Client Protocol',
     '',
-    'Parley knows these agents by name and drives them with the same adapter. They are not run in the tests; the capabilities are assumed.',
+    'Parley knows these agents by name and drives them with its ACP adapter. The tests do not run them, so their capabilities are assumed.',
     '',
     ...table(
       ['Agent', 'Id', 'Assumed capabilities', 'Installed by `agents install`'],
@@ -67,7 +67,7 @@ export function agentsDoc(): string {
       ]),
     ),
     '',
-    'To add any other program that speaks it over stdio, see [agents-install.md](agents-install.md#add-an-agent-of-your-own).',
+    'To add any other program that speaks the protocol over stdio, see [agents-install.md](agents-install.md#add-an-agent-of-your-own).',
     '',
   ].join('\n')
 }

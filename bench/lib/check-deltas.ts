@@ -62,7 +62,7 @@ export function checkSame(said: readonly Buffer[], payloads: Iterable<Buffer>, r
     if (!isSaid(payload)) continue
     if (index === said.length) return
     if (!said[index]!.equals(payload))
-      throw new LostError(`Reader ${reader} got ${payload} as its ${index}th.`)
+      throw new LostError(`Reader ${reader} got ${payload} at index ${index}.`)
     index++
   }
   if (index < said.length) throw new LostError(`Reader ${reader} got ${index} of ${said.length} frames.`)

@@ -41,7 +41,7 @@ export async function changesShown(sides: Sides): Promise<Row[]> {
   const worst = Math.max(...longest)
   return [
     {
-      figure: 'console: a diff of 400 files shown, against of 4',
+      figure: 'console: a diff of 400 files shown, against 4 files',
       value: milliseconds(time.ours),
       baseline: milliseconds(time.bare),
       ratio: time.ratio,

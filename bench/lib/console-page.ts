@@ -44,7 +44,9 @@ export async function openSession(page: Page, parley: ParleyServer, id: string):
   await page
     .waitForFunction(() => window.bench?.formattedMs !== undefined)
     .catch(async () => {
-      throw new Error(`Session ${id} never showed its end, but: ${await page.locator('body').textContent()}`)
+      throw new Error(
+        `Session ${id} never showed its end. The page shows: ${await page.locator('body').textContent()}`,
+      )
     })
   return page.evaluate(() => ({ readable: window.bench.readableMs!, formatted: window.bench.formattedMs! }))
 }

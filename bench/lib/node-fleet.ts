@@ -5,11 +5,11 @@ import { PostgresServer } from '../../packages/server/src/stores/postgres/postgr
 import { seedSession } from './seed.ts'
 import { type ParleyServer, startParleyServer } from './servers.ts'
 
-/** Unlike the tests, the bench waits for the disk as an installation does. */
+/** Unlike in the tests, PostgreSQL waits for the disk, as it does in a real installation. */
 const setup = { settings: ['fsync=on', 'shared_buffers=256MB'], files: {} }
 const limits = { maxConnections: 2_000 }
 
-/** Three nodes on a PostgreSQL, each in its own process. */
+/** Three nodes on one PostgreSQL server, each in its own process. */
 export class NodeFleet implements AsyncDisposable {
   readonly postgres: PostgresServer
   readonly databaseUrl: string

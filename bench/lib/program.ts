@@ -30,9 +30,9 @@ function build(): Program {
     cwd: root,
     encoding: 'utf8',
   })
-  if (status !== 0) console.error(`The build has errors; what it left is measured:\n${stdout}`)
+  if (status !== 0) console.error(`The build has errors; its incomplete output is measured:\n${stdout}`)
   const output = `${root}packages/server/dist/cli/program.js`
-  if (!existsSync(output)) throw new Error(`The build left no ${output}.`)
+  if (!existsSync(output)) throw new Error(`The build did not write ${output}.`)
   return { name: 'built', args: [entry] }
 }
 

@@ -77,7 +77,7 @@ const calls = {
     stop()
     const { head } = await host.read(id, { limit: 1 })
     if (reporting === 'channel' && received - before < head - 2)
-      throw new Error(`${received - before} of ${head} were heard.`)
+      throw new Error(`${received - before} of ${head} events were received.`)
     return (user + system) / head
   },
 }

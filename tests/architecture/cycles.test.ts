@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { importsOf, sourceFiles, targetOf } from './workspace.ts'
 
-it('no files import each other in a circle, neither values nor types', () => {
+it('no files import each other in a cycle, neither values nor types', () => {
   const files = sourceFiles()
   expect(files.length).toBeGreaterThan(500)
   const cycles = importCycles(new Map(files.map((file) => [file, targetsOf(file)])))
@@ -22,7 +22,7 @@ function importCycles(graph: ReadonlyMap<string, readonly string[]>): string[][]
   const order = new Map<string, number>()
   const path: string[] = []
   const cycles: string[][] = []
-  /** Visits a file. Returns the order of the earliest file on the path that can be reached from it. */
+  /** Visits a file. Returns the visit number of the earliest file on the current path that can be reached from it. */
   const visit = (file: string): number => {
     const index = order.size
     order.set(file, index)

@@ -74,7 +74,7 @@ async function logOf(client: Client, id: string): Promise<SessionEvent[]> {
 }
 
 describe('without a server', () => {
-  it('runs the agent itself and ends with the editor; the session is there the next time', async () => {
+  it('runs the agent itself and ends with the editor; the session still exists the next time', async () => {
     const home = await aHome()
     const started = start(home, ['--agent', 'demo'])
     const editor = editorOf(started)
@@ -189,7 +189,7 @@ describe('without a server', () => {
 })
 
 describe('with a server', () => {
-  it('joins it: every client sees the session live, and the first answer counts', async () => {
+  it('joins the server: every client sees the session live, and the first answer counts', async () => {
     const home = await aHome()
     const client = await aServer(home)
     const started = start(home, ['--agent', 'demo'])
@@ -215,7 +215,7 @@ describe('with a server', () => {
     expect(logProblems(await logOf(client, sessionId))).toEqual([])
   })
 
-  it('leaves running turns to it when the editor disconnects', async () => {
+  it('leaves running turns to the server when the editor disconnects', async () => {
     const home = await aHome()
     const client = await aServer(home)
     const started = start(home, ['--agent', 'demo'])
@@ -236,7 +236,7 @@ describe('with a server', () => {
 })
 
 describe('with a server that belongs to another editor', () => {
-  it.each(['leaves', 'is killed'])('continues when that one %s', async (how) => {
+  it.each(['leaves', 'is killed'])('continues when that editor %s', async (how) => {
     const home = await aHome()
     const first = start(home, ['--agent', 'demo'])
     await editorOf(first).introduce(everything)

@@ -64,7 +64,7 @@ describe.each(smallDisks())('$kind', ({ make }) => {
     expect((await stateWhen(reader, quiet, isIdle)).turns).toBe(2)
   })
 
-  it('killed while the disk is full, has everything that was announced after a restart with space', async () => {
+  it('killed while the disk is full and restarted with free space, has everything that was announced', async () => {
     using disk = make()
     using folder = temporaryFolder()
     const server = await startOnFolder(disk)

@@ -183,7 +183,7 @@ describe.each([
     expect(await tab.messages()).toHaveLength(length + 4)
   })
 
-  it('is reloaded while a request is open, and answers then', async () => {
+  it('can answer an open request after a reload', async () => {
     await tab.say(modelPrompt('Write.', command(`printf x >> ${file}`), done))
     await tab.asked()
     await tab.reload()

@@ -55,7 +55,7 @@ describe('an answer', () => {
     ])
   })
 
-  it('takes text and an image: the model sees the image', async () => {
+  it('to a prompt with text and an image: the model sees the image', async () => {
     const session = await claude.sharedSession()
     await session.completes([
       { type: 'text', text: modelPrompt('Look.', { content: 'A pixel.' }) },
@@ -131,7 +131,7 @@ describe('a turn that is stopped', () => {
   })
 })
 
-it('a turn takes a prompt while it works', async () => {
+it('a running turn takes up a steered prompt', async () => {
   const session = await claude.sharedSession({ mode: 'bypass' })
   const waiting = bash('until [ -e go ]; do sleep 0.02; done')
   await session.prompt(modelPrompt('Wait.', waiting, history))
@@ -146,7 +146,7 @@ it('a turn takes a prompt while it works', async () => {
 })
 
 describe.each(['SIGTERM', 'SIGKILL'] as const)('after a restart of the server (%s)', (signal) => {
-  it('remembers, under the same id, in another process', async () => {
+  it('the conversation continues under the same id in another process', async () => {
     const session = await claude.sharedSession()
     const { word, prompt } = report()
     const first = await session.completes(prompt)

@@ -121,7 +121,7 @@ export class SessionFixture {
   readonly mirror: Mirror
   readonly #client: Client
   readonly #events: SessionEvent[] = []
-  /** The number of turns when all prompts so far are done. */
+  /** The number of turns that the session has when all prompts so far are done. */
   #turns = 0
   /** The `seq` at the last `reset`, or 0. A `Log` from this fixture contains only later events. */
   #logStart = 0

@@ -17,8 +17,8 @@ afterAll(() => claude?.[Symbol.asyncDispose]())
 const history = { say: 'history' } as const
 const file = ({ folder }: SessionFixture, name: string) => join(folder, name)
 
-describe('by plain HTTP and server-sent events', () => {
-  it('asks a question; the answer reaches the model', async () => {
+describe('over plain HTTP and server-sent events', () => {
+  it('the agent asks a question, and the answer reaches the model', async () => {
     const question = {
       question: 'Which colour?',
       header: 'Colour',
@@ -54,7 +54,7 @@ describe('by plain HTTP and server-sent events', () => {
     expect(toolResult()).toContain(String.raw`\"Which colour?\"=\"blue\"`)
   })
 
-  it('asks for permission and streams the answer', async () => {
+  it('the agent asks for permission and streams its answer', async () => {
     const cwd = claude.folder()
     const prompt = modelPrompt('Write.', bash('printf x > a'), { content: 'One, two, three, four, five.' })
     const { id } = await post<SessionState>('/api/sessions', { agent: 'claude', cwd, prompt })
@@ -92,7 +92,7 @@ describe('a plan', () => {
     expect(existsSync(file(session, 'a'))).toBe(true)
   })
 
-  it('that is denied with a message: the model receives it, and the mode does not change', async () => {
+  it('that is denied with a message: the model receives the message, and the mode does not change', async () => {
     const session = await claude.session({ mode: 'plan' })
     await session.prompt(modelPrompt('Plan it.', done, plan, done))
     await session.decide('deny', { message: 'Begin with that, not with this.' })
@@ -158,7 +158,7 @@ describe('a permission', () => {
     expect(readFileSync(file(session, 'b'), 'utf8')).toBe('b')
   })
 
-  it('denied with the end of the turn: the model is not called again, and the process stays', async () => {
+  it('that is denied and ends the turn: the model is not called again, and the process stays', async () => {
     const session = await claude.sharedSession()
     await session.prompt(modelPrompt('Write.', bash('printf a > a'), done))
     await session.request('permission')

@@ -77,7 +77,7 @@ describe.each(Object.entries(ends))('a permission that is open when %s', (_, end
     ['allow', 1],
     ['deny', 0],
   ] as const)(
-    `is open afterwards; ${'%s'} holds, and the command runs %i times (${rounds} rounds)`,
+    `is open afterwards; the decision ${'%s'} holds, and the command runs %i times (${rounds} rounds)`,
     async (decision, times) => {
       // The first round interrupts the first turn of a session.
       const session = await claude.session()

@@ -103,7 +103,7 @@ describe('an answer that is given while the server is unreachable', () => {
     expect(await outcomesOf(id)).toEqual([outcome])
   })
 
-  it('can be taken back, and is then not sent', async () => {
+  it('can be withdrawn, and is then not sent', async () => {
     const { proxy, page, context } = await openThroughProxy(phone)
     const id = await asked('show a permission', page, proxy)
     await goOffline({ proxy, page, context })
@@ -116,7 +116,7 @@ describe('an answer that is given while the server is unreachable', () => {
     expect(await outcomesOf(id)).toEqual(['denied'])
   })
 
-  it('can be taken back in another tab', async () => {
+  it('can be withdrawn in another tab', async () => {
     const { proxy, page, context } = await openThroughProxy()
     const id = await asked('show a permission', page, proxy)
     const other = await context.newPage()
@@ -154,7 +154,7 @@ describe('an answer that is given while the server is unreachable', () => {
     await reported.waitFor({ state: 'detached' })
   })
 
-  it('is neither sent by itself nor forgotten once its tab is closed', async () => {
+  it('is neither sent automatically nor lost when its tab is closed', async () => {
     const { proxy, page, context } = await openThroughProxy()
     const id = await asked('show a permission', page, proxy)
     await goOffline({ proxy, page, context })

@@ -296,7 +296,7 @@ describe('an answer', () => {
 })
 
 describe('a turn that failed', () => {
-  it('names the error of a call, offers to try again and the command to sign in', async () => {
+  it('names the error of a call, and offers a retry and the command to sign in', async () => {
     const { page } = await openSessionTab(await session('fail to sign in'))
     const call = conversation(page).getByRole('button', { name: /Search for "x"/ })
     await call.waitFor()
@@ -365,7 +365,7 @@ describe('the list', () => {
 })
 
 describe('on a phone', () => {
-  it('a low card is directly above the composer', async () => {
+  it('a short card is directly above the composer', async () => {
     const { page } = await openSessionTab(await session('show a plan'), phone)
     await card(page).getByRole('heading', { name: 'The plan' }).waitFor()
     const composer = page.locator('main div.shadow-sm', { has: prompt(page) })

@@ -147,7 +147,7 @@ describe('a request of Claude Code', () => {
     await context.close()
   })
 
-  it('for an answer is answered, and the answer reaches the model', async () => {
+  it('that is a question is answered, and the answer reaches the model', async () => {
     const { page, context, consoleErrors } = await openTab({ load: false })
     const options = [
       { label: 'red', description: 'warm' },
@@ -184,7 +184,7 @@ describe('a request of Claude Code', () => {
     await context.close()
   })
 
-  it('of a subagent has its steps nested under it', async () => {
+  it('for a subagent has the steps of the subagent nested under it', async () => {
     const { page, context, consoleErrors } = await openTab({ load: false })
     const write = call('Bash', { command: 'printf s > by-subagent', description: 'Write the file' })
     const inside = modelPrompt('Write it down.', write, { content: 'It is written.' })

@@ -224,7 +224,7 @@ describe('a prompt that is refused', () => {
     expect(consoleErrors).toEqual([])
   })
 
-  it('neither replaces what was written meanwhile nor is dropped for it', async () => {
+  it('neither replaces text that was written meanwhile nor is discarded because of it', async () => {
     const id = await server.session()
     const { page } = await openSessionTab(id)
     // The image is large enough to be sent over HTTP, where it can be delayed.

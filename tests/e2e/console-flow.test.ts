@@ -154,7 +154,7 @@ describe('a steered prompt', () => {
     expect(consoleErrors).toEqual([])
   })
 
-  it('can be withdrawn and edited until then', async () => {
+  it('can be withdrawn and edited until the agent takes it up', async () => {
     const id = await session('steered')
     const { page, consoleErrors } = await openSessionTab(id)
     await shows(page, 'Before the steer.')

@@ -182,7 +182,7 @@ describe('a digit', () => {
 })
 
 describe('the focus', () => {
-  it('moves to the prompt when the last card is answered, here or elsewhere', async () => {
+  it('moves to the prompt when the last card is answered, in this tab or elsewhere', async () => {
     const { page, context } = await openSessionTab(await session('ask once'))
     await request(page).waitFor()
     await pressUntilUsed(page, '1')
@@ -310,7 +310,7 @@ describe('in the list of sessions the focus', () => {
 })
 
 describe('Escape', () => {
-  it('stops the turn from the conversation too, but not from a panel, and ends a search first', async () => {
+  it('stops the turn if the focus is in the conversation, but not in a panel, and closes the find bar first', async () => {
     const { page } = await openSessionTab(await session('work on'))
     await shows(page, 'I am at it.')
     const working = page.getByTestId('working')

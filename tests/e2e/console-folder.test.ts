@@ -132,7 +132,7 @@ describe('the folder', () => {
     await changes.getByRole('row', { name: /Good morning/ }).waitFor()
     await changes.getByText('2 files on main').waitFor()
     const listed = changes.getByRole('button', { name: 'A src/part.ts +1' })
-    // A letter here is not a shortcut of the page.
+    // A letter that is typed in the panel is not a shortcut of the page.
     await listed.press('n')
     await listed.press('?')
     expect(await page.evaluate(() => location.pathname)).toBe(`/sessions/${session.id}`)

@@ -32,7 +32,7 @@ describe('the console of a server with other nodes', () => {
     await page.goto(`${desk.url}/settings/agents`)
     const agents = page.getByRole('region', { name: 'Agents', exact: true })
     await agents.getByText(`The coding agents on desk, as the node ${desk.url} lists them.`).waitFor()
-    await agents.getByText(/API keys belong to this node, and a sign-in to desk/).waitFor()
+    await agents.getByText(/API keys belong to this node; a sign-in belongs to desk/).waitFor()
     await page.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name: 'Nodes' }).click()
     const cards = nodes(page).getByRole('listitem')
     await cards.nth(1).waitFor()
@@ -82,7 +82,7 @@ describe('the console of a server with other nodes', () => {
     expect(await seriousFindings(page)).toEqual([])
   })
 
-  it('says which machine a session waits for, and that it is back', async () => {
+  it('says which machine a session waits for, and when that machine is back', async () => {
     const id = await laptop.session('show a permission')
     const { page } = await openTab({ load: false })
     await page.goto(`${desk.url}/sessions/${id}`)

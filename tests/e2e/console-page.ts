@@ -28,7 +28,7 @@ export async function say(page: Page, words: string): Promise<void> {
   await page.getByRole('button', { name: /^(Send|Queue)$/ }).click()
 }
 
-/** Waits for a condition as long as a busy machine may take. */
+/** Waits until a condition holds, with a timeout that is long enough for a busy machine. */
 export const eventually = <Value>(look: () => Value) => expect.poll(look, { timeout: 20_000 })
 
 export async function openSession(page: Page, server: { readonly url: string }, id: string): Promise<void> {

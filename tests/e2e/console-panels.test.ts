@@ -296,7 +296,7 @@ describe('a panel', () => {
 })
 
 describe('collapsed rows', () => {
-  it('expand all at once, and that is remembered', async () => {
+  it('are all expanded at once, and the choice is remembered', async () => {
     const { page, consoleErrors } = await openSessionTab(await server.session('run a command'))
     await allowOnce(page).click()
     await page.getByTestId('working').waitFor({ state: 'detached' })

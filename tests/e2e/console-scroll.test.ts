@@ -150,8 +150,8 @@ describe('a call that is expanded above the visible part', () => {
       await page.mouse.wheel(0, -200)
       return (await isAtEnd(page)) === 'false' && (await callAbove())
     }).toBeTypeOf('string')
-    // The place is measured when the reader no longer scrolls. While they scroll up, the view may move, since
-    // correcting it would make it jump.
+    // The position is measured when the reader no longer scrolls. While the reader scrolls up, the view may move,
+    // because a correction would make it jump.
     const place = await placeOfFirst(page, 30)
     const opened = await callAbove('click')
     await page

@@ -42,7 +42,7 @@ const copying = { permissions: ['clipboard-read', 'clipboard-write'] }
 describe('an agent', () => {
   it('that is not signed in offers the command to copy', async () => {
     const agent = (await agentsHere()).find(({ found, signedIn }) => found && signedIn === false)
-    if (!agent?.command) throw new Error('Of none that is not signed in it is known what to type.')
+    if (!agent?.command) throw new Error('No agent that is not signed in has a sign-in command.')
     const { page } = await openTab(copying)
     await page.getByRole('radio', { name: new RegExp(`^${agent.name}`) }).check()
     await page
@@ -63,7 +63,7 @@ describe('an agent', () => {
 
   it('that is not installed is installed by its button, which shows the progress', async () => {
     const agent = (await agentsHere()).find(({ found, install }) => !found && install)
-    if (!agent?.install) throw new Error('There is none to install.')
+    if (!agent?.install) throw new Error('There is no agent to install.')
     const { package: name, version } = agent.install
     registry.publish({ name, version })
     const held = registry.hold(`${name}/-/`)

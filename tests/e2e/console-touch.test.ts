@@ -56,7 +56,7 @@ describe('on a phone', () => {
     expect(await seriousFindings(page)).toEqual([])
   })
 
-  it('everything that can be pressed is as high as a finger: lists, settings, new session, inbox', async () => {
+  it('everything that can be pressed is tall enough for a finger: lists, settings, new session, inbox', async () => {
     const waiting = await server.session('show a permission')
     const { page } = await openTab(phone)
     await page
@@ -81,7 +81,7 @@ describe('on a phone', () => {
     await fits(page)
   })
 
-  it('everything that can be pressed is as high as a finger: rows, code, diffs, panels', async () => {
+  it('everything that can be pressed is tall enough for a finger: rows, code, diffs, panels', async () => {
     const folder = server.repository(`touched-${Date.now()}`)
     writeFileSync(join(folder, 'src/greet.ts'), "export const greet = () => 'Good morning'\n")
     writeFileSync(join(folder, 'src/part.ts'), "export const part = () => 'Goodbye'\n")

@@ -195,7 +195,7 @@ describe('a new session', () => {
 
   it('says that the last used agent is missing, and which one is chosen instead', async () => {
     const agent = (await agentsHere()).find(({ found }) => !found)
-    if (!agent) throw new Error('Every agent is on this machine.')
+    if (!agent) throw new Error('Every agent is installed on this machine.')
     const { page } = await openTab({ load: false })
     await page.evaluate(
       (id) => localStorage.setItem('parley:preferences', JSON.stringify({ agent: id })),

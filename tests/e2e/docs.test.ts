@@ -56,7 +56,7 @@ it('the load balancer of examples/nodes listens on this machine only, at the add
   const addresses = [...read('examples/nodes/nginx.conf').matchAll(/^ *listen (.*);$/gm)].map(([, at]) => at)
   expect(addresses).toEqual(['127.0.0.1:8080'])
   expect(read('docs/nodes.md')).toContain('curl http://localhost:8080/api/health')
-  // The container replaces the address, since it is published by the daemon.
+  // In the container, nginx listens on every address: the Docker daemon publishes the port, on this machine only.
   const compose = read('examples/nodes/compose.yaml')
   expect(compose).toContain(`sed 's/${addresses[0]}/8080/'`)
   expect(compose).toContain('- 127.0.0.1:8080:8080')

@@ -68,7 +68,7 @@ export class KillableServer {
     return child !== undefined && child.exitCode === null && child.signalCode === null
   }
 
-  /** Stops the process without ending it, or continues it. */
+  /** Suspends or resumes the process. */
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
     if (this.isRunning) this.#process?.kill(signal)
   }

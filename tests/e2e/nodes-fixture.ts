@@ -68,7 +68,7 @@ export class NodeProcess {
     this.inbound.target = this.server.port
   }
 
-  /** Continues the process. Its links pass on what they have held back. */
+  /** Resumes the process, and lets its links deliver the data that they have held back. */
   repair(): void {
     this.server.signal('SIGCONT')
     this.inbound.resume()

@@ -83,7 +83,7 @@ async function idOf({ inbound }: NodeProcess): Promise<number> {
   return row?.id ?? 0
 }
 
-it('answers open requests at any node after the owner was killed, and calls a running turn unknown', async () => {
+it('answers open requests at any node after the owner was killed, and records a running turn as unknown', async () => {
   const [asking, questioning, working] = [await session(), await session(), await session()]
   await submit(b, asking, permission('once'), done)
   await submit(c, questioning, colour, done)
@@ -143,7 +143,7 @@ it('takes over from an owner that is cut off from PostgreSQL, which comes back u
   expect(asking.runs('next')).toBe(1)
 })
 
-it('takes nothing over while nodes cannot reach each other but PostgreSQL: events are read there, and commands are refused as busy', async () => {
+it('takes nothing over while nodes reach only PostgreSQL, not each other: events are read from it, and commands are refused as busy', async () => {
   const working = await session()
   await submit(b, working, done)
   expect(await outcomes(c, working)).toEqual(['completed'])
@@ -166,7 +166,7 @@ it('takes nothing over while nodes cannot reach each other but PostgreSQL: event
   expect(await nodes.owner(working.id)).toEqual(owner)
 })
 
-it('waits while PostgreSQL is down, announces nothing that is not stored, and goes on by itself', async () => {
+it('waits while PostgreSQL is down, announces nothing that is not stored, and continues by itself', async () => {
   const [asking, working] = [await session(), await session()]
   await submit(b, asking, permission('once'), done)
   const request = await asked(c, asking, 'permission')
@@ -226,7 +226,7 @@ it('hands sessions over when a node is stopped', async () => {
  * The clock of PostgreSQL cannot be changed in a test. Changing the end of a lease has the same effect, because this
  * clock is used only to compare leases with it.
  */
-it('never lets two nodes write when the clock of PostgreSQL steps: a living owner is replaced early', async () => {
+it('never lets two nodes write when the clock of PostgreSQL jumps and a living owner is replaced early', async () => {
   const asking = await session()
   const before = await idOf(a)
   await submit(b, asking, permission('once'), done)

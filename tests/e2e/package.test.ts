@@ -123,7 +123,7 @@ describe('with any zod 4', () => {
     },
   )
 
-  it('refuses an input that is no object when types are checked', () => {
+  it('refuses an input that is not an object at compile time', () => {
     const program = tool('zod').replace(
       'z.object({ id: z.string().min(1), times: z.number().int().default(1) })',
       'z.array(z.string())',

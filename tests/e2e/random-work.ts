@@ -32,7 +32,7 @@ export class Watcher {
     this.#unfollow = client.follow(sessionId, {
       onEvent: (event) => {
         if (event.seq !== this.#received.length + 1)
-          this.problems.push(`heard ${event.seq} after ${this.#received.length}`)
+          this.problems.push(`received ${event.seq} after ${this.#received.length}`)
         this.#received.push(event as SessionEvent)
       },
     })

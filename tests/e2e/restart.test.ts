@@ -60,7 +60,7 @@ async function wholeLog(session: string): Promise<SessionEvent[]> {
 }
 
 describe.each(ends)('%s while a request is open', (signal) => {
-  it('leaves a permission and a question open, which are answered, and their turns go on and end', async () => {
+  it('leaves a permission and a question open; when they are answered, their turns continue and end', async () => {
     const asking = await begin({ type: 'text', text: 'Before.' }, permission('effect'), {
       type: 'text',
       text: 'After.',
@@ -165,7 +165,7 @@ describe.each(ends)('%s while a request is open', (signal) => {
     ])
   })
 
-  it('lets prompts be queued, which run afterwards, each once', async () => {
+  it('lets prompts be queued; they run afterwards, each once', async () => {
     const session = await begin(permission('first'))
     const { requestId } = open(await waiting(session), 'permission')
     await client.prompt(
@@ -231,7 +231,7 @@ describe('a kill', () => {
     )
   })
 
-  it('keeps streamed text as interrupted, except at most the last moments', async () => {
+  it('keeps streamed text as an interrupted block, except for at most its last moments', async () => {
     const session = await begin({ type: 'flood', deltas: 1_000_000_000, size: 6 })
     const written = async () => {
       const { openBlocks } = await client.call('getSession', { params: { id: session }, query: { tail: 0 } })
@@ -425,7 +425,7 @@ describe('the data folder', () => {
     expect((await client.call('health')).ok).toBe(true)
   })
 
-  it('has no row left of a deleted session', async () => {
+  it('contains no row of a deleted session', async () => {
     const kept = await begin({ type: 'text', text: 'hello' })
     const session = await begin(permission('effect'))
     const { requestId } = open(await waiting(session), 'permission')

@@ -27,7 +27,7 @@ async function reportOf(tests: string): Promise<string> {
   return printed.join('\n')
 }
 
-it('a retried test is counted and named with its first failure, even if it passes then', async () => {
+it('a retried test is counted and named with its first failure, even if the retry passes', async () => {
   const [count, ...lines] = (await reportOf(flaky)).split('\n')
   expect(count).toBe('2 tests were retried:')
   expect(lines).toEqual([

@@ -17,7 +17,7 @@ test('jitter is full: the delay is anything from zero to the limit', () => {
   expect(backoff.next()).toBe(50)
 })
 
-test('a thousand losses do not overflow', () => {
+test('the delay does not overflow after a thousand losses', () => {
   const backoff = createBackoff({ maxMs: 15_000, random: () => 1 })
   for (let i = 0; i < 1000; i++) backoff.next()
   expect(backoff.next()).toBe(15_000)

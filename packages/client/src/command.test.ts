@@ -58,7 +58,7 @@ test('every command is sent over HTTP when nothing is followed', async () => {
   expect(view).toEqual((await server.truth(id)).view)
 })
 
-test('one of two clients that answer wins, and the other gets a typed refusal', async () => {
+test('if two clients answer, the first one wins and the other gets a typed refusal', async () => {
   await using server = await startRealServer()
   const id = await server.create()
   const clients = [server.client(), server.client()]
@@ -78,7 +78,7 @@ test('an invalid command is refused before anything is sent', async () => {
   await expect(client.prompt('s', '  ')).rejects.toMatchObject({ code: 'validation_error' })
 })
 
-test('a refusal is not retried; the signal ends the retries for a server that is down', async () => {
+test('a refusal is not retried; the abort signal ends the retries while the server is down', async () => {
   await using server = await startRealServer()
   const client = server.client()
   await expect(client.prompt('ses_none', 'hello')).rejects.toMatchObject({ code: 'not_found' })

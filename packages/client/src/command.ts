@@ -163,7 +163,7 @@ type Deliver = (sessionId: string, command: CommandInput, signal?: AbortSignal) 
 
 /**
  * Sends a command until it is answered, always with the same id, so that it takes effect once. The first attempt uses
- * the socket if it is open; all others use HTTP, which can return an error.
+ * the socket if it is open. Later attempts use HTTP, which can return an error.
  */
 function createDelivery(options: CommandsOptions): Deliver {
   const { http, socket, clock = systemClock, closing, receiptTimeoutMs: timeoutMs = 20_000 } = options

@@ -70,7 +70,7 @@ test('a follow replays, then continues live, and drops repeats', async () => {
   expect(received).toEqual(['replaying', 3, 4, 'live', 'caught up 4', 'x', 5])
 })
 
-test('a follow asks again from its cursor after a cut', async () => {
+test('a follow resumes from its cursor after the connection is cut', async () => {
   await using peer = await startWirePeer()
   using client = connect(peer)
   const { received, until } = record(client)
@@ -87,7 +87,7 @@ test('a follow asks again from its cursor after a cut', async () => {
   expect(received).toContain('reconnecting')
 })
 
-test('a gap is never passed on: the follow asks again from the cursor', async () => {
+test('events after a gap are never delivered: the follow requests the missing ones again', async () => {
   await using peer = await startWirePeer()
   using client = connect(peer)
   const { received, until } = record(client)
@@ -101,7 +101,7 @@ test('a gap is never passed on: the follow asks again from the cursor', async ()
   expect(received).not.toContain('lost')
 })
 
-test('a replay that ends too early is a gap; a gap that stays is an error', async () => {
+test('a replay that ends too early is a gap; a gap that remains is an error', async () => {
   await using peer = await startWirePeer()
   using client = connect(peer)
   const { received, until } = record(client)
@@ -115,7 +115,7 @@ test('a replay that ends too early is a gap; a gap that stays is an error', asyn
   expect(await other.next('unfollow')).toEqual({ type: 'unfollow', session })
 })
 
-test('an evicted follower asks again from its own cursor', async () => {
+test('an evicted follower resumes from its own cursor', async () => {
   await using peer = await startWirePeer()
   using client = connect(peer)
   const { until } = record(client)
@@ -162,7 +162,7 @@ test('readers of one session share a follow; one that joins with a lower cursor 
   expect(await other.next('unfollow')).toEqual({ type: 'unfollow', session })
 })
 
-test('an answer for a reader that left is not used for its successor', async () => {
+test('the answer to the follow of a reader that left is not used for the next reader', async () => {
   await using peer = await startWirePeer()
   using client = connect(peer)
   const one = record(client, { after: 5, epoch: 'e' })
@@ -177,7 +177,7 @@ test('an answer for a reader that left is not used for its successor', async () 
   expect(two.received).toEqual(['replaying', 1, 2, 3, 4, 5, 6, 'live', 'caught up 6'])
 })
 
-test('an unknown session is an error, once, and is not asked for again', async () => {
+test('a follow of an unknown session fails once and is not retried', async () => {
   await using peer = await startWirePeer()
   using client = connect(peer)
   const { received, until } = record(client)
@@ -205,7 +205,7 @@ test('a deleted session ends the follow', async () => {
   await expect(until('error not_found')).resolves.toBeUndefined()
 })
 
-test('a signal ends the follow; a closed client ends them all', async () => {
+test('an abort signal ends its follow; closing the client ends all of them', async () => {
   await using peer = await startWirePeer()
   using client = connect(peer)
   const controller = new AbortController()
@@ -222,7 +222,7 @@ test('a signal ends the follow; a closed client ends them all', async () => {
   expect(one.received).not.toContain('error cancelled')
 })
 
-test('a loop yields the events, and leaving it unfollows', async () => {
+test('a loop yields the events, and leaving the loop unfollows the session', async () => {
   await using peer = await startWirePeer()
   using client = connect(peer)
   const serve = accepted(peer).then(async (other) => {

@@ -8,7 +8,7 @@ const answering = (status: number, type: string, body: string) =>
     respond: (_, response) => response.writeHead(status, { 'content-type': type }).end(body),
   })
 
-test('a call fills in the path and the query, and sends the token, but never in the address', async () => {
+test('a call fills in the path and the query, and sends the token in a header, never in the URL', async () => {
   await using peer = await answering(200, 'application/json', '{"events":[],"head":0,"epoch":"e"}')
   const http = createHttp({ url: `${peer.url}/`, token: 'secret' })
   await http.call('events', { params: { id: 'a/b' }, query: { before: 7, limit: 2 } })
@@ -58,7 +58,7 @@ test('the caller gets the error of the token source', async () => {
 })
 
 test.each(['at first', 'after a refusal'])(
-  'a call does not wait for its token for longer than its limit: %s',
+  'a call waits for its token no longer than its timeout: %s',
   async (when) => {
     await using peer = await answering(401, 'application/json', '{}')
     const never = new Promise<string>(() => {})
@@ -90,7 +90,7 @@ test.each([
   await expect(createHttp({ url: peer.url }).call('listAgents')).rejects.toMatchObject({ code })
 })
 
-test('an unreachable server is busy, with the address and what to do', async () => {
+test('an unreachable server is reported as busy, with its address and what to do', async () => {
   const peer = await startWirePeer()
   await peer[Symbol.asyncDispose]()
   const thrown: unknown = await createHttp({ url: peer.url })
@@ -101,7 +101,7 @@ test('an unreachable server is busy, with the address and what to do', async () 
   expect(thrown).toMatchObject({ message: expect.stringContaining('Start Parley') })
 })
 
-test('a server that does not answer in time is unreachable; a cancelled call is cancelled', async () => {
+test('a server that does not answer in time is reported as unreachable, an aborted call as cancelled', async () => {
   await using peer = await startWirePeer({ respond: () => {} })
   const http = createHttp({ url: peer.url })
   const late: unknown = await http.call('health', { timeoutMs: 20 }).catch((error) => error)

@@ -20,7 +20,10 @@ export function createListeners<News>(): Listeners<News> {
   }
 }
 
-/** Calls a function of the program that uses the client: its error is reported, and does not stop the client. */
+/**
+ * Calls a callback of the program that uses the client. An error of the callback is reported, and does not stop the
+ * client.
+ */
 export function callSafely<News>(call: ((news: News) => void) | undefined, news: News): void {
   try {
     call?.(news)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createBatchedStore, nextMicrotask } from './live-store.ts'
 
-test('many changes are one snapshot and one notification', async () => {
+test('many changes are combined into one snapshot and one notification', async () => {
   let value = 0
   const store = createBatchedStore(() => ({ value }), nextMicrotask)
   let reported = 0

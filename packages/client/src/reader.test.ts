@@ -24,7 +24,7 @@ test('a reader that is not synced receives nothing', () => {
   expect(one.cursor).toBe(4)
 })
 
-test('the accepted seqs count up by one, whatever comes', () => {
+test('accepted seqs increase by one, whatever arrives', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 1, max: 20 })), (seqs) => {
       const one = reader()
@@ -43,7 +43,7 @@ test.each([
   expect(one).toMatchObject({ cursor: 0, epoch: start.epoch })
 })
 
-test('a reader continues in the same log, and has nothing to drop at the start of one', () => {
+test('a reader continues in the same log, and drops nothing at the start of a log', () => {
   const one = reader(3, 'a')
   expect(restart(one, { epoch: 'a', head: 3, verdict: 'replay' })).toBe(false)
   expect(one.cursor).toBe(3)

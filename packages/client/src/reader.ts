@@ -6,7 +6,7 @@ export type FollowListener = {
   onFollowing?(start: { readonly epoch: string; readonly head: number }): void
   onEvent?(event: SessionEvent | UnknownEvent): void
   onDelta?(delta: Delta): void
-  /** The cursor does not belong to this log. Drop all data: the whole log is sent again. */
+  /** The cursor does not belong to this log. The follower must drop all its data; the whole log is sent again. */
   onReset?(epoch: string): void
   /** All recorded events have been sent. Called again after each reconnect. */
   onCaughtUp?(seq: number): void
@@ -32,7 +32,7 @@ export type Reader = {
   readonly native: boolean
   cursor: number
   epoch: string | undefined
-  /** True if the events that arrive continue this reader's cursor. Otherwise the reader receives nothing. */
+  /** True if the events that arrive directly follow this reader's cursor. Otherwise the reader receives nothing. */
   synced: boolean
   /** The number of gaps in a row, without an event between them. */
   gaps: number
@@ -67,7 +67,7 @@ export function advance(reader: Reader, seq: number): 'next' | 'repeat' | 'gap' 
 }
 
 /**
- * Sets the reader's epoch to that of the log. Returns true if the cursor was invalid there and was reset to the
+ * Sets the reader's epoch to that of the log. Returns true if the cursor was invalid for this log and was reset to the
  * start.
  */
 export function restart(

@@ -14,7 +14,7 @@ test('the same snapshot gives the same part', () => {
   expect(part()).toBe(part())
 })
 
-test('an equal part of a new snapshot is the old one; a different part is new', () => {
+test('if a part is equal in a new snapshot, the old part is returned; a different part is new', () => {
   let snapshot = { list: [1, 2] }
   const getSnapshot = () => snapshot
   const selector = (one: { list: number[] }) => [...one.list]

@@ -31,7 +31,7 @@ test('a change that is older than what is shown, or does not match the query, ch
   expect(withChange(rows, { session: 'c', change: 'deleted' })).toBe(rows)
 })
 
-test('a change keeps the place of its session, which it may not name', () => {
+test('a session keeps its known place if a change contains no place', () => {
   const placed = [row('a', { seq: 1, place: 'machine:desk' })]
   const places = (change: Partial<SessionSummary>) =>
     withChange(placed, changed(row('a', { seq: 2, ...change }))).map(({ place }) => place)
@@ -67,7 +67,7 @@ function until<Snapshot>(
 const shows = async (client: Client) =>
   (await client.call('listSessions', { query: { limit: 500 } })).sessions
 
-test('the list follows the server, also after a disconnect', async () => {
+test('the list follows the server, even after a disconnect', async () => {
   await using server = await startRealServer()
   const [first, second] = [await server.create('first'), await server.create('second')]
   const client = server.client()

@@ -20,7 +20,7 @@ test('a mirror shows a turn from its prompt to its end, and equals the server', 
   expect(view.timeline.map((block) => block.type)).toEqual(['prompt', 'thinking', 'text', 'turn-end'])
 })
 
-test('a mirror of the whole log from the start is the same', async () => {
+test('a mirror that loads the whole log equals the server too', async () => {
   await using server = await startRealServer()
   const id = await server.create()
   const client = server.client()
@@ -57,7 +57,7 @@ test('a mirror that joins in the middle of a block shows the rest of it', async 
   expect(end.view).toEqual((await server.truth(id)).view)
 })
 
-test('older pages complete calls whose ends are below, and blocks keep their identity', async () => {
+test('an older page completes the calls that end in later events, and blocks keep their identity', async () => {
   await using server = await startRealServer()
   const id = await server.create()
   const client = server.client()
@@ -96,7 +96,9 @@ test('older pages complete calls whose ends are below, and blocks keep their ide
   await expect(mirror.loadOlder()).resolves.toBeUndefined()
 })
 
-/** Twelve prompts at once: all but the first are queued far above the turns they start. */
+/**
+ * Submits twelve prompts at once. All but the first are queued, so in the log they are far above the turns they start.
+ */
 async function queueTwelve(server: RealServer) {
   const id = await server.create()
   const client = server.client()
@@ -137,7 +139,7 @@ test('a queued prompt is placed above its turn, however far above the tail it wa
   }
 })
 
-test('a prompt that is queued when the session is opened is placed above its turn when that starts', async () => {
+test('a prompt that is queued when the session is opened is placed above its turn when the turn starts', async () => {
   await using server = await startRealServer()
   const { id, client } = await queueTwelve(server)
   const mirror = client.mirror(id, { tail: 2 })
@@ -149,7 +151,7 @@ test('a prompt that is queued when the session is opened is placed above its tur
   expect(mirror.getSnapshot().view).toEqual((await server.truth(id)).view)
 })
 
-test('many changes are one notification; the snapshot is the same until something changes', async () => {
+test('many changes cause one notification; the snapshot is the same until something changes', async () => {
   await using server = await startRealServer()
   const id = await server.create()
   const client = server.client()
@@ -171,7 +173,7 @@ test('many changes are one notification; the snapshot is the same until somethin
   expect(end.view).toEqual((await server.truth(id)).view)
 })
 
-test('a mirror of an unknown session fails; one of a session that is deleted fails then', async () => {
+test('a mirror of an unknown session fails at once; a mirror of a deleted session fails at the deletion', async () => {
   await using server = await startRealServer()
   const client = server.client()
   const none = client.mirror('ses_none')

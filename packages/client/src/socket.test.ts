@@ -36,7 +36,7 @@ test('a socket sends hello, offers the token beside its subprotocol, and is open
   expect(await other.next('unfollow')).toEqual({ type: 'unfollow', session: 's' })
 })
 
-test('a socket reconnects after a cut, and after an invalid frame', async () => {
+test('a socket reconnects after its connection is cut, and after an invalid frame', async () => {
   await using peer = await startWirePeer()
   using socket = open({ url: peer.url })
   const first = await peer.accept()
@@ -141,7 +141,7 @@ test('a socket keeps trying while the server is down', async () => {
   expect(socket.status.state).toBe('waiting')
 })
 
-test('delays grow while losses follow each other, and start again after a stable time', async () => {
+test('delays grow with consecutive losses, and start again after a stable connection', async () => {
   await using peer = await startWirePeer()
   let now = 0
   const resets: number[] = []

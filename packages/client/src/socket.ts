@@ -127,8 +127,8 @@ class ReconnectingSocket implements Socket {
   }
 
   /**
-   * Sets the only timer, which serves for the welcome, the heartbeat and the next attempt. An earlier timer
-   * is cancelled.
+   * Sets the only timer, which is used for the welcome, the heartbeat and the next attempt. An earlier timer is
+   * cancelled.
    */
   #wait(ms: number, call: () => void): void {
     this.#cancelTimer()

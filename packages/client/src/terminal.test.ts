@@ -47,7 +47,7 @@ function watch(client: ReturnType<typeof createClient>, terminalId: string) {
 
 const eventually = <Value>(look: () => Value) => expect.poll(look, { timeout: 20_000 })
 
-test('keys are sent, output is received, and after a cut the current screen comes', async () => {
+test('keys are sent, output is received, and the current screen is sent after a reconnect', async () => {
   const { client, proxy, terminalId } = await start()
   const { frames, states, link, text } = watch(client, terminalId)
   expect(link.send({ type: 'input', data: 'too early' })).toBe(false)
@@ -72,7 +72,7 @@ test('an invalid token is an error that the watcher gets once', async () => {
   expect(await promise).toEqual(['refused', 'unauthorized'])
 })
 
-test('an unknown terminal is gone, and is not asked for again; closing the client ends the watching', async () => {
+test('an unknown terminal is reported as gone and not requested again; closing the client ends the watch', async () => {
   const { client, terminalId } = await start()
   const none = watch(client, 'trm_none')
   await eventually(() => none.states.at(-1)).toBe('gone')

@@ -15,7 +15,7 @@ import { openWebSocket, type WebSocketTarget } from './open-websocket.ts'
 
 /** A terminal of the server, watched over its own WebSocket until `close()`. */
 export type TerminalWatch = {
-  /** Returns false, and sends nothing, if the server is not connected. */
+  /** Returns false, and sends nothing, if there is no connection to the server. */
   send(frame: TerminalClientFrame): boolean
   /** Stops watching. The terminal keeps running. */
   close(): void

@@ -46,7 +46,7 @@ function listen(client: ReturnType<typeof createClient>, id: string) {
   return { news, states, leave }
 }
 
-test('writes in the folder are reported, also after a cut, until the watch ends', async () => {
+test('writes in the folder are reported until the watch ends, even after a reconnect', async () => {
   const { client, proxy, id, folder } = await start()
   const { news, states, leave } = listen(client, id)
   await eventually(() => states).toEqual(['watching'])

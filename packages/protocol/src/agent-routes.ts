@@ -25,7 +25,7 @@ export const agentRoutes = {
         .optional()
         .meta({ description: 'Descriptions of all capabilities that an agent may have' }),
       node: NodeInfo.pick({ url: true, machine: true }).optional().meta({
-        description: 'The node that answered: these are its agents. Absent on SQLite',
+        description: 'The node that answered, and whose agents are listed. Absent on SQLite',
       }),
     }),
   },

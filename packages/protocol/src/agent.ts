@@ -52,7 +52,7 @@ export const Capabilities = z.object(
 )
 export type Capabilities = z.infer<typeof Capabilities>
 
-/** Returns all capabilities: those named are true, the others false. */
+/** Returns a record of all capabilities, in which the named ones are true and the others are false. */
 export function capabilities(...names: CapabilityName[]): Capabilities {
   return Object.fromEntries(capabilityNames.map((name) => [name, names.includes(name)])) as Capabilities
 }

@@ -55,8 +55,8 @@ export const SessionPatch = z.strictObject({
 export type SessionPatch = z.infer<typeof SessionPatch>
 
 /**
- * The reply about one session: its state, its last blocks, and in `firstSeq` the seq of the first event that these
- * blocks come from. Earlier events can be read with `events?before=`.
+ * The reply about one session: its state and its last blocks. `firstSeq` is the seq of the first event that these
+ * blocks are folded from. Earlier events can be read with `events?before=`.
  */
 export const SessionDetail = SessionState.extend({
   place: Place.optional(),
@@ -80,7 +80,7 @@ export const EventPage = z.object({
     .optional()
     .meta({
       description:
-        'If requested: the earlier events that contain the prompts of the queue and of the turns on this page',
+        'If requested: the earlier events that contain the queued prompts and the prompts of the turns on this page',
     }),
   head: z.int(),
   epoch: z.string(),

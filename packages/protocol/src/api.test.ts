@@ -7,7 +7,7 @@ const reads = (schema: z.ZodType, value: unknown) => schema.safeParse(value).suc
 const notWhole = ['', ' ', '-1', '+1', '1e3', '1.5', '0x10', 'ten', ' 5', '5 ', '5\n', '9'.repeat(16), '٣']
 
 describe('the routes', () => {
-  it('each have a method and path of their own', () => {
+  it('each have a unique method and path', () => {
     const places = Object.values(routes).map(({ method, path }) => `${method} ${path}`)
     expect(new Set(places).size).toBe(places.length)
   })

@@ -54,7 +54,7 @@ const definitions = {
     query: z.object({
       check: NodeCheck.optional().meta({
         description:
-          'peers: ask every living node for an answer at its URL; all: also let every node ask every other one',
+          'peers: send a request to every living node at its URL; all: also let every node send one to every other node',
       }),
     }),
     reply: NodeList,

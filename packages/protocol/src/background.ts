@@ -32,8 +32,8 @@ export function backgroundTaskOf(state: Tasks, { parentToolCallId }: Owned): Kno
 }
 
 /**
- * True if a block, a call or a request does not end with a turn: it belongs to a background task, or to a subagent
- * that outlived its turn.
+ * True if a block, a call or a request stays open when the turn ends, because it belongs to a background task or to a
+ * subagent that outlived its turn.
  */
 export function isBesideTurns(state: Tasks, one: Owned & { readonly turnId?: string | undefined }): boolean {
   if (one.parentToolCallId === undefined) return false

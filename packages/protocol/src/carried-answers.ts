@@ -78,7 +78,7 @@ function withoutAnswer({ turn, tasks }: SessionState, requestId: string): Partia
   }
 }
 
-/** Called at the end of a turn: passes the answers that the turn has not used to the task that it started. */
+/** Called at the end of a turn. Passes the unused answers of the turn to the task that the turn started. */
 export function withInherited(state: SessionState): Partial<SessionState> {
   const heir = heirOfAnswers(state)
   const answers = state.turn?.carried ?? []

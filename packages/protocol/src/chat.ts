@@ -9,8 +9,8 @@ export const ChatId = z.string().min(1).max(150).meta({ description: 'The id of 
 export type ChatId = z.infer<typeof ChatId>
 
 /**
- * The major version of the AI SDK that reads the response. The request itself does not contain it. Every
- * version can read the format of version 6.
+ * The major version of the AI SDK that reads the response. The AI SDK does not send its version. Every version can read
+ * the format of version 6.
  */
 export const ChatSdk = z.enum(['6', '7'])
 export type ChatSdk = z.infer<typeof ChatSdk>

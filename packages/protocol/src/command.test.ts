@@ -60,7 +60,7 @@ describe('a submitted prompt', () => {
   })
 })
 
-describe('a command is refused', () => {
+describe('a command', () => {
   it.each([
     ['of an unknown type', { type: 'session.explode' }],
     ['without a type', {}],
@@ -80,9 +80,9 @@ describe('a command is refused', () => {
     ['with an unknown option', { type: 'session.configure', options: { temperature: 1 } }],
     ['with an option of a wrong type', { type: 'session.configure', options: { maxTurns: 0 } }],
     ['with a title that is not a string', { type: 'session.fork', title: 5 }],
-    ['as a string', 'session.close'],
-    ['as null', null],
-  ])('%s', (_, fields) => {
+    ['that is a string', 'session.close'],
+    ['that is null', null],
+  ])('%s is refused', (_, fields) => {
     const value = typeof fields === 'object' && fields ? { ...id, ...fields } : fields
     expect(Command.safeParse(value).success).toBe(false)
   })
@@ -98,7 +98,7 @@ describe('a command is refused', () => {
     { type: 'session.fork' },
     { type: 'session.close' },
     { type: 'session.compact' },
-  ])('with a field that $type does not have', (fields) => {
+  ])('with a field that $type does not have is refused', (fields) => {
     expect(Command.safeParse({ ...id, ...fields }).success).toBe(true)
     expect(Command.safeParse({ ...id, ...fields, force: true }).success).toBe(false)
   })

@@ -96,8 +96,8 @@ export type CommandType = Command['type']
 export type CommandOf<Type extends CommandType> = Extract<Command, { type: Type }>
 
 /**
- * The reply to a command that is in the log. `seq` is the last event that the command caused, or the last
- * event of the log if it caused none.
+ * The reply to a command, sent when the command is in the log. `seq` is that of the last event that the command caused,
+ * or of the last event of the log if the command caused none.
  */
 export const Receipt = z.object({
   commandId: CommandId,

@@ -71,8 +71,8 @@ export const webSocketProtocol = 'parley.v1'
 const bearer = 'bearer.'
 
 /**
- * The subprotocols that a WebSocket offers. The token is encoded: it may contain characters that are not
- * allowed there.
+ * The subprotocols that a WebSocket offers. The token is encoded, because it may contain characters that are not
+ * allowed in the name of a subprotocol.
  */
 export function webSocketProtocols(token: string | undefined): string[] {
   if (token === undefined) return [webSocketProtocol]

@@ -156,7 +156,7 @@ describe('the comparison of two texts', () => {
     )
   })
 
-  it('is one removed and one added stretch if very many lines differ', () => {
+  it('is one range of removed lines and one of added lines if very many lines differ', () => {
     const many = (word: string) => Array.from({ length: 5_000 }, (_, index) => `${word} ${index}`).join('\n')
     const [file] = readDiff({ path: 'x', before: `same\n${many('a')}`, after: `same\n${many('b')}` })
     expect(file).toMatchObject({ added: 5_000, removed: 5_000, status: 'modified' })

@@ -20,7 +20,7 @@ describe('the event types', () => {
     expect(family.split(' ').filter((type) => !eventTypes.has(type))).toEqual([])
   })
 
-  it('are each a noun and a participle', () => {
+  it('each consist of a noun and a participle', () => {
     expect([...eventTypes].filter((type) => !/^[a-z]+(-[a-z]+)?\.[a-z]+$/.test(type))).toEqual([])
   })
 })

@@ -14,8 +14,8 @@ import { ParkReason, RecordedBy, TurnCause, TurnEnd } from './turn.ts'
 import { Usage } from './usage.ts'
 
 /**
- * A recorded fact of a session. `seq` counts from 1 without gaps; `at` is milliseconds since 1970. Event
- * names never change; a change of shape is a new `version` (absent means 1).
+ * A recorded fact of a session. `seq` counts from 1 without gaps; `at` is milliseconds since 1970. Event names never
+ * change; a change of the fields gets a new `version` (absent means 1).
  */
 export const envelope = {
   seq: z.int().min(1),

@@ -16,7 +16,7 @@ export const ClientFrame = z.discriminatedUnion('type', [
    * Introduces the client, and subscribes the socket to changes of the session list. The server answers with welcome.
    */
   z.object({ type: z.literal('hello'), client: z.string().optional() }),
-  /** Requests the events after `after`, then live events. Without `after`, from the first event. */
+  /** Requests the events after the cursor `after`, or all events if `after` is absent, and then live events. */
   z.object({
     type: z.literal('follow'),
     ...session,
@@ -41,8 +41,8 @@ export type ClientFrameInput = z.input<typeof ClientFrame>
 export const ServerFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('welcome'), version: z.string(), heartbeatMs: z.number() }),
   /**
-   * replay: the events after the cursor follow. reset: the cursor does not belong to this log. Drop all data: the
-   * whole log follows.
+   * replay: the events after the cursor follow. reset: the cursor does not belong to this log; the client must drop all
+   * its data, and the whole log follows.
    */
   z.object({
     type: z.literal('following'),
@@ -88,7 +88,7 @@ export type FeedValue =
   | { readonly type: 'delta'; readonly delta: Delta }
   /** An agent's own message, for loops that asked for it; live only. */
   | { readonly type: 'native'; readonly native: unknown }
-  /** The cursor does not belong to this log. Drop all data: the whole log follows. */
+  /** The cursor does not belong to this log. The loop must drop all its data; the whole log follows. */
   | { readonly type: 'reset'; readonly epoch: string }
   /** All recorded events have been yielded; what follows is live. */
   | { readonly type: 'caught-up'; readonly seq: number }

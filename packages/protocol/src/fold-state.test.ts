@@ -60,7 +60,7 @@ describe('a session', () => {
     expect(back).toMatchObject({ archived: false, pinned: false })
   })
 
-  it('keeps its time of last news when a person changes it in the list, or forks it', () => {
+  it('keeps its time of last news when a person changes it in the session list or forks it', () => {
     const before = given(created)
     const bookkeeping = ['renamed', 'archived', 'unarchived', 'pinned', 'unpinned', 'forked'] as const
     for (const what of bookkeeping)
@@ -217,7 +217,7 @@ describe('a turn', () => {
     expect(ended.turn).toBeUndefined()
   })
 
-  it('counts as delivered when an agent is connected, and from the moment one connects', () => {
+  it('counts as delivered if an agent is connected, and otherwise as soon as one connects', () => {
     expect(running.turn?.delivered).toBe(true)
     const cold = given(created, submitted, started)
     expect(cold.turn?.delivered).toBe(false)
@@ -237,7 +237,7 @@ describe('a turn', () => {
     expect(resumed.turn).not.toHaveProperty('parked')
   })
 
-  it('keeps, when it is parked, only the open blocks that are calls', () => {
+  it('drops all open blocks except calls when it is parked', () => {
     const busy = streamed(
       then(running, sample('tool-call.called')),
       { type: 'text.streamed', blockId: 'blk_1', offset: 0, text: 'half' },

@@ -285,8 +285,8 @@ function queued(queue: SessionState['queue'], event: EventOf<'prompt.submitted'>
 }
 
 /**
- * The number of latest prompt ids that are kept: enough to find the point up to which the agent's record matches the
- * log.
+ * How many of the latest prompt ids are kept. They are enough to find the point up to which the agent's record matches
+ * the log.
  */
 const maxHeard = 40
 

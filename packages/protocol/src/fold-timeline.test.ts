@@ -248,7 +248,7 @@ describe('a steered prompt', () => {
     ])
   })
 
-  it('stays queued if its turn left it to the queue', () => {
+  it('stays queued if its turn returned it to the queue', () => {
     const queued = sample('prompt.queued', { promptId: 'prm_2' })
     expect(shown(steered, queued, sample('turn.ended'))).toEqual(['prm_2 queued', 'turn-end'])
   })
@@ -266,7 +266,7 @@ describe('a timeline that starts in the middle of a log', () => {
     'question.resolved',
   ]
 
-  it.each(aboveIt)('leaves out %s of a block that is above', (type) => {
+  it.each(aboveIt)('ignores %s of a block that started earlier in the log', (type) => {
     expect(timelineOf(samples[type], sample('text.written'))).toMatchObject([{ id: 'blk_1', seq: 2 }])
   })
 

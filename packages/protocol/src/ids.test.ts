@@ -18,7 +18,7 @@ describe('newId', () => {
     )
   })
 
-  it('is unique, also within one millisecond', () => {
+  it('is unique, even within one millisecond', () => {
     const ids = Array.from({ length: 10_000 }, () => newId('prm', 1))
     expect(new Set(ids).size).toBe(ids.length)
   })

@@ -14,7 +14,7 @@ export const NodeInfo = z.object({
   }),
   version: z.string(),
   startedAt: z.number(),
-  isSelf: z.boolean().meta({ description: 'Whether this is the node that answers' }),
+  isSelf: z.boolean().meta({ description: 'Whether this is the node that answers the request' }),
   state: z.enum(['alive', 'expired', 'gone']).meta({
     description:
       'alive: its lease is valid; expired: its lease has ended, and another node is about to take over its sessions; gone: it was stopped or replaced within the last hour, or was the last node of a machine that has sessions',
@@ -33,7 +33,7 @@ export const NodeInfo = z.object({
   databaseLatencyMs: z
     .number()
     .optional()
-    .meta({ description: 'Time that its last statement about its lease took' }),
+    .meta({ description: 'Duration of its last SQL statement about its lease' }),
   reachable: z
     .boolean()
     .optional()
@@ -42,7 +42,7 @@ export const NodeInfo = z.object({
   cannotReach: z
     .array(z.object({ id: z.int(), problem: NodeProblem }))
     .optional()
-    .meta({ description: 'The nodes that it did not reach itself. Present with check=all' }),
+    .meta({ description: 'The nodes that this node did not reach at their URLs. Present with check=all' }),
 })
 export type NodeInfo = z.infer<typeof NodeInfo>
 

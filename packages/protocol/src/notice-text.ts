@@ -6,7 +6,10 @@ export function parkText({ reason, recordedBy }: EventOf<'turn.parked'>): string
   return recordedBy ? `${lostNode}; ${continuation[recordedBy]}` : parkTexts[reason]
 }
 
-/** True whether that node was stopped, killed, paused or cut off: the node that records the loss cannot know which. */
+/**
+ * This sentence is true whether the node was stopped, killed, paused or cut off. The node that records the loss cannot
+ * know which of these happened.
+ */
 const lostNode = 'The node that ran this session stopped or was cut off'
 
 const continuation: Readonly<Record<RecordedBy, string>> = {
@@ -22,7 +25,7 @@ const parkTexts: Readonly<Record<EventOf<'turn.parked'>['reason'], string>> = {
     "Nobody answered for a long time, so the agent's process was ended; it is restarted when the request is answered.",
 }
 
-/** The sentence shown when the stop of the server ends a turn; undefined if a person or a refused call ended it. */
+/** The sentence shown when a shutdown of the server ends a turn; undefined if a person or a refused call ended it. */
 export function interruptionText({ reason }: EventOf<'turn.interrupted'>): string | undefined {
   return reason && 'The server was stopped, and this turn with it.'
 }

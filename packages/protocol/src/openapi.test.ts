@@ -83,7 +83,7 @@ describe('the OpenAPI document', () => {
     expect(body?.required).toEqual(['agent', 'cwd'])
   })
 
-  it('declares an empty reply as empty, and the other media types of a reply', () => {
+  it('declares empty replies as empty, and lists the other media types of a reply', () => {
     expect(operationOf(routes.deleteSession)?.responses['204']?.content).toBeUndefined()
     expect(Object.keys(operationOf(routes.events)?.responses['200']?.content ?? {})).toEqual([
       'application/json',

@@ -11,7 +11,7 @@ export const Place = z
   .max(200)
   .meta({ description: 'Where the folder is, if several servers share a database' })
 
-/** Whether the settings are at several places, so that a list must name the place of each. */
+/** True if the settings belong to several places. A list must then name the place of each. */
 export function isAtSeveralPlaces(settings: readonly { readonly place?: string | undefined }[]): boolean {
   return new Set(settings.flatMap(({ place }) => place ?? [])).size > 1
 }

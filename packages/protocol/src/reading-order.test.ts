@@ -32,7 +32,7 @@ describe('the reading order of a timeline', () => {
     expect(order(...queued, ...ran)).toEqual(['p', 'x', 'end:a', 'C', 'z', 'end:c', 'B', 'y', 'end:b'])
   })
 
-  it('has a queued prompt above its turn also after a withdrawn prompt, and below a steered one', () => {
+  it('has a queued prompt above its turn even after a withdrawn prompt, and below a steered one', () => {
     const blocks = [
       prompt('p', 'a'),
       prompt('A', undefined, { status: 'withdrawn' }),

@@ -13,8 +13,8 @@ export function inReadingOrder(timeline: readonly Block[]): Block[] {
 export type PlacedBlock = {
   readonly block: Block
   /**
-   * The index in the timeline at which reading can start with this block: no block above that index is placed
-   * below this one, whatever blocks are added later.
+   * The index in the timeline from which a reader can start with this block. No block before that index is placed below
+   * this block, whatever blocks are added later.
    */
   readonly start?: number
 }

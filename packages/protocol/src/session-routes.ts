@@ -112,7 +112,7 @@ export const sessionRoutes = {
         .meta({ description: "For a stream: also send the agent's native messages, which are not replayed" }),
       prompts: z.enum(['true', 'false']).optional().meta({
         description:
-          'For a page: also return the earlier events that contain the prompts of the queue and of the turns on this page',
+          'For a page: also return the earlier events that contain the queued prompts and the prompts of the turns on this page',
       }),
     }),
     reply: EventPage,

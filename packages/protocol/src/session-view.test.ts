@@ -17,7 +17,7 @@ describe('the fold of any log', () => {
   const anyView = (log: Parameters<typeof applyEvents>[1], deltas: readonly Delta[]) =>
     deltas.reduce(applyDelta, applyEvents(blankView, log))
 
-  it('has the same result one by one, all at once, and in any pieces', () => {
+  it('has the same result whether events are folded one by one, all at once or in batches', () => {
     fc.assert(
       fc.property(randomLog, fc.nat(40), (log, cut) => {
         const whole = applyEvents(blankView, log)

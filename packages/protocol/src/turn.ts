@@ -37,9 +37,9 @@ export function reachedLimit({ outcome, stopReason }: Pick<TurnEnd, 'outcome' | 
   return (outcome === 'completed' || outcome === 'failed') && limits.has(stopReason)
 }
 /**
- * What started a turn, if it was not a queued prompt. steer: a steered prompt that the previous turn did not
- * take up. agent: the agent continued by itself, for instance when a background task reported. task: the
- * host, which starts an interrupted task again because its request was answered.
+ * What started a turn, if it was not a queued prompt. steer: a steered prompt that the previous turn did not take up.
+ * agent: the agent continued by itself, for instance when a background task reported. task: the host started an
+ * interrupted task again, because its request was answered.
  */
 export const TurnCause = z.object({
   by: z.enum(['steer', 'agent', 'task']),

@@ -39,14 +39,14 @@ const waits = (...requests: Block[]) => {
   return [found.get(call), found.get(end)]
 }
 
-it('counts the time in which requests were open once, however many were open', () => {
+it('counts the time of overlapping requests only once', () => {
   expect(waits()).toEqual([0, 0])
   expect(waits(asked(2000, 3000), asked(4000, 5000))).toEqual([2000, 2000])
   expect(waits(asked(4000, 7000), asked(2000, 5000), asked(2500, 2600))).toEqual([5000, 5000])
   expect(waits(asked(2000, 5000), asked(3000, 8000, 'other'))).toEqual([3000, 6000])
 })
 
-it('counts neither open requests nor time outside of the call and of the turn', () => {
+it('counts neither requests that are still open nor time outside the call and the turn', () => {
   expect(waits(asked(2000))).toEqual([0, 0])
   expect(waits(asked(3000, 2000))).toEqual([0, 0])
   expect(waits(asked(-5000, 2000), asked(8500, 20_000))).toEqual([1500, 3500])

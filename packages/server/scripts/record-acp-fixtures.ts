@@ -18,8 +18,8 @@ const agents = {
 }
 
 /**
- * Records what Parley and real ACP agents say to each other in each scenario, one message per line, without a trace of
- * this machine. `node --conditions=source packages/server/scripts/record-acp-fixtures.ts [name…]`
+ * Records the messages that Parley and real ACP agents exchange in each scenario, one per line, without names or paths
+ * of this machine. `node --conditions=source packages/server/scripts/record-acp-fixtures.ts [name…]`
  */
 await recordFixtures<Scenario>({
   adapter: 'acp',

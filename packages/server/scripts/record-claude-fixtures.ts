@@ -9,7 +9,8 @@ import { tools } from './claude/tools.ts'
 import { inTime, recordFixtures } from './recorder.ts'
 
 /**
- * Records what the real Claude Code says in each scenario, one message per line, without a trace of this machine.
+ * Records the messages that the real Claude Code sends in each scenario, one per line, without names or paths of this
+ * machine.
  * `node --conditions=source packages/server/scripts/record-claude-fixtures.ts [name…]`
  */
 await recordFixtures<Scenario>({

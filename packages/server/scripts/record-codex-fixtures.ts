@@ -11,7 +11,8 @@ import { inTime, recordFixtures } from './recorder.ts'
 const program = join(testAgentsFolder(), 'codex', 'node_modules', '.bin', 'codex')
 
 /**
- * Records what the real Codex says in each scenario, one message per line, without a trace of this machine.
+ * Records the messages that the real Codex sends in each scenario, one per line, without names or paths of this
+ * machine.
  * `node --conditions=source packages/server/scripts/record-codex-fixtures.ts [name…]`
  */
 await recordFixtures<Scenario>({

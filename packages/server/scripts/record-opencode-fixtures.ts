@@ -9,7 +9,8 @@ import { tools } from './opencode/tools.ts'
 import { inTime, recordFixtures } from './recorder.ts'
 
 /**
- * Records what the real OpenCode says in each scenario, one event per line, without a trace of this machine.
+ * Records the events that the real OpenCode sends in each scenario, one per line, without names or paths of this
+ * machine.
  * `node --conditions=source packages/server/scripts/record-opencode-fixtures.ts [name…]`
  */
 await recordFixtures<Scenario>({

@@ -29,7 +29,7 @@ it('says that a queued prompt waits for the machine, unless it is paused', () =>
   expect(lastRow({ status: 'idle', requests, queue })).toBeUndefined()
 })
 
-it('leaves the row to the open request, which waits for a person', () => {
+it('says nothing while an open request waits for a person', () => {
   const open = [{ type: 'permission' } as OpenRequest]
   expect(lastRow({ status: 'waiting', requests: open, queue })).toBeUndefined()
   expect(lastRow({ status: 'parked', requests: open, queue })).toBeUndefined()

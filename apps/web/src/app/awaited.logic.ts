@@ -2,7 +2,7 @@ import type { SessionState } from '@parley/protocol'
 import { visible } from '../base/format.logic.ts'
 import type { Awaited } from '../session-data/awaited.ts'
 
-/** What the page of a session says while no server runs on the machine of that session. */
+/** The texts that the page of a session shows while no server runs on the session's machine. */
 export function awaitedTexts(sessionId: string, machine: string): Awaited {
   const name = visible(machine)
   return {

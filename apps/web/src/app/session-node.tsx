@@ -15,7 +15,10 @@ export default function SessionNodeFact() {
   return nodes.length > 1 ? <Where nodes={nodes} /> : null
 }
 
-/** Asks for the node of the session whenever the list of nodes has been loaded: its owner may be another one. */
+/**
+ * Requests the node of the session each time the list of nodes has been loaded, because the owner of the session may
+ * have changed.
+ */
 function Where({ nodes }: { nodes: readonly NodeInfo[] }) {
   const sessionId = useSessionId()
   const [where, setWhere] = useState<SessionNode>()

@@ -18,7 +18,7 @@ describe('error messages for people', () => {
     expect(errorText(problem)).not.toBe(problem.message)
   })
 
-  it('about a missing sign-in name the command that prints a link, and that it may need the data folder', () => {
+  it('about a missing sign-in name the command that prints a link, and say that it may need the data folder', () => {
     const details = { link: 'npm start -- token --link' }
     const signedOut = new ParleyError('unauthorized', 'Send the token.', { details })
     expect(linkCommand(signedOut)).toBe('npm start -- token --link')
@@ -28,7 +28,7 @@ describe('error messages for people', () => {
     expect(errorText(used)).toMatch(/^Run: parley token --link \(with the --data-dir/)
   })
 
-  it('are the server’s own if those are written for people', () => {
+  it('are those of the server if they are written for people', () => {
     const taken = new ParleyError('conflict', 'It was answered already: allowed.')
     expect(errorText(taken)).toBe('It was answered already: allowed.')
     expect(errorText(new Error('odd'))).toBe('odd')

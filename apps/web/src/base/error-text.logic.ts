@@ -22,7 +22,7 @@ export function errorText(thrown: unknown): string {
   if (!(thrown instanceof ParleyError)) return messageOf(thrown)
   const { code, details } = thrown
   if (isUnreachable(thrown)) {
-    return 'The server does not answer. It may have stopped, or the network is down. Nothing here is lost.'
+    return 'The server does not answer. It may have stopped, or the network is down. Nothing is lost.'
   }
   if (code === 'unauthorized') {
     const command = linkCommand(thrown)
@@ -33,7 +33,7 @@ export function errorText(thrown: unknown): string {
     return 'The reply did not come from the Parley server. A proxy between the server and this browser may have sent it.'
   }
   if (code === 'validation_error' && typeof details?.cwd === 'string') {
-    return `${details.cwd} cannot be used: it is missing, or not a folder.`
+    return `${details.cwd} cannot be used: it does not exist or is not a folder.`
   }
   return thrown.message
 }

@@ -32,7 +32,7 @@ it('names a machine that is away, even if it is the only other one or no longer 
   expect(machineOf([node(1, 'desk')], 'machine:5d41')).toEqual({ name: 'machine:5d41', isAway: true })
 })
 
-it('does not call a machine away while one of its nodes is about to be replaced, or another one runs', () => {
+it('does not report a machine as away while one of its nodes is about to be replaced or another one runs', () => {
   expect(machineOf([node(1, 'desk', 'expired'), node(2, 'laptop')], 'machine:desk')?.isAway).toBe(false)
   const replaced = [node(1, 'desk', 'gone'), node(2, 'laptop'), node(3, 'desk')]
   expect(machineOf(replaced, 'machine:desk')?.isAway).toBe(false)

@@ -9,8 +9,9 @@ let isRefreshing = false
 let timer: ReturnType<typeof setTimeout> | undefined
 
 /**
- * The servers that share the database of this server, or a part of that list. If there can be several, the list is
- * loaded again at intervals, when the connection is back, and when the page is shown again.
+ * Returns the list of the servers that share this server's database, or the part of it that the selector returns. If
+ * there can be several servers, the list is loaded again at intervals, when the connection is back, and when the page
+ * is shown again.
  */
 export function useNodes<Part = NodeList>(selector?: (list: NodeList) => Part): Part {
   useEffect(() => {

@@ -63,7 +63,7 @@ describe('the description of an answer', () => {
     expect(answerText(question, decide({ decision: 'deny', message: 'y'.repeat(500) }))).toHaveLength(207)
   })
 
-  it('says how a request ended that was settled elsewhere', () => {
+  it('says how a request was settled elsewhere', () => {
     expect(settledText('denied')).toBe('it was denied elsewhere')
     expect(settledText('cancelled')).toBe('the turn stopped first')
     expect(settledText(undefined)).toBe('the request is no longer open')

@@ -14,7 +14,10 @@ function shortened(text: string): string {
   return visible(text.length > maxLength ? `${text.slice(0, maxLength)}…` : text)
 }
 
-/** An unsent answer as text: the answers to a question, or the label of the pressed button, with any reason. */
+/**
+ * An unsent answer as text: the answers to a question, or the label of the pressed button and the reason, if one was
+ * given.
+ */
 export function answerText(request: OpenRequest, answer: AnswerCommand): string {
   if (answer.type === 'question.answer') return shortened(Object.values(answer.answers).flat().join(', '))
   const isPlan = request.type === 'permission' && request.kind === 'plan'

@@ -31,7 +31,7 @@ function CallDetail({ call, diffs, live, folder }: Props) {
         <p className="text-xs font-medium text-bad">Error</p>
       )}
       {call.content.map((part, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: parts have no identity but their place
+        // biome-ignore lint/suspicious/noArrayIndexKey: parts are identified by their index
         <ContentView key={index} part={part} folder={folder} call={call} />
       ))}
       {call.status !== 'running' && call.content.length === 0 && (

@@ -12,7 +12,7 @@ import {
   withEditedInput,
 } from './call-text.logic.ts'
 
-describe('the texts of a call', () => {
+describe('the text of a call', () => {
   it('has one verb and its object', () => {
     const label = (kind: ToolKind, name: string, title: string) =>
       Object.values(callLabel({ kind, name, title })).join(' | ')

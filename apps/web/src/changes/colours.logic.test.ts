@@ -10,7 +10,7 @@ it('finds the language of a file by its name', () => {
   expect(languageOf('constructor')).toBeUndefined()
 })
 
-it('splits a diff into the text before and the text after', () => {
+it('splits a diff into the old and the new text', () => {
   const patch = '@@ -1,3 +1,3 @@\n first\n-old\n+new\n last\n'
   const { after, before } = sidesOf(diffLines({ path: 'x', patch }).hunks)
   expect(after.code).toBe('first\nnew\nlast')
@@ -23,7 +23,7 @@ it('splits a diff into the text before and the text after', () => {
 const tokensOf = ({ code }: { code: string }) =>
   code === '' ? undefined : code.split('\n').map((text) => [[text, 'keyword'] as const])
 
-it('colours unchanged and added lines by the text after, removed lines by the text before', () => {
+it('takes the colours of unchanged and added lines from the new text, those of removed lines from the old text', () => {
   const colouredIn = (patch: string) => {
     const sides = sidesOf(diffLines({ path: 'x', patch }).hunks)
     const tokens = { after: tokensOf(sides.after), before: tokensOf(sides.before) }

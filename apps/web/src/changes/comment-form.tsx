@@ -6,7 +6,10 @@ import { useSessionId } from '../session-data/session-context.tsx'
 import { type Comment, placeOf, samePlace, withComment } from './comments.logic.ts'
 import { commentsOf } from './comments.ts'
 
-/** The comment that is being written, identified by its place: the line objects change whenever the file changes. */
+/**
+ * The comment that is being written. It is identified by its file, side and line number, because the line objects
+ * change whenever the file changes.
+ */
 type Editing = Comment
 
 export type CommentEditor = {

@@ -48,7 +48,7 @@ export const PatchView = memo(function PatchView({ path, lines, split }: Props) 
           )}
           <tbody>
             {hunks.map((hunk, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: hunks have no identity but their place
+              // biome-ignore lint/suspicious/noArrayIndexKey: hunks are identified by their index
               <Fragment key={index}>
                 {index > 0 && (
                   <tr className="gap">
@@ -91,7 +91,7 @@ type RowsProps = {
 
 function StackedRows({ hunk, ...rest }: RowsProps) {
   return hunk.lines.map((line, index) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity but their place
+    // biome-ignore lint/suspicious/noArrayIndexKey: lines are identified by their index
     <Fragment key={index}>
       <tr className={`group/line ${line.type}`}>
         <LineNumber line={line} path={rest.path} onEdit={rest.onEdit} />
@@ -105,7 +105,7 @@ function StackedRows({ hunk, ...rest }: RowsProps) {
 
 function SplitRows({ hunk, ...rest }: RowsProps) {
   return pairsOf(hunk.lines).map(({ before, after }, index) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity but their place
+    // biome-ignore lint/suspicious/noArrayIndexKey: lines are identified by their index
     <Fragment key={index}>
       <tr className="group/line">
         <HalfLine line={before} side="before" {...rest} />

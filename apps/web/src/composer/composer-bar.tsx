@@ -45,7 +45,7 @@ export function ComposerBar({ onFiles, ...rest }: Props) {
 
 function SendButtons({ empty, canSteer, queues, onSend, onStop }: Omit<Props, 'onFiles'>) {
   const awaited = useAwaited()
-  // On a machine that is away nothing works that could be stopped.
+  // While the machine is away, nothing runs that could be stopped.
   const working = useSessionState((state) => state.turn !== undefined) && awaited === undefined
   const interrupted = useSessionState((state) => state.turn?.interrupted ?? false)
   return (

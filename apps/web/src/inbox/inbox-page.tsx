@@ -33,7 +33,7 @@ export default function InboxPage() {
         {away && (
           <p className="pb-4 text-sm text-soft">
             {requests.length > 0
-              ? 'Offline. These requests were open when the server last answered; your answers are sent when reconnected.'
+              ? 'Offline. These requests were open when the server last answered; your answers are sent when it answers again.'
               : 'Offline. Open requests are shown when the server is reachable again.'}
           </p>
         )}

@@ -66,7 +66,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
             <IconButton
               label="Back"
               className="ml-2"
-              // Stops Enter here: otherwise the palette would treat it as a choice.
+              // Stops the propagation of Enter: otherwise the palette would treat the key as a choice.
               onKeyDown={(event) => event.key === 'Enter' && event.stopPropagation()}
               onClick={() => enter(undefined)}
             >

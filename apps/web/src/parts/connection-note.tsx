@@ -26,7 +26,7 @@ export function ConnectionNote() {
           ? error
             ? errorText(error)
             : 'The server does not accept this browser’s sign-in.'
-          : 'Offline. Showing saved data; messages are sent when reconnected.'}
+          : 'Offline. Showing saved data; messages are sent when the server is reachable again.'}
       </span>
       <button
         type="button"

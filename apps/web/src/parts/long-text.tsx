@@ -6,7 +6,7 @@ export const LongText = memo(function LongText({ text }: { text: string }) {
   if (chunks.length === 1) return text
   return chunks.map((chunk, index) => (
     <span
-      // biome-ignore lint/suspicious/noArrayIndexKey: pieces have no identity but their place
+      // biome-ignore lint/suspicious/noArrayIndexKey: pieces are identified by their index
       key={index}
       className="block [contain-intrinsic-size:auto_60rem] [content-visibility:auto]"
     >

@@ -70,7 +70,7 @@ describe('the choices of a card', () => {
   })
 })
 
-it('lists all other fields of an input beside its command or diff', () => {
+it('lists the input fields that the command or diff does not show', () => {
   const input = {
     command: 'ls',
     timeout: 5,

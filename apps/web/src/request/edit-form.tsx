@@ -12,7 +12,7 @@ type Props = {
   onKeyDown: (event: KeyboardEvent) => void
 }
 
-/** Edits the input of a call before it runs, with a field for each text. */
+/** Edits the input of a call before it runs, with a field for each string. */
 function EditForm({ input, edits, problem, at, onEdit, onKeyDown }: Props) {
   const { texts, others } = inputForm(input)
   return (

@@ -5,17 +5,17 @@ import { editedInput, inputForm } from './input-form.logic.ts'
 const names = (input: unknown) => inputForm(input).texts.map(({ name }) => name)
 
 describe('the form of an input', () => {
-  it('has a field for each text', () => {
+  it('has a field for each string', () => {
     expect(names({ path: 'a.txt', old: 'one\ntwo', all: true })).toEqual(['path', 'old'])
   })
 
-  it('has JSON only for values that are no texts', () => {
+  it('has JSON only for values that are not strings', () => {
     expect(inputForm({ command: 'ls', description: 'Looks' }).others).toBeUndefined()
     const others = inputForm({ command: 'ls', timeout: 5, env: { deep: ['x'] } }).others
     expect(JSON.parse(others!)).toEqual({ timeout: 5, env: { deep: ['x'] } })
   })
 
-  it('is only JSON if the input has no text', () => {
+  it('is only JSON if the input has no string', () => {
     for (const input of [{ count: 1 }, {}, ['a'], 'words', null])
       expect([names(input), JSON.parse(inputForm(input).others!)]).toEqual([[], input ?? {}])
     expect(inputForm(undefined).others).toBe('{}')

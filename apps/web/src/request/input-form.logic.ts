@@ -1,10 +1,10 @@
 import { commandOf, messageOf } from '@parley/protocol'
 import { asJson } from '../call/call-text.logic.ts'
 
-/** The input of a call as a form: a field for each text, and JSON for everything else. */
+/** The input of a call as a form: a field for each string, and JSON for everything else. */
 type InputForm = {
   readonly texts: readonly TextField[]
-  /** Undefined if all values are texts. */
+  /** Undefined if all values are strings. */
   readonly others: string | undefined
 }
 type TextField = { readonly name: string; readonly text: string }

@@ -8,8 +8,8 @@ const blank = { chosen: [], words: '' }
 export const filledFor = (filled: Filled, id: string) => (Object.hasOwn(filled, id) ? filled[id]! : blank)
 
 /**
- * Chooses an option. In a multiple-choice question, choosing it again takes the choice back. In a
- * single-choice question, a choice replaces the other choice and the free text.
+ * Chooses an option. In a multiple-choice question, choosing an option again deselects it. In a single-choice question,
+ * a choice replaces the other choice and the free text.
  */
 export function choose(filled: Filled, question: Question, label: string): Filled {
   const before = filledFor(filled, question.id)

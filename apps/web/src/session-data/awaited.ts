@@ -11,8 +11,8 @@ export type Awaited = {
   /** The tooltip of the button that queues a prompt. */
   readonly queueTitle: string
   /**
-   * The last row of the timeline. Nothing works, so no time is counted. Undefined if the session waits for a person, or
-   * has nothing to do.
+   * The text of the last row of the timeline. It contains no elapsed time, because nothing runs while the machine is
+   * away. Undefined if the session waits for a person, or has nothing to do.
    */
   readonly lastRow: (state: Pick<SessionState, 'status' | 'requests' | 'queue'>) => string | undefined
 }

@@ -53,7 +53,7 @@ describe('storage', () => {
     expect(effects()).toContain('one')
   })
 
-  it('with garbage is cleaned of it at the start, and other keys are left alone', async () => {
+  it('with invalid entries is cleaned at the start, and other keys are left alone', async () => {
     const { browser, open, server, effects } = setUp()
     server.isReachable = false
     const good = open()

@@ -25,7 +25,7 @@ const step = fc.oneof<fc.WeightedArbitrary<Step>[]>(
     }),
   },
 )
-/** How many milliseconds locks and commands take: one value after the other, then again from the first. */
+/** The delays of locks and commands, in milliseconds. They are used in order, and then again from the first. */
 const delays = fc.array(fc.constantFrom(0, 0, 1, 30, 900), { minLength: 1, maxLength: 20 })
 
 type Added = { readonly id: string; readonly text: string; readonly group: string; readonly tab: string }
@@ -82,7 +82,7 @@ function createRun(ms: readonly number[]) {
   return { browser, server, open, take, added, withdrawn }
 }
 
-it('an outbox in several tabs makes each item take effect once, those of a tab in order, whatever is closed, reloaded or cut', async () => {
+it('an outbox in several tabs makes each item take effect once, and the items of a tab in order, whatever is closed, reloaded or cut', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), delays, async (steps, ms) => {
       const { browser, server, open, take, added, withdrawn } = createRun(ms)

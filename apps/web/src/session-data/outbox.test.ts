@@ -54,14 +54,14 @@ describe('an outbox', () => {
     expect(texts()).toEqual([])
   })
 
-  it('does not mark an item as late that is accepted in time', async () => {
+  it('does not mark an item that is accepted in time as late', async () => {
     const { browser, open, late } = setUp()
     open().add('one')
     await browser.advance(lateMs)
     expect(late).toEqual([])
   })
 
-  it('sends items of other sequences while one waits', async () => {
+  it('sends items of other sequences while an item waits', async () => {
     const { browser, effects, open, server } = setUp()
     const first = open()
     server.losesReceipts = true
@@ -312,7 +312,7 @@ describe('a sign-out', () => {
 })
 
 describe('accepted items', () => {
-  it('stay in memory if asked for, the last ones only, and are never sent again', async () => {
+  it('stay in memory, up to the requested number of latest ones, and are never sent again', async () => {
     const { browser, server, open } = setUp({ keepSent: 2 })
     const one = open()
     for (const text of ['one', 'two', 'three']) one.add(text)

@@ -116,7 +116,7 @@ describe('a prompt', () => {
 })
 
 describe('a refused prompt', () => {
-  it('returns to its draft whole, with its place and the reason, before what was written meanwhile', async () => {
+  it('returns whole to its draft, before text that was written meanwhile, with its place and the reason', async () => {
     const { browser, server, open, refused, attachments } = setUp()
     const archived = new ParleyError('conflict', 'The session is archived.')
     server.refusal = () => archived
@@ -151,7 +151,7 @@ describe('a refused prompt', () => {
     expect(tabs.map(({ draft }) => draft.text.get()).filter(Boolean)).toEqual(['one'])
   })
 
-  it('is one whose attachments were lost', async () => {
+  it('may also be a prompt whose attachments were lost', async () => {
     const { browser, server, open, attachments } = setUp()
     server.isReachable = false
     const first = open()

@@ -19,7 +19,7 @@ describe('unread sessions', () => {
     expect(isUnread({ ...session, createdAt: 100 }, { since: 0, at: {} })).toBe(false)
   })
 
-  it('have times that only grow, for a limited number of sessions', () => {
+  it('are derived from times that only grow, for a limited number of sessions', () => {
     const seen: Seen = { since: 0, at: { a: 100 } }
     expect(withSeen(seen, 'a', 90)).toBe(seen)
     let many = seen

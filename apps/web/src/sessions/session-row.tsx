@@ -85,7 +85,7 @@ function RowLink({ session, agentName, current, unread, now, tabStop }: Omit<Pro
           )}
         </span>
         <span className="flex text-xs text-faint">
-          {/* Cut as one text: a few letters of each fact would say nothing. */}
+          {/* Truncated as one text: a few letters of each fact would say nothing. */}
           <span className="mr-1 min-w-0 truncate *:mr-0.5">
             {failed !== undefined && (
               // Hidden from screen readers: the status mark has the same text.

@@ -15,7 +15,7 @@ const node = (id: number, machine: string, state: NodeInfo['state'] = 'alive'): 
 it('names the node that listed the agents, and where changes take effect, if there are several nodes', () => {
   const { purpose, note } = agentsPurpose(node(2, 'laptop'), [node(1, 'desk'), node(2, 'laptop')])
   expect(purpose).toBe('The coding agents on laptop, as the node http://10.0.0.2:4747 lists them.')
-  expect(note).toContain('API keys belong to this node, and a sign-in to laptop')
+  expect(note).toContain('API keys belong to this node; a sign-in belongs to laptop')
 })
 
 it('names no node if there is no other one', () => {

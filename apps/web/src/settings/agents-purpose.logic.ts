@@ -17,6 +17,6 @@ export function agentsPurpose(
   const machine = visible(from.machine)
   return {
     purpose: `The coding agents on ${machine}, as the node ${visible(from.url)} lists them.`,
-    note: `Installed and added agents and API keys belong to this node, and a sign-in to ${machine}; other nodes have their own. Behind a load balancer, each request can reach another node: to set up the agents of a node, open the console at its own address.`,
+    note: `Installed agents, added agents and API keys belong to this node; a sign-in belongs to ${machine}. Other nodes have their own. Behind a load balancer, each request can reach another node: to set up the agents of a node, open the console at its own address.`,
   }
 }

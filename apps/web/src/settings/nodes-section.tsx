@@ -72,7 +72,7 @@ function useLiveNodes(): { list: NodeList | undefined; error: string | undefined
   return { list, error }
 }
 
-/** `check` makes every node ask every other node for an answer; `checked` is the result. */
+/** `check` lets every node send a request to every other node; `checked` is the result. */
 function useCheck() {
   const [checked, setChecked] = useState<NodeList>()
   const [isChecking, setChecking] = useState(false)

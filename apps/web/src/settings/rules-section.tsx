@@ -26,7 +26,7 @@ export function RulesSection() {
   return (
     <Section
       title="Rules and grants"
-      purpose="What agents may do without asking, and what they may never do. Deny overrides allow. Rules come from here and from “Allow for…” answers. A rule that denies a command compares only the text of the command, so it is not a sandbox."
+      purpose="What agents may do without asking, and what they may never do. Deny overrides allow. Rules are added on this page and by “Allow for…” answers. A rule that denies a command compares only the text of the command, so it is not a sandbox."
     >
       {!rules && <p className="text-sm text-faint">Loading…</p>}
       {rules?.length === 0 && (

@@ -15,7 +15,7 @@ import { isRewind, promptOfTurn, rewoundTo, stopText } from './turn-end.logic.ts
 
 type Props = { turnId: string | undefined; end: TurnEnd }
 
-/** What is said about a turn that did not end as usual: why it failed or stopped early, and what to do. */
+/** The notes on a turn that did not end as usual: why it failed or stopped early, and what to do. */
 export default function EndNotes({ turnId, end }: Props) {
   const { outcome, stopReason, error, structuredOutput } = end
   return (
@@ -29,7 +29,7 @@ export default function EndNotes({ turnId, end }: Props) {
       {outcome === 'unknown' && (
         <Callout
           level="warning"
-          text="The server of this turn ended before the turn did. Some actions may be missing; check Changes."
+          text="The server that ran this turn stopped before the turn ended. Some actions may be missing; check Changes."
         />
       )}
       {structuredOutput !== undefined && (

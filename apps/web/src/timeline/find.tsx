@@ -28,7 +28,7 @@ export default function Find({ segments, toggle, showRow, scroller, onClose }: P
   const loading = useLoadAll(wanted !== '')
 
   const key = hit?.key
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each match: what the person collapses then stays so
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once per match, so that collapsed rows stay collapsed
   useEffect(() => {
     if (key === undefined) return
     for (const outer of pathTo(segments, key) ?? []) toggle(outer, true)

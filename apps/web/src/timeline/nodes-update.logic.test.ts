@@ -70,7 +70,7 @@ function next(timeline: readonly Block[], one: Step): readonly Block[] {
   return block ? timeline.with(one.at, block) : timeline
 }
 
-it('reads a changed timeline incrementally with the same result as anew', () => {
+it('reads a changed timeline incrementally with the same result as from scratch', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(step, fc.option(turn, { nil: undefined })), { maxLength: 40 }), (steps) => {
       let timeline: readonly Block[] = []

@@ -76,7 +76,7 @@ describe('the timeline in reading order', () => {
     expect(allKeys(blocks)).toEqual(['one', 'x', 'y', 'end:a', 'two', 'z'])
   })
 
-  it('puts it there even if an earlier prompt was withdrawn, and keeps the running turn in one segment', () => {
+  it('does not misplace a queued prompt after a withdrawn one, and keeps the running turn in one segment', () => {
     const blocks = [
       prompt('one', 'a'),
       call('c', 'a', { kind: 'execute', status: 'running' }),

@@ -49,7 +49,7 @@ export type Segment = {
   readonly cut: number | undefined
 }
 
-/** The least number of consecutive quiet steps that are grouped into one line. */
+/** The minimum number of consecutive quiet steps that are grouped into one line. */
 const minGroupSize = 3
 /** How many of the last steps of a running turn are not grouped. */
 const ungroupedAtEnd = 2

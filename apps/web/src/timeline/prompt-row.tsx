@@ -68,7 +68,7 @@ function PromptParts({ parts }: { parts: readonly PromptPart[] }) {
   return (
     <div className="flex flex-col gap-1.5">
       {parts.map((part, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: parts have no identity but their place
+        // biome-ignore lint/suspicious/noArrayIndexKey: parts are identified by their index
         <PartView key={index} part={part} />
       ))}
     </div>
@@ -101,5 +101,5 @@ function rewindText(part: PromptPart): string | undefined {
   if (part.type !== 'command' || part.name !== 'rewind') return undefined
   const { arguments: target = '' } = part
   if (target.startsWith('undo prm_')) return 'Undo the restore of files'
-  return target.startsWith('prm_') ? 'Restore files to before an earlier prompt' : undefined
+  return target.startsWith('prm_') ? 'Restore files to their state before an earlier prompt' : undefined
 }

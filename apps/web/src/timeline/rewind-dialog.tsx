@@ -32,7 +32,9 @@ export default function RewindDialog({ promptId, onClose }: { promptId: string; 
   }
   return (
     <Dialog label="Restore files" onClose={onClose} className="flex-col open:flex">
-      <h2 className="px-4 pt-3.5 text-base font-semibold">Restore files to before this prompt?</h2>
+      <h2 className="px-4 pt-3.5 text-base font-semibold">
+        Restore files to their state before this prompt?
+      </h2>
       <div className="min-h-0 overflow-y-auto px-4 py-2 text-sm" aria-live="polite">
         {problem !== undefined && <p className="text-bad">{problem}</p>}
         {!preview && problem === undefined && <p className="text-soft">Looking for changed files…</p>}

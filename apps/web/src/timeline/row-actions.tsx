@@ -58,7 +58,7 @@ function Rewind({ promptId }: { promptId: string }) {
   return (
     <>
       <IconButton
-        label="Restore files to before this prompt…"
+        label="Restore files to their state before this prompt…"
         className="size-6!"
         onPointerEnter={rewindPart.fetch}
         onClick={() => setAsking(true)}

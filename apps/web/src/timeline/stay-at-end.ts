@@ -15,7 +15,10 @@ export type EndKeeper = {
   /** Stops following the end. Must be called before another place is scrolled into view. */
   leave(): void
   comeBack(): void
-  /** Hides from the list the scrolling that follows the end: the list renders differently while a reader scrolls. */
+  /**
+   * Keeps the list from noticing the scrolling that follows the end, because the list renders differently while a
+   * reader scrolls.
+   */
   observeElementOffset: VirtualizerOptions<HTMLDivElement, HTMLDivElement>['observeElementOffset']
 }
 

@@ -34,7 +34,8 @@ export function useList(
       const known = instance.measurementsCache[index]?.size
       if (!entry && known !== undefined && isPlain(rows[index])) return known
       const size = measureElement(element, entry, instance)
-      // Stores a size that equals the estimate. The list does not, so a new estimate would move the visible rows.
+      // Stores a size that equals the estimate. The list itself does not store such a size, so a new estimate would
+      // move the visible rows.
       if (entry && size === known) instance.itemSizeCache.set(keyOf(index), size)
       return size
     },

@@ -39,8 +39,8 @@ describe('install advice', () => {
   })
 })
 
-describe('the name under which a program is typed', () => {
-  it('is the program name if the PATH leads to it, also through a symbolic link', () => {
+describe('the name to type for a program', () => {
+  it('is the program name if the PATH leads to the program, even through a symbolic link', () => {
     const path = programIn('bin')
     expect(programAsTyped(path, { PATH: `/nowhere:${join(place, 'bin')}` })).toBe('tiny')
     mkdirSync(join(place, 'links'))

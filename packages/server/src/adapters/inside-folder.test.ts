@@ -87,7 +87,7 @@ describe('the reach of a request', () => {
     )
   })
 
-  it('does not count the protected folder that holds the session folder itself', () => {
+  it('ignores a protected folder that contains the session folder', () => {
     const inner = { cwd: '/x/.claude/worktrees/a', settings: {} }
     expect(reachOf('edit', ['src/a', '/x/.claude/worktrees/a/b'], inner)).toEqual({})
     expect(reachOf('edit', ['.git'], inner)).toEqual({ protected: true })

@@ -50,7 +50,7 @@ it('rejects a call with the error of the other peer', async () => {
   expect(error).toMatchObject({ code: -32600, message: 'no such thing', data: { what: 'thing' } })
 })
 
-it('keeps requests, notifications and strays apart, in the order of arrival', () => {
+it('distinguishes requests, notifications and stray messages, in the order of arrival', () => {
   const { rpc, received, sent } = peer()
   rpc.take({ method: 'started', params: { a: 1 } })
   rpc.take({ id: 0, method: 'ask', params: {} })
@@ -80,7 +80,7 @@ it('rejects pending and later calls once it has ended', async () => {
   await expect(rpc.call('two')).rejects.toThrow('it is gone')
 })
 
-it('sends the version if it is asked to', () => {
+it('sends the JSON-RPC version if it is configured to', () => {
   const { rpc, sent } = peer({ withVersion: true })
   rpc.notify('initialized')
   expect(sent).toEqual([{ jsonrpc: '2.0', method: 'initialized' }])

@@ -65,7 +65,7 @@ describe('a rewind', () => {
     await expect(keeper.undo('ses_1', 'prm_2')).rejects.toThrow()
   })
 
-  it('that reaches outside the folder, also through a link, is made but cannot be undone', async () => {
+  it('that reaches outside the folder, even through a link, is performed but cannot be undone', async () => {
     writeFileSync(join(home, 'outside.txt'), 'secret')
     symlinkSync(join(home, 'outside.txt'), at('link.txt'))
     const keeper = createRewindKeeper()

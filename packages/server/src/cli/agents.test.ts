@@ -58,7 +58,7 @@ async function refusal(work: Promise<unknown>): Promise<ParleyError> {
 }
 
 describe('parley agents install', () => {
-  it('installs the agents it is given, reports it, and does it once', async () => {
+  it('installs the given agents once, and reports each installation', async () => {
     const { said, context } = contextUnderTest({ env: registry.env, cwd: root })
     expect(await installAgents(['tiny', 'small'], { dataDir }, context, twoAgents)).toBe(0)
     expect([installed('tiny'), installed('small')]).toEqual(['1.0.0', '1.0.0'])

@@ -134,7 +134,7 @@ it('every change is accepted by any node, and every node then gives the same ans
   expect(await reply('listTerminals', { params })).toEqual({ terminals: [] })
 })
 
-it('the table above has every route that reads what all nodes share', () => {
+it('the table above has every route that reads data shared by all nodes', () => {
   const shared = (Object.keys(routes) as RouteName[]).filter(
     (name) => routes[name].method === 'GET' && ['any', 'place', 'owner'].includes(whereServed[name]),
   )
@@ -143,7 +143,7 @@ it('the table above has every route that reads what all nodes share', () => {
   expect([...Object.keys(reads), ...others].sort()).toEqual(shared.sort())
 })
 
-it('a client whose every connection reaches another node follows a session and answers its requests', async () => {
+it('a client whose calls each reach a different node can follow a session and answer its requests', async () => {
   const client = createClient({
     url: 'http://127.0.0.1',
     token,

@@ -59,7 +59,7 @@ describe('a person at the terminal', () => {
     expect((await running.ended).exitCode).toBe(0)
   })
 
-  it('does not allow with keys typed before the request was shown', async () => {
+  it('does not allow a call with keys typed before the request was shown', async () => {
     await using home = createHome()
     await home.serve()
     const first = home.start(['run', 'demo', 'hang'])

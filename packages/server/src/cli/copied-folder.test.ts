@@ -47,7 +47,7 @@ it('a data folder that is moved while its server runs still belongs to that serv
   expect(await status()).toBe(200)
 })
 
-it('an owner record whose URL belongs to another server by now is ignored', async () => {
+it('an owner record whose URL now belongs to another server is ignored', async () => {
   await using home = createHome()
   const other = await served(home, join(home.folder, 'other'))
   mkdirSync(home.dataDir, { mode: 0o700 })

@@ -158,7 +158,7 @@ export async function* sessionIds(store: TransferStore): AsyncGenerator<string> 
   }
 }
 
-/** What people have set for more than one session. The values of variables are secrets. */
+/** The settings that apply to more than one session. The values of variables are secrets. */
 export type StoreSettings = {
   readonly rules: readonly PermissionRule[]
   readonly folders: readonly TrustedFolder[]

@@ -32,7 +32,7 @@ describe('the checks of a database', () => {
     })
   })
 
-  it('fail without an address or a password if the database cannot be reached', async () => {
+  it('fail if the database cannot be reached, and show neither its address nor its password', async () => {
     const checks = await databaseChecks('postgres://ada:geheim@127.0.0.1:1/somewhere')
     expect(checks).toMatchObject([
       { name: 'database', result: 'fail', text: expect.stringContaining('PARLEY_DATABASE_URL') },
@@ -82,7 +82,7 @@ describe('the checks of a database', () => {
     ['a fast clock', { clockSkewMs: -5_000 }, 'clock', 'warn', '5.0 s ahead of the database'],
     ['a wrong clock', { clockSkewMs: 600_000 }, 'clock', 'fail', 'NTP'],
     ['the same clock', { clockSkewMs: 20 }, 'clock', 'ok', '20 ms'],
-  ])('tell %s', (_, found, name, result, text) => {
+  ])('report %s', (_, found, name, result, text) => {
     const check = named(inspectionChecks({ ...good, ...found }), name)
     expect(check).toMatchObject({ result, text: expect.stringContaining(text) })
   })
@@ -143,12 +143,12 @@ describe('the checks of nodes', () => {
     expect(nodeChecks({ nodes: [node(2)] })).toMatchObject([{ name: 'nodes', result: 'fail' }])
   })
 
-  it.each(problems)('fail with what to do if the own URL is %s', (problem) => {
+  it.each(problems)('fail with advice if the URL of this node is %s', (problem) => {
     const checks = nodeChecks({ nodes: [node(1, { reachable: false, problem })] })
     expect(named(checks, 'node URL')).toMatchObject({ result: 'fail', text: expect.stringMatching(/: .+/) })
   })
 
-  it.each(problems)('fail with what to do if another node is %s', (problem) => {
+  it.each(problems)('fail with advice if another node is %s', (problem) => {
     const checks = nodeChecks({ nodes: [node(1), node(2, { reachable: false, problem })] })
     expect(named(checks, 'other node')).toMatchObject({
       result: 'fail',

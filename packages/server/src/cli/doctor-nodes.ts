@@ -12,16 +12,16 @@ import { durationText, millisecondsText } from './durations.ts'
 
 const slowMs = 50
 const skewWarnMs = 1_000
-/** The check fails early: nodes refuse each other's requests only if their clocks differ by five minutes. */
+/** Lower than the limit at which nodes refuse each other's requests, which is five minutes. */
 const skewFailMs = 60_000
 
 export async function databaseChecks(url: string): Promise<Check[]> {
   try {
     return inspectionChecks(await inspectDatabase({ url }))
   } catch (thrown) {
-    // Other errors say themselves what to do.
+    // The messages of other errors already say what to do.
     const todo = hasCode(thrown, 'busy')
-      ? ' Check that PostgreSQL runs, that this machine can reach it, and PARLEY_DATABASE_URL.'
+      ? ' Check that PostgreSQL runs, that this machine can reach it, and that PARLEY_DATABASE_URL is correct.'
       : ''
     return [fail('database', `${messageOf(thrown)}${todo}`)]
   }

@@ -81,7 +81,7 @@ it('logs "other" for a reason that is not a plain name', async () => {
   expect(lines).toMatchObject([{ reason: 'other' }])
 })
 
-it('logs an agent that crashed at warn, with how it ended', async () => {
+it('logs at warn that an agent crashed, and how it ended', async () => {
   const lines = await linesOf('warn', [...words, { type: 'crash' }])
   expect(lines).toMatchObject([
     { level: levels.warn, msg: 'agent lost', agent: 'scripted', reason: 'crashed' },

@@ -35,7 +35,7 @@ describe('an unknown agent', () => {
     expect([exitCode, stdout]).toEqual([2, ''])
   })
 
-  it('gives the known agent of similar spelling', async () => {
+  it('leads to a suggestion of the known agent with similar spelling', async () => {
     await using home = createHome()
     const { exitCode, stderr } = await home.run(['run', 'demmo', 'hello'])
     expect([exitCode, stderr]).toEqual([2, expect.stringMatching(oneLine)])
@@ -177,7 +177,7 @@ describe('an agent that is not installed', () => {
 })
 
 describe('an agent that is not signed in', () => {
-  it('run reports it once, with an existing program, and exits with 1', async () => {
+  it('run reports it once, with the path of an existing program, and exits with 1', async () => {
     await using home = createHome()
     const { exitCode, stdout, stderr } = await home.run(['run', 'claude', 'hello'])
     expect([exitCode, stdout]).toEqual([1, ''])
@@ -275,7 +275,7 @@ describe('a folder that does not exist', () => {
 })
 
 describe('doctor', () => {
-  it('lists agents that were not asked for in one line, and warns of those that were', async () => {
+  it('puts agents that are not set up on one line, and warns of problems with configured agents', async () => {
     await using home = createHome()
     const env = { PATH: home.folder }
     const { exitCode, stdout } = await home.run(['doctor', '--port', '0'], { env })

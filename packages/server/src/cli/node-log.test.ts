@@ -47,7 +47,7 @@ it('a node logs when it joins, when another one is gone and when it takes sessio
   expect(stderr).not.toContain(new URL(databaseUrl).pathname.slice(1))
 })
 
-it('an outage of PostgreSQL is logged in one line at its begin and one at its end, without stack traces', async () => {
+it('an outage of PostgreSQL is logged in one line at its start and one at its end, without stack traces', async () => {
   await using postgres = await PostgresServer.open()
   await using home = createHome()
   const env = { PARLEY_DATABASE_URL: await postgres.database(), PARLEY_TOKEN: token }

@@ -30,7 +30,7 @@ it('while PostgreSQL is down, commands say that the server runs and does not rea
   }
 })
 
-it('commands say that a paused server does not answer, and tell nobody to start another one', async () => {
+it('commands say that a paused server does not answer, and do not advise starting another one', async () => {
   await using postgres = await PostgresServer.open()
   await using home = createHome()
   const options = { env: { PARLEY_DATABASE_URL: await postgres.database(), PARLEY_TOKEN: token } }

@@ -63,7 +63,7 @@ it('the node URL and the place can be given, and the place of a machine stays th
   expect(second?.place).toBe(first?.place)
 })
 
-it('a server that listens on localhost registers the number of its address, since another program may listen on the other one', async () => {
+it('a server on localhost registers its numeric address, because the name may lead to another program', async () => {
   await using home = createHome()
   const databaseUrl = await postgres.database()
   const { url } = await home.serve(['--host', 'localhost'], onDatabase(databaseUrl))
@@ -110,7 +110,7 @@ it('a server warns of sessions in its SQLite file that are not in the database',
   expect((await running.ended).stderr).toMatch(/are not served\. To copy them: .*migrate --to/)
 })
 
-it('a server whose database cannot be reached ends with a sentence, and leaves its data folder free', async () => {
+it('a server that cannot reach its database exits with a one-line error and frees its data folder', async () => {
   await using home = createHome()
   const { exitCode, stderr } = await home.start(
     ['--port', '0'],
@@ -140,7 +140,7 @@ it('the data folder of a node is not used without its database', async () => {
   expect(await ran(home, ['sessions'])).toMatchObject({ exitCode: 0 })
 })
 
-it('a server whose token differs from that of the living nodes ends with a sentence, and is not listed', async () => {
+it('a server whose token differs from that of living nodes exits with a one-line error and is not listed', async () => {
   await using home = createHome()
   await using other = createHome()
   const databaseUrl = await postgres.database()

@@ -61,7 +61,7 @@ it('parley nodes lists the servers on a database, and /metrics counts them', asy
   expect(value('parley_append_seconds_count')).toBeGreaterThan(0)
 })
 
-it('parley sessions names the machines, and the one that is away', async () => {
+it('parley sessions names the machines, and marks the one that is away', async () => {
   await using one = createHome()
   await using two = createHome()
   const given = onDatabase(await postgres.database())
@@ -113,7 +113,7 @@ it('commands name the node of a session and its machine, and say that a prompt w
   expect(stderr).not.toContain('another turn')
 })
 
-it('parley doctor lets the nodes reach each other, and tells one with another token', async () => {
+it('parley doctor checks that the nodes reach each other, and reports a node with another token', async () => {
   await using one = createHome()
   await using two = createHome()
   await using three = createHome()

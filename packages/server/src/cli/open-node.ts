@@ -68,7 +68,7 @@ export async function openNode(options: NodeStoreOptions): Promise<OpenedStore> 
     const { store, ownership } = await openDatabase(folder, options)
     const metrics = createNodeMetrics()
     const log = new NodeLog(logger)
-    // Before the host is created, which drops its sessions when they are lost.
+    // Registered before the host is created, so that the log counts the lost sessions before the host drops them.
     ownership.onLost(() => log.lost())
     let url = nodeUrl ?? ''
     const nodes = createNodes({
@@ -173,11 +173,11 @@ async function refuseOtherToken(
   }
 }
 
-/** The error of a start. The message of the cause, which tells the caller to try again, is meant for requests. */
+/** The error for a failed start. The message of the cause tells the caller to try again, which suits only requests. */
 function notReached(databaseUrl: string, cause: ParleyError): ParleyError {
   const code = cause.details?.postgres
   if (code === undefined || code === '53300') return cause
-  const message = `PostgreSQL cannot be reached (${code}): ${shownDatabaseUrl(databaseUrl)} did not answer for ${patienceMs / 1_000} seconds. Check that it runs, that this machine can reach it, and PARLEY_DATABASE_URL.`
+  const message = `PostgreSQL cannot be reached (${code}): ${shownDatabaseUrl(databaseUrl)} did not answer for ${patienceMs / 1_000} seconds. Check that it runs, that this machine can reach it, and that PARLEY_DATABASE_URL is correct.`
   return new ParleyError('busy', message, { details: { ...cause.details }, cause })
 }
 

@@ -236,7 +236,7 @@ describe('the owner record', () => {
     expect(stdout + stderr).not.toContain(secret)
   })
 
-  it('has the address of the socket if the server was started with a name, which may have several', async () => {
+  it('has the address of the socket if the server got a host name, which may have several addresses', async () => {
     await using home = createHome()
     const { url } = await home.serve(['--host', 'localhost'])
     expect(url).toMatch(/^http:\/\/localhost:\d+$/)
@@ -253,7 +253,7 @@ describe('the owner record', () => {
     expect(statSync(recordFile(home)).mode & 0o777).toBe(0o600)
   })
 
-  it('of an older version, which has no secret, is refused while its server runs, with what to do', async () => {
+  it('of an older version, which has no secret, is refused with advice while its server runs', async () => {
     await using home = createHome()
     const { pid } = await home.serve()
     writeRecord(home, { ...readRecord(home), secret: undefined })
@@ -267,7 +267,7 @@ describe('the owner record', () => {
     expect((await home.run(['doctor', '--port', '0'])).stdout).toMatch(/^warn server .*older version/m)
   })
 
-  it('that other users can read is refused while its server runs, with what to do', async () => {
+  it('that other users can read is refused with advice while its server runs', async () => {
     await using home = createHome()
     await home.serve()
     chmodSync(recordFile(home), 0o640)
@@ -280,7 +280,7 @@ describe('the owner record', () => {
   it.each([
     ['without the identity of a database', undefined],
     ['with the identity of another database', '1:2'],
-  ])('%s gives no token to a server that proves it, if the folder has no database', async (_, database) => {
+  ])('%s is refused if the folder has no database, even if a server proves it', async (_, database) => {
     await using home = createHome()
     const secret = randomBytes(32).toString('base64url')
     const record = { instance: 'one', secret, database, pid: process.pid }

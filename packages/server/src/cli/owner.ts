@@ -33,7 +33,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** A record that a server can prove to have written. */
+/** A record that is complete and private, so that its server can prove that it wrote the record. */
 export type ProvableOwner = Owner & Required<Pick<Owner, 'url' | 'instance' | 'secret' | 'database'>>
 
 export function isProvable(owner: Owner): owner is ProvableOwner {

@@ -127,7 +127,7 @@ function isStandIn({ state, place }: NodeInfo, self: NodeInfo): boolean {
   return state === 'alive' && place !== undefined && place === self.place
 }
 
-/** Whether a node proves that it has the token, which it does not get for that, and reaches its database. */
+/** Whether a node proves that it has the token, and reaches its database. The token is not sent to the node. */
 async function provesToken({ url, id }: NodeInfo, token: string): Promise<boolean> {
   const { challengeHeader, isNodeUrl, PeerCredential, proofHeader } = await import(
     '../nodes/peer-credential.ts'

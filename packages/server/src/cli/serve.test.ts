@@ -50,7 +50,7 @@ describe('parley serve', () => {
     expect((await stopped(second.running)).exitCode).toBe(0)
   })
 
-  it('makes a data folder private that others can read, but not one with other files', async () => {
+  it('makes a data folder that others can read private, unless it contains other files', async () => {
     await using home = createHome()
     mkdirSync(home.dataDir, { mode: 0o755 })
     chmodSync(home.dataDir, 0o755)
@@ -66,7 +66,7 @@ describe('parley serve', () => {
     expect((await stopped(running)).stderr).toContain(`other users can read ${shared}`)
   })
 
-  it('takes the token from a file, and warns of one that others can see', async () => {
+  it('takes the token from a file, and warns of a token that others can see', async () => {
     await using home = createHome()
     writeFileSync(join(home.folder, 'mine'), 'a-token-in-a-file\n', { mode: 0o600 })
     const quiet = await home.serve(['--token-file', 'mine'])

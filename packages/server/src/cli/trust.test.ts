@@ -18,7 +18,7 @@ async function listed(home: Home): Promise<string[]> {
 }
 
 describe('parley trust', () => {
-  it('trusts this folder or another, lists them, and revokes them', async () => {
+  it('trusts the current folder or another one, lists trusted folders, and revokes trust', async () => {
     await using home = createHome()
     const none = await home.run(['trust', '--list'])
     expect(none).toMatchObject({

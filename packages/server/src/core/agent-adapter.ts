@@ -284,9 +284,9 @@ export type AgentOutput =
   | { readonly type: 'native'; readonly message: unknown }
 
 /**
- * `permit` and `answer` resolve when there is an answer, and never reject. `cancelled` is not an answer: the
- * turn ends, `signal` aborted, or the connection is being closed. If the request is about a tool call, ask
- * only after the `tool-call.called` of that call was recorded. Aborting `signal` withdraws the request: do so
+ * `permit` and `answer` resolve when there is an answer, and never reject. `cancelled` is not an answer: it means that
+ * the turn ends, that `signal` has aborted, or that the connection is being closed. If the request is about a tool
+ * call, ask only after the `tool-call.called` of that call was recorded. Aborting `signal` withdraws the request: do so
  * when the agent withdraws its request, never because the agent died.
  */
 export type Person = {

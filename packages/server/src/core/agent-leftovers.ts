@@ -8,8 +8,8 @@ export type AgentLeftovers = {
   /** Variables for agents, by which `end` finds them and all their descendants. `owner` is a secret random text. */
   variables(owner: string): EnvironmentVariables
   /**
-   * Kills all processes that were started with the variables of this owner. Resolves when there are none any more, and
-   * rejects with ParleyError `busy` if some cannot be ended.
+   * Kills all processes that were started with the variables of this owner. Resolves when none is left, and rejects
+   * with ParleyError `busy` if some cannot be ended.
    */
   end(owner: string): Promise<void>
 }

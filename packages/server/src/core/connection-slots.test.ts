@@ -61,7 +61,7 @@ describe('the slots', () => {
     expect(slots.used).toBe(2)
   })
 
-  it('are free after they are released, which has an effect once', async () => {
+  it('are free after they are released; a second release has no effect', async () => {
     const { slots, people } = crowd(1, 'a')
     await people[0]!.come()
     people[0]!.leave()
@@ -69,7 +69,7 @@ describe('the slots', () => {
     expect(slots.used).toBe(0)
   })
 
-  it('of one holder are two if it acquired two', async () => {
+  it('are counted separately if one holder has acquired two', async () => {
     const slots = createConnectionSlots(3)
     const holder = { idleSince: () => undefined, yieldSlot: () => undefined }
     const first = await slots.acquire(holder, never)
@@ -132,7 +132,7 @@ describe('the waiting line', () => {
     expect(log.at(-1)).toBe('c')
   })
 
-  it('is not joined by a caller that was cancelled before', async () => {
+  it('is not joined by a caller that is already cancelled', async () => {
     const { slots, log, people } = crowd(1, 'a')
     people[0]!.giveUp()
     await people[0]!.come()
@@ -206,7 +206,7 @@ describe('an idle holder', () => {
 })
 
 describe('any sequence of requests', () => {
-  it('is served within the limit, in order, without the cancelled ones', async () => {
+  it('is served within the limit and in order, except for cancelled requests', async () => {
     const step = fc.tuple(fc.constantFrom('come', 'leave', 'giveUp', 'idle', 'wait'), fc.nat(5))
     await fc.assert(
       fc.asyncProperty(

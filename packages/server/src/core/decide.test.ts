@@ -105,7 +105,7 @@ describe('prompt.submit', () => {
     })
   })
 
-  it('steers the running turn, also one that waits for a person', () => {
+  it('steers the running turn, even one that waits for a person', () => {
     for (const state of [running, waiting]) {
       expect(when(state, steer)).toEqual({
         drafts: [{ ...recorded, delivery: 'steer', turnId: 'trn_1' }],
@@ -190,7 +190,7 @@ describe('prompt.submit with before', () => {
     return queue.map(({ promptId }) => (promptId === reply?.promptId ? 'new' : promptId))
   }
 
-  it('is placed before the first of the named prompts that still waits, and last if none does', () => {
+  it('is placed before the first named prompt that still waits, or last if none of them waits', () => {
     expect(orderAfter(['prm_3', 'prm_4'])).toEqual(['prm_2', 'new', 'prm_3', 'prm_4'])
     expect(orderAfter(['prm_1', 'prm_4'])).toEqual(['prm_2', 'prm_3', 'new', 'prm_4'])
     expect(orderAfter(['prm_1', 'prm_9'])).toEqual(['prm_2', 'prm_3', 'prm_4', 'new'])
@@ -253,7 +253,7 @@ describe('a paused queue', () => {
     expect(after.turn?.prompt).not.toHaveProperty('paused')
   })
 
-  it('accepts an edited prompt again, paused, at its place', () => {
+  it('accepts an edited prompt at its former place, still paused', () => {
     const { drafts } = when(rested, {
       type: 'prompt.submit',
       text: 'Anew',
@@ -269,7 +269,7 @@ describe('a paused queue', () => {
     expect(refusal(paused, { ...steer, paused: true }).code).toBe('validation_error')
   })
 
-  it('results also from a denial that stops the turn', () => {
+  it('also results from a denial that stops the turn', () => {
     const stop = { type: 'permission.decide', requestId: 'req_1', decision: 'deny', endTurn: true } as const
     expect(when(andThen(waiting, ...queuedOne), stop).drafts.map(({ type }) => type)).toEqual([
       'permission.resolved',
@@ -330,14 +330,14 @@ describe('turn.cancel', () => {
     expect(andThen(parked, ...drafts)).toMatchObject({ status: 'idle', requests: [] })
   })
 
-  it('is refused if no turn, or another one, runs', () => {
+  it('is refused if no turn or another turn runs', () => {
     expect(refusal(idle, cancel).code).toBe('conflict')
     const ended = { type: 'turn.ended', turnId: 'trn_1', outcome: 'completed', stopReason: 'end' } as const
     const over = andThen(running, { ...ended, durationMs: 1 })
     expect(refusal(over, { ...cancel, turnId: 'trn_1' })).toMatchObject({ code: 'conflict' })
   })
 
-  it('of an unknown turn is refused as not found, whether another one runs or none', () => {
+  it('of an unknown turn is refused as not found, whether or not another turn runs', () => {
     for (const state of [idle, running])
       expect(refusal(state, { ...cancel, turnId: 'trn_0' })).toMatchObject({
         code: 'not_found',
@@ -365,7 +365,7 @@ describe('permission.decide', () => {
     })
   })
 
-  it('cannot allow what a rule refuses by now, edited or not', () => {
+  it('cannot allow a call that a rule now refuses, with or without an edited input', () => {
     const no = (command: string, scope = {}): PermissionRule => ({
       ruleId: 'rule_1',
       tool: 'Bash',
@@ -390,7 +390,7 @@ describe('permission.decide', () => {
     expect(when(waiting, allow, { rules: [elsewhere] }).drafts).toHaveLength(1)
   })
 
-  it('cannot allow what the mode refuses by now, whenever it was requested', () => {
+  it('cannot allow a call that the mode now refuses, whenever it was requested', () => {
     const readOnly = andThen(waiting, { type: 'session.configured', requested: { mode: 'read-only' } })
     for (const scope of ['once', 'session', 'always'] as const)
       expect(refusal(readOnly, { ...allow, scope })).toMatchObject({
@@ -406,7 +406,7 @@ describe('permission.decide', () => {
     expect(when(bypass, allow).drafts).toHaveLength(1)
   })
 
-  it("cannot allow a tool that is not in the session's list of tools by now", () => {
+  it("cannot allow a tool that is no longer in the session's list of tools", () => {
     const listed = andThen(waiting, {
       type: 'session.configured',
       requested: { options: { tools: ['Read'] } },
@@ -450,7 +450,7 @@ describe('permission.decide', () => {
     expect(when(parked, allow).drafts).toMatchObject([{ outcome: 'allowed', requestId: 'req_1' }])
   })
 
-  it('allows with an edited input, also a falsy one', () => {
+  it('allows with an edited input, even a falsy one', () => {
     for (const input of [{ command: 'ls -l' }, null, 0]) {
       expect(when(waiting, { ...allow, input }).drafts).toMatchObject([{ outcome: 'allowed', input }])
     }

@@ -117,7 +117,7 @@ it('the failure of a delegated task is reported to the model, and the turn conti
 it.each([
   ['runs', 10],
   ['waits for a connection that the first agent holds', 1],
-])('stops the other agent with the turn that delegated, even while it %s', async (_, maxConnections) => {
+])('stops the other agent when the turn is cancelled, even while it %s', async (_, maxConnections) => {
   const { host, begin, end, helper } = await world(maxConnections)
   const id = await begin(task({ type: 'hang' }))
   const { id: other } = await helper()

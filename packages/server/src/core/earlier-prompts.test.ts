@@ -60,7 +60,7 @@ it('the last blocks of a session include the prompts of the turns that start amo
   expect(blocks.filter(({ seq }) => seq >= firstSeq)).toHaveLength(12)
 })
 
-it('a log that does not contain the prompt of a turn is read once, down to its start', async () => {
+it('a log that does not contain the prompt of a turn is read once, back to its start', async () => {
   const { world, session } = await sessionWithQueue()
   await using _ = world
   const state = await session.state()

@@ -54,7 +54,7 @@ it('does not restart the agent when variables of another session or folder chang
   expect(made.connections).toHaveLength(1)
 })
 
-it('passes the variables of a folder to all sessions inside it: the inner over the outer, the session over both', async () => {
+it('passes the variables of a folder to all sessions inside it; inner folders and sessions take precedence', async () => {
   const made = await world()
   const { host, cwd } = made
   const inner = join(cwd, 'inner')
@@ -136,7 +136,7 @@ it('refuses invalid names and values, without repeating the value', async () => 
   }
 })
 
-it('refuses variables for an agent that takes none, and starts it without those of its folder', async () => {
+it('refuses variables for an agent that does not support them, and starts it without those of its folder', async () => {
   const made = await world({})
   const { host, cwd } = made
   const refusal = { code: 'not_supported', details: { capability: 'environment' } }

@@ -181,7 +181,7 @@ function expectFree(variables: EnvironmentVariables, adapters: Iterable<AgentAda
   throw new ParleyError('validation_error', message, { details: { variable: taken } })
 }
 
-/** A pattern is a name, or a prefix followed by `*`. Names on Windows are not case-sensitive. */
+/** A pattern is a name, or a prefix followed by `*`. On Windows, names are case-insensitive. */
 function fits(name: string, pattern: string): boolean {
   const [given, wanted] = [name.toUpperCase(), pattern.toUpperCase()]
   return wanted.endsWith('*') ? given.startsWith(wanted.slice(0, -1)) : given === wanted

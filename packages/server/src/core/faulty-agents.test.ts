@@ -194,7 +194,7 @@ describe('a send that never settles', () => {
 })
 
 describe('parking', () => {
-  it('gives an answer that comes while the agent is slow to end to one connection', async () => {
+  it('passes an answer to one connection only, if it arrives before the slow agent has ended', async () => {
     const gates = createGates()
     const answers: string[] = []
     let openThen = 0
@@ -229,7 +229,7 @@ describe('parking', () => {
     expect(agent.connections[1]?.received.map(({ type }) => type)).toEqual(['continue'])
   })
 
-  it('is ended by a cancel while the agent is slow to end, and nobody gets an answer', async () => {
+  it('is ended by a cancel that arrives before the slow agent has ended, and no answer is passed on', async () => {
     const gates = createGates()
     const answers: string[] = []
     const agent = faultyAgent((connection) => {
@@ -310,7 +310,7 @@ describe('an agent that is starting', () => {
     expect(settings).toEqual([{ mode: 'ask' }, { mode: 'ask', model: 'big' }])
   })
 
-  it('gets new settings that come while its connection is being stored', async () => {
+  it('gets new settings that arrive while its connection is being stored', async () => {
     const disk = heldStore()
     const settings: unknown[] = []
     const agent = faultyAgent(async () => {

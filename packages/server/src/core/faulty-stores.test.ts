@@ -52,7 +52,7 @@ function faultyStore() {
 }
 
 describe('a full store', () => {
-  it('while the host closes does not prevent that, and the next host recovers the session when the store works again', async () => {
+  it('does not prevent the host from closing, and the session is recovered when the store works again', async () => {
     const odd = faultyStore()
     await using world = await hostUnderTest({ store: odd.store })
     const session = await world.create()
@@ -81,7 +81,7 @@ describe('a full store', () => {
     expect(logProblems(await session.log())).toEqual([])
   })
 
-  it('while a session with a request must be recovered refuses the answer, until the store works again', async () => {
+  it('refuses the answer to a request of a session that must be recovered, until the store works again', async () => {
     const odd = faultyStore()
     await using world = await hostUnderTest({ store: odd.store })
     const session = await world.create()
@@ -152,7 +152,7 @@ describe('a full store', () => {
     },
   )
 
-  it('while a turn should start lets it start once, when the store works again', async () => {
+  it('delays the start of a turn, which starts once when the store works again', async () => {
     const odd = faultyStore()
     await using world = await hostUnderTest({ store: odd.store })
     const session = await world.create()
@@ -293,7 +293,7 @@ describe('a deletion', () => {
 })
 
 describe('a session created with a commandId', () => {
-  it('is created once, when asked again: at once, later, and after a restart', async () => {
+  it('is created once, even if the command is repeated at once, later or after a restart', async () => {
     await using world = await hostUnderTest()
     const given = { commandId: 'make', title: 'One', prompt: JSON.stringify([hello]) }
     const [one, two] = await Promise.all([world.create(given), world.create(given)])

@@ -2,8 +2,8 @@ import { hasCode } from '@parley/protocol'
 import type { SessionStore } from './session-store.ts'
 
 /**
- * The store for one session under this term: a write is refused once another process owns the session, and `lost` is
- * called. A write to another session, such as a fork, names its own term.
+ * Wraps the store for one session under this term. Once another process owns the session, writes are refused and `lost`
+ * is called. A write to another session, such as a fork, names its own term.
  */
 export function fencedStore(store: SessionStore, term: number | undefined, lost: () => void): SessionStore {
   if (term === undefined) return store

@@ -75,7 +75,7 @@ describe('an agent', () => {
     expect(heeded(made)).toEqual([false, true])
   })
 
-  it('that was starting meanwhile finishes its turn, and is closed then', async () => {
+  it('that was starting when the trust changed finishes its turn, and is then closed', async () => {
     const starting = Promise.withResolvers<void>()
     const ready = Promise.withResolvers<void>()
     const adapter: HostUnderTestOptions['adapter'] = (scripted) => ({
@@ -163,7 +163,7 @@ describe('trust', () => {
     expect(await made.host.trusted()).toEqual([])
   })
 
-  it('given twice is stored once, also at the same time', async () => {
+  it('given twice, even at the same time, is stored once', async () => {
     const made = await world()
     const [first] = await Promise.all([made.host.trust(made.cwd), made.host.trust(`${made.cwd}/`)])
     made.time.advance(1_000)
@@ -198,7 +198,7 @@ describe('trust', () => {
     expect(await isTrusted(made, inside)).toBe(true)
   })
 
-  it('that was revoked does not return with a repeated creation', async () => {
+  it('that was revoked is not restored when the creation of a session is repeated', async () => {
     const made = await world()
     const create = () => made.create({ commandId: 'once', trust: true })
     const { id } = await create()

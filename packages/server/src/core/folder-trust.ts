@@ -13,8 +13,9 @@ export type FolderTrust = {
    */
   trust(folder: string, place?: string, by?: Actor): Promise<TrustedFolder>
   /**
-   * Revokes the trust of a folder, which may no longer exist. Takes effect at the same time as `trust`. Without
-   * `place`, the trust is revoked at the place of this process, or else at the only other place that trusts the folder.
+   * Revokes the trust of a folder, which may no longer exist. Like `trust`, it takes effect at the next start of an
+   * agent. Without `place`, the trust is revoked at the place of this process, or else at the only other place that
+   * trusts the folder.
    */
   distrust(folder: string, place?: string): Promise<void>
   /** The real path of a folder, with its place. Rejects if there is no such folder at the place of this process. */

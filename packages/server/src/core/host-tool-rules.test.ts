@@ -29,7 +29,7 @@ describe('a safe host tool', () => {
     ['is refused by a rule that denies it', rule('deny'), 'deny'],
     ['is refused by a rule that disables it', rule('disable'), 'deny'],
     ['is refused by a rule that denies every tool', rule('deny', '*'), 'deny'],
-    ['is allowed before a rule that asks', rule('ask'), 'allow'],
+    ['is allowed despite a rule that asks', rule('ask'), 'allow'],
     ['is not affected by a rule about another tool', rule('deny', 'host:other'), 'allow'],
     [
       'is not affected by a rule about a tool of the agent with the same name',

@@ -277,7 +277,7 @@ describe('a running tool', () => {
     expect(host.calls[0]?.context.signal.aborted).toBe(true)
   })
 
-  it('may throw against its contract', async () => {
+  it('may throw in violation of its contract', async () => {
     const run = () => Promise.reject(new Error('no such book'))
     await using under = await hostUnderTest({ tools: [{ ...lookup({ safe: true }).tool, run }] })
     const session = await under.create()

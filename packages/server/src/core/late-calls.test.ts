@@ -114,7 +114,7 @@ describe('after the end of its turn, a call', () => {
     expect(events[2]).not.toHaveProperty('turnId')
   })
 
-  it('gets the notice also during the next turn, which is not given the call', async () => {
+  it('gets the notice even during the next turn, to which the call is not added', async () => {
     await using odd = await world()
     await odd.begin(called('a'), turnEnded)
     await odd.begin(ended('a'), turnEnded)
@@ -205,7 +205,7 @@ describe('after the end of its turn, a call', () => {
     ])
   })
 
-  it('of a task that has ended gets the notice, once, also during the next turn', async () => {
+  it('of a task that has ended gets the notice once, even during the next turn', async () => {
     const parent = { parentToolCallId: 'spawn' }
     await using odd = await world()
     await odd.begin(called('spawn'), task('running'), called('a', parent), turnEnded)

@@ -79,7 +79,7 @@ describe('the queue', () => {
     expect((await session.events('prompt.queued')).map(({ promptId }) => promptId)).toEqual(prompts.slice(1))
   })
 
-  it('continues after a turn that failed, crashed or was cancelled without pausing it', async () => {
+  it('continues after a turn that failed, crashed or was cancelled without pausing the queue', async () => {
     const { create } = await world()
     const session = await create()
     await session.submit({ type: 'end', outcome: 'failed' })
@@ -100,7 +100,7 @@ describe('the queue', () => {
     ])
   })
 
-  it('is paused when a person cancels the turn, also across a restart, and continues when it is resumed', async () => {
+  it('is paused when a person cancels the turn, even across a restart, and continues when it is resumed', async () => {
     const { create, restart } = await world()
     const session = await create()
     await session.submit(hang)
@@ -306,7 +306,7 @@ describe('cancelling', () => {
     await expect(session.command({ type: 'turn.cancel' })).rejects.toEqual(refusal('conflict'))
   })
 
-  it('has no effect on another turn than the named one', async () => {
+  it('has no effect on a turn other than the named one', async () => {
     const { create } = await world()
     const session = await create()
     await session.submit(hang)
@@ -338,7 +338,7 @@ describe('cancelling', () => {
     },
   )
 
-  it('during the start of the agent ends the turn, and closes a connection that comes too late', async () => {
+  it('during the start of the agent ends the turn, and closes a connection that opens too late', async () => {
     const gate = createGates()
     const { create, connections } = await world({ adapter: slowToConnect(gate) })
     const session = await create()
@@ -408,7 +408,7 @@ describe('the connection', () => {
     expect((await busy.state()).lastTurn?.outcome).toBe('completed')
   })
 
-  it('that cannot be made fails the turn with the reason, and the next prompt tries again', async () => {
+  it('that cannot be opened fails the turn with the reason, and the next prompt tries again', async () => {
     let refuse = true
     const error = new ParleyError('agent_not_signed_in', 'Sign in first.')
     const { create } = await world({ agent: { refuse: () => (refuse ? error : undefined) } })
@@ -421,7 +421,7 @@ describe('the connection', () => {
     expect((await session.play(hello)).lastTurn?.outcome).toBe('completed')
   })
 
-  it('that is not made in time fails the turn', async () => {
+  it('that is not opened in time fails the turn', async () => {
     const gate = createGates()
     const { create, time } = await world({ adapter: slowToConnect(gate), limits: { connectMs: 2_000 } })
     const session = await create()
@@ -483,7 +483,7 @@ describe('configuring', () => {
     expect((await session.state()).effective.model).toBe('scripted-small')
   })
 
-  it('a stricter mode takes effect at once, also before the agent has confirmed it', async () => {
+  it('a stricter mode takes effect at once, even before the agent has confirmed it', async () => {
     const gate = createGates()
     const { create, gates, runs } = await world({ adapter: slowToConfirm(gate) })
     const session = await create({ mode: 'bypass' })
@@ -638,7 +638,7 @@ describe('permissions', () => {
     expect(await session.events('tool-call.updated')).toMatchObject([{ input }])
   })
 
-  it('with an edited input cannot be denied, nor allowed for longer, nor given to an agent that does not support it', async () => {
+  it('with an edited input cannot be denied, allowed beyond this call, or sent to an agent without support', async () => {
     const can = capabilities(...scriptedCapabilities.filter((name) => name !== 'editInput'))
     const [able, unable] = [await world(), await world({ agent: { capabilities: can } })]
     const session = await able.create()
@@ -656,7 +656,7 @@ describe('permissions', () => {
     expect((await other.state()).status).toBe('waiting')
   })
 
-  it('in read-only mode are denied for calls that change something, and not asked for calls that read', async () => {
+  it('in read-only mode are denied for calls that make changes, and not requested for calls that read', async () => {
     const { create, runs } = await world()
     const session = await create({ mode: 'read-only' })
     await session.play(
@@ -684,7 +684,7 @@ describe('permissions', () => {
     expect([runs('granted'), runs('refused')]).toEqual([0, 0])
   })
 
-  it('in accept-edits are allowed for edits and asked for the rest', async () => {
+  it('in accept-edits mode are allowed for edits and requested for other calls', async () => {
     const { create, runs } = await world()
     const session = await create({ mode: 'accept-edits' })
     await session.submit(
@@ -870,7 +870,7 @@ describe('a fork', () => {
     expect((await session.events('session.forked'))[0]).toMatchObject({ into: sessionId })
   })
 
-  it('twice with the same command is one session; with another command it is another', async () => {
+  it('made twice with the same command is one session; another command makes another session', async () => {
     const { create, host } = await world()
     const session = await create()
     await session.play(hello)

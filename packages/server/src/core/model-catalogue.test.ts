@@ -13,7 +13,7 @@ const model: AgentModel = {
 }
 
 describe('the models of an agent', () => {
-  it('are asked for once for each version, if neither the probe nor a session of that version has them', async () => {
+  it('are requested once for each version, if neither the probe nor a session of that version has them', async () => {
     let version = '1.0.0'
     let asked = 0
     let fails = true

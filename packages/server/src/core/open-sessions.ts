@@ -22,7 +22,7 @@ export class OpenSessions {
   readonly #deleting = new Set<string>()
   /** The former owners whose agents were ended on this machine. */
   readonly #endedOwners = new Map<string, Promise<void>>()
-  /** The last work in each session whose place is awaited: the next work in that session waits for it. */
+  /** The last operation on each session whose place is awaited. The next operation on that session waits for it. */
   readonly #caring = new Map<string, Promise<unknown>>()
   #stopSweep: (() => void) | undefined
   #closing = false
@@ -51,8 +51,8 @@ export class OpenSessions {
   }
 
   /**
-   * Runs work that records something, but needs neither the agent nor the folder. If the place of the session is
-   * awaited, this process is the session's caretaker during the work.
+   * Runs an operation that records something, but needs neither the agent nor the folder. If the place of the session
+   * is awaited, this process is the session's caretaker during the operation.
    */
   async record<T>(sessionId: string, work: (session: LiveSession) => Promise<T>): Promise<T> {
     const isCaring = this.#caring.has(sessionId)
@@ -71,8 +71,8 @@ export class OpenSessions {
   }
 
   /**
-   * Runs work as the caretaker of a session. The session does not stay in memory, because a process at its place can
-   * claim it at any time.
+   * Runs an operation as the caretaker of a session. The session does not stay in memory, because a process at its
+   * place can claim it at any time.
    */
   async #takeCare<T>(sessionId: string, work: (session: LiveSession) => Promise<T>): Promise<T> {
     if (this.#closing) throw stopping()

@@ -10,7 +10,7 @@ export type RecordedTurn = {
 }
 
 export type Difference = {
-  /** The turns that took place elsewhere, in order. */
+  /** The turns that took place in the agent's own program, in order. */
   readonly turns: readonly RecordedTurn[]
   /**
    * How many prompts of the log are no longer part of the agent's conversation, because it continued from an earlier

@@ -157,7 +157,7 @@ function permissionRequest(
   const resolved = { type: 'permission.resolved' as const, ...place.turn }
   const carried = carriedPermission(state, ask)
   const verdict = evaluate(withInput(subject, carried?.input), state, rules)
-  // A rule or the mode may refuse the call by now, although it was allowed while the agent had no process.
+  // A rule or the mode may now refuse the call, although it was allowed while the agent had no process.
   if (carried && (carried.outcome !== 'allowed' || verdict.decision !== 'deny')) {
     const answer = { ...carried, requestId, carriedFrom: carried.requestId }
     return { drafts: [...place.begun, requested, { ...resolved, ...answer }] }

@@ -35,7 +35,7 @@ describe('a call that reaches outside or changes a protected file', () => {
     expect(evaluate({ ...edit, ...reach }, inMode('bypass'), []).decision).toBe('allow')
   })
 
-  it.each(far)('(%o) is covered by no grant that does not say so', (reach) => {
+  it.each(far)('(%o) is covered only by a grant that says so', (reach) => {
     for (const grant of [
       { tool: 'Tool' },
       { tool: '*' },
@@ -49,7 +49,7 @@ describe('a call that reaches outside or changes a protected file', () => {
     }
   })
 
-  it.each(far)('(%o) is refused as any other call', (reach) => {
+  it.each(far)('(%o) is refused like any other call', (reach) => {
     expect(evaluate({ ...edit, ...reach }, asking, [{ ...deny, tool: 'Tool' }]).decision).toBe('deny')
     expect(evaluate({ ...edit, ...reach }, inMode('read-only'), []).decision).toBe('deny')
   })
@@ -128,7 +128,7 @@ describe('rules', () => {
     expect(evaluate(bash('ls'), asking, [{ ...allow, ...scope }]).decision).toBe(decision)
   })
 
-  it('that ask take effect also where the mode would allow', () => {
+  it('that ask take effect even where the mode would allow the call', () => {
     expect(evaluate(bash('ls'), inMode('bypass'), [ask])).toEqual({ decision: 'ask' })
   })
 })
@@ -268,7 +268,7 @@ describe('the options of a request', () => {
     )
   })
 
-  it('grant a tool that edits files for every file and text, and for no other field', () => {
+  it('grant a tool that edits files for every file and text, but with its other fields unchanged', () => {
     const input = { file_path: 'a', old_string: 'x', new_string: 'y', unsandboxed: true, timeout: 5 }
     const [, session] = optionsFor({ ...ofKind('edit'), input })
     expect(session?.rule).toEqual({
@@ -279,7 +279,7 @@ describe('the options of a request', () => {
     expect(session?.label).toBe("Allow Tool on files inside the session's folders for this session")
   })
 
-  it('grant any other tool with exactly the input it was asked for', () => {
+  it('grant any other tool with exactly the requested input', () => {
     const input = { url: 'https://example.com', depth: [1] }
     for (const kind of ['fetch', 'other', 'delete', 'move'] as const) {
       const [, session] = optionsFor({ ...ofKind(kind), input })

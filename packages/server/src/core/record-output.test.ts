@@ -196,7 +196,7 @@ describe('a call', () => {
     ])
   })
 
-  it('that is retracted is ended before', () => {
+  it('that is retracted is ended first', () => {
     const { drafts, state } = speak(running, [call, { type: 'block.retracted', blockId: 'call_1' }])
     expect(drafts.slice(1)).toEqual([
       { type: 'tool-call.ended', turnId: 'trn_1', toolCallId: 'call_1', outcome: 'cancelled', content: [] },

@@ -204,7 +204,7 @@ function callStep(
   const { order, closed, repeated } = progress
   const { toolCallId } = draft
   const open = openBlock(state, toolCallId)
-  // A call of a turn whose task now runs in the background: it counts as called in this order too.
+  // The call belongs to a turn whose task now runs in the background, so it counts as called in this order too.
   if (open?.type === 'tool-call' && open.called && !order.called.has(open.id))
     order.called.set(open.id, open.title ?? '')
   if (turnless && isStray(draft, state, progress)) return undefined

@@ -115,7 +115,7 @@ async function world(can: readonly CapabilityName[] = ['resume', 'rejoin']) {
   }
 }
 
-it('records messages from elsewhere before the next turn after a release, once', async () => {
+it('records outside messages once, before the next turn after a release', async () => {
   const { agent, session, say, said, notices, release, elsewhere } = await world()
   await say('one')
   await release()
@@ -136,7 +136,7 @@ it('records messages from elsewhere before the next turn after a release, once',
   expect(await session.texts()).toEqual(['heard', 'heard two', 'heard three', 'heard', 'heard'])
 })
 
-it('records messages from elsewhere even if the preview of a rewind has started the agent', async () => {
+it('records outside messages even if the preview of a rewind has started the agent', async () => {
   const { host, agent, session, say, said, release, elsewhere } = await world(['resume', 'rejoin', 'rewind'])
   await say('one')
   await release()
@@ -148,7 +148,7 @@ it('records messages from elsewhere even if the preview of a rewind has started 
   expect(agent.connections).toHaveLength(2)
 })
 
-it('restarts a connected agent that has not read the messages from elsewhere', async () => {
+it('restarts a connected agent that has not read the outside messages', async () => {
   const { agent, say, said, elsewhere, news } = await world()
   await say('one')
   elsewhere('two')
@@ -158,7 +158,7 @@ it('restarts a connected agent that has not read the messages from elsewhere', a
   expect(agent.connections).toHaveLength(2)
 })
 
-it('keeps a connected agent that has read the messages from elsewhere', async () => {
+it('keeps a connected agent that has read the outside messages', async () => {
   const { agent, say, said, elsewhere, news } = await world()
   await say('one')
   elsewhere('two')
@@ -190,7 +190,7 @@ it('continues with a notice when the record cannot be read', async () => {
   expect(await notices()).toEqual(['warning outside-unknown'])
 })
 
-it('reports after a release that an agent without a record does not report messages from elsewhere', async () => {
+it('warns after a release that the outside messages of an agent without a record are not shown', async () => {
   const { say, said, notices, release } = await world(['resume'])
   await say('one')
   await release()
@@ -213,7 +213,7 @@ it('fails the turn, once, if the agent cannot be started to read its record', as
   expect(agent.connections).toHaveLength(2)
 })
 
-it('reads the record for the next prompt if the one that it was to be read for was withdrawn', async () => {
+it('reads the record before the next prompt if the prompt that required it was withdrawn', async () => {
   const { agent, session, say, said, release, elsewhere, problems } = await world()
   await say('one')
   await release()
@@ -229,7 +229,7 @@ it('reads the record for the next prompt if the one that it was to be read for w
   expect(await said()).toEqual(['one', 'two', 'four'])
 })
 
-it('records messages from elsewhere after a turn that the agent begins while its record is read', async () => {
+it('records outside messages after a turn that the agent begins while its record is read', async () => {
   const { agent, session, said, notices, say, release, elsewhere, reading } = await world()
   await say('one')
   await release()
@@ -252,7 +252,7 @@ it('records messages from elsewhere after a turn that the agent begins while its
 
 const asking = ['permissions', 'resume', 'rejoin'] as const
 
-it('records messages from elsewhere before the turn that starts a parked background task again', async () => {
+it('records outside messages before the turn that starts a parked background task again', async () => {
   const { time, agent, session, said, say, elsewhere } = await world(asking)
   await say('look around')
   void agent.connections[0]?.input.person.permit({ ...make, parentToolCallId: 'spawn' })
@@ -278,7 +278,7 @@ it('does not start the agent to read its record if the request of a parked backg
   expect(agent.connections).toHaveLength(1)
 })
 
-it('records messages from elsewhere after a turn that was parked meanwhile', async () => {
+it('records outside messages after a turn that was parked in the meantime', async () => {
   const { time, session, said, say, elsewhere } = await world(asking)
   await session.command({ type: 'prompt.submit', text: 'ask' })
   await session.when(({ requests }) => requests.length === 1)

@@ -15,7 +15,7 @@ const readMs = 60_000
 
 /**
  * A conversation may continue in the agent's own program while no process of ours holds it. When the agent is started
- * again, its record is read before the next turn, and the turns that took place elsewhere are added to the log as
+ * again, its record is read before the next turn, and the turns that took place in that program are added to the log as
  * outside turns. If the record cannot be read, a notice reports that.
  */
 export class Rejoin {
@@ -41,7 +41,7 @@ export class Rejoin {
     this.#isRead = false
   }
 
-  /** True if the conversation may have continued elsewhere since the record was last read. */
+  /** True if the conversation may have continued in the agent's own program since the record was last read. */
   get isDue(): boolean {
     const { adapter, log } = this.#context
     const { connection, forkPending, released } = log.state
@@ -59,7 +59,9 @@ export class Rejoin {
     if (this.isDue) this.#isBehind = true
   }
 
-  /** Asks the connected agent, between turns, whether somebody continued the conversation elsewhere. */
+  /**
+   * Asks the connected agent, between turns, whether somebody continued the conversation in the agent's own program.
+   */
   async checkElsewhere(): Promise<void> {
     const { log, problem } = this.#context
     const link = this.#link
@@ -75,9 +77,9 @@ export class Rejoin {
   }
 
   /**
-   * Reads the record and adds the turns that took place elsewhere to the log. Never throws: a record that cannot be
-   * read must not block the session. If the agent has begun a turn of its own meanwhile, nothing is recorded, and the
-   * record must be read again. `wasReleased`: a person released the conversation before the agent was started.
+   * Reads the record and adds the outside turns to the log. Never throws: a record that cannot be read must not block
+   * the session. If the agent has begun a turn of its own meanwhile, nothing is recorded, and the record must be read
+   * again. `wasReleased`: a person released the conversation before the agent was started.
    */
   async run(wasReleased: boolean): Promise<void> {
     const { adapter, log } = this.#context

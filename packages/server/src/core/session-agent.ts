@@ -119,8 +119,8 @@ export class SessionAgent implements SlotHolder {
   }
 
   /**
-   * If necessary, adds the turns that took place elsewhere to the log. An agent that is connected is not started again
-   * to read its record. If the start fails, the next turn fails with the same error.
+   * If necessary, adds outside turns to the log. An agent that is connected is not started again to read its record. If
+   * the start fails, the next turn fails with the same error.
    */
   async rejoin(): Promise<void> {
     const { rejoin } = this.#parts

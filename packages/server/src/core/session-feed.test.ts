@@ -416,7 +416,7 @@ describe('live readers', () => {
 })
 
 describe('the end of a feed', () => {
-  it('comes after everything that was published, to every reader, also one that replays', async () => {
+  it('reaches every reader, even one that replays, after everything that was published', async () => {
     const gate = Promise.withResolvers<void>()
     const log = aLog(1, () => gate.promise)
     const live = aReader()

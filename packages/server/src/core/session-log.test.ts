@@ -79,7 +79,7 @@ const record = (log: SessionLog, ...drafts: EventDraft[]) => log.transact(() => 
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 describe('transact', () => {
-  it('numbers, dates, stores and announces, and returns the events', async () => {
+  it('numbers, dates, stores, announces and returns the events', async () => {
     const { log, announced, clock, received, disk, state } = await aLog()
     const events = await record(log, pinned, noticed)
     expect(events).toEqual([
@@ -247,7 +247,7 @@ describe('stream', () => {
     expect(received.map((item) => item.kind)).toEqual(['event', 'delta'])
   })
 
-  it('continues after a failed store', async () => {
+  it('continues after a failed write', async () => {
     const { log, failNext, hold, release } = await aLog()
     hold()
     failNext(new Error('disk'))
@@ -322,7 +322,7 @@ describe('stream', () => {
 })
 
 describe('checkpoints', () => {
-  it('are written once a period, with everything that is open then', async () => {
+  it('are written once per period, with every block that is open at that time', async () => {
     const { log, clock, checkpoints } = await aLog()
     log.stream(piece(0, 'Hel'))
     clock.advance(999)
@@ -385,7 +385,7 @@ describe('checkpoints', () => {
     expect(await disk.checkpoints('ses_1')).toEqual([])
   })
 
-  it('that fail are reported; the next one is tried again', async () => {
+  it('that fail are reported, and the next one is still written', async () => {
     const { log, clock, checkpoints, problems, failNext } = await aLog()
     log.stream(piece(0, 'Hel'))
     failNext(new Error('disk'))
@@ -398,7 +398,7 @@ describe('checkpoints', () => {
     expect(checkpoints).toEqual([['Hello']])
   })
 
-  it('wait for what is being stored', async () => {
+  it('wait until pending events are stored', async () => {
     const { log, clock, checkpoints, hold, release } = await aLog()
     log.stream(piece(0, 'Hel'))
     hold()

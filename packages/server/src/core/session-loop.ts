@@ -261,7 +261,7 @@ export class SessionLoop {
     this.#timers.stop('idle')
   }
 
-  // Ends
+  // Parking and ending
 
   async park(reason: ParkReason): Promise<void> {
     if (!this.#state.turn) return this.disconnect('parked')

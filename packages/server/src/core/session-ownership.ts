@@ -13,7 +13,8 @@ export type SessionOwnership = {
   /** Where the folders of this process are. Absent if no other process can write to the store. */
   readonly place?: string
   /**
-   * A secret that names this process as an owner, while it can own sessions. It changes when all sessions were lost.
+   * A secret that names this process as an owner, while it can own sessions. It changes when all sessions have been
+   * lost.
    */
   readonly mark?: string | undefined
   /** The term of a session that this process has just created. Absent if no other process can write to the store. */
@@ -46,8 +47,8 @@ export type SessionOwnership = {
 export type OwnedSession = { readonly sessionId: string; readonly term?: number; readonly former?: string }
 
 /**
- * Whether work failed only because the medium cannot be reached now, or because this process could not prove meanwhile
- * that it is alive. Such failures come in masses, and are reported once.
+ * Whether an operation failed only because the medium cannot be reached now, or because this process could not prove in
+ * time that it is alive. Such failures occur in large numbers, so they are reported once.
  */
 export function isOutage(thrown: unknown): thrown is ParleyError {
   if (!hasCode(thrown, 'busy')) return false

@@ -8,7 +8,7 @@ const other = { ...tool, name: 'other' }
 const script = (...names: string[]) =>
   JSON.stringify(names.map((name) => ({ type: 'host-tool', name, input: { word: 'sage' }, unasked: true })))
 
-it('offers a session its own tools beside those of the host, and to no other session', async () => {
+it('offers a session its own tools in addition to those of the host, and offers them to no other session', async () => {
   await using under = await hostUnderTest({ tools: [other] })
   const { id } = await under.host.create({ agent: 'scripted', cwd: under.cwd }, { tools: [tool] })
   await submit(under, id, script('lookup', 'other'))
@@ -20,7 +20,7 @@ it('offers a session its own tools beside those of the host, and to no other ses
   expect(await outcomes(under, plain.id)).toEqual(['failed'])
 })
 
-it('restarts the agent for other tools, and only then', async () => {
+it('restarts the agent only if its tools have changed', async () => {
   await using under = await hostUnderTest()
   const { id } = await under.host.create({ agent: 'scripted', cwd: under.cwd }, { tools: [tool] })
   await submit(under, id, script('lookup'))

@@ -120,8 +120,8 @@ type Conditions = {
   /** A request waits only briefly before its turn is parked. */
   parksSoon: boolean
   /**
-   * What each connection attempt does, in a cycle: connects at once, later, or later although it was cancelled, or
-   * fails.
+   * What the connection attempts do, in a repeating cycle. A `deaf` attempt connects late, and ignores that it was
+   * cancelled.
    */
   connects: ('at-once' | 'slow' | 'deaf' | 'fails')[]
 }
@@ -147,7 +147,7 @@ class QuickClock implements Clock {
   readonly now = systemClock.now
   readonly soon = systemClock.soon
   readonly yieldToIo = systemClock.yieldToIo
-  /** The number of pending timers that are not in the background, such as that of a retried write. */
+  /** The number of pending timers that are not in the background, such as the timer of a retried write. */
   waiting = 0
 
   after(ms: number, call: () => void, how?: { background: true }): () => void {
@@ -184,7 +184,7 @@ class Run {
   #sessionId = ''
   #commands = 0
   #clock = new QuickClock()
-  /** How many of the next appends fail, and how many have failed. */
+  /** `#full` is how many of the next appends fail; `#refused` is how many have failed. */
   #full = 0
   #refused = 0
   readers: TestReader[] = []

@@ -1,8 +1,8 @@
 /**
- * PORT. Notifies the processes that share a store of changed settings: rules, trusted folders, variables, devices.
- * Each process has a copy of them in memory. Absent if no other process can open the store. Rules:
+ * PORT. Notifies the processes that share a store of changed settings: rules, trusted folders, variables, devices. Each
+ * process has a copy of them in memory. Absent if no other process can open the store. Rules:
  * - a process applies a change soon after it is stored, and in any case before it becomes the owner of a session.
- * - a process that does not apply a change in time loses its sessions, and the others do not wait for it any more.
+ * - a process that does not apply a change in time loses its sessions, and the others no longer wait for it.
  */
 export type SharedSettings = {
   /**
@@ -17,8 +17,9 @@ export type SharedSettings = {
    */
   onChanged(apply: () => Promise<void>): void
   /**
-   * False while the others do not wait for this process: what it has read may then be out of date. If they have stopped
-   * waiting while this process was paused, the listeners of `onLost` are called before this returns.
+   * False while the other processes do not wait for this one: the settings that it has read may then be out of date. If
+   * they stopped waiting while this process was paused, the listeners of `onLost` are called before this getter
+   * returns.
    */
   readonly isWaitedFor: boolean
   /** Calls the listener when the others stop waiting for this process. */

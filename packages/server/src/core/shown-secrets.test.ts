@@ -67,7 +67,7 @@ describe('the settings of MCP servers', () => {
     expect(JSON.stringify(await store.read(id, { limit: 100 }))).toContain(secret)
   })
 
-  it('stay unchanged when they come back as they were shown, with others beside them', async () => {
+  it('stay unchanged when a client sends them back as they were shown, together with other servers', async () => {
     const { id } = await host.create({ agent: 'scripted', cwd: '/tmp', mcpServers: servers })
     const { mcpServers = {} } = await host.state(id)
     const more = { ...mcpServers, other: { command: 'other' } }

@@ -1,9 +1,9 @@
 /**
- * The simple commands that a command line would run, each as its words separated by one space. Includes the commands
- * in lists, pipelines, subshells and substitutions, and those after `sudo`, `env`, `sh -c` and the like. Leading
- * variable assignments are left out; a program with a path is also given by its name. Used by rules that refuse, so
- * if it is uncertain whether something is a command, it is included. Commands that are composed at run time (`$x`, a
- * script in a file) are not found. Undefined if the line is too long or nested too deeply to parse.
+ * The simple commands that a command line would run, each as its words separated by one space. Includes the commands in
+ * lists, pipelines, subshells and substitutions, and those after `sudo`, `env`, `sh -c` and the like. Leading variable
+ * assignments are left out. A program that is called by its path is also listed by its base name. Used by rules that
+ * refuse, so if it is uncertain whether something is a command, it is included. Commands that are composed at run time
+ * (`$x`, a script in a file) are not found. Undefined if the line is too long or nested too deeply to parse.
  */
 export function simpleCommands(value: unknown): string[] | undefined {
   const length = JSON.stringify(value)?.length ?? 0

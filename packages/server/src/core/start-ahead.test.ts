@@ -62,7 +62,7 @@ it('takes no slot from another session', async () => {
   expect(agent.closed).toBe(1)
 })
 
-it('gives a prompt that is submitted meanwhile to the agent that is starting', async () => {
+it('passes a prompt that is submitted during the start to the agent that is starting', async () => {
   const ready = Promise.withResolvers<object>()
   const agent = faultyAgent((connection) =>
     ready.promise.then(() => ({
@@ -81,7 +81,7 @@ it('gives a prompt that is submitted meanwhile to the agent that is starting', a
   expect(agent.connections).toHaveLength(1)
 })
 
-it('ends a turn at once that is cancelled while it waits for the start', async () => {
+it('ends a turn at once if it is cancelled while it waits for the start', async () => {
   const agent = faultyAgent(() => new Promise<never>(() => undefined))
   const { create } = await world(agent)
   const session = await create()
@@ -93,7 +93,7 @@ it('ends a turn at once that is cancelled while it waits for the start', async (
   expect((await session.state()).lastTurn).toMatchObject({ outcome: 'cancelled' })
 })
 
-it('starts the agent of a fork with it, and closes it when it is idle', async () => {
+it('starts the agent of a fork when the fork is created, and closes the agent when it is idle', async () => {
   const agent = faultyAgent(
     (connection) => {
       connection.say({ type: 'agent.connected', agentSessionId: `own-${connection.number}` })

@@ -115,7 +115,7 @@ describe('a steered prompt that its turn did not take up', () => {
     })
   })
 
-  it('stays with its turn once the agent took it up', () => {
+  it('stays with its turn once the agent has taken it up', () => {
     const taken = andThen(steered, { type: 'prompt.taken', turnId: 'trn_1', promptId: 'prm_2' })
     expect(andThen(taken, ...endTurn(taken, completed, 10)).queue).toEqual([])
   })

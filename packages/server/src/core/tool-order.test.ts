@@ -84,7 +84,7 @@ describe('results that wait for their calls', () => {
     expect(flushHeld(order).filter(({ type }) => type === 'tool-call.ended')).toEqual(drafts.slice(2))
   })
 
-  it('are limited also for one call', () => {
+  it('are limited even for a single call', () => {
     const order = emptyOrder()
     const count = 1500
     const recorded = record(order, ...Array.from({ length: count }, () => updated))
@@ -152,7 +152,7 @@ describe('flushHeld', () => {
     expect(flushHeld(order)).toEqual([])
   })
 
-  it('adds an inferred call, marked so, to a result without a call', () => {
+  it('adds a call, marked as inferred, to a result without a call', () => {
     const order = emptyOrder()
     record(order, updated, ended)
     const [first, ...rest] = flushHeld(order)

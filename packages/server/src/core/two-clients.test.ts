@@ -138,7 +138,7 @@ describe('two clients', async () => {
     expect((await other.event('turn.ended')).outcome).toBe('cancelled')
   })
 
-  it('can still answer a question after an invalid answer of the other', async () => {
+  it('can still answer a question after an invalid answer from the other client', async () => {
     const session = await server.create()
     const [one, other] = await bothOn(session)
     await server.submit(session, colour)

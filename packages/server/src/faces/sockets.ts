@@ -16,7 +16,7 @@ export type Upgrade = {
    */
   readonly onSignedOut: (call: () => void) => void
   /**
-   * Whether the caller may still use the socket. Call this before each frame is performed: after a pause of this process,
+   * Whether the caller may still use the socket. Call this before each frame is handled: after a pause of this process,
    * frames can be read before `onSignedOut` calls its callbacks.
    */
   readonly mayAct: () => boolean

@@ -87,7 +87,7 @@ it('a redirect is not followed, and its address is not passed on', async () => {
   expect(visited).not.toHaveBeenCalled()
 })
 
-it('a node sends on neither credentials and cookies of the caller, nor headers about the connection', async () => {
+it('a node passes on neither the credentials and cookies of the caller nor headers about the connection', async () => {
   let got: IncomingMessage['headers'] = {}
   const url = await peer(({ headers }, response, proof) => {
     got = headers
@@ -187,7 +187,7 @@ it('without a node at the place of the session, the caller learns which machine 
 it.each<[string, (socket: Duplex, proof: Record<string, string>) => void]>([
   ['refuses it', (socket) => void socket.end('HTTP/1.1 401 x\r\ncontent-length: 0\r\n\r\n')],
   ['does not answer', () => undefined],
-  ['does not prove to be a node', (socket) => void socket.write(switching({}))],
+  ['does not prove that it is a node', (socket) => void socket.write(switching({}))],
 ])('a terminal is refused if its node %s', async (_, upgrade) => {
   const url = await peer(() => undefined, upgrade)
   const server = await serve([url], { answerMs: 500 })

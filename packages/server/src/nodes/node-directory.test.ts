@@ -102,7 +102,7 @@ it('a check asks every node, and lets each of them ask the others', async () => 
   expect(nodes.map(({ cannotReach }) => cannotReach)).toEqual([[], []])
 })
 
-it('a check tells a node with another token, on both sides', async () => {
+it('a check reports a node with another token, on both sides', async () => {
   const databaseUrl = await postgres.database()
   await using one = await nodeUnderTest({ databaseUrl, machine: 'one' })
   await using two = await nodeUnderTest({
@@ -114,7 +114,7 @@ it('a check tells a node with another token, on both sides', async () => {
   expect(problems((await two.directory.list('peers')).nodes)).toEqual({ one: 'other-token', two: true })
 })
 
-it('a stranger is a node that no node with its token answers', async () => {
+it('another token is reported only if no node with the same token answers', async () => {
   const databaseUrl = await postgres.database()
   const token = 'another-token-for-two-9c1d5e'
   await using one = await nodeUnderTest({ databaseUrl, machine: 'one' })
@@ -125,7 +125,7 @@ it('a stranger is a node that no node with its token answers', async () => {
   expect(await three.directory.otherToken(three.server.url)).toBeUndefined()
 })
 
-it('a check tells a node that is not listening, from every node that notices', async () => {
+it('a check reports a node that is not listening, for every node that cannot reach it', async () => {
   const databaseUrl = await postgres.database()
   await using one = await nodeUnderTest({ databaseUrl, machine: 'one' })
   await using _ = await nodeUnderTest({ databaseUrl, machine: 'two' })
@@ -137,7 +137,7 @@ it('a check tells a node that is not listening, from every node that notices', a
   expect(nodes[1]?.cannotReach).toEqual([{ id, problem: 'unreachable' }])
 })
 
-it('a check tells a URL that leads to another node', async () => {
+it('a check reports a URL that leads to another node', async () => {
   const databaseUrl = await postgres.database()
   await using one = await nodeUnderTest({ databaseUrl, machine: 'one' })
   const register = () => one.server.url
@@ -145,7 +145,7 @@ it('a check tells a URL that leads to another node', async () => {
   expect(problems((await two.directory.list('peers')).nodes)).toEqual({ one: true, two: 'other-node' })
 })
 
-it('a check tells another program, and one that does not answer', async () => {
+it('a check reports a URL of another program, and one that does not answer', async () => {
   const databaseUrl = await postgres.database()
   const other = createServer((request, response) => {
     if (request.headers.host?.startsWith('localhost')) return
@@ -169,7 +169,7 @@ it('a check tells another program, and one that does not answer', async () => {
   other.close()
 })
 
-it('the answer of another program is not read, so that it may be endless', async () => {
+it('the answer of another program is not read, because it may be endless', async () => {
   let written = 0
   const other = createServer(async (_, response) => {
     for (; !response.destroyed; written++)
@@ -185,7 +185,7 @@ it('the answer of another program is not read, so that it may be endless', async
   other.close()
 })
 
-it('a node that was replaced at its URL is not listed, and one that is gone is', async () => {
+it('a node that was replaced at its URL is not listed, but a node that is gone is listed', async () => {
   const databaseUrl = await postgres.database()
   await using one = await nodeUnderTest({ databaseUrl, machine: 'one' })
   const register = () => 'http://127.0.0.1:1'

@@ -47,8 +47,8 @@ export function createNodeDirectory(parts: NodeDirectoryParts) {
       return { nodes: await Promise.all(checked), database }
     },
     /**
-     * The address of a living node that has another token than this one. Undefined if no node answers, or if one with
-     * the same token does: then the other node is the stranger.
+     * The address of a living node whose token differs from that of this node. Undefined if no node answers, or if any
+     * node with the same token answers: then the node with the other token is the misconfigured one.
      */
     async otherToken(ownUrl: string): Promise<string | undefined> {
       const stored = await storedNodes(ownership)

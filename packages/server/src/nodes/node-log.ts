@@ -50,7 +50,7 @@ export class NodeLog {
   }
 
   otherToken(url: string): void {
-    const text = `the node at ${url} refuses this one: its PARLEY_TOKEN is another one, or its clock differs by more than five minutes`
+    const text = `the node at ${url} refuses this one: its PARLEY_TOKEN differs, or its clock differs by more than five minutes`
     this.#logger.error({ url }, text)
   }
 
@@ -89,14 +89,14 @@ export class NodeLog {
     this.#left = this.#sessions.size
   }
 
-  /** Called when the sessions of this node are released, or when PostgreSQL could not be told. */
+  /** Called when the sessions of this node are released, or when PostgreSQL could not be reached to release them. */
   stopped(): void {
     const [node, sessions] = [this.#node, this.#left]
     if (node === undefined) return
     if (this.#unreachableSince !== undefined)
       this.#logger.warn(
         { node },
-        `stopped as node ${node}; PostgreSQL cannot be reached, so its lease must end first`,
+        `stopped as node ${node}; PostgreSQL cannot be reached, so its sessions stay with it until its lease expires`,
       )
     else this.#logger.info({ node, sessions }, `stopped as node ${node} and released ${counted(sessions)}`)
   }

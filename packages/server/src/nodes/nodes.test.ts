@@ -75,7 +75,7 @@ it('a reader at another node gets the same events and deltas as one at the owner
   expect(textOf(here.deltas()).endsWith(textOf(there.deltas()).slice(-4_000))).toBe(true)
 })
 
-it('commands, changes of a session and its deletion are performed by the owner, sent from any node', async () => {
+it('commands, changes of a session and its deletion are performed by the owner, whichever node gets them', async () => {
   const all = (await nodes(3)) as [NodeUnderTest, NodeUnderTest, NodeUnderTest]
   const [owner, second, third] = all
   const id = await create(owner)
@@ -134,7 +134,7 @@ it('a command that another node sends twice at the same time is performed once, 
   await vi.waitUntil(async () => (await owner.host.state(id)).turns === 1, wait)
 })
 
-it('changes of the session list are announced after the link to their node was cut, however many they are', async () => {
+it('changes of the session list are announced after the link to their node was cut, even many of them', async () => {
   const [owner, other] = (await nodes(2)) as [NodeUnderTest, NodeUnderTest]
   const announced = new Set<string>()
   other.host.onSessionChanged(({ session }) => announced.add(session))
@@ -235,7 +235,7 @@ it('a program that listens at the address of a node gets no token, and its answe
   rogue.closeAllConnections()
 })
 
-it('what a program has received at the address of a node is refused by the next node there', async () => {
+it('a credential that a program received at the address of a node is refused by the next node there', async () => {
   const databaseUrl = await server.database()
   const first = await startNode({ databaseUrl, folder })
   opened.push(await startNode({ databaseUrl, folder }))
@@ -262,7 +262,7 @@ it('what a program has received at the address of a node is refused by the next 
   expect(await list(caught.at(-1))).toBe(401)
 })
 
-it('rows of nodes with an unusable address keep no session from being taken over', async () => {
+it('rows of nodes with an unusable address do not prevent sessions from being taken over', async () => {
   const databaseUrl = await server.database()
   const lease = { leaseMs: 2_000, beatMs: 200, marginMs: 500 }
   const owner = await startNode({ databaseUrl, folder, lease })
@@ -302,7 +302,7 @@ it('a change of a session does not wait for an owner that is paused: the next ow
   expect(performance.now() - sentAt).toBeLessThan(20_000)
 })
 
-it('a node with another token is reported, and commands to its sessions say so at once', async () => {
+it('a node with another token is reported, and commands to its sessions fail at once with that reason', async () => {
   const databaseUrl = await server.database()
   const owner = await startNode({ databaseUrl, folder, token: 'another-token-0123456789abcdef' })
   opened.push(owner)
@@ -322,7 +322,7 @@ it('a node with another token is reported, and commands to its sessions say so a
   expect(lines).not.toContain('refused a WebSocket')
 })
 
-it('a command that the owner never gets counts once in the metrics, and is refused in words for people', async () => {
+it('a command that the owner never gets counts once in the metrics, and its refusal names the owner', async () => {
   const [owner, other] = (await nodes(2, { patienceMs: 1_000 })) as [NodeUnderTest, NodeUnderTest]
   const id = await create(owner)
   await owner.inbound.close()

@@ -86,7 +86,7 @@ it('a node at the place of the session reads the folder itself; another one pass
   expect(owner.server.log.slice(before).join('')).toContain(path)
 })
 
-it('a request for the headers only is passed on as such', async () => {
+it('a HEAD request is passed on as a HEAD request', async () => {
   for (const node of nodes) {
     const { status, text, headers } = await node.server.ask(`/api/sessions/${id}/files`, { method: 'HEAD' })
     expect({ status, text }).toEqual({ status: 200, text: '' })
@@ -202,7 +202,7 @@ it('a nonce can be used once, whichever nodes get it', async () => {
   }
 })
 
-it('a revoked device loses its streams and terminals, those that are passed on too, and every node refuses it', async () => {
+it('a revoked device loses its streams and terminals, even passed-on ones, and every node refuses it', async () => {
   const device = deviceUnderTest(far.server, '')
   await device.register()
   const token = await device.token()

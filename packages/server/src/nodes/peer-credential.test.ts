@@ -28,7 +28,7 @@ it.each([
   expect(node(there).accepts(bearer())).toBe(false)
 })
 
-it('an answer is proved by the node at that address for that challenge only', () => {
+it('a proof is valid only for its node address and its challenge', () => {
   const { [challengeHeader]: challenge } = node(here).headersFor(there)
   const proof = node(there).prove(challenge)
   expect(node(here).isProof(proof, there, challenge)).toBe(true)

@@ -31,7 +31,7 @@ export type PeerLinkOptions = {
   readonly otherToken: () => void
 }
 
-/** The link was lost before the answer came: the request may have been performed or not. */
+/** The link was lost before the answer came: the request may or may not have been performed. */
 export class LinkLost extends Error {}
 
 type Pending = { readonly resolve: (receipt: Receipt) => void; readonly reject: (error: Error) => void }

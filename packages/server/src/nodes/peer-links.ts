@@ -15,7 +15,7 @@ export class PeerLinks {
     this.#otherToken = otherToken
   }
 
-  /** `missed` is called when changes of the session list may have been missed since a time. */
+  /** `missed` is called with the time since which changes of the session list may have been missed. */
   listen(listeners: { changed: (change: SessionChange) => void; missed: (since: number) => void }): void {
     Object.assign(this.#listeners, listeners)
   }

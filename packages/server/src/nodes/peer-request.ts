@@ -27,8 +27,8 @@ export type PeerUpgrade = {
 const connectMs = 3_000
 
 /**
- * Sends a request to another node, on a connection of its own. Resolves with the answer once its sender has proved to
- * be a node. Redirects are not followed. Rejects with ParleyError `busy` if there is no answer in time; its detail
+ * Sends a request to another node, on a connection of its own. Resolves with the answer once the sender has proved that
+ * it is a node. Redirects are not followed. Rejects with ParleyError `busy` if there is no answer in time; its detail
  * `connected` is false if the node has received nothing.
  */
 export function askPeer(credential: PeerCredential, asked: PeerRequest): Promise<IncomingMessage> {
@@ -52,7 +52,7 @@ export function upgradePeer(credential: PeerCredential, asked: PeerRequest): Pro
 }
 
 type Answer<Result> = {
-  /** Resolves with the result if the sender of the response has proved to be a node. */
+  /** Resolves with the result if the sender of the response has proved that it is a node. */
   accept(response: IncomingMessage, result: Result): void
   fail(reason: string, cause?: unknown): void
 }
@@ -91,7 +91,7 @@ async function exchange<Result>(
     accept({ headers }, result) {
       const proof = String(headers[proofHeader])
       if (credential.isProof(proof, url, own[challengeHeader])) resolve(result)
-      else fail('the program that answers there is not a node, or has another token or clock')
+      else fail('the program that answers there is not a node, or its token or clock differs')
     },
   })
   request.end(asked.body)

@@ -5,12 +5,12 @@ import { ParleyError, webSocketProtocol } from '@parley/protocol'
 import { destroyAfter, type Upgrade } from '../faces/sockets.ts'
 import type { PeerUpgrade } from './peer-request.ts'
 
-/** The headers of a request that are sent on. Credentials, cookies and headers about the connection are not. */
+/** The headers of a request that are passed on. Credentials, cookies and headers about the connection are not. */
 const requestHeaders = ['accept', 'user-agent', 'last-event-id', 'origin'] as const
 
 /**
- * The headers of an answer that are sent on. The face has already set its own security headers; a header of the answer
- * replaces the one with the same name. For example, an exported page has a stricter policy.
+ * The headers of an answer that are passed on. The face has already set its own security headers; a header of the
+ * answer replaces the one with the same name. For example, an exported page has a stricter policy.
  */
 const answerHeaders = [
   'allow',

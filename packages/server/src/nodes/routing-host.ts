@@ -55,7 +55,7 @@ export function createRoutingHost(options: RoutingOptions): Host {
     delete: async (id, by) => {
       let wasTried = false
       const deleted = (error: unknown) => {
-        // An attempt whose answer was lost has deleted the session.
+        // An earlier attempt, whose answer was lost, has deleted the session.
         if (wasTried && hasCode(error, 'not_found')) return
         wasTried ||= ownerIn(error) === undefined
         throw error
@@ -196,7 +196,7 @@ function outOfReach(url: string): ParleyError {
 }
 
 function ownerWithOtherToken(url: string): ParleyError {
-  const message = `The node at ${url}, which owns this session, has another token than this node, or its clock differs by more than five minutes. Give all nodes the same PARLEY_TOKEN.`
+  const message = `The node at ${url}, which owns this session, has a different token from this node, or its clock differs by more than five minutes. Give all nodes the same PARLEY_TOKEN.`
   return new ParleyError('busy', message, { details: { node: url, problem: 'other-token' } })
 }
 

@@ -17,8 +17,8 @@ export type SqliteDatabase = {
   /** Runs `work` in one transaction. If it fails, nothing is written and the database remains usable. */
   write<T>(work: () => T): T
   /**
-   * Empties the WAL if it has grown beyond its share of the stored bytes. It syncs the disk, so it should be called
-   * at the end of a turn.
+   * Empties the WAL if it has grown beyond its share of the stored bytes. Emptying it syncs the disk, so `trim` should
+   * be called at the end of a turn.
    */
   trim(): void
   /** Empties the WAL. Throws if its contents cannot be written to the disk. */
@@ -95,8 +95,8 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
 }
 
 /**
- * Opens the file and locks it for this process. The operating system holds the lock, so it ends with the process in
- * any case. It also ends when this process opens and closes the same file in another way, so the file of an open
+ * Opens the file and locks it for this process. The operating system holds the lock, so the lock always ends with the
+ * process. The lock also ends when this process opens and closes the same file in another way, so the file of an open
  * database must never be read.
  */
 function openLocked(options: SqliteDatabaseOptions): DatabaseSync {

@@ -16,8 +16,8 @@ beforeEach(() => {
 })
 
 /**
- * The files that contain the text. Another process searches them, because a process that reads an open database
- * itself loses its lock.
+ * The files that contain the text. Another process searches them, because a process that reads the file of a database
+ * which it has open loses its lock.
  */
 function filesWith(text: string): string[] {
   const { stdout } = spawnSync('grep', ['-rlaF', text, folder], { encoding: 'utf8' })

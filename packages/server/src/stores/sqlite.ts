@@ -17,8 +17,8 @@ export type SqliteStore = SessionStore &
 export type SqliteStoreOptions = { readonly file: string; readonly owner?: OwnerInfo }
 
 /**
- * Keeps sessions in one SQLite file, which no other process can open meanwhile. Throws a ParleyError if it cannot be
- * opened.
+ * Keeps sessions in one SQLite file, which no other process can open at the same time. Throws a ParleyError if it
+ * cannot be opened.
  */
 export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const database = openSqliteDatabase(options)

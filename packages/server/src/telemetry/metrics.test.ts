@@ -75,7 +75,7 @@ describe('the Prometheus reader of these tests', () => {
     ['a sample of another family', `${heading}b_total 1\n`],
     ['an unescaped quote', `${heading}a_total{b="1"2"} 1\n`],
     ['no number', `${heading}a_total one\n`],
-    ['a counter that is no total', '# HELP a A.\n# TYPE a counter\na 1\n'],
+    ['a counter whose name does not end in _total', '# HELP a A.\n# TYPE a counter\na 1\n'],
   ])('refuses %s', (_, given) => {
     expect(() => readPrometheus(given)).toThrow()
   })

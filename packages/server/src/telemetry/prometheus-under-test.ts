@@ -28,7 +28,7 @@ export function readPrometheus(text: string): Map<string, Family> {
     if (typed) {
       const [, name = '', type = ''] = typed
       if (help?.name !== name) throw new Error(`no HELP before the TYPE of ${name}`)
-      if (families.has(name)) throw new Error(`${name} stands twice`)
+      if (families.has(name)) throw new Error(`${name} occurs twice`)
       current = { name, family: { type, help: help.help, samples: [] } }
       families.set(name, current.family)
       continue

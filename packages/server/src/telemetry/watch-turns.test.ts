@@ -45,7 +45,7 @@ describe('watching turns', () => {
     expect(reported).toEqual({ began: 10_000, ended: 10_500, known: 10_000 })
   })
 
-  it('takes over once what a restart left open, and reports its true duration', () => {
+  it('takes over a turn that a restart left open, once, and reports its true duration', () => {
     const began: string[] = []
     const lengths: number[] = []
     const turns = new TurnWatch(

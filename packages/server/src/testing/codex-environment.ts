@@ -50,8 +50,8 @@ stream_max_retries = ${retries}
 }
 
 /**
- * Splits a tool name of the form `namespace/tool` in an event of the model into the two fields that Codex
- * expects for tools of MCP servers and subagents. The model server cannot send a namespace itself.
+ * In an event of the model, splits a tool name of the form `namespace/tool` into the two fields that Codex expects for
+ * tools of MCP servers and subagents. The model server cannot send a namespace itself.
  */
 export function withNamespaces(event: WireEvent): WireEvent {
   const { item, response } = event as {

@@ -14,7 +14,7 @@ const settings = {
 
 /**
  * The environment for the real Gemini CLI against a model server on loopback, isolated from this machine. The model is
- * named, because otherwise every prompt is preceded by a call that asks which model to use.
+ * set explicitly, because otherwise Gemini CLI calls a model before every prompt to choose one.
  */
 export function geminiEnvironment({ url, home }: { url: string; home: string }): Record<string, string> {
   mkdirSync(join(home, '.gemini'), { recursive: true })

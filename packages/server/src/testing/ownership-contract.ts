@@ -93,7 +93,7 @@ function termOf(claim: Claim | OwnedSession | undefined): { term?: number } {
 }
 
 function claimOwnCase(tested: { open(): Promise<Omit<NodeUnderTest, 'die'>> }): void {
-  it('lets the process that has created a session claim it, and write under the term', async () => {
+  it('lets the process that has created a session claim it, and write under its term', async () => {
     const node = await tested.open()
     await create(node, 'a', { turn: openTurn })
     const claim = await node.ownership.claim('a')
@@ -141,7 +141,7 @@ function claimCases(tested: TestedNodes): void {
     expect(await one.ownership.claim('a')).toMatchObject({ type: 'elsewhere' })
   })
 
-  it('lets others claim the sessions of one that has closed in good order', async () => {
+  it('lets others claim the sessions of a process that was shut down gracefully', async () => {
     const [one, other] = await tested.two()
     await create(one, 'a')
     await one.ownership.claim('a')
@@ -149,7 +149,7 @@ function claimCases(tested: TestedNodes): void {
     expect(await other.ownership.claim('a')).toMatchObject({ type: 'owned' })
   })
 
-  it('names the former owner with a claim only if that one is gone, and again with a second claim', async () => {
+  it('names the former owner in a claim only if that owner is gone, and again in a second claim', async () => {
     const [one, other] = await tested.two()
     await create(one, 'a')
     const { mark: former } = one.ownership
@@ -252,7 +252,7 @@ function caretakerCases(tested: TestedNodes): void {
   const takeCare = ({ ownership }: NodeUnderTest, id: string) =>
     ownership.takeCare?.(id) ?? Promise.reject(new Error('there is no caretaker'))
 
-  it('lets a process at another place take care of a session only if its place has no living process', async () => {
+  it('lets a process take care of a session of another place only if no process is alive there', async () => {
     const [home, beside] = await tested.two()
     const other = await tested.open(away)
     await create(home, 'a')

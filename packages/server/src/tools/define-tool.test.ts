@@ -51,7 +51,7 @@ describe('a tool definition', () => {
     ['no description', { description: ' ' }, /description/],
     ['an input that has no JSON Schema', { input: z.object({ at: z.date() }) }, /converted to JSON Schema/],
     [
-      'an input that is no object',
+      'an input that is not an object',
       { input: z.array(z.string()) as unknown as ToolInput },
       /must describe an object/,
     ],

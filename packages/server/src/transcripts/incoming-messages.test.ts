@@ -63,7 +63,7 @@ const requested: TurnItem = {
   options: [{ decision: 'allow', scope: 'once', label: 'Allow once' }],
 }
 
-it('has requests that a person is asked, and none that a rule decides', () => {
+it('contains the requests that a person must answer, and none that a rule decides', () => {
   const request = {
     type: 'permission_request',
     id: 'r1',
@@ -125,7 +125,7 @@ it('shows the input of a call while it is written', () => {
   expect(messages.take(called as never)).toMatchObject([{ type: 'tool_call_update', rawInput: { a: 1 } }])
 })
 
-it('sends a long input only when it has grown by a share of itself, so that the sum stays small', () => {
+it('sends a long input only when it has grown by a share of its length, so that the total stays small', () => {
   const messages = new IncomingMessages()
   messages.stream({ type: 'tool-call.drafted', toolCallId: 'c1', name: 'Write' })
   const text = '0123456789'

@@ -41,7 +41,7 @@ describe('the text of an agent', () => {
     expect(message.parts[1]).toMatchObject({ text: 'one two three' })
   })
 
-  it('is reasoning if it is thinking', async () => {
+  it('becomes a reasoning part if it is thinking', async () => {
     const thinking: TurnItem = { type: 'thinking.streamed', blockId: 'b0', offset: 0, text: 'hm' }
     const message = await messageOf(
       thinking,
@@ -108,7 +108,7 @@ describe('a tool call', () => {
     expect(chunks.at(-1)).toMatchObject({ output: 'so far', preliminary: true })
   })
 
-  it('sends a long output in full only now and then', () => {
+  it('sends a long output in full only when it has grown enough', () => {
     const pieces = Array.from(
       { length: 2000 },
       (_, index): TurnItem => ({

@@ -261,7 +261,7 @@ describe('a question', () => {
     expect(message.parts[1]).toMatchObject({ state: 'output-error' })
   })
 
-  it('beside a permission can be answered first or last, and neither is lost or sent for ever', async () => {
+  it('beside a permission can be answered first or last, and no answer is lost or sent again and again', async () => {
     const both = [called('c1'), called('q1'), requested('r1', { toolCallId: 'c1' }), asked('r2', 'q1')]
     const asksBoth = (await readMessage(askedIn(itemsOf(both)).chunks, 6)) as UiMessage
     expect(sendsAgain(answered(asksBoth, { approved: true, output: 'blue' }))).toBe(true)

@@ -9,8 +9,9 @@ import { findRepository, type RepositoryFormat, standInFor } from './repository.
  *
  * Nothing from an untrusted folder may run. Git runs programs that a configuration names (filters, drivers, monitors,
  * hooks), so the configuration of such a repository is not read at all. A stand-in directory replaces the repository's
- * common directory (GIT_COMMON_DIR). The person's own configuration is off too, because attributes of the repository
- * can choose filters from it. No individual setting is overridden, so none can be missed or changed meanwhile.
+ * common directory (GIT_COMMON_DIR). The person's own configuration is disabled too, because attributes of the
+ * repository can choose filters from it. No individual setting is overridden, so none can be missed or changed
+ * meanwhile.
  */
 
 const maxBytes = 64 * 1024 * 1024

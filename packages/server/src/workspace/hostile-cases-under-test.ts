@@ -112,11 +112,11 @@ const keyCases = hostileKeys.map((one): HostileCase => {
 export const hostileCases: readonly HostileCase[] = [
   ...keyCases.filter(({ proof }) => proof !== undefined),
   {
-    name: 'settings that plain git does not use when it looks',
+    name: 'settings that plain git does not use when it inspects a folder',
     setUp: (place) => {
       for (const { setUp, never } of keyCases) if (never !== undefined) setUp(place)
     },
-    never: 'for the reasons that stand beside each',
+    never: 'for the reasons that are given with each setting',
   },
   {
     name: 'all hooks',

@@ -122,7 +122,7 @@ describe('a watched folder', () => {
     await eventually(() => reported.at(-1)).toEqual(['build/cache/made.js'])
   })
 
-  it('reports that anything may differ after a stage or a commit, and no other changes inside .git', async () => {
+  it('reports that anything may have changed after staging or a commit, and no other changes inside .git', async () => {
     const folder = repository({ 'a.txt': 'a' })
     write(folder, { 'a.txt': 'A' })
     const { reported } = await watched(folder)
@@ -141,7 +141,7 @@ describe('a watched folder', () => {
     await eventually(() => reported.at(-1)).toEqual(['src/a.txt'])
   })
 
-  it('reports when it cannot be watched whole: too many folders in it, or too many watches', async () => {
+  it('reports when it cannot be watched completely: too many folders in it, or too many watches', async () => {
     const folder = repository({ 'a/1': '', 'b/1': '', 'c/1': '' })
     expect((await watched(folder, { folders: 3, ignored: 100, watches: 4 })).whole).toEqual([false])
     expect((await watched(folder, { folders: 100, ignored: 100, watches: 0 })).whole).toEqual([false])
@@ -182,7 +182,7 @@ describe('a watched folder', () => {
     end()
   })
 
-  it('is still watched after a folder in it was removed and created at once', async () => {
+  it('is still watched after a folder in it was removed and immediately created again', async () => {
     const folder = repository({ 'src/a.txt': 'a', 'b.txt': 'b' })
     const { reported } = await watched(folder)
     rmSync(join(folder, 'src'), { recursive: true })

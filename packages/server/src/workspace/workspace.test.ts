@@ -53,7 +53,7 @@ it('lists the changes of a SHA-256 repository without commits', async () => {
 })
 
 describe('files', () => {
-  it('are those of the repository and new ones, without ignored ones', async () => {
+  it('are the tracked and the untracked files, without ignored ones', async () => {
     const folder = repository({ '.gitignore': 'ignored/\n', 'src/app.ts': '', 'README.md': '' })
     write(folder, { 'src/new.ts': '', 'ignored/app.ts': '' })
     expect(await workspace.findFiles(folder, 'ts', 10)).toEqual(['src/app.ts', 'src/new.ts'])
@@ -110,7 +110,7 @@ describe('folders', () => {
   const found = async (typed: string, limit = 10) =>
     (await workspace.findFolders(typed, limit)).map((path) => path.slice(typed.lastIndexOf('/') + 1))
 
-  it('complete a typed path: folders and links to them, no files, hidden ones only after a dot', async () => {
+  it('complete a typed path: folders and links to folders, no files, and hidden folders only after a dot', async () => {
     const folder = folderWith({
       'Projects/a': '',
       'private/a': '',
@@ -135,7 +135,7 @@ describe('folders', () => {
     expect(await workspace.findFolders('~/.', 10)).toEqual(['~/.cache'])
   })
 
-  it('that do not exist, or are no folders, are refused with a code', async () => {
+  it('that do not exist, or are not folders, are refused with a code', async () => {
     const folder = folderWith({ file: '' })
     await expect(workspace.findFolders(`${folder}/none/x`, 10)).rejects.toMatchObject({ code: 'not_found' })
     await expect(workspace.findFolders(`${folder}/file/x`, 10)).rejects.toMatchObject({ code: 'not_found' })
@@ -156,7 +156,7 @@ describe('the commit of a folder', () => {
 })
 
 describe('changes', () => {
-  it('have each kind of change, with its lines', async () => {
+  it('include each kind of change, with the number of lines', async () => {
     const folder = repository({
       'kept.txt': 'a\n',
       'edited.txt': 'one\ntwo\n',
@@ -189,7 +189,7 @@ describe('changes', () => {
     expect(await workspace.patch(seen(folder), 'kept.txt', 'HEAD')).toEqual({ patch: '', cut: false })
   })
 
-  it('are relative to an earlier commit, or to nothing before the first one', async () => {
+  it('are relative to an earlier commit, or to the empty tree if there is no commit', async () => {
     const folder = repository({ 'a.txt': 'a\n' })
     const first = git(folder, 'rev-parse', 'HEAD').trim()
     write(folder, { 'a.txt': 'b\n' })

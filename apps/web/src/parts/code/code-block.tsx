@@ -45,7 +45,7 @@ function Coloured({ code, language, done }: { code: string; language: string; do
   return (
     <code>
       {lines.map((line, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity but their place
+        // biome-ignore lint/suspicious/noArrayIndexKey: lines are identified by their index
         <span key={index}>
           {tokenSpans(line)}
           {index < lines.length - 1 ? '\n' : ''}
@@ -61,7 +61,7 @@ export function tokenSpans(tokens: TokenLines[number]): ReactNode {
     kind === '' || kind === 'foreground' ? (
       content
     ) : (
-      // biome-ignore lint/suspicious/noArrayIndexKey: tokens have no identity but their place
+      // biome-ignore lint/suspicious/noArrayIndexKey: tokens are identified by their index
       <span key={place} className={`tok-${kind}`}>
         {content}
       </span>

@@ -36,7 +36,7 @@ export const TerminalText = memo(function TerminalText({ output, label }: { outp
       <ScrollRegion label={label} className="max-h-96 overflow-y-auto">
         <pre className="terminal px-2.5 py-2">
           {terminalPieces(shown).map((piece, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: pieces have no identity but their place
+            // biome-ignore lint/suspicious/noArrayIndexKey: pieces are identified by their index
             <span key={index} className={piece.look || undefined}>
               {piece.text}
             </span>

@@ -54,7 +54,7 @@ function FileFigure({ file, note, folder }: { file: FileDiff; note: string | und
         <table>
           <tbody>
             {firstLines(hunks, limit).map((hunk, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: hunks have no identity but their place
+              // biome-ignore lint/suspicious/noArrayIndexKey: hunks are identified by their index
               <HunkRows key={index} hunk={hunk} first={index === 0} />
             ))}
           </tbody>
@@ -84,7 +84,7 @@ function HunkRows({ hunk, first }: { hunk: Hunk; first: boolean }) {
         </tr>
       )}
       {hunk.lines.map((line, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity but their place
+        // biome-ignore lint/suspicious/noArrayIndexKey: lines are identified by their index
         <LineRow key={index} line={line} />
       ))}
     </>

@@ -20,7 +20,7 @@ describe('the lines of a diff', () => {
     expect(diffLines({ path: 'x', before: 'a', after: 'a' }).hunks).toEqual([])
   })
 
-  it('are read from a patch, also from a malformed one', () => {
+  it('are read from a patch, even from a malformed one', () => {
     const patch = '--- a\n+++ b\n@@ -3,2 +3,2 @@\n same\n-old\n+new\n\\ No newline at end of file\n'
     expect(shape({ path: 'x', patch })).toEqual([['s3:3 same', 'r4: old', 'a:4 new']])
     expect(

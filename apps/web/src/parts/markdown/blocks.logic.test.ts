@@ -45,7 +45,7 @@ function streamed(text: string, cuts: readonly number[]) {
 }
 
 describe('streamed Markdown', () => {
-  it('ends as the same blocks, wherever it was cut', () => {
+  it('has the same blocks at its end, wherever it was cut', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(sample.length)), (cuts) => {
         const { blocks } = streamed(sample, cuts)
@@ -68,7 +68,7 @@ describe('streamed Markdown', () => {
     expect([fence?.token.type, fence?.closed]).toEqual(['code', false])
   })
 
-  it('is parsed anew if the text does not continue the one before', () => {
+  it('is parsed from scratch if the text does not continue the previous one', () => {
     const before = parseMarkdown('One.\n\nTwo.', false)
     expect(parseMarkdown('Else', true, before).blocks.map((block) => block.raw)).toEqual(['Else'])
   })

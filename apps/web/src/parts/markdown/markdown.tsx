@@ -88,7 +88,7 @@ function LongText({ text }: { text: string }) {
   const prose = isProse(text)
   const Piece = prose ? Words : Chunk
   const pieces = chunksOf(text).map((chunk, index) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: pieces have no identity but their place
+    // biome-ignore lint/suspicious/noArrayIndexKey: pieces are identified by their index
     <Piece key={index} text={chunk} />
   ))
   return prose ? <p>{pieces}</p> : <div className="whitespace-pre-wrap">{pieces}</div>
@@ -104,14 +104,14 @@ const Chunk = memo(function Chunk({ text }: { text: string }) {
 
 function Blocks({ tokens, done, depth }: { tokens: Token[] | undefined; done: boolean; depth: number }) {
   return (tokens ?? []).map((token, index) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: tokens have no identity but their place
+    // biome-ignore lint/suspicious/noArrayIndexKey: tokens are identified by their index
     <BlockToken key={index} token={token} done={done} depth={depth} />
   ))
 }
 
 function List({ list, done, depth }: { list: Tokens.List; done: boolean; depth: number }) {
   const items = list.items.map((item, index) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: tokens have no identity but their place
+    // biome-ignore lint/suspicious/noArrayIndexKey: tokens are identified by their index
     <li key={index} data-task={item.task || undefined}>
       {item.task && (
         <input
@@ -130,7 +130,7 @@ function List({ list, done, depth }: { list: Tokens.List; done: boolean; depth: 
 function Table({ table, depth }: { table: Tokens.Table; depth: number }) {
   const cells = (row: Tokens.TableCell[], Cell: 'th' | 'td') =>
     row.map((cell, index) => (
-      // biome-ignore lint/suspicious/noArrayIndexKey: cells have no identity but their place
+      // biome-ignore lint/suspicious/noArrayIndexKey: cells are identified by their index
       <Cell key={index} align={cell.align ?? undefined}>
         <Inline tokens={cell.tokens} depth={depth} />
       </Cell>
@@ -143,7 +143,7 @@ function Table({ table, depth }: { table: Tokens.Table; depth: number }) {
         </thead>
         <tbody>
           {table.rows.map((row, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: rows have no identity but their place
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows are identified by their index
             <tr key={index}>{cells(row, 'td')}</tr>
           ))}
         </tbody>
@@ -154,7 +154,7 @@ function Table({ table, depth }: { table: Tokens.Table; depth: number }) {
 
 function Inline({ tokens, depth }: { tokens: Token[] | undefined; depth: number }): ReactNode {
   return (tokens ?? []).map((token, index) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: tokens have no identity but their place
+    // biome-ignore lint/suspicious/noArrayIndexKey: tokens are identified by their index
     <Fragment key={index}>{inline(token, depth + 1)}</Fragment>
   ))
 }

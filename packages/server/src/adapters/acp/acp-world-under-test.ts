@@ -76,7 +76,7 @@ export class AcpWorld {
     return env
   }
 
-  /** Writes a script in place of the real program. In `lines`, `$REAL` is the path of the real one. */
+  /** Writes a script in place of the real program. In `lines`, `$REAL` is the path of the real program. */
   wrapped(name: AgentName, lines: string): string {
     const { program, preset } = agents[name]
     const file = join(this.#home.folder('wrapped'), program)

@@ -65,7 +65,7 @@ export const Dialect = z.strictObject({
   forgetsOpenCall: z
     .boolean()
     .optional()
-    .describe("A call that waited when the process ended is missing from the agent's conversation"),
+    .describe("A call that was waiting when the process ended is missing from the agent's conversation"),
   minuteInSessionFile: z
     .strictObject({ home: z.string(), folder: z.string() })
     .optional()
@@ -131,7 +131,7 @@ export const AcpAgent = z.strictObject({
         .strictObject({ file: z.string(), holds: z.string() })
         .optional()
         .describe(
-          'If `file` contains the text `holds`, the person has chosen a method, and Parley chooses none',
+          'If `file` contains the text in `holds`, the person has chosen a method, and Parley chooses none',
         ),
     })
     .optional(),

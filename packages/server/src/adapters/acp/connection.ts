@@ -31,7 +31,9 @@ const exitWaitMs = 1_500
 const lastLinesMs = 300
 /** How long an agent that reports its sign-in state may take to do so. */
 const signInWaitMs = 6_000
-/** How many lines on stdout that are not messages are recorded. Further lines are only counted. */
+/**
+ * The maximum number of stdout lines that are recorded although they are not messages. Further lines are only counted.
+ */
 const maxRecordedLines = 20
 /** How long the agent must be silent before a text outside a turn counts as complete. */
 const quietMs = 1_000
@@ -170,7 +172,7 @@ class AcpConnection implements AgentConnection {
 
   /**
    * Sends a text into the running turn. If that turn does not accept the text, returns `pending`, and the host sends
-   * the text again. The agent must not start a turn with it.
+   * the text again. The agent must not start a turn with the text.
    */
   async #steer(parts: readonly PromptPart[]): Promise<'pending' | undefined> {
     const { steering } = this.#options.agent.dialect
@@ -212,8 +214,8 @@ class AcpConnection implements AgentConnection {
   }
 
   /**
-   * Cancels a running turn first, so that the agent ends the commands that it started. Does not cancel a turn that
-   * waits for a person, because the agent will make its request again.
+   * Closes the connection. A running turn is cancelled first, so that the agent ends the commands that it started. A
+   * turn that waits for a person is not cancelled, because the resumed agent asks again.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close()
@@ -243,7 +245,7 @@ class AcpConnection implements AgentConnection {
   }
 
   /**
-   * Passes an output to the reader and waits until the reader has processed it. Before the agent is connected nobody
+   * Passes an output to the reader and waits until the reader has processed it. Before the agent is connected, nobody
    * reads the queue, so the method does not wait.
    */
   async #put(output: AgentOutput): Promise<void> {

@@ -17,7 +17,7 @@ export type StartContext = {
   readonly input: ConnectInput
   readonly env: Readonly<Record<string, string>>
   state(): TranslateState
-  /** Whether anything was replayed since the last call. */
+  /** Whether anything was replayed since this function was last called. */
   replayed(): boolean
   /** Resolves when the agent has reported whether it is signed in, or after a time limit. */
   signInReported(): Promise<void>

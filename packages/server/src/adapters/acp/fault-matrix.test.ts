@@ -76,7 +76,7 @@ describe.each(agentNames)('%s', { timeout: 90_000 }, (name) => {
     )
   })
 
-  it('reports that it is not signed in, with advice, and works in the same session once it is', async () => {
+  it('reports that it is not signed in, with advice, and works in the same session once it is signed in', async () => {
     const env = world.signedOutEnv(name)
     await world.play(
       name,

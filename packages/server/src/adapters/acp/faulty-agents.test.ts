@@ -99,7 +99,7 @@ describe('an unknown message', () => {
 })
 
 describe('an agent that offers no option for a single use', () => {
-  it.each(['ask', 'bypass'] as const)('has a person choose a permanent option, in mode %s', (mode) =>
+  it.each(['ask', 'bypass'] as const)('needs a person to choose a permanent option, in mode %s', (mode) =>
     play(
       'always',
       async ({ session, turn }) => {
@@ -272,7 +272,7 @@ describe('files that the agent changes by itself', () => {
     { rawInput: { file_path: inside, old_string: '/etc/hosts', new_string: '../x' } },
     { rawInput: { path: 'a.txt' } },
     { rawInput: { patchText: patch('a.txt') } },
-  ])('are changed without a person in mode accept-edits: %j', (fields) =>
+  ])('are changed without asking a person in mode accept-edits: %j', (fields) =>
     play(
       change(fields),
       async ({ turn }) => {
@@ -323,7 +323,7 @@ it('refuses terminal methods', () =>
     expect(turn.said).toContain('-32601')
   }))
 
-it('stops a turn in which the agent does something refused without asking', () =>
+it('stops a turn in which the agent starts a denied call without asking', () =>
   play(
     'unasked',
     async ({ session, turn }) => {
@@ -334,13 +334,13 @@ it('stops a turn in which the agent does something refused without asking', () =
     { mode: 'read-only' },
   ))
 
-it('sets an agent back that changes its mode to an unknown one', () =>
+it('restores the mode of an agent that switches to an unknown mode', () =>
   play('mode', async ({ session, turn }) => {
     await turn.completed()
     expect(session.all('agent.noticed')).toMatchObject([{ code: 'unknown-mode' }])
   }))
 
-it('records lines that are not messages, and reports when it stops doing so', () =>
+it('records lines that are not messages, and reports when it stops recording them', () =>
   play('garbage 500', async ({ session, turn }) => {
     await turn.completed()
     expect(session.all('agent.unrecognised')).toHaveLength(20)
@@ -348,7 +348,7 @@ it('records lines that are not messages, and reports when it stops doing so', ()
     expect(session.all('agent.noticed')).toMatchObject([{ code: 'garbage' }])
   }))
 
-it('survives a flood on stderr and keeps its tail', () =>
+it('survives a flood on stderr and keeps the end of the output', () =>
   play('stderr 5000000', async ({ session, turn }) => {
     await turn.completed()
     const dying = await session.prompt('die')

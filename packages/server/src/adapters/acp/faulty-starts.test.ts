@@ -89,11 +89,11 @@ describe('a probe', () => {
     expect(await look(manner, { signIn }, env)).toEqual({ found: true, path: process.execPath, ...expected })
   })
 
-  it('reports a sign-in if the agent makes sessions only for people who are signed in', async () => {
+  it('reports a sign-in if the agent creates sessions only for people who are signed in', async () => {
     expect(await look('', { signIn: { ...signIn, required: true } })).toMatchObject({ signedIn: true })
   })
 
-  it('ends when it is aborted, with an agent that does not respond', async () => {
+  it('ends when it is aborted, even if the agent does not respond', async () => {
     const giveUp = new AbortController()
     const looking = odd('slow').probe(giveUp.signal)
     await vi.waitFor(() => expect(childrenWith('faulty-agent-under-test')).toHaveLength(1))

@@ -121,7 +121,7 @@ describe('writing', () => {
     expect(readFileSync(join(cwd, 'poem.txt'), 'utf8')).toBe('one\ntwo\nthree\n')
   })
 
-  it('does not ask for a change that was allowed, once', async () => {
+  it('writes an allowed change once without asking again', async () => {
     const path = join(cwd, 'poem.txt')
     await files.allow(call({}, path), [{ path, oldText: 'old', newText: 'new\n' }])
     await write(path)
@@ -151,7 +151,7 @@ describe('writing', () => {
   it.each([
     ['its content', { path: 'poem.txt', content: 'new\n' }],
     ['the old text and the new', { file_path: 'poem.txt', old_string: 'two', new_string: 'x' }],
-  ])('accepts an approved input with %s, once and while the call runs', async (_, input) => {
+  ])('accepts an approved input with %s once, and only while the call runs', async (_, input) => {
     const path = join(cwd, 'poem.txt')
     const content = 'content' in input ? 'new\n' : 'one\nx\nthree\n'
     await files.allow(call({ input }, path), [{ path: 'poem.txt', input }])
@@ -188,7 +188,7 @@ describe('writing', () => {
     expect(asked).toHaveLength(2)
   })
 
-  it.each(['Edit', 'write_text_file'])('is refused if a rule has forbidden %s since', async (tool) => {
+  it.each(['Edit', 'write_text_file'])('is refused if a later rule forbids %s', async (tool) => {
     const path = join(cwd, 'poem.txt')
     await files.allow(call({}, path), [{ path, newText: 'new\n' }])
     forbidden = (ask) => ask.tool === tool

@@ -47,7 +47,7 @@ const context = line({ $set: { messages: [user('<session_context>\nThis is the G
 const write = (minute: string, text: string) =>
   writeFileSync(join(chats, `session-2026-01-01T${minute}-abcdef12.jsonl`), text)
 
-it('removes only files of the session without a message of the person', () => {
+it('removes only those files of the session that contain no message of the person', () => {
   write('11-50', head + context + line(user('Look at the herbs.')))
   write('11-51', head + line({ $set: { messages: [user('Said before.')] } }))
   write('11-52', head + context)

@@ -30,7 +30,7 @@ it('accepts any command as an agent, with the capabilities that the protocol req
   expect(modes).toEqual(['ask', 'accept-edits', 'read-only', 'bypass'])
 })
 
-it('refuses an invalid entry, by name', () => {
+it('refuses an invalid entry and names it', () => {
   const bad = { id: 'mine', name: 'Mine', command: 'mine', dialect: { planFile: '(' } }
   expect(() => createAcpAdapter(bad, { env: {} })).toThrow(/"mine".*dialect\.planFile/)
 })

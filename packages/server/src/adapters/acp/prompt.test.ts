@@ -56,7 +56,7 @@ it('asks the model to repeat the call that the agent remembers', () => {
   ])
 })
 
-it('does not ask for a call again that has a result in the log, though the agent has lost the result', () => {
+it('does not ask again for a call whose result is in the log, even if the agent has lost the result', () => {
   expect(after({ openCall: 'first' })).toMatchObject([
     { text: expect.stringMatching(/You waited for: Bash "touch it"\..* do not do it again\.$/) },
   ])
@@ -72,7 +72,7 @@ it.each([
         'x There was a restart while you waited for an answer: the last call you asked for has not run. Go on from what is done; do not do it again.',
     },
   ],
-])('continues after what is done if %s', (_, changes) => {
+])('continues after the completed work if %s', (_, changes) => {
   expect(after(changes)).toMatchObject([{ text: expect.stringContaining('do not do it again') }])
 })
 

@@ -13,7 +13,7 @@ const startedStatus = new Set(['in_progress', 'completed', 'failed'])
 
 /**
  * Handles a message about a call. The call is recorded once its input is known. An announced call may still receive its
- * input: it stays a draft until it runs, permission is asked, or another message arrives. A call that is first
+ * input: it stays a draft until it runs, permission is requested, or another message arrives. A call that is first
  * mentioned at its end is recorded as well.
  */
 export function takeCall(state: TranslateState, native: NativeCall, mention: Mention): Translation {

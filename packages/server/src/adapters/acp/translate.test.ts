@@ -69,7 +69,7 @@ describe('text', () => {
     expect(written(outputs)).toEqual(['One.', 'Two.'])
   })
 
-  it('is not interrupted by updates beside the conversation', () => {
+  it('is not interrupted by updates that are not part of the conversation', () => {
     const outputs = play(
       prompt(1),
       text('One '),
@@ -85,7 +85,7 @@ describe('text', () => {
     expect(written(outputs)).toEqual(['By the way.', 'Yes.'])
   })
 
-  it('that is not text is recorded unchanged', () => {
+  it('does not include content of another type, which is recorded unchanged', () => {
     const outputs = play(prompt(1), text('', { content: { type: 'audio', data: '' } }), end(1))
     expect(outputsOf(outputs, 'agent.unrecognised')).toMatchObject([
       { reason: expect.stringContaining('audio') },

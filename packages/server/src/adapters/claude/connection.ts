@@ -170,7 +170,7 @@ class ClaudeConnection implements AgentConnection {
   }
 
   /**
-   * Decides what happens with the deferred call, which the resumed process asks about by itself. Returns false if no
+   * Decides what happens to the deferred call, which the resumed process asks about by itself. Returns false if no
    * prompt needs to be sent.
    */
   #decideDeferred(deferred: DeferredCall, message: AgentMessage): boolean {

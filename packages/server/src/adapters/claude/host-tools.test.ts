@@ -65,7 +65,7 @@ it('asks a person although the settings of Claude Code allow the tool', async ()
   expect(under.words).toEqual([])
 })
 
-it('records a call that the mode allows, where Claude Code does not ask', async () => {
+it('records a call that the mode allows and that Claude Code does not ask about', async () => {
   await using under = await benchWithTool()
   const session = await under.bench.session({ mode: 'bypass' })
   const turn = await session.prompt(looking('sage'))
@@ -95,7 +95,7 @@ it('leaves out the MCP servers of the person in a session with host tools only',
   expect(under.words).toEqual(['sage'])
 })
 
-it('stops the agent if it has other tools nevertheless', async () => {
+it('stops the agent if it nevertheless has other tools', async () => {
   const { path } = await createClaudeAdapter({ env: {} }).probe(AbortSignal.timeout(5_000))
   const heedless = join(home.path, 'heedless')
   const forgetting = 'for a; do shift; [ "$a" = --strict-mcp-config ] || set -- "$@" "$a"; done'

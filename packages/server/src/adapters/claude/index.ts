@@ -18,7 +18,9 @@ import { promptUuid } from './prompt.ts'
 import { configFolder, honouredOptions, settingSourcesFor } from './settings.ts'
 
 export type ClaudeAdapterOptions = Pick<ProgramAdapterOptions, 'env' | 'add' | 'executable'> & {
-  /** Whether a session that does not specify it loads the person's own settings. The default is true. */
+  /**
+   * Whether sessions load the person's own settings by default. A session option takes precedence. The default is true.
+   */
   readonly userSettings?: boolean
 }
 

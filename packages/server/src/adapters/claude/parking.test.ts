@@ -161,7 +161,7 @@ it.each([
   },
 )
 
-it(`a request that waits for long holds no process, and its answer starts one (${rounds} rounds)`, async () => {
+it(`a request that waits for a long time holds no process, and its answer starts one (${rounds} rounds)`, async () => {
   await using place = new Place({ parkAfterMs: 50 })
   for (let round = 0; round < rounds; round++) {
     const session = await place.sessionAgain()
@@ -194,7 +194,7 @@ it.each([
       return () => place.host.distrust(place.cwd)
     },
   ],
-] as const)('a denial while no process runs holds, though %s', async (_, meanwhile) => {
+] as const)('a denial given while no process runs stays in effect, although %s', async (_, meanwhile) => {
   for (const command of ['touch note.txt', 'cd . && touch note.txt', 'sleep 0 | touch note.txt']) {
     const { place, session } = await sharedSession()
     const turn = await session.prompt(modelPrompt('Touch it.', calling(bash(command)), done))
@@ -208,7 +208,7 @@ it.each([
   }
 })
 
-it('an input that was edited while no process ran is the one that runs, though the mode has become wider', async () => {
+it('a call runs with the input that was edited while no process ran, although the mode has become wider', async () => {
   const { place, session } = await sharedSession()
   const turn = await session.prompt(modelPrompt('Touch it.', calling(bash('cd . && touch note.txt')), done))
   const ask = await turn.asked()

@@ -7,7 +7,7 @@ import type { QuestionContext } from './question.ts'
 import { nativeModes } from './settings.ts'
 
 export type PermissionContext = QuestionContext & {
-  /** Describes a call by Claude's name of the tool. */
+  /** Describes a call by Claude's name for the tool. */
   describe(name: string, input: unknown): ToolDescription & { readonly name: string }
   /** Whether a call names a file outside the session's folders, or changes a protected one. */
   reach(kind: ToolKind, input: unknown): Reach

@@ -117,7 +117,7 @@ it('a person is asked about a protected file that a subagent writes in accept-ed
   expect(fates(events)).toContain('denied by person')
 })
 
-it('in a read-only session, reading outside the folder asks and reading inside does not', async () => {
+it('in a read-only session, reading outside the folder needs permission and reading inside does not', async () => {
   const secret = join(home.path, 'secret.txt')
   writeFileSync(secret, 'secret')
   const read = (file_path: string) => ({ name: 'Read', input: { file_path } })

@@ -36,7 +36,9 @@ export type HookedCall = {
 
 /** These tools have no effect of their own: the calls that they lead to are checked separately. */
 const neverForbidden = new Set(['AskUserQuestion', 'ExitPlanMode', 'EnterPlanMode', 'StructuredOutput'])
-/** Claude asks about these after the hook in every mode; about other tools it asks only if the hook requires it. */
+/**
+ * Claude asks about these tools after the hook in every mode. It asks about other tools only if the hook requires it.
+ */
 const alwaysAsked = new Set(['AskUserQuestion', 'ExitPlanMode'])
 
 /**
@@ -173,7 +175,7 @@ export type DeferredOutcome = 'again' | 'dismissed'
 
 /**
  * A call that an earlier process of the conversation deferred. The resumed process asks about it at once; the host's
- * first message decides what happens with it.
+ * first message decides what happens to it.
  */
 export class DeferredCall {
   readonly nativeId: string

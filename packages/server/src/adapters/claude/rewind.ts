@@ -11,7 +11,7 @@ export async function previewRewind(query: Query | undefined, promptId: string):
   return { files: await changedFiles(query, promptId), notes }
 }
 
-/** The files that a rewind would change. Makes a dry run, because only that returns their names. */
+/** The files that a rewind would change. Makes a dry run, because only a dry run returns their names. */
 async function changedFiles(query: Query | undefined, promptId: string): Promise<string[]> {
   if (!query) throw new Error('Claude Code is not running.')
   const { canRewind, error, filesChanged } = await query.rewindFiles(promptUuid(promptId), { dryRun: true })

@@ -44,7 +44,7 @@ it('settings are not read from a pipe, which could block the whole server', () =
 it.each([
   ['text that is not JSON', '{'],
   ['a value that is not an object', '1'],
-])('settings are unclear for %s, and not for a missing file', (_what, text) => {
+])('settings are unclear if the file contains %s, but not if the file is missing', (_what, text) => {
   const { file } = folderWith((path) => writeFileSync(path, text))
   expect(settingsIn(file)).toEqual({ settings: {}, isUnclear: true })
   expect(settingsIn(`${file}.missing`)).toEqual({ settings: {}, isUnclear: false })

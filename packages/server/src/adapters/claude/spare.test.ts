@@ -74,7 +74,7 @@ async function world(options: Partial<CreateHostOptions> = {}) {
   return { home, config, claude, host, kept, folder, keepOne, run, end, cold: () => cold, taken: () => taken }
 }
 
-/** The requests that the model received after the first `calls` ones. */
+/** The requests that the model received after its first `calls` requests. */
 const modelRequests = (calls: number) => JSON.stringify(root.model.calls.slice(calls).map(({ body }) => body))
 
 it('a spare serves a session like a process that is started for it', async () => {
@@ -222,7 +222,7 @@ it('a spare ends when the session that took it gives up its start', async () => 
   await expect.poll(() => childrenWith('--await-claim')).toEqual([])
 })
 
-it('a spare is not started if its start was aborted before', async () => {
+it('a spare is not started if its start was already aborted', async () => {
   const { claude } = await world()
   const signal = AbortSignal.abort(new Error('another is kept'))
   await expect(claude.prepare?.({ settings: {}, trusted: false, signal })).rejects.toThrow('another is kept')

@@ -46,7 +46,7 @@ function stamp(file: string): string | undefined {
   return found && `${found.ino} ${found.size} ${found.mtimeMs}`
 }
 
-/** The person's MCP servers. Other fields of that file change whenever Claude Code starts. */
+/** The person's MCP servers in `.claude.json`. Other fields of this file change whenever Claude Code starts. */
 function ownServers(env: Readonly<Record<string, string>>): unknown {
   const file = join(env.CLAUDE_CONFIG_DIR ?? env.HOME ?? '', '.claude.json')
   return settingsIn(file).settings.mcpServers

@@ -317,7 +317,7 @@ describe('the end of a turn', () => {
   })
 })
 
-describe('a message beside the conversation', () => {
+describe('a message that is not part of the conversation', () => {
   it('reports rate limits when they apply and when they no longer do', () => {
     const limit = (status: string) => ({
       type: 'rate_limit_event',
@@ -405,7 +405,7 @@ describe('a result with an unusual shape', () => {
     expect(play([{ ...result, uuid: 'r2' }]).map(({ type }) => type)).toEqual(['turn.ended'])
   })
 
-  it('reports the steps of its turn, and the time of its calls alone', () => {
+  it('reports the steps of its turn, and the time of the calls in this turn only', () => {
     const first = { ...result, uuid: 'r3', duration_api_ms: 100, modelUsage: { m: {} } }
     let state = translate(withTurn(initialState()), first).state
     state = withTurn(state)

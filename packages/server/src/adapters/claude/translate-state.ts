@@ -36,7 +36,7 @@ export type TranslateState = {
    */
   readonly taken: readonly ReadonlyMap<string, readonly string[]>[]
   readonly calls: ReadonlyMap<string, Call>
-  /** Maps the agent's id of a call that was announced again to our new id. */
+  /** For calls that were announced again: maps the agent's id of a call to our new id. */
   readonly aliases: ReadonlyMap<string, string>
   readonly denied: ReadonlySet<string>
   readonly interrupting: boolean

@@ -245,7 +245,7 @@ describe('a subagent', () => {
   })
 })
 
-describe('outputs beside the conversation', () => {
+describe('outputs that are not part of the conversation', () => {
   it('include the plan after each call of a plan tool', () => {
     expect(outputsOf(allOutputs('task-tools'), 'plan.updated').at(-1)?.entries).toEqual([
       { id: '1', text: 'Look', status: 'completed' },
@@ -288,7 +288,7 @@ describe('outputs beside the conversation', () => {
     expect(outputsOf(allOutputs('error-429'), 'agent.noticed')).toMatchObject([{ code: 'rate-limited' }])
   })
 
-  it('include the effective mode, with read-only as our own', () => {
+  it('include the effective mode, with the read-only mode that the host enforces', () => {
     const modes = (name: string, requestedMode: 'ask' | 'read-only') =>
       outputsOf(allOutputs(name, { requestedMode }), 'session.configured').map(
         ({ effective }) => effective?.mode,

@@ -141,7 +141,7 @@ const everything = {
 }
 
 describe('the settings, hooks and servers of a folder', () => {
-  it('have no effect until the folder is trusted, take full effect then, and none once trust is revoked', async () => {
+  it('have no effect until the folder is trusted, then full effect, and no effect once trust is revoked', async () => {
     const cwd = folder()
     const host = await claudeHost()
     const reader = await follow(host, cwd)
@@ -158,7 +158,7 @@ describe('the settings, hooks and servers of a folder', () => {
     expect(ownTrust.projects?.[cwd]?.hasTrustDialogAccepted ?? false).toBe(false)
   })
 
-  it('do not take effect only because the folder is trusted in Claude Code itself', async () => {
+  it('have no effect if the folder is trusted only in Claude Code itself', async () => {
     const cwd = folder()
     const file = join(config, '.claude.json')
     const before = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
@@ -214,7 +214,7 @@ describe('the settings, hooks and servers of a folder', () => {
 })
 
 describe('the settings of the person', () => {
-  it('do not load in a session without them, and load again when that is changed', async () => {
+  it('are not loaded in a session that excludes them, and are loaded once it includes them', async () => {
     const cwd = folder()
     const host = await claudeHost()
     const reader = await follow(host, cwd, 'ask', { userSettings: false })
@@ -224,7 +224,7 @@ describe('the settings of the person', () => {
     expect(await play(host, reader, cwd)).toEqual(noneLoaded)
   })
 
-  it('do not load if the configuration says so, unless a session asks for them', async () => {
+  it('are not loaded if the configuration excludes them, unless a session requests them', async () => {
     const [one, other] = [folder(), folder()]
     const host = await claudeHost({}, false)
     expect(await play(host, await follow(host, one), one)).toMatchObject({ ownHook: false, loaded: [] })
@@ -232,7 +232,7 @@ describe('the settings of the person', () => {
     expect(await play(host, asking, other)).toMatchObject({ ownHook: true, loaded: ['user'] })
   })
 
-  it('do not load in a trusted folder either, while the folder’s own settings do', async () => {
+  it('are not loaded in a trusted folder either, although the folder’s own settings are', async () => {
     const cwd = folder()
     const host = await claudeHost()
     await host.trust(cwd)

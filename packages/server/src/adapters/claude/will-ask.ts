@@ -4,7 +4,7 @@ import type { ConnectInput } from '../../core/agent-adapter.ts'
 import { leadsToProtected, placeOrNone } from '../inside-folder.ts'
 import { configFolder, type SettingSources, settingsFiles, settingsIn } from './settings.ts'
 
-/** Claude asks a person about these in every mode. */
+/** Claude asks a person about these tools in every mode. */
 const always = new Set(['AskUserQuestion', 'ExitPlanMode'])
 const edits = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
 /** Commands that Claude may consider harmless. */

@@ -66,7 +66,7 @@ it('unsubscribes from a conversation that was given up, while other sessions use
   await untilLoaded(shared, [])
 })
 
-it('does not unsubscribe from it after the next session has resumed it', async () => {
+it('does not unsubscribe from a conversation that the next session has resumed', async () => {
   await using shared = await sharedProgram()
   const first = await connectCodex(shared.pool, connectInput({ cwd: home.path }))
   const connected = (await turnOf(first)).find(({ type }) => type === 'agent.connected')
@@ -125,7 +125,7 @@ it('does not let a conversation be resumed before it is unsubscribed', () =>
     expect(await odd.call('count')).toEqual({ refused: 0, away: 1 })
   }))
 
-it('lets a conversation be resumed at once if it could not be opened, and unsubscribes from another that was', () =>
+it('lets a conversation be resumed at once if it could not be opened, and unsubscribes from its replacement', () =>
   withSpeaker(async (odd) => {
     await odd.abandon(Promise.reject(new Error('no')), 'one')
     await odd.expect('one')

@@ -16,7 +16,9 @@ type Shared = { readonly starting: Promise<AppServer>; readonly giveUp: AbortCon
  */
 export function createAppServerPool(options: () => AppServerOptions) {
   let current: Shared | undefined
-  /** The end of all earlier processes. The next one waits for it, because only one may write a conversation. */
+  /**
+   * Settles when all earlier processes have ended. The next process waits for this: only one may write a conversation.
+   */
   let closing: Promise<unknown> = Promise.resolve()
 
   function share(): Shared {

@@ -139,8 +139,8 @@ export class AppServer {
   }
 
   /**
-   * Gives up a conversation that is being opened. It is unloaded as soon as it is open, unless another listener
-   * expects it by then. Pass `threadId` if it is already known. Never rejects.
+   * Gives up a conversation that is being opened. It is unloaded as soon as it is open, unless another listener expects
+   * it by then. Pass `threadId` if the id is already known. Never rejects.
    */
   async abandon(opening: Promise<{ thread: { id: string } }>, threadId = ''): Promise<void> {
     const closing = Promise.withResolvers<void>()

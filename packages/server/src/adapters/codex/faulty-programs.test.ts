@@ -77,7 +77,7 @@ exec '${codexProgram}' "$@"
     )
   })
 
-  it('prints garbage without end: the start of it is recorded, shortened, and later sessions do not receive it', async () => {
+  it('prints endless garbage: its start is recorded, shortened, and later sessions do not receive it', async () => {
     const executable = script(
       home,
       `#!/bin/sh
@@ -212,7 +212,7 @@ exec '${codexProgram}' "$@"
     expect(processes(executable)).toEqual([])
   })
 
-  it('is missing, or is not signed in', async () => {
+  it('is missing, or is not signed in: it is refused', async () => {
     const nowhere = createCodexAdapter({ env: { PATH: home, HOME: home } })
     await expect(nowhere.connect(connectInput({ cwd: home }))).rejects.toMatchObject({
       code: 'agent_not_found',
@@ -228,7 +228,7 @@ exec '${codexProgram}' "$@"
       signedIn: false,
       command: expect.stringMatching(/ login$/),
     })
-    expect(programs(), 'who was asked is gone by now').toEqual([])
+    expect(programs(), 'the program that was asked has ended').toEqual([])
     await expect(world.adapter().connect(connectInput({ cwd: join(home, 'no-such') }))).rejects.toMatchObject(
       {
         code: 'validation_error',

@@ -61,7 +61,7 @@ async function play(mode: PermissionMode, steps: readonly Step[]): Promise<Sessi
 const decisions = (events: readonly SessionEvent[]) =>
   events.flatMap((event) => (event.type === 'permission.resolved' ? [`${event.outcome} by ${event.by}`] : []))
 
-it('a grant for a command covers it in no other folder, and not outside the sandbox', async () => {
+it('a grant for a command does not cover the command in another folder or outside the sandbox', async () => {
   const make = { cmd: 'make' }
   const said = await play('ask', [
     { input: () => make, scope: 'session' },
@@ -89,7 +89,7 @@ it('a grant for a command covers it in no other folder, and not outside the sand
   ])
 })
 
-it('a grant for a command covers it in a resumed conversation, and not outside the sandbox', async () => {
+it('a grant for a command covers the command in a resumed conversation, but not outside the sandbox', async () => {
   const make = { cmd: 'make' }
   const said = await play('ask', [
     { input: () => make, scope: 'session' },

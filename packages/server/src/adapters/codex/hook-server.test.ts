@@ -38,7 +38,7 @@ describe('a call before it runs', () => {
     expect(await ask({ session_id: 'a' })).toEqual({ refused: false, words: '' })
   })
 
-  it('is refused if no session has the conversation, before or after', async () => {
+  it('is refused if no session has the conversation yet, or if none has it any more', async () => {
     expect(await ask({ session_id: 'a' })).toMatchObject({ refused: true })
     server.join({ threadId: 'a', sessionId: 'a', check: yes })
     server.join({ threadId: 'b', sessionId: 'b', check: yes.bind(undefined) })
@@ -47,7 +47,7 @@ describe('a call before it runs', () => {
     expect(await ask({ session_id: 'b' })).toMatchObject({ refused: false })
   })
 
-  it('of a subagent is checked by the session that has the subagent, otherwise by all with the same root', async () => {
+  it('of a subagent is checked by the session that has it, otherwise by all sessions with the same root', async () => {
     server.join({ threadId: 'root', sessionId: 'root', check: yes })
     expect(await ask({ session_id: 'root', agent_id: 'new' })).toMatchObject({ refused: false })
     server.join({ threadId: 'sub', sessionId: 'root', check: no('Not in sub.') })

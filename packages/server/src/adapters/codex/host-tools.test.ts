@@ -78,7 +78,7 @@ const hello = modelPrompt('Hello.', { content: 'Hello.' })
 it.each([
   ['if Codex itself would ask', ''],
   ['if Codex would not ask', unasked],
-])('asks a person once, and records a refusal as one, %s', async (_, settings) => {
+])('asks a person once, and records a refusal as a refusal, %s', async (_, settings) => {
   await using under = await benchWithTool({ settings })
   const session = await under.bench.session()
   const turn = await session.prompt(looking('sage'))
@@ -134,7 +134,7 @@ it.each(['gpt-6-astra', 'gpt-5.5'])('offers the tools to the model at once: %s',
   expect(toolsOfModel(model)).toContain('mcp__parley/lookup')
 })
 
-it('a subagent has the tools too, and its calls have it as their parent', async () => {
+it('a subagent has the tools too, and its calls have the call that started it as their parent', async () => {
   await using under = await benchWithTool({ secondSubagents: false })
   const session = await under.bench.session({ mode: 'bypass' })
   const spawn = call('multi_agent_v1/spawn_agent', { message: looking('sage') })
@@ -156,7 +156,7 @@ it('a subagent has the tools too, and its calls have it as their parent', async 
   expect(under.words).toEqual(['sage'])
 })
 
-it('offers the tools again, at another address, when it restarts beside another session', async () => {
+it('offers the tools again, at another address, when it restarts while another session is open', async () => {
   await using under = await benchWithTool()
   const other = await under.bench.session()
   await (await other.prompt(hello)).completed()

@@ -2,7 +2,7 @@ import { type HostTools, hostToolServer } from '../../core/agent-adapter.ts'
 import { type RunningHostToolServer, startHostToolServer } from '../host-tool-server.ts'
 import type { NativeConfig } from './settings.ts'
 
-/** Longer than any wait: only the host ends a call of its own tools. */
+/** A timeout longer than any wait, in seconds: only the host ends a call of a host tool. */
 const timeoutS = 30 * 24 * 60 * 60
 
 export type HostToolCalls = {

@@ -233,8 +233,8 @@ const ownTools: readonly { names: RegExp; tool: string; kind: 'read' | 'think' }
 ]
 
 /**
- * Enforces the host's refusals for every call before it runs. Codex reports nothing about a call that its hook
- * refuses, so the call and its end are reported from here.
+ * Enforces the host's refusals for every call before it runs. Codex reports nothing about a call that its hook refuses,
+ * so this check reports the call and its end.
  */
 export function createCallCheck(context: {
   person: Person

@@ -56,7 +56,7 @@ it('reports unknown for a call that is not found or cannot be parsed', async () 
   expect(await sandboxPermissionsOf({ ...call, transcript_path: join(home, 'none') })).toBe('unknown')
 })
 
-it('no text of a model makes a call that leaves its sandbox look like one inside it', async () => {
+it('no text of a model makes a call that leaves its sandbox look like a sandboxed call', async () => {
   const words = fc.oneof(fc.string(), fc.constantFrom('require_escalated', 'with_additional_permissions'))
   await fc.assert(
     fc.asyncProperty(

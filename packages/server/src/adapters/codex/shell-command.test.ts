@@ -23,7 +23,7 @@ describe('a command without its shell', () => {
 })
 
 describe('the words of a command line', () => {
-  it('are split like in a shell', () => {
+  it('are split as in a shell', () => {
     expect(shellTokens(`rg -n 'a b' "c \\"d\\"" e\\ f|wc -l`)).toEqual([
       { word: 'rg' },
       { word: '-n' },
@@ -169,7 +169,7 @@ describe('a command that only reads', () => {
     expect(readsOutside(command, cwd, cwd)).toBe(true)
   })
 
-  it('reads outside if it runs outside, and a command that does more does not count', () => {
+  it('reads outside the folder if it runs there; a command that does more than read does not count', () => {
     expect(readsOutside('ls', place, cwd)).toBe(true)
     expect(readsOutside('ls', undefined, cwd)).toBe(true)
     expect(readsOutside('make', place, cwd)).toBe(false)

@@ -216,7 +216,7 @@ describe('tool calls', () => {
 })
 
 describe('work that outlives its turn', () => {
-  it('a command: its call ends with the turn, and its own end is that of a task', () => {
+  it('a command: its call ends with the turn, and its own end is the end of a task', () => {
     const [first = [], second = []] = translateFixture('command-background')
     expect(types(first).slice(types(first).indexOf('text.written'))).toEqual([
       'text.written',
@@ -312,7 +312,7 @@ describe('the end of a turn', () => {
   })
 })
 
-it('counts cached tokens separately from other input, and a turn by its calls', () => {
+it('counts cached tokens separately from other input, and the usage of a turn as the sum of its model calls', () => {
   const used = (total: number, last: number): [string, object] => {
     const tokens = (input: number) => ({
       totalTokens: input + 5,

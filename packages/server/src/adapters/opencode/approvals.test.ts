@@ -20,7 +20,7 @@ const asked = (session: BenchSession, count: number) =>
   })
 /**
  * The agent with additional settings of the person. It has a subagent that may run commands without asking, and a model
- * that OpenCode offers its tool for patches to.
+ * to which OpenCode offers its patch tool.
  */
 function configured(more: object) {
   const env = opencodeEnvironment({ url: world.server.url, home: world.home })
@@ -36,7 +36,7 @@ function configured(more: object) {
 }
 
 describe('a call that OpenCode asks about', { timeout: 90_000 }, () => {
-  it('is refused without refusing another, and the model continues', () =>
+  it('is refused without a refusal of another waiting call, and the model continues', () =>
     world.onBench(async (bench) => {
       const session = await bench.session()
       const both = [bash('touch one', 'toolu_a'), bash('touch two', 'toolu_b')]
@@ -63,7 +63,7 @@ describe('a call that OpenCode asks about', { timeout: 90_000 }, () => {
       expect(await bench.file(allowed)).toBe('')
     }))
 
-  it('ends the turn if the person wants that with the refusal', () =>
+  it('ends the turn if the person refuses the call and also ends the turn', () =>
     world.onBench(async (bench) => {
       const session = await bench.session()
       const turn = await session.prompt(modelPrompt('Touch it.', bash('touch here'), done))
@@ -74,7 +74,7 @@ describe('a call that OpenCode asks about', { timeout: 90_000 }, () => {
       await (await session.prompt(modelPrompt('Hello.', done))).completed()
     }))
 
-  it('gives one request if OpenCode asks about it twice, with the reason', () =>
+  it('gives one request, with the reason, even if OpenCode asks about it twice', () =>
     world.onBench(async (bench) => {
       const session = await bench.session()
       const command = 'cat /etc/hostname > /dev/null; echo seen'
@@ -217,7 +217,7 @@ describe('a call that OpenCode would run without asking', { timeout: 90_000 }, (
       configured({ permission: { bash: { 'touch *': 'deny' } } }),
     ))
 
-  it('of a tool that the person has added is not offered to the model, since it would never ask', async () => {
+  it('cannot use a tool that the person has added: it would never ask, so the model does not get it', async () => {
     const folder = join(world.home, '.config', 'opencode', 'tool')
     const wiped = join(world.home, 'wiped')
     mkdirSync(folder, { recursive: true })
@@ -263,7 +263,7 @@ describe('mode accept-edits', { timeout: 90_000 }, () => {
     expect(ends(turn)).toEqual(['denied'])
   }
 
-  it('asks about a file that a link or the surrounding repository leads to', () =>
+  it('asks about protected files, and about files outside the folder, even in its repository or behind a link', () =>
     world.onBench(async (bench) => {
       gitInit(bench.folder)
       const [cwd, other] = [join(bench.folder, 'inner'), join(world.home, 'other')]
@@ -333,7 +333,7 @@ describe('a server', { timeout: 90_000 }, () => {
     },
   )
 
-  it('serves many sessions, but not those with other needs', async () => {
+  it('serves many sessions, but not those with different settings', async () => {
     await world.onBench(async (bench) => {
       const hello = modelPrompt('Hello.', done)
       const [first, second] = [await bench.session(), await bench.session()]

@@ -58,7 +58,7 @@ describe('a server that dies', { timeout: 90_000 }, () => {
     await noProcessLeft()
   })
 
-  it('ends with our process, even if that is killed', async () => {
+  it('because our process was killed leaves no process behind', async () => {
     const program = join(import.meta.dirname, 'connect-under-test.ts')
     const env = opencodeEnvironment({ url: world.server.url, home: world.home })
     const us = spawn(process.execPath, ['--conditions=source', program, world.home], {
@@ -298,7 +298,7 @@ describe('a failing model', { timeout: 90_000 }, () => {
     },
   )
 
-  it('in the middle of its answer is asked again, and the broken part is retracted', async () => {
+  it('that fails in the middle of its answer is asked again, and the broken part is retracted', async () => {
     await world.onBench(async (bench) => {
       const session = await bench.session()
       cutting = true

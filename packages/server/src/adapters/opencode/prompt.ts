@@ -107,8 +107,8 @@ export class PromptSender {
   }
 
   /**
-   * Whether another program sent the last message. If so, returns `known`, because OpenCode reads the conversation
-   * anew for each prompt and therefore has that message.
+   * Returns `known` if another program sent the last message. OpenCode has that message, because it reads the
+   * conversation anew for each prompt.
    */
   async outsideMessages(): Promise<'nothing' | 'known'> {
     const { data } = await this.#client.session.messages({ sessionID: this.#sessionID, limit: 1 })

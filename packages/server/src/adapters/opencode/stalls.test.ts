@@ -71,7 +71,7 @@ describe('a server that hangs under two sessions', { timeout: 240_000 }, () => {
     await noProcessLeft()
   })
 
-  it('an aborted connect has the server killed', async () => {
+  it('an aborted connect kills the server', async () => {
     const adapter = world.adapter()
     const first = await adapter.connect(connectInput({ cwd: world.home }))
     const pids = stall()

@@ -142,7 +142,8 @@ function progressOf(
     },
     [Symbol.dispose]() {
       shown?.[Symbol.dispose]()
-      // On a terminal, the line was shown and is removed; in a log, it stays.
+      // On a terminal, the progress line was only temporary. In a log, the last progress is written as a line that
+      // stays.
       if (shown && last !== '' && !output.isErrTerminal) output.err(`${what}: ${last}\n`)
     },
   }

@@ -34,7 +34,7 @@ export async function nodes(options: Flags & { readonly json?: boolean }, contex
 
 const states = ['alive', 'expired', 'gone'] satisfies NodeInfo['state'][]
 
-/** Living nodes first, those of a machine together. */
+/** Sorts living nodes first, and keeps the nodes of a machine together. */
 function byState(one: NodeInfo, other: NodeInfo): number {
   return (
     states.indexOf(one.state) - states.indexOf(other.state) ||

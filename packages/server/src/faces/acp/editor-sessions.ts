@@ -161,7 +161,7 @@ export class EditorSessions {
     await this.#options.access.remove(sessionId)
   }
 
-  /** Closes all sessions here and deletes the unused ones, when the editor has disconnected. */
+  /** Called when the editor has disconnected: closes all its sessions and deletes the unused ones. */
   async leave(): Promise<void> {
     const { problem = () => undefined } = this.#options
     for (const session of [...this.#open.values()]) this.#forget(session)
@@ -215,7 +215,10 @@ export class EditorSessions {
     throw new ParleyError('validation_error', message, { details: { cwd: state.cwd } })
   }
 
-  /** Like `#found`, after applying the MCP servers and folders that the editor names. */
+  /**
+   * Finds the session like `#found`, then applies the MCP servers and folders that the editor names. Returns its new
+   * state.
+   */
   async #prepared(sessionId: string, place: Place): Promise<[SessionState, AgentInfo]> {
     const { access } = this.#options
     const [state, agent] = await Promise.all([this.#found(sessionId, place), this.agent()])
@@ -255,8 +258,8 @@ function optionsOf({ additionalDirectories }: Place): SessionOptions | undefined
 }
 
 /**
- * Whether the MCP servers that the editor names may differ from the current ones. True for all servers with
- * secrets, because the server does not return secrets. Sending the same values again changes nothing.
+ * Whether the MCP servers that the editor names may differ from the current ones. Always true for an MCP server with
+ * secrets, because Parley does not return secrets. Sending the same values again changes nothing.
  */
 function mayDiffer(named: McpServers | undefined, there: McpServers | undefined): boolean {
   return differs(named, there) || (named !== undefined && differs(named, hideSecrets(named)))

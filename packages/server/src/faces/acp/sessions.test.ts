@@ -54,7 +54,7 @@ describe('a session that is loaded', () => {
     expect(shown(second, from)).toEqual(['agent_message: More.'])
   })
 
-  it('has its open request asked again, and the first answer counts for both editors', async () => {
+  it('repeats its open request, and the first answer counts for both editors', async () => {
     const { editor, play, world, sessionId } = await aSession()
     const turn = play(colour)
     await editor.until(() => editor.forms[0])
@@ -80,7 +80,7 @@ describe('a session that is loaded', () => {
 })
 
 describe('a session that is resumed', () => {
-  it('is sent from now on', async () => {
+  it('sends only what happens from now on', async () => {
     const { editor, play, world, sessionId } = await aSession()
     await play({ type: 'text', text: 'Before.' })
     const { editor: second } = join(world)
@@ -99,7 +99,7 @@ describe('a session that is resumed', () => {
     expect(editor.text()).toBe('Before.After.')
   })
 
-  it('in the middle of a call gets the end of that call', async () => {
+  it('in the middle of a call sends the end of that call', async () => {
     const { editor, play, world, sessionId } = await aSession()
     const turn = play(permission('a', { title: 'a call' }))
     await editor.until(() => editor.permissions[0])
@@ -150,7 +150,7 @@ describe('sessions', () => {
     expect((await logOf(world, sessionId)).at(-1)).toMatchObject({ type: 'agent.disconnected' })
   })
 
-  it('are deleted if they were never used when the editor closes them or disconnects', async () => {
+  it('are deleted when the editor closes them or disconnects, if they were never used', async () => {
     const { editor, play, world, sessionId, closed, hangUp } = await aSession()
     const another = () => editor.agent.request('session/new', { cwd: world.cwd, mcpServers: [] })
     const second = await another()
@@ -216,7 +216,7 @@ describe('sessions', () => {
     })
   })
 
-  it('prompted by another client are sent to the editor too', async () => {
+  it('that another client prompts are sent to the editor too', async () => {
     const { editor, world, sessionId } = await aSession()
     await world.host.command(sessionId, {
       type: 'prompt.submit',

@@ -28,8 +28,8 @@ type CallEvent = EventOf<
 type Call = { output: string; length: number; unsent: boolean; runs: boolean }
 
 /**
- * An update contains at most this many characters, from the end of a running call's output, because each update repeats
- * them.
+ * The maximum number of characters of a running call's output in an update, counted from the end of the output. Each
+ * update repeats the output.
  */
 const longestOutput = 16_000
 

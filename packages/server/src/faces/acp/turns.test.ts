@@ -196,7 +196,7 @@ describe('a turn', () => {
     expect((await world.host.state(sessionId)).lastTurn?.outcome).toBe('cancelled')
   })
 
-  it('does not start when the turn before it is cancelled elsewhere; the editor gets the command that resumes', async () => {
+  it('does not start when the turn before it is cancelled elsewhere; the editor learns how to resume', async () => {
     const { editor, play, world, sessionId } = await aSession()
     const command = (fields: { type: 'turn.cancel' } | { type: 'queue.resume' }) =>
       world.host.command(sessionId, { ...fields, commandId: fields.type })
@@ -227,7 +227,7 @@ describe('a turn', () => {
     expect((await world.host.state(sessionId)).lastTurn?.outcome).toBe('cancelled')
   })
 
-  it('is refused while another prompt of the editor is pending, which continues', async () => {
+  it('is refused while another prompt of the editor is pending; that prompt continues', async () => {
     const { editor, play, world } = await aSession()
     const turn = play({ type: 'text', text: 'First.' }, { type: 'wait', gate: 'go' })
     await editor.until(() => editor.text().includes('First.'))
@@ -239,7 +239,7 @@ describe('a turn', () => {
     expect(await turn).toMatchObject({ stopReason: 'end_turn' })
   })
 
-  it('takes a prompt that is sent into it', async () => {
+  it('accepts a steered prompt', async () => {
     const { editor, play, sessionId, world } = await aSession()
     const steer = () =>
       editor.agent.request('_session/steering', { sessionId, prompt: [{ type: 'text', text: 'Left.' }] })

@@ -192,7 +192,7 @@ describe('an invalid answer', () => {
     expect((await chat.session(page.id).state()).requests).toHaveLength(1)
   })
 
-  it('is refused with a field that an allow decision does not take', async () => {
+  it('is refused if it has a field that an allow decision does not accept', async () => {
     const page = chat.page(6, { byHand: true })
     const file = newFile()
     await page.say([permission(file)])
@@ -207,7 +207,7 @@ describe('an invalid answer', () => {
 })
 
 describe('a page that disconnects', () => {
-  it('right after it sent its answer has that answer applied and its turn completed', async () => {
+  it('right after it sent its answer: the answer is applied, and the turn completes', async () => {
     const page = chat.page(6, { byHand: true })
     const file = newFile()
     await page.say([permission(file), { type: 'text', text: 'Written.' }])
@@ -223,7 +223,7 @@ describe('a page that disconnects', () => {
     )
   })
 
-  it('before its answer has arrived leaves the request open', async () => {
+  it('before its answer has arrived: the request stays open', async () => {
     const page = chat.page(6, { byHand: true })
     const file = newFile()
     await page.say([permission(file)])
@@ -236,7 +236,7 @@ describe('a page that disconnects', () => {
     await page.ended()
   })
 
-  it('and sends the same message again runs it once, and gets the whole response', async () => {
+  it('and sends the same message again: the message runs once, and the page gets the whole response', async () => {
     const message = user(text('hello there'))
     const body = { id: 'twice', messages: [message] }
     const first = await chat.send(body)

@@ -117,7 +117,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     await holdsTheSame(page)
   })
 
-  it('is asked for two parallel calls, and answers each by itself', async () => {
+  it('is asked about two parallel calls, and answers each one separately', async () => {
     const page = chat.page(sdk)
     const [yes, no] = [newFile(), newFile()]
     await page.say([
@@ -313,7 +313,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     await holdsTheSame(page)
   })
 
-  it('grants for the whole session with the options of an answer', async () => {
+  it('allows a call for the whole session with the options of an answer', async () => {
     const page = chat.page(sdk)
     const file = newFile()
     await page.say([permission(file)])

@@ -52,7 +52,7 @@ describe('the token', () => {
     expect((await server.ask('/%61pi/sessions', { token: false })).status).toBe(401)
   })
 
-  it('gives access to them, and a wrong one does not', async () => {
+  it('gives access to these routes, and a wrong token does not', async () => {
     expect((await server.ask('/api/agents')).status).toBe(200)
     for (const authorization of [
       `Bearer ${testToken}x`,
@@ -125,7 +125,7 @@ describe('the one-time link', () => {
     expect(codes.redeem('')).toBeUndefined()
   })
 
-  it('is kept in a bounded number', () => {
+  it('is dropped when there are too many newer ones', () => {
     const codes = createOneTimeCodes<number>(() => 0, 2)
     const issued = [1, 2, 3].map((value) => codes.issue(value, 1))
     expect(issued.map((code) => codes.redeem(code))).toEqual([undefined, 2, 3])
@@ -200,7 +200,7 @@ describe('Host and Origin', () => {
     expect((await server.ask('/api/links', { method: 'POST', token: false, headers: ours })).status).toBe(201)
   })
 
-  it('let pages of configured origins read, and no others', async () => {
+  it('let only pages of configured origins read answers', async () => {
     const headers = { origin: 'https://console.example' }
     const answer = await server.ask('/api/agents', { headers })
     expect(answer.headers['access-control-allow-origin']).toBe('https://console.example')
@@ -306,7 +306,7 @@ describe('binding', () => {
     expect(names.map((name) => refusal(name, false, false))).toEqual(names.map(() => undefined))
   })
 
-  it('needs a token and a flag elsewhere, and names what is missing', () => {
+  it('needs a token and a flag on any other address, and names what is missing', () => {
     for (const name of ['0.0.0.0', '::', '192.168.1.4', 'example.org', '', '::ffff:8.8.8.8']) {
       expect(refusal(name, true, true)).toBeUndefined()
       const both = refusal(name, false, false)

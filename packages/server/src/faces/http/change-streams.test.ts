@@ -38,7 +38,7 @@ function workspaceFor(outgoing: () => ServerResponse | undefined) {
   return { reported, workspace: { ...real, watch } }
 }
 
-it('a slow reader first gets how its folder is watched, and then that anything may have changed', async () => {
+it('a slow reader is told first how its folder is watched, and then that anything may have changed', async () => {
   const folder = repository()
   let outgoing: ServerResponse | undefined
   const { reported, workspace } = workspaceFor(() => outgoing)

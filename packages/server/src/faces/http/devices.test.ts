@@ -193,7 +193,7 @@ describe('signed-in browsers', () => {
     await own.close()
   })
 
-  it('are an error for an unknown id', async () => {
+  it('cannot be signed out by an unknown id', async () => {
     expect((await server.ask('/api/devices/dev_none', { method: 'DELETE' })).status).toBe(404)
   })
 

@@ -114,7 +114,7 @@ describe('an export', () => {
     // path of a change, and a changed line. HTML repeats the title of the session as the title of the page.
     ['html', 6],
     ['markdown', 5],
-  ])('as %s shows hidden characters of what an agent asked for', async (as, count) => {
+  ])('as %s makes hidden characters visible in what an agent asked for', async (as, count) => {
     const odd = 'a\u202eb'
     const edit = { path: odd, before: 'old\r\n', after: `${odd}\r\n` }
     const asked: Script = [

@@ -64,7 +64,7 @@ function isOfNode({ headers }: IncomingMessage): boolean {
 /** After how long refusals of nodes are logged, and how often. A node is also refused while this server starts. */
 const refusals = { afterMs: 3_000, everyMs: 60_000 }
 
-/** Logs the refusals of nodes, which try again for ever, in one line a minute. */
+/** Logs refusals of nodes, at most one line a minute, because a refused node tries again for ever. */
 function createNodeRefusals(logger: Logger) {
   let first = Number.NEGATIVE_INFINITY
   let logged = Number.NEGATIVE_INFINITY
@@ -75,7 +75,7 @@ function createNodeRefusals(logger: Logger) {
     logged = now
     logger.warn(
       { address: socket.remoteAddress },
-      'refused another node: its PARLEY_TOKEN differs, or its clock does by more than 5 minutes',
+      'refused another node: its PARLEY_TOKEN differs, or its clock differs by more than 5 minutes',
     )
   }
 }

@@ -198,7 +198,7 @@ describe('agent:send and the message channel', () => {
     }
   })
 
-  it('takes a prompt for its own only once, and only in the session that it was sent to', async () => {
+  it('treats a prompt as its own only once, and only in the session that it was sent to', async () => {
     const { page, world } = await aPage()
     const { sessionId } = (await page.connect('t', page.config)) as { sessionId: string }
     await page.play('t', { type: 'text', text: 'mine' })

@@ -33,7 +33,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(prompts).toEqual([asked, say('Two.'), say('Three.')].map(({ content }) => content))
   })
 
-  it('continues from the text of a reply without calls, and replays one with calls', async () => {
+  it('continues from the text of a reply without calls, and replays a reply with calls', async () => {
     await using face = await modelUnderTest()
     const plain = { role: 'user', content: prompted({ type: 'thinking', text: 'Hm.' }, one) } as const
     const { text } = await sdk.generateText({ model: face.model, messages: [plain] })
@@ -126,7 +126,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(await face.sessions()).toHaveLength(2)
   })
 
-  it('replays after a compaction, other instructions or another mode, with images of the past', async () => {
+  it('replays the history, with its images, after a compaction, other instructions or another mode', async () => {
     await using face = await modelUnderTest()
     const { response } = await sdk.generateText({ model: face.model, system: 'A', messages: [asked] })
     const image = { type: 'image', image: Buffer.from('png'), mediaType: 'image/png' } as const

@@ -226,7 +226,7 @@ export class ModelTurn {
     this.#settle()
   }
 
-  /** Calls `over` before a reader gets the end, because the reader may then use the session again at once. */
+  /** Calls `over` before a reader gets the end, because a reader that has the end may use the session again at once. */
   #settle(): void {
     if (this.#over.signal.aborted) return
     clearTimeout(this.#timer)

@@ -40,7 +40,7 @@ function expectShared(written: readonly Buffer[]): void {
 }
 
 describe(`${flood.deltas} deltas for ${readers} readers`, () => {
-  it('are at most as many frames per reader, serialised once and written to all, over WebSocket', async () => {
+  it('need over WebSocket at most one frame each per reader, serialised once for all readers', async () => {
     const session = await server.create()
     const clients = await Promise.all(Array.from({ length: readers }, () => server.connect({ check: false })))
     for (const client of clients) await client.follow(session)
@@ -59,7 +59,7 @@ describe(`${flood.deltas} deltas for ${readers} readers`, () => {
     expectShared(written())
   })
 
-  it('are at most as many messages per reader, serialised once and written to all, over server-sent events', async () => {
+  it('need over server-sent events at most one message each per reader, serialised once for all readers', async () => {
     const session = await server.create()
     const stop = new AbortController()
     const url = `http://127.0.0.1:${server.port}/api/sessions/${session}/events`

@@ -521,7 +521,7 @@ describe('command', () => {
     expect(log.flatMap((event) => (event.type === 'turn.started' ? [event.promptId] : []))).toEqual(prompts)
   })
 
-  it('is refused while it does not apply, and works when it does', async () => {
+  it('is refused while it does not apply, and accepted once it does', async () => {
     const session = await server.create()
     const client = await connect()
     await client.follow(session)
@@ -627,7 +627,7 @@ describe('session-changed', () => {
     expect(created).toMatchObject({ session: receipt.sessionId, summary: { title: 'the copy' } })
   })
 
-  it('of a deleted session is sent to its followers, and no more frames of that session', async () => {
+  it('of a deleted session is sent to its followers, which can no longer follow the session', async () => {
     const session = await server.create()
     const client = await connect()
     await client.hello()

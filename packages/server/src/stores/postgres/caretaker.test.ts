@@ -147,7 +147,7 @@ it('a command that needs the agent or the folder is refused with the name of the
   await expect(other.host.state(id)).rejects.toMatchObject({ code: 'not_found' })
 })
 
-it('a rule that is granted while the machine is away holds at the place of the session', async () => {
+it('a rule that is granted while the machine is away applies at the place of the session', async () => {
   const url = await server.database()
   const [one, other] = [await open(url, home), await open(url, away())]
   const { prompt } = asking()

@@ -32,7 +32,7 @@ describe('a database URL', () => {
     })
   })
 
-  it('has the parameters of TLS that libpq has', () => {
+  it('supports the TLS parameters of libpq', () => {
     const files = { sslrootcert: '/ca.crt', sslcert: '/me.crt', sslkey: '/me.key' }
     const query = new URLSearchParams({ sslmode: 'verify-ca', ...files })
     expect(parseDatabaseUrl(`postgres://db/x?${query}`).tls).toEqual({ sslmode: 'verify-ca', ...files })
@@ -69,7 +69,7 @@ describe('a database URL', () => {
     (url) => expect(refusalOf(url).message).toContain('several hosts'),
   )
 
-  it('names a parameter of libpq that is not supported', () => {
+  it('with an unsupported parameter of libpq is refused with the name of that parameter', () => {
     expect(refusalOf('postgres://db/x?channel_binding=require').message).toContain('"channel_binding"')
   })
 })

@@ -35,7 +35,7 @@ const example = 'postgres://user@host:5432/database'
  * be mistyped parts of a password.
  */
 export function parseDatabaseUrl(text: string): DatabaseAddress {
-  // Several hosts with ports are no valid URL, so they are looked for first. A password may contain a comma.
+  // A URL with several hosts and ports cannot be parsed, so this case is checked first. A password may contain a comma.
   const [, authority = ''] = /^[a-z]+:\/\/([^/?#]*)/.exec(text) ?? []
   if (authority.split('@').at(-1)?.includes(',')) throw severalHosts()
   const url = URL.canParse(text) ? new URL(text) : undefined

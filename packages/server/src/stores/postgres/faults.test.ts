@@ -4,6 +4,7 @@ import { eventsOf, openTurn, receiptOf, stateOf, textBlock } from '../../testing
 import { TcpProxy } from '../../testing/tcp-proxy.ts'
 import { openPostgresStore, type PostgresStore } from './index.ts'
 import { PostgresServer } from './postgres-under-test.ts'
+import { postgresMigrations } from './schema.ts'
 
 /** Tests what the store does when PostgreSQL or the connection to it fails. */
 
@@ -88,7 +89,7 @@ describe('an append', () => {
     expect(await stored()).toEqual(eventsOf('a', 1, 39))
   })
 
-  it('goes on after a restart and after a crash of the server', async () => {
+  it('continues after a restart and after a crash of the server', async () => {
     for (const [index, signal] of (['SIGINT', 'SIGQUIT'] as const).entries()) {
       await server.stop(signal)
       const appending = append(2 + index)
@@ -160,7 +161,7 @@ describe('opening', () => {
     return openPostgresStore({ url: address.href, deadlineMs: 3_000 }).catch((thrown: unknown) => thrown)
   }
 
-  it('is refused without a word about the address or the password', async () => {
+  it('is refused with an error that contains neither the address nor the password', async () => {
     const refusals = await Promise.all([
       refusal((address) => {
         address.port = '1'
@@ -197,7 +198,7 @@ describe('opening', () => {
     })
   })
 
-  it('waits for a migration that takes longer than a statement may', async () => {
+  it('waits for a migration that takes longer than the statement timeout', async () => {
     const slow = [{ version: 2, sql: 'SELECT pg_sleep(1); CREATE TABLE later (id integer)' }]
     const migrated = await openPostgresStore({
       url: direct,

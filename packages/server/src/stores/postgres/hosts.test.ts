@@ -14,7 +14,7 @@ const folder = folderForFile()
 const open = nodeHosts(server, folder)
 let files = 0
 
-it('a session is written by its owner, and refused elsewhere with the address of the owner', async () => {
+it('a session is written by its owner, and other nodes refuse writes with the address of the owner', async () => {
   const url = await server.database()
   const [one, other] = [await open(url), await open(url)]
   const { id } = await one.host.create({

@@ -34,7 +34,7 @@ export async function measureDatabase(database: PostgresDatabase): Promise<Datab
   return { latencyMs, version, clockSkewMs: at - (sentAt + latencyMs / 2) }
 }
 
-/** Looks at a database, and changes nothing. Rejects with a ParleyError if it cannot be used. */
+/** Inspects a database without changing it. Rejects with a ParleyError if it cannot be used. */
 export async function inspectDatabase(options: PostgresOptions): Promise<DatabaseInspection> {
   const database = await PostgresDatabase.unchanged({ ...options, connections: 1 })
   try {

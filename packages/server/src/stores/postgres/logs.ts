@@ -222,8 +222,8 @@ export class PostgresLogs {
   }
 
   /**
-   * Runs a write that returns a row; resolves with false if it returned none. If the answer is lost, checks whether
-   * the write was stored and repeats it if not, until the outcome is known: the caller must not continue before. The
+   * Runs a write that returns a row; resolves with false if it returned none. If the answer is lost, checks whether the
+   * write was stored and repeats it if not, until the outcome is known: the caller must not continue before that. The
    * lost statement may run later than the repeated one, so the check follows a failed repetition too.
    */
   async #certainly(write: () => Promise<unknown[]>, isStored: () => Promise<boolean>): Promise<boolean> {

@@ -9,7 +9,7 @@ const server = await PostgresServer.forFile()
 const folder = folderForFile()
 const open = nodeHosts(server, folder)
 
-it('after a failover that loses events, readers begin anew, and the session goes on', async () => {
+it('after a failover that loses events, readers start again and the session continues', async () => {
   const url = await server.database()
   const [one, other] = [await open(url), await open(url)]
   const { id } = await one.host.create({ agent: 'scripted', cwd: folder })

@@ -62,7 +62,7 @@ class Believer {
   }
 }
 
-it('lets at most one node write at any time, under terms that never fall', async () => {
+it('lets at most one node write at any time, under terms that never decrease', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (script) => {
       const schema = `property_${++schemas}`

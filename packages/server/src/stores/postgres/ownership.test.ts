@@ -193,7 +193,7 @@ it('takes the lock of its node again after PostgreSQL has ended its connection',
   await store.close()
 })
 
-it('does not look for sessions again because an unknown one was claimed', async () => {
+it('does not look for lost sessions after a claim of an unknown session', async () => {
   const schema = `nodes_${++schemas}`
   const node = { url: 'http://127.0.0.1:4700', place: 'machine:here', lease }
   const { store, ownership } = await openPostgresNode({ url, schema, connections: 3, node })

@@ -41,7 +41,7 @@ import { PostgresSharedSettings } from './shared-settings.ts'
 export type Lease = {
   readonly leaseMs: number
   readonly beatMs: number
-  /** How long before the end of its lease a node stops writing, since clocks do not run equally fast. */
+  /** How long before the end of its lease a node stops writing, to allow for clock drift. */
   readonly marginMs: number
 }
 
@@ -139,7 +139,7 @@ export class PostgresOwnership implements SessionOwnership {
     this.#beating = this.#register()
     await this.#beating
     this.#beatLater()
-    // Not essential: the next start tries again.
+    // A failure does no harm: the next start tries again.
     await removeOldNodes(this.#database).catch(() => undefined)
   }
 

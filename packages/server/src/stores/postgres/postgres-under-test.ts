@@ -7,7 +7,7 @@ import postgres from 'postgres'
 import { afterAll } from '../../testing/peers.ts'
 import { TemporaryFolder } from '../../testing/temporary-folder.ts'
 
-/** The user and group that run PostgreSQL if the tests run as root, which PostgreSQL refuses. */
+/** The user and group that run PostgreSQL if the tests run as root, because PostgreSQL refuses to run as root. */
 const nobody = 65_534
 const isRoot = process.getuid?.() === 0
 const user = isRoot ? { uid: nobody, gid: nobody } : {}
@@ -97,7 +97,7 @@ export class PostgresServer implements AsyncDisposable {
     await Promise.race([this.#untilReady(), ended])
   }
 
-  /** Stops the server: with `SIGINT` in good order, with `SIGQUIT` like a crash. */
+  /** Stops the server. `SIGINT` shuts it down cleanly; `SIGQUIT` simulates a crash. */
   async stop(signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT'): Promise<void> {
     const child = this.#process
     this.#process = undefined

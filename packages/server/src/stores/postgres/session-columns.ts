@@ -41,8 +41,8 @@ export function stateValues(state: SessionState) {
 }
 
 /**
- * A text that PostgreSQL can store, different for different texts: lone surrogates and zero characters are escaped.
- * Ids can come from an agent, so they can contain anything.
+ * Encodes a text so that PostgreSQL can store it: lone surrogates and zero characters are escaped. Different texts have
+ * different encodings. Ids can come from an agent, so they can contain anything.
  */
 export function safeText(text: string): string {
   return JSON.stringify(text).slice(1, -1)

@@ -67,7 +67,7 @@ async function open(url: string, settings: Settings = {}): Promise<TestedNode> {
 
 const refusal: NewRule = { tool: 'Bash', decision: 'deny', scope: 'always' }
 
-it('a change of a rule, of trust or of variables is known on every node when it is answered', async () => {
+it('a change of a rule, of trust or of variables is known on every node when the request is answered', async () => {
   const url = await server.database()
   const nodes = [await open(url), await open(url), await open(url)]
   const [one, other, third] = nodes.map(({ host }) => host) as [Host, Host, Host]
@@ -112,7 +112,7 @@ it('a change waits for a node that is cut off until its lease has ended', async 
   await vi.waitUntil(async () => (await other.host.rules()).length === 1, 30_000)
 })
 
-it('a node that beats without applying a change is fenced, and the change is answered', async () => {
+it('a node that beats without applying a change is fenced, and the change is then confirmed', async () => {
   const url = await server.database()
   const one = await open(url, { beatMs: 500, leaseMs: 3_000 })
   const other = await open(url, { beatMs: 500, leaseMs: 3_000 })
@@ -231,7 +231,7 @@ it('a node that is cut off from the database closes the connections of browsers,
   expect(there.callerOf(deviceId)).toBeUndefined()
 })
 
-it('a node that wakes up after its lease does not use what it has read about browsers before, even before its timers run', async () => {
+it('a node that resumes after its lease has expired uses no cached device, even before its timers run', async () => {
   const url = await server.database()
   const lease = { leaseMs: 6_000, beatMs: 100_000 }
   const [one, other] = [await open(url), await open(url, lease)]
@@ -269,7 +269,7 @@ describe('the same path on two machines', () => {
   }
   const script = (...steps: object[]) => JSON.stringify(steps)
 
-  it('a folder that is trusted on one is not trusted on the other, as every node says', async () => {
+  it('a folder that is trusted on one is not trusted on the other, and every node reports that', async () => {
     const [a, b] = await twoMachines()
     expect(await a.trust(folder)).toMatchObject({ folder, place: places[0] })
     const sessions = [
@@ -287,7 +287,7 @@ describe('the same path on two machines', () => {
     for (const host of [a, b]) expect(await host.trusted()).toEqual([])
   })
 
-  it('a folder of the other can be trusted by its whole path, and each is revoked by itself', async () => {
+  it('a folder on the other can be trusted by its absolute path, and each trust is revoked separately', async () => {
     const [a, b] = await twoMachines()
     await a.trust(folder)
     await a.trust(folder, places[1])

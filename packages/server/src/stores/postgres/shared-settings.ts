@@ -7,9 +7,10 @@ const pollMs = { first: 5, most: 100 }
 type SettingsNode = { readonly id: number | undefined; readonly leaseMs: number }
 
 /**
- * Keeps the settings of the nodes on a database equal. Every change raises a version, in its own transaction
- * (schema.ts). Each node records the version that it has applied. It looks for a newer one with each beat, and when
- * another node rings. If a ring is lost, the next beat finds the change.
+ * Keeps the settings of all nodes on a database in sync. Every change raises a version, in its own transaction
+ * (schema.ts). Each node records the version that it has applied. It looks for a newer version with each beat (the
+ * periodic extension of its lease) and when another node rings (sends a notification). If a ring is lost, the next beat
+ * finds the change.
  */
 export class PostgresSharedSettings implements SharedSettings {
   readonly #database: PostgresDatabase

@@ -94,11 +94,11 @@ describe('a connection to PostgreSQL', () => {
     expect(await isEncrypted({ sslmode })).toBe(expected)
   })
 
-  it('without sslmode is encrypted if the server offers that', async () => {
+  it('without sslmode is encrypted if the server offers TLS', async () => {
     expect(await isEncrypted({})).toBe(true)
   })
 
-  it('is made the other way if the server refuses the preferred one', async () => {
+  it('with sslmode=allow or prefer falls back if the server refuses the preferred kind', async () => {
     expect(await isEncrypted({ sslmode: 'allow' }, { database: 'only_tls' })).toBe(true)
     expect(await isEncrypted({ sslmode: 'prefer' }, { database: 'only_plain' })).toBe(false)
     const { message } = await refusal({ sslmode: 'require' }, { database: 'only_plain' })
@@ -125,7 +125,7 @@ describe('a connection to PostgreSQL', () => {
     expect((await refusal({ sslmode: 'require', sslrootcert: otherCa })).message).toContain('was not signed')
   })
 
-  it('is checked even if the environment turns checks of certificates off', async () => {
+  it('is verified even if the environment turns off certificate verification', async () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
     const { message } = await refusal({ sslmode: 'verify-full', sslrootcert: otherCa }, right)
     expect(message).toContain('was not signed')
@@ -140,7 +140,7 @@ describe('a connection to PostgreSQL', () => {
     expect((await refusal({ sslrootcert: 'system' }, right)).message).toContain('was not signed')
   })
 
-  it('can prove who it is with a certificate', async () => {
+  it('can authenticate with a client certificate', async () => {
     const client = { sslmode: 'verify-ca', sslrootcert: ca, sslcert: path('parley.crt') }
     const database = { database: 'certificate' }
     expect(await isEncrypted({ ...client, sslkey: path('parley.key') }, database)).toBe(true)
@@ -152,7 +152,7 @@ describe('a connection to PostgreSQL', () => {
     expect(message).toContain(`chmod 600 ${exposed}`)
   })
 
-  it('is refused if a file of the URL is missing or no PEM file, and the file is named', async () => {
+  it('is refused if a file of the URL is missing or is not a PEM file, and the error names the file', async () => {
     for (const sslrootcert of [path('missing.crt'), path('server.ext')]) {
       const { code, message } = await refusal({ sslmode: 'verify-ca', sslrootcert })
       expect(code).toBe('validation_error')

@@ -8,7 +8,7 @@ import { original } from './settings.ts'
 
 /** The advisory lock of a process that copies from or into a database. */
 const transferLock = 5_062
-/** A statement that copies a page of long events takes longer than one of a server. */
+/** A statement that copies a page of long events takes longer than the statements of a server. */
 const deadlineMs = 60_000
 
 /** Opens a database to copy from it or into it. Rejects if a node uses it. `place` is the place of new sessions. */
@@ -40,7 +40,8 @@ export async function openPostgresTransfer(
       async assertUnused() {
         if (lock.ended > 0) throw inUse('The connection to PostgreSQL was lost. Run this command again.')
         await refuseNodes(database)
-        if ((await latestNode(database)) !== lastNode) throw inUse('A node has used this database meanwhile.')
+        if ((await latestNode(database)) !== lastNode)
+          throw inUse('A node has used this database since this command started.')
       },
       close,
     }

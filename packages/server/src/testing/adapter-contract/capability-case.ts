@@ -4,8 +4,8 @@ import type { Bench, BenchSession, Turn } from './bench.ts'
 import type { CapabilityScenarios, Scenario, Scenarios } from './setup.ts'
 
 /**
- * How a capability is demonstrated. If a command needs it, also how that command is refused when the capability is
- * not declared.
+ * How a capability is demonstrated and, if a command needs it, how that command is refused when the capability is not
+ * declared.
  */
 export type CapabilityCase<Name extends CapabilityName> = {
   readonly title: string

@@ -11,7 +11,7 @@ export function listCases(tested: TestedStore): void {
   filterCases(tested)
   pageCases(tested)
 
-  it('has pinned sessions first, then the latest changed, then by id', async () => {
+  it('has pinned sessions first, then the most recently changed ones; ties are sorted by id', async () => {
     await create('c', { updatedAt: 5 })
     await create('a', { updatedAt: 5 })
     await create('old', { updatedAt: 1 })
@@ -53,7 +53,7 @@ function filterCases(tested: TestedStore): void {
     expect(await listed({ agent: 'demo', status: 'idle', archived: false })).toEqual([])
   })
 
-  it('finds words in title, folder and agent, in any case, without wildcards', async () => {
+  it('finds words in title, folder and agent, case-insensitively and without wildcards', async () => {
     await create('a', { title: 'Fix the Über parser', cwd: '/home/me/Parley', agent: 'demo' })
     await create('b', { title: '100% sure_thing', cwd: '/home/me/other', agent: 'codex' })
     await create('c', { title: 'it\'s a \\ "quote"', cwd: '/x', agent: 'demo' })

@@ -34,7 +34,7 @@ export function settingCases(tested: TestedStore): void {
     expect(await folders()).toEqual(['/b', '/B'])
   })
 
-  it('keeps the variables of a place as they were last set, and those of a session only as long as the session', async () => {
+  it('keeps the variables of a place as last set, and those of a session only as long as the session exists', async () => {
     const kept = async () =>
       (await tested.store.environments()).map(({ place, variables }) => [place, variables])
     await create('a')

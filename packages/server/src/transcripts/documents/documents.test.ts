@@ -74,7 +74,7 @@ describe('a transcript', () => {
     expect(page?.match(/Prompt[^<]*/g)).toEqual(['Prompt', 'Prompt, withdrawn', 'Prompt, steered', 'Prompt'])
   })
 
-  it('says of a request that was asked again after a restart that it was answered before', () => {
+  it('says that a request which was asked again after a restart had already been answered', () => {
     const asked = {
       type: 'permission.requested',
       turnId: 'a',
@@ -187,7 +187,7 @@ describe('a transcript', () => {
   })
 })
 
-describe('the text of what ran instead', () => {
+describe('the text of the input that ran instead', () => {
   it.each([
     ['is undefined for an equal input', { command: 'a', n: 1 }, { n: 1, command: 'a' }, undefined],
     ['is undefined if the input was not edited', { command: 'a' }, undefined, undefined],

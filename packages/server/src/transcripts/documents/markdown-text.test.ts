@@ -24,7 +24,7 @@ describe('content as Markdown', () => {
     expect(contained('~~~\ncode\n')).toBe('~~~\ncode\n~~~')
   })
 
-  it('quotes every line and keeps a title on one', () => {
+  it('quotes every line and keeps a title on one line', () => {
     expect(quoted('a\n\n</details>')).toBe('> a\n>\n> &lt;/details>')
     expect(inline('# a\n* `b` <c>')).toBe('\\# a \\* \\`b\\` \\<c\\>')
   })

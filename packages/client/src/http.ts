@@ -1,6 +1,8 @@
 import {
   type ErrorCode,
-  ErrorInfo,
+  type ErrorInfo,
+  errorCodes,
+  isRecord,
   ParleyError,
   type ReplyOf,
   type Route,
@@ -246,14 +248,25 @@ function replyOf(route: Route, response: Response, text: string): unknown {
 }
 
 function refuse(response: Response, text: string): never {
-  const error = ErrorInfo.safeParse((parseJson(text) as { error?: unknown } | null | undefined)?.error)
-  if (error.success) throw ParleyError.from(error.data)
+  const { error } = (parseJson(text) ?? {}) as { error?: unknown }
+  if (isErrorInfo(error)) throw ParleyError.from(error)
   const { status } = response
   if (status >= 502 && status <= 504) throw unreachable(new URL(response.url).origin)
   throw new ParleyError(
     codes[status] ?? 'internal_error',
     `${response.url} responded with status ${status} and no reason. Check that it is a Parley server.`,
     { details: { status } },
+  )
+}
+
+/** Checked without a schema, because a page that uses this client need not contain zod. */
+function isErrorInfo(value: unknown): value is ErrorInfo {
+  if (!isRecord(value)) return false
+  const { code, message, details } = value
+  return (
+    typeof message === 'string' &&
+    (errorCodes as readonly unknown[]).includes(code) &&
+    (details === undefined || isRecord(details))
   )
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 /** All error codes. The list is closed: a client may switch over it. */
-export const ErrorCode = z.enum([
+export const errorCodes = [
   'validation_error',
   'unauthorized',
   'forbidden',
@@ -16,7 +16,8 @@ export const ErrorCode = z.enum([
   'rate_limited',
   'busy',
   'internal_error',
-])
+] as const
+export const ErrorCode = z.enum(errorCodes)
 export type ErrorCode = z.infer<typeof ErrorCode>
 
 /** `message` says what to do. No code may branch on it: branch on `code` and `details`. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AgentId, InviteId, PersonId, SessionId, TokenId } from './ids.ts'
 import { Place } from './place.ts'
-import { Role, Scope } from './scope.ts'
+import { allScopes, Role, Scope } from './scope.ts'
 
 /** The sessions, folders and agents that a device or a token may use. An absent list permits all of its kind. */
 export const Limits = z.strictObject({
@@ -16,7 +16,7 @@ export const Limits = z.strictObject({
 })
 export type Limits = z.infer<typeof Limits>
 
-const Scopes = z.array(Scope).min(1).max(Scope.options.length)
+const Scopes = z.array(Scope).min(1).max(allScopes.length)
 const PersonName = z.string().trim().min(1).max(100)
 const Lifetime = z
   .int()

@@ -11,12 +11,13 @@ import type { PermissionMode } from './permission.ts'
  * - terminal: open shells. A shell can do whatever the server's user can, without a decision.
  * - admin: change rules, trusted folders, agents, people and devices, and delete sessions.
  */
-export const Scope = z.enum(['read', 'prompt', 'decide', 'terminal', 'admin'])
+export const allScopes = ['read', 'prompt', 'decide', 'terminal', 'admin'] as const
+export const Scope = z.enum(allScopes)
 export type Scope = z.infer<typeof Scope>
-export const allScopes: readonly Scope[] = Scope.options
 
 /** A preset of scopes for a person. */
-export const Role = z.enum(['viewer', 'member', 'approver', 'admin'])
+export const allRoles = ['viewer', 'member', 'approver', 'admin'] as const
+export const Role = z.enum(allRoles)
 export type Role = z.infer<typeof Role>
 
 export const roleScopes: Readonly<Record<Role, readonly Scope[]>> = {

@@ -271,6 +271,7 @@ export const serverRules: readonly Rule[] = [
       '@parley/protocol',
       '@agentclientprotocol/sdk',
       'commander',
+      'node:child_process',
       'node:console',
       'node:crypto',
       'node:fs',

@@ -26,7 +26,8 @@ it.each([
     const output = { ...createOutput(process), err: (text: string) => void messages.push(text) }
     const stdin = process.stdin
     const commandLine = createCommandLine({ invocation })
-    const context = { env: {}, cwd: folder.path, invocation, commandLine, stdin, output }
+    const program = ['node', 'parley']
+    const context = { env: {}, cwd: folder.path, invocation, program, commandLine, stdin, output }
     const owner = await connect(configuration, context)
     const other = await connect(configuration, context)
     expect([owner.embedded, other.embedded]).toEqual([true, false])

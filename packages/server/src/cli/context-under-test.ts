@@ -10,6 +10,7 @@ export function contextUnderTest({ env, cwd }: { env: Record<string, string>; cw
     env,
     cwd,
     invocation: 'parley',
+    program: ['node', 'parley'],
     commandLine: createCommandLine({ invocation: 'parley' }),
     stdin: process.stdin,
     output: {

@@ -12,6 +12,8 @@ export type Context = {
   readonly cwd: string
   /** How this program was called, for help: `parley`, or `npm start --` in a checkout. */
   readonly invocation: string
+  /** The command that runs this program: Node, its flags and the path of the program. */
+  readonly program: readonly string[]
   /** Formats a command for a hint, with the data folder of the current command. */
   readonly commandLine: CommandLine
   readonly stdin: NodeJS.ReadStream

@@ -4,6 +4,7 @@ import { version } from '../version.ts'
 import { createCommandLine } from './command-line.ts'
 import type { Context } from './context.ts'
 import { addAgentCommands, agentVerbs } from './definitions/agents.ts'
+import { addOperationCommands } from './definitions/operation.ts'
 import { addPermissionCommands } from './definitions/permissions.ts'
 import { createRegistry, examples, visibleTokenWarning } from './definitions/registry.ts'
 import { addCompletion, addServe, addServerCommands } from './definitions/server.ts'
@@ -31,16 +32,18 @@ export async function runProgram(process: NodeJS.Process): Promise<never> {
 }
 
 function contextOf(process: NodeJS.Process): Context {
-  const { env, stdin } = process
+  const { env, stdin, argv } = process
+  const [node = '', script = ''] = argv
   const isNpm = env.npm_lifecycle_event !== undefined
   const isCheckout = env.npm_lifecycle_event === 'start' || process.execArgv.includes('--conditions=source')
   const cwd = (isNpm && env.INIT_CWD) || process.cwd()
   const invocation = isCheckout ? 'npm start --' : 'parley'
-  const dataDir = givenDataDir(process.argv.slice(2))
+  const dataDir = givenDataDir(argv.slice(2))
   return {
     env,
     cwd,
     invocation,
+    program: [node, ...process.execArgv.filter((flag) => flag === '--conditions=source'), script],
     commandLine: createCommandLine({ invocation, dataDir: dataDir && resolve(cwd, dataDir) }),
     stdin,
     output: createOutput(process),
@@ -149,6 +152,7 @@ PARLEY_DATABASE_URL, PARLEY_NODE_URL and PARLEY_PLACE, then config.json in the d
   addPermissionCommands(registry)
   addAgentCommands(registry)
   addServerCommands(registry)
+  addOperationCommands(registry)
   addCompletion(program, registry)
   return program
 }

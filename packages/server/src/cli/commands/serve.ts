@@ -13,7 +13,7 @@ import { createLogger } from '../log.ts'
 import { type Parley, startParley } from '../start.ts'
 import { isTokenExposed, tokenFile, tokenOf } from '../token-file.ts'
 
-export type ServeOptions = Flags & { readonly json?: boolean }
+export type ServeOptions = Flags & { readonly json?: boolean; readonly quiet?: boolean }
 
 /** Runs the server until a signal stops it. When it is ready, the last line on stdout is the link. */
 export async function serve(options: ServeOptions, context: Context): Promise<number> {
@@ -48,7 +48,9 @@ export async function serve(options: ServeOptions, context: Context): Promise<nu
   if (!configuration.token && isTokenExposed(dataDir)) {
     logger.warn(`other users can read ${tokenFile(dataDir)}; run chmod 600 on it`)
   }
-  if (options.json) output.out(`${JSON.stringify({ url: parley.http.url, token, pid: process.pid })}\n`)
+  // A service writes its output to the log of the system, which must not contain a link or a token.
+  if (options.quiet) logger.info({ url: parley.http.url, version }, 'listening')
+  else if (options.json) output.out(`${JSON.stringify({ url: parley.http.url, token, pid: process.pid })}\n`)
   else output.out(greeting(parley, configuration, context))
   collectGarbageSoon()
   const signal = await stopped

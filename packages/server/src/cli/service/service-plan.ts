@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto'
+import { ParleyError } from '@parley/protocol'
+import { version } from '../../version.ts'
+
+/** What a service runs, independent of the program that starts it. */
+export type ServicePlan = {
+  readonly name: string
+  /** The absolute path of Node, then the program and its arguments. */
+  readonly command: readonly string[]
+  readonly variables: Readonly<Record<string, string>>
+  readonly record: ServiceRecord
+}
+
+/** Stored in the definition of a service, so that the next `service install` keeps what was chosen. */
+export type ServiceRecord = {
+  readonly version: string
+  /** The options of `serve`. */
+  readonly options: readonly string[]
+  /** The variables that were named with `--env`. */
+  readonly env: Readonly<Record<string, string>>
+}
+
+export type ServiceWishes = {
+  /** Node, its flags and the program that runs now. */
+  readonly program: readonly string[]
+  readonly dataDir: string
+  readonly isDefaultDataDir: boolean
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly options?: readonly string[] | undefined
+  /** The names of further variables that the service gets. */
+  readonly names?: readonly string[] | undefined
+  /** What the installed service records. It applies where neither options nor names are given. */
+  readonly before?: ServiceRecord | undefined
+}
+
+/** Settings of the server that are not secret. The service gets them if they are set where it is installed. */
+const settings = [
+  'PARLEY_HOST',
+  'PARLEY_PORT',
+  'PARLEY_LOG_LEVEL',
+  'PARLEY_NODE_URL',
+  'PARLEY_PLACE',
+  'LANG',
+  'LC_ALL',
+]
+const secrets = { PARLEY_TOKEN: 'token', PARLEY_DATABASE_URL: 'databaseUrl' } as const
+const visibleSecrets = /^--(token|database-url)(=|$)/
+
+/** The name of the service of a data folder. Each data folder can have a service of its own. */
+export function serviceName(dataDir: string, isDefaultDataDir: boolean): string {
+  if (isDefaultDataDir) return 'parley'
+  return `parley-${createHash('sha256').update(dataDir).digest('hex').slice(0, 8)}`
+}
+
+/** Plans a service. Throws a ParleyError for what must not be, or cannot be, in its definition. */
+export function planService(wishes: ServiceWishes): ServicePlan {
+  const { program, dataDir, isDefaultDataDir, env, before } = wishes
+  const [node = '', ...rest] = program
+  refuseNpxCache(program)
+  const options = wishes.options ?? before?.options ?? []
+  if (options.some((option) => /^--data-dir(=|$)/.test(option)))
+    throw new ParleyError(
+      'validation_error',
+      'Give --data-dir before --, because each data folder has a service of its own.',
+    )
+  const shown = options.find((option) => visibleSecrets.test(option))
+  if (shown !== undefined) throw secretOption(shown)
+  const chosen = wishes.names ? valuesOf(wishes.names, env) : (before?.env ?? {})
+  for (const [name, key] of Object.entries(secrets))
+    if (env[name] && chosen[name] === undefined) throw secretVariable(name, key)
+  const command = [node, ...rest, 'serve', '--quiet', '--data-dir', dataDir, ...options]
+  const captured = Object.fromEntries(
+    ['PATH', ...settings].flatMap((name) => (env[name] ? [[name, env[name]]] : [])),
+  )
+  const variables = { ...captured, ...chosen }
+  for (const text of [...command, ...Object.values(variables)]) refuseControlCharacters(text)
+  return {
+    name: serviceName(dataDir, isDefaultDataDir),
+    command,
+    variables,
+    record: { version, options, env: chosen },
+  }
+}
+
+function valuesOf(names: readonly string[], env: ServiceWishes['env']): Record<string, string> {
+  const pairs = names.map((name): [string, string] => {
+    const value = env[name]
+    if (!/^[a-z_]\w*$/i.test(name) || value === undefined)
+      throw new ParleyError(
+        'validation_error',
+        `--env takes the name of a variable that is set here, not "${name}".`,
+      )
+    return [name, value]
+  })
+  return Object.fromEntries(pairs)
+}
+
+/** npm may delete what `npx` has downloaded, and the service would then not start. */
+function refuseNpxCache(program: readonly string[]): void {
+  if (!program.some((word) => /[\\/]_npx[\\/]/.test(word))) return
+  throw new ParleyError(
+    'validation_error',
+    'This program is in the cache of npx, which npm may delete. Install it, then install the service: npm install --global @parley/server && parley service install',
+  )
+}
+
+function secretOption(option: string): ParleyError {
+  const key = option.startsWith('--token') ? 'token' : 'databaseUrl'
+  return new ParleyError(
+    'validation_error',
+    `${option.split('=')[0]} would show the secret to everybody who lists processes. Write it as "${key}" into config.json in the data folder.`,
+  )
+}
+
+function secretVariable(name: string, key: string): ParleyError {
+  return new ParleyError(
+    'validation_error',
+    `${name} is set here, but the service would not have it. Write it as "${key}" into config.json in the data folder and unset the variable, or give --env ${name} to store it in the definition of the service, readable only by you.`,
+  )
+}
+
+function refuseControlCharacters(text: string): void {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that a definition cannot contain
+  if (!/[\u0000-\u0008\u000b-\u001f\u007f]/.test(text)) return
+  throw new ParleyError(
+    'validation_error',
+    `A service cannot be given ${JSON.stringify(text)}: it contains a control character.`,
+  )
+}

@@ -7,6 +7,7 @@ import {
   type SessionState,
   type UnknownEvent,
 } from '@parley/protocol'
+import { type Access, createAccess } from './access.ts'
 import { type BackoffOptions, createBackoff } from './backoff.ts'
 import type { ClientParts } from './client-parts.ts'
 import { type Clock, systemClock } from './clock.ts'
@@ -40,6 +41,7 @@ export type ClientOptions = {
 export type Client = ClientParts &
   Commands & {
     readonly call: Call
+    readonly access: Access
     createSession(input: NewSessionInput, options?: { signal?: AbortSignal }): Promise<SessionState>
     /** The values of a followed session, as an async iterable. The signal ends the iterable without an error. */
     feed(sessionId: string, options?: FollowOptions): AsyncIterableIterator<FeedItem, undefined>
@@ -91,6 +93,7 @@ export function createClient(options: ClientOptions): Client {
     ...parts,
     ...createCommands(parts),
     call: http.call,
+    access: createAccess(http.call),
     createSession: (input, given) =>
       http.call('createSession', { body: { commandId: newId('cmd'), ...input }, signal: given?.signal }),
     feed: (sessionId, given) => createFeedIterator(follow, sessionId, { ...given, pick: (item) => item }),

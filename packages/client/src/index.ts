@@ -1,4 +1,5 @@
 export type { FollowStatus } from '@parley/protocol'
+export type { Access } from './access.ts'
 export { type Backoff, type BackoffOptions, createBackoff } from './backoff.ts'
 export { type Client, type ClientOptions, createClient } from './client.ts'
 export type { ClientParts } from './client-parts.ts'

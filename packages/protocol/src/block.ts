@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Actor } from './actor.ts'
 import { ErrorInfo } from './error.ts'
 import { PermissionRequest, PermissionResolution } from './permission.ts'
 import { Delivery, Outside, PromptPart } from './prompt.ts'
@@ -17,6 +18,7 @@ export const Block = z.discriminatedUnion('type', [
     parts: z.array(PromptPart),
     delivery: Delivery,
     outside: Outside.optional(),
+    actor: Actor.optional().meta({ description: 'Who submitted it' }),
     status: z.enum(['sent', 'queued', 'withdrawn']),
   }),
   z.object({
@@ -53,6 +55,7 @@ export const Block = z.discriminatedUnion('type', [
     request: PermissionRequest,
     resolution: PermissionResolution.optional(),
     resolvedAt: z.number().optional(),
+    resolvedBy: Actor.optional().meta({ description: 'Who answered it' }),
   }),
   z.object({
     ...base,
@@ -60,6 +63,7 @@ export const Block = z.discriminatedUnion('type', [
     request: QuestionRequest,
     resolution: QuestionResolution.optional(),
     resolvedAt: z.number().optional(),
+    resolvedBy: Actor.optional().meta({ description: 'Who answered it' }),
   }),
   z.object({ ...base, type: z.literal('turn-end'), end: TurnEnd }),
   z.object({

@@ -163,7 +163,7 @@ function resumed(state: SessionState): Partial<SessionState> {
 }
 
 function ended(state: SessionState, event: EventOf<'turn.ended'>): Partial<SessionState> {
-  const { seq, at, sessionId, turnId, type, version, ...end } = event
+  const { seq, at, sessionId, turnId, actor, type, version, ...end } = event
   return {
     turn: undefined,
     ...withInherited(state),
@@ -194,7 +194,7 @@ const maxTasks = 100
  * its limit, ended tasks are dropped first.
  */
 function taskUpdated(state: SessionState, event: EventOf<'task.updated'>): Partial<SessionState> {
-  const { seq, at, sessionId, turnId, type, version, ...update } = event
+  const { seq, at, sessionId, turnId, actor, type, version, ...update } = event
   const before = state.tasks.find((task) => task.taskId === update.taskId)
   const keeps = before?.carried && update.status === 'running'
   const task: KnownTask = keeps ? { ...update, carried: before.carried } : update
@@ -265,7 +265,7 @@ function moved(queue: SessionState['queue'], event: EventOf<'prompt.moved'>): Se
 function submitted(state: SessionState, event: EventOf<'prompt.submitted'>): Partial<SessionState> {
   const { promptId, parts, delivery, at } = event
   const { turn } = state
-  const prompt = { promptId, parts, delivery, at }
+  const prompt = { promptId, parts, delivery, at, ...defined({ actor: event.actor }) }
   return {
     ...(event.turnId ? heard(state, event) : { queue: queued(state.queue, event) }),
     ...(turn &&
@@ -278,8 +278,8 @@ function submitted(state: SessionState, event: EventOf<'prompt.submitted'>): Par
  * Returns the queue with the prompt added: at the end if it is paused, otherwise before the paused prompts.
  */
 function queued(queue: SessionState['queue'], event: EventOf<'prompt.submitted'>): SessionState['queue'] {
-  const { promptId, parts, delivery, at, paused, outside } = event
-  const prompt = { promptId, parts, delivery, at, ...(paused && { paused }), ...(outside && { outside }) }
+  const { promptId, parts, delivery, at, paused, outside, actor } = event
+  const prompt = { promptId, parts, delivery, at, ...defined({ paused, outside, actor }) }
   const place = paused ? -1 : queue.findIndex((other) => other.paused)
   return queue.toSpliced(place < 0 ? queue.length : place, 0, prompt)
 }

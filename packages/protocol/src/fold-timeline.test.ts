@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { deepFreeze } from '../testing/deep-freeze.ts'
 import { randomLog } from '../testing/random-log.ts'
 import { blankView, logOf, numbered, sample, samples } from '../testing/sample-events.ts'
+import type { Actor } from './actor.ts'
 import { Block } from './block.ts'
 import { type EventDraft, type EventType, isKnown } from './event.ts'
 import { applyToTimeline, touchesTimeline } from './fold-timeline.ts'
@@ -11,6 +12,11 @@ import { applyEvents } from './session-view.ts'
 const timelineOf = (...drafts: EventDraft[]) => applyToTimeline([], deepFreeze(logOf(drafts)))
 const submitted = sample('prompt.submitted')
 const called = sample('tool-call.called')
+const actor: Actor = {
+  person: { id: 'per_ana', name: 'Ana' },
+  device: { id: 'dev_1', name: 'Chrome on Linux' },
+  via: 'websocket',
+}
 
 describe('a prompt', () => {
   it('is placed where it was submitted', () => {
@@ -25,6 +31,10 @@ describe('a prompt', () => {
         status: 'sent',
       },
     ])
+  })
+
+  it('names who submitted it', () => {
+    expect(timelineOf({ ...submitted, actor })).toMatchObject([{ type: 'prompt', actor }])
   })
 
   it('is queued, then sent when its turn starts', () => {
@@ -122,6 +132,18 @@ describe('a request', () => {
       { resolution: { requestId: 'req_1', outcome: 'allowed', by: 'person' }, resolvedAt: log[0]!.at },
       { resolution: { requestId: 'req_2', answers: { colour: 'red' } }, resolvedAt: log[1]!.at },
     ])
+  })
+
+  it('names who answered it, beside its resolution', () => {
+    const asked = timelineOf(sample('permission.requested'), sample('question.asked'))
+    const answers: EventDraft[] = [
+      { ...sample('permission.resolved'), actor },
+      { ...sample('question.resolved'), actor },
+    ]
+    const blocks = applyToTimeline(asked, logOf(answers, 3))
+    expect(blocks).toMatchObject([{ resolvedBy: actor }, { resolvedBy: actor }])
+    expect(blocks.some((block) => 'resolution' in block && 'actor' in (block.resolution ?? {}))).toBe(false)
+    expect(blocks.every((block) => Block.safeParse(block).success)).toBe(true)
   })
 
   it('holds the request alone, not the envelope of its event', () => {

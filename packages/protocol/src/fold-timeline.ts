@@ -29,7 +29,7 @@ const promptFolds: Folds = {
       type: 'prompt',
       parts: event.parts,
       delivery: event.delivery,
-      ...(event.outside && { outside: event.outside }),
+      ...defined({ outside: event.outside, actor: event.actor }),
       // A steered prompt waits until the agent takes it up.
       status: event.turnId && event.delivery === 'steer' ? 'queued' : 'sent',
     })
@@ -52,7 +52,7 @@ const turnFolds: Folds = {
     }))
   },
   'turn.ended': (blocks, event) => {
-    const { seq, at, sessionId, turnId, type, version, ...end } = event
+    const { seq, at, sessionId, turnId, actor, type, version, ...end } = event
     leaveSteers(blocks, turnId)
     blocks.push({ ...base(event, `end:${turnId}`), type: 'turn-end', end })
   },
@@ -101,22 +101,24 @@ const blockFolds: Folds = {
 
 const requestFolds: Folds = {
   'permission.requested': (blocks, event) => {
-    const { seq, at, sessionId, turnId, type, version, ...request } = event
+    const { seq, at, sessionId, turnId, actor, type, version, ...request } = event
     blocks.push({ ...base(event, event.requestId), type: 'permission', request })
   },
   'question.asked': (blocks, event) => {
-    const { seq, at, sessionId, turnId, type, version, ...request } = event
+    const { seq, at, sessionId, turnId, actor, type, version, ...request } = event
     blocks.push({ ...base(event, event.requestId), type: 'question', request })
   },
   'permission.resolved': (blocks, event) => {
-    const { seq, at, sessionId, turnId, type, version, ...resolution } = event
-    replace(blocks, event.requestId, 'permission', (block) => ({ ...block, resolution, resolvedAt: at }))
+    const { seq, at, sessionId, turnId, actor, type, version, ...resolution } = event
+    replace(blocks, event.requestId, 'permission', (block) => ({ ...block, resolution, ...settled(event) }))
   },
   'question.resolved': (blocks, event) => {
-    const { seq, at, sessionId, turnId, type, version, ...resolution } = event
-    replace(blocks, event.requestId, 'question', (block) => ({ ...block, resolution, resolvedAt: at }))
+    const { seq, at, sessionId, turnId, actor, type, version, ...resolution } = event
+    replace(blocks, event.requestId, 'question', (block) => ({ ...block, resolution, ...settled(event) }))
   },
 }
+
+const settled = ({ at, actor }: SessionEvent) => ({ resolvedAt: at, ...defined({ resolvedBy: actor }) })
 
 const noticeFolds: Folds = {
   'agent.noticed': (blocks, event) => notice(blocks, event, event.level, event.code, event.text),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Actor } from './actor.ts'
 
 const TextPart = z.object({ type: z.literal('text'), text: z.string() })
 const ImagePart = z.object({
@@ -55,6 +56,7 @@ export const Prompt = z.object({
   at: z.number(),
   paused: z.literal(true).optional().meta({ description: 'Waits until queue.resume' }),
   outside: Outside.optional(),
+  actor: Actor.optional().meta({ description: 'Who submitted it' }),
 })
 export type Prompt = z.infer<typeof Prompt>
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { type Client, createClient } from '@parley/client'
-import { hasCode, ParleyError, type SessionSummary } from '@parley/protocol'
+import { hasCode, ParleyError, type SessionSummary, tokenPrefix } from '@parley/protocol'
 import { isLocked } from '../stores/sqlite-failure.ts'
 import { identityOf, ownerFile } from '../stores/sqlite-owner.ts'
 import { createCommandLine } from './command-line.ts'
@@ -9,7 +9,7 @@ import type { Context } from './context.ts'
 import { isAlive, isProvable, type Owner, readOwner } from './owner.ts'
 import { createProvenClient, healthMs, provesRecord } from './proven-client.ts'
 import type { Parley } from './start.ts'
-import { tokenOf } from './token-file.ts'
+import { machineTokenOf } from './token-file.ts'
 
 /**
  * A connection to the sessions of a data folder: through its running server, or through an embedded server of this
@@ -100,10 +100,10 @@ export async function findServer(
   const server = createProvenClient(owner, configuration)
   const { client } = server
   try {
-    await client.call('listSessions', { query: { limit: 1 } })
+    await client.call('listSessions', { query: { limit: 1 } }).catch(unlessForbidden)
   } catch (thrown) {
     server.close()
-    if (hasCode(thrown, 'unauthorized')) throw wrongToken(owner, thrown)
+    if (hasCode(thrown, 'unauthorized')) throw wrongToken(owner, configuration, thrown)
     if (thrown instanceof ParleyError && thrown.details?.postgres !== undefined)
       throw withoutDatabase(owner, thrown)
     return undefined
@@ -124,6 +124,11 @@ export async function findServer(
   }
 }
 
+/** A named token without the scope `read` reaches the server, too: each operation is checked by itself. */
+function unlessForbidden(thrown: unknown): void {
+  if (!hasCode(thrown, 'forbidden')) throw thrown
+}
+
 /** Whether a process has locked the data folder. The owner record is not enough: it may be out of date. */
 export async function isFolderHeld(dataDir: string): Promise<boolean> {
   const file = databaseFile(dataDir)
@@ -141,7 +146,7 @@ export async function isFolderHeld(dataDir: string): Promise<boolean> {
 async function embed(configuration: Configuration, context: Context): Promise<Connected> {
   const [{ startParley }, { createLogger }] = await Promise.all([import('./start.ts'), import('./log.ts')])
   const { dataDir, limits, agents } = configuration
-  const token = tokenOf(configuration)
+  const token = machineTokenOf(configuration)
   const parley = await startParley({
     dataDir,
     hostname: '127.0.0.1',
@@ -258,7 +263,11 @@ function unprovable({ dataDir }: Configuration, { pid, url, isExposed }: Owner):
   )
 }
 
-function wrongToken({ pid, url }: Owner, cause: unknown): ParleyError {
+function wrongToken({ pid, url }: Owner, { token }: Configuration, cause: unknown): ParleyError {
+  if (token?.value.startsWith(tokenPrefix)) {
+    const problem = `The named token of ${token.from} is not valid at ${url}: it was revoked, it has expired, its person is disabled, or it belongs to another server.`
+    return new ParleyError('unauthorized', `${problem} Ask for a new one.`, { cause })
+  }
   return new ParleyError(
     'unauthorized',
     `The server of this data folder (pid ${pid}, ${url}) was started with another token. Give the same one with PARLEY_TOKEN or --token-file.`,

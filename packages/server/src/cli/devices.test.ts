@@ -27,14 +27,14 @@ describe('parley devices', () => {
     const one = await signIn(home, 'Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0')
     const two = await signIn(home, 'something else')
     const { stdout } = await home.run(['devices'])
-    expect(stdout).toMatch(new RegExp(`^ID .*\n${one} +Firefox on Linux +now +now\n${two} +A browser`))
+    expect(stdout).toMatch(new RegExp(`^ID .*\n${one} +Firefox on Linux +all +now\n${two} +A browser`))
     const json = (await home.run(['devices', '--json'])).stdout.trimEnd().split('\n')
     expect(json.map((line) => JSON.parse(line).deviceId)).toEqual([one, two])
 
     expect(await home.run(['devices', 'revoke'])).toMatchObject({ exitCode: 2 })
     expect(await home.run(['devices', 'revoke', 'dev_'])).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringContaining('2 signed-in browsers have'),
+      stderr: expect.stringContaining('names 2 signed-in browsers'),
     })
     expect(await home.run(['devices', 'revoke', 'dev_x'])).toMatchObject({ exitCode: 1 })
     expect(await home.run(['devices', 'revoke', one])).toMatchObject({

@@ -10,6 +10,33 @@ export function parseDuration(text: string, name: string): number {
   throw new ParleyError('validation_error', `${name} takes a time such as 90s, 5m or 1h, not "${text}".`)
 }
 
+const day = 24 * 60 * 60_000
+const lifetimeUnits: Readonly<Record<string, number>> = {
+  m: 60_000,
+  h: 60 * 60_000,
+  d: day,
+  w: 7 * day,
+  y: 365 * day,
+}
+const longestLifetime = 10 * 365 * day
+
+/** Parses "90m", "12h", "30d", "2w" or "1y" to milliseconds. */
+export function parseLifetime(text: string, name: string): number {
+  const [, amount, unit = ''] = /^(\d{1,6})([mhdwy])$/.exec(text.trim()) ?? []
+  const ms = Number(amount) * (lifetimeUnits[unit] ?? Number.NaN)
+  if (ms > 0 && ms <= longestLifetime) return ms
+  throw new ParleyError(
+    'validation_error',
+    `${name} takes a time such as 12h, 30d, 2w or 1y, of at most 10 years, not "${text}".`,
+  )
+}
+
+/** A rest of a lifetime, rounded to its largest unit: 29d, 12h, 5m. */
+export function lifetimeText(ms: number): string {
+  const [size, unit] = ms >= 2 * day ? [day, 'd'] : ms >= 2 * 3_600_000 ? [3_600_000, 'h'] : [60_000, 'm']
+  return `${Math.max(1, Math.round(ms / (size as number)))}${unit}`
+}
+
 /** A duration in its most useful unit: 850 ms, 12.3 s, 4 min. */
 export function durationText(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`

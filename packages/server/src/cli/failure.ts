@@ -1,4 +1,5 @@
 import { type ErrorCode, messageOf, ParleyError, visible } from '@parley/protocol'
+import { nearest } from './nearest.ts'
 
 /** The exit codes of every command. docs/cli.md and the help of `run` have the table. */
 export const exitCodes = { completed: 0, failed: 1, usage: 2, unknown: 3, cancelled: 130 } as const
@@ -35,28 +36,10 @@ function describe(thrown: unknown): string {
   return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
 }
 
-/** The largest number of edits between a mistyped agent and the one that is suggested. */
-const maxEdits = 2
-
 /** Suggests the known agent that is spelled most like an unknown one. */
 function suggestion({ code, details = {} }: ParleyError): string {
   const { agent, agents } = details
   if (code !== 'agent_not_found' || typeof agent !== 'string' || !Array.isArray(agents)) return ''
-  const near = agents.map((id: string) => ({ id, edits: editDistance(agent, id) }))
-  const [nearest] = near.filter(({ edits }) => edits <= maxEdits).toSorted((a, b) => a.edits - b.edits)
-  return nearest ? ` Did you mean ${nearest.id}?` : ''
-}
-
-/** The number of characters to insert, delete or replace to turn one word into the other. */
-function editDistance(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index)
-  for (const letter of one) {
-    const next = [(row[0] ?? 0) + 1]
-    for (const [index, above] of row.slice(1).entries()) {
-      const replaced = (row[index] ?? 0) + (letter === other[index] ? 0 : 1)
-      next.push(Math.min(above + 1, (next[index] ?? 0) + 1, replaced))
-    }
-    row = next
-  }
-  return row.at(-1) ?? 0
+  const near = nearest(agent, agents as string[])
+  return near === undefined ? '' : ` Did you mean ${near}?`
 }

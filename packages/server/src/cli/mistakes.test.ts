@@ -99,8 +99,13 @@ describe('a data folder without data', () => {
     ['trust --list'],
     ['env'],
     ['devices'],
+    ['people'],
+    ['people invite --role viewer'],
     ['nodes'],
     ['token'],
+    ['token create ci'],
+    ['token list'],
+    ['whoami'],
   ])('is not created by "%s", which says what to do, with exit code 2', async (line) => {
     await using home = createHome()
     const folder = join(home.folder, 'mistyped')

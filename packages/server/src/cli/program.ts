@@ -3,12 +3,14 @@ import { Command, CommanderError } from 'commander'
 import { version } from '../version.ts'
 import { createCommandLine } from './command-line.ts'
 import type { Context } from './context.ts'
-import { addAgentCommands, agentVerbs } from './definitions/agents.ts'
+import { addAccessCommands } from './definitions/access.ts'
+import { addAgentCommands } from './definitions/agents.ts'
 import { addOperationCommands } from './definitions/operation.ts'
 import { addPermissionCommands } from './definitions/permissions.ts'
 import { createRegistry, examples, visibleTokenWarning } from './definitions/registry.ts'
 import { addCompletion, addServe, addServerCommands } from './definitions/server.ts'
 import { addSessionCommands } from './definitions/sessions.ts'
+import { nearest } from './nearest.ts'
 import { createOutput } from './terminal/output.ts'
 
 /** The program. The definitions of its commands are in `definitions/`; their code is in `commands/` and is loaded when it is needed. */
@@ -19,13 +21,13 @@ export async function runProgram(process: NodeJS.Process): Promise<never> {
   const args = withDefaultCommand(process.argv.slice(2))
   hideSecrets(process)
   let exitCode = 0
+  const program = createProgram(context, (code) => {
+    exitCode = code
+  })
   try {
-    const program = createProgram(context, (code) => {
-      exitCode = code
-    })
     await program.parseAsync(withKnownHelp(program, args), { from: 'user' })
   } catch (thrown) {
-    exitCode = await report(thrown, args, context)
+    exitCode = await report(thrown, args, { program, context })
   }
   await output.flush()
   process.exit(exitCode)
@@ -71,11 +73,13 @@ function withKnownHelp(program: Command, args: string[]): string[] {
   return isKnown ? args : [word]
 }
 
-async function report(thrown: unknown, args: string[], context: Context): Promise<number> {
-  const { output, env } = context
+type Running = { readonly program: Command; readonly context: Context }
+
+async function report(thrown: unknown, args: string[], running: Running): Promise<number> {
+  const { output, env } = running.context
   if (thrown instanceof CommanderError) {
     if (thrown.exitCode === 0) return 0
-    output.err(`${withoutDatabaseUrls(usageLine(thrown, args, context))}\n`)
+    output.err(`${withoutDatabaseUrls(usageLine(thrown, args, running))}\n`)
     return 2
   }
   const { failureOf } = await import('./failure.ts')
@@ -111,15 +115,20 @@ function hideSecrets(process: NodeJS.Process): void {
 function usageLine(
   { message, code }: CommanderError,
   [command = '', word = '']: string[],
-  { invocation }: Context,
+  { program, context: { invocation } }: Running,
 ): string {
-  const whole = command === 'agents' && agentVerbs.includes(word) ? `${command} ${word}` : command
+  const group = program.commands.find((one) => one.name() === command)
+  const verbs = group?.commands.map((one) => one.name()) ?? []
+  const whole = verbs.includes(word) ? `${command} ${word}` : command
   const words = message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
   if (code === 'commander.excessArguments' && command === 'serve') {
     return `parley: ${words} Put options after the command, as in: ${invocation} sessions --data-dir <folder>`
   }
-  if (code === 'commander.excessArguments' && whole === 'agents') {
-    return `parley: unknown command "agents ${word}"; use ${agentVerbs.slice(0, -1).join(', ')} and ${agentVerbs.at(-1)}. See: ${invocation} agents --help`
+  if (code === 'commander.excessArguments' && verbs.length > 0 && whole === command) {
+    const near = nearest(word, verbs)
+    const hint = near === undefined ? '' : ` Did you mean "${command} ${near}"?`
+    const known = verbs.length === 1 ? verbs[0] : `${verbs.slice(0, -1).join(', ')} and ${verbs.at(-1)}`
+    return `parley: unknown command "${command} ${word}"; use ${known}.${hint} See: ${invocation} ${command} --help`
   }
   const isCommand = code !== 'commander.unknownCommand' && code !== 'commander.help'
   return `parley: ${words.replace(/([^.)?])$/, '$1.')} See: ${invocation} ${isCommand ? `${whole} ` : ''}--help`
@@ -152,6 +161,7 @@ PARLEY_DATABASE_URL, PARLEY_NODE_URL and PARLEY_PLACE, then config.json in the d
   addPermissionCommands(registry)
   addAgentCommands(registry)
   addServerCommands(registry)
+  addAccessCommands(registry)
   addOperationCommands(registry)
   addCompletion(program, registry)
   return program

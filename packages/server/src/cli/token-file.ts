@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ParleyError } from '@parley/protocol'
+import { ParleyError, tokenPrefix } from '@parley/protocol'
 import type { Configuration } from './configuration.ts'
 import { cannotWrite, makeDataFolder } from './data-folder.ts'
 
@@ -12,6 +12,16 @@ export function tokenFile(dataDir: string): string {
 /** The token of this data folder: the configured one, or the one in its file, which is created on first use. */
 export function tokenOf({ token, dataDir }: Pick<Configuration, 'token' | 'dataDir'>): string {
   return token?.value ?? readToken(dataDir) ?? makeToken(dataDir)
+}
+
+/** The token of this machine, for a server that starts. Rejects a named token, which would then permit everything. */
+export function machineTokenOf(configuration: Pick<Configuration, 'token' | 'dataDir'>): string {
+  const { token } = configuration
+  if (!token?.value.startsWith(tokenPrefix)) return tokenOf(configuration)
+  throw new ParleyError(
+    'validation_error',
+    `The token of ${token.from} is a named token, which only a running server knows. Start the server without it, with the token of this machine.`,
+  )
 }
 
 export function readTokenFile(file: string): string {

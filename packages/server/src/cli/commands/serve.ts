@@ -11,7 +11,7 @@ import { isDataFolderOpen } from '../data-folder.ts'
 import { visibleDatabaseUrlWarning, visibleTokenWarning } from '../definitions/registry.ts'
 import { createLogger } from '../log.ts'
 import { type Parley, startParley } from '../start.ts'
-import { isTokenExposed, tokenFile, tokenOf } from '../token-file.ts'
+import { isTokenExposed, machineTokenOf, tokenFile } from '../token-file.ts'
 
 export type ServeOptions = Flags & { readonly json?: boolean; readonly quiet?: boolean }
 
@@ -26,7 +26,7 @@ export async function serve(options: ServeOptions, context: Context): Promise<nu
     allowRemote: configuration.allowRemote,
   })
   createRequestSource({ bound: () => ({ hostname: host, port }), allowedOrigins, allowedHosts })
-  const token = tokenOf(configuration)
+  const token = machineTokenOf(configuration)
   // The variables are removed, so that no program that the server starts inherits them.
   for (const name of ['PARLEY_TOKEN', 'PARLEY_DATABASE_URL']) delete process.env[name]
   const logger = createLogger(configuration.logLevel ?? 'info', output)

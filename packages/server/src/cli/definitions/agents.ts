@@ -1,6 +1,5 @@
 import type { Registry } from './registry.ts'
 
-export const agentVerbs = ['install', 'update', 'remove', 'add', 'forget', 'key', 'doctor']
 const into = ['--into <folder>', 'the folder to use instead of "agents" in the data folder'] as const
 
 export function addAgentCommands({ add: addToProgram, under, run }: Registry): void {

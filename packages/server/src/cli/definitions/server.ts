@@ -1,12 +1,11 @@
 import type { Command } from 'commander'
 import { list, type Registry } from './registry.ts'
 
-/** The commands about a server's clients and its data folder. */
+/** The commands about a server, its nodes and its data folder. */
 export function addServerCommands(registry: Registry): void {
   addAcp(registry)
-  addDevices(registry)
   addNodes(registry)
-  addDoctorAndToken(registry)
+  addDoctor(registry)
   addMigrate(registry)
 }
 
@@ -60,29 +59,6 @@ Logs are written to stderr.`,
     .action(run(async () => (await import('../commands/acp.ts')).acp))
 }
 
-function addDevices({ add, under, run }: Registry): void {
-  const load = () => import('../commands/devices.ts')
-  const devices = add(
-    'devices',
-    'list signed-in browsers, and sign them out',
-    'parley devices',
-    'parley devices revoke dev_01k2',
-  )
-    .option('--json', 'one browser per line, as JSON')
-    .enablePositionalOptions()
-    .helpCommand(false)
-    .action(run(async () => (await load()).listDevices))
-  under(devices)(
-    'revoke',
-    'sign a browser out: its pages are closed at once, and it needs a new link',
-    'parley devices revoke dev_01k2',
-    'parley devices revoke --all',
-  )
-    .argument('[device]', 'its id, or a prefix of the id')
-    .option('--all', 'every browser')
-    .action(run(async () => (await load()).revokeDevices))
-}
-
 function addNodes({ add, run }: Registry): void {
   add(
     'nodes',
@@ -100,23 +76,13 @@ A server on SQLite is the only node.`,
     .action(run(async () => (await import('../commands/nodes.ts')).nodes))
 }
 
-function addDoctorAndToken({ add, run }: Registry): void {
+function addDoctor({ add, run }: Registry): void {
   add('doctor', 'check this machine and the data folder; exit code 1 if something fails', 'parley doctor')
     .option('--host <address>', 'check this address (default: 127.0.0.1)')
     .option('--port <port>', 'check this port (default: 4747)')
     .option('--database-url <url>', databaseUrlHelp.replace('store everything in', 'check'))
     .option('--json', 'one check per line, as JSON')
     .action(run(async () => (await import('../commands/doctor.ts')).doctor))
-  add(
-    'token',
-    'print the token that clients send',
-    'parley token --link',
-    'curl -H "Authorization: Bearer $(parley token)" http://127.0.0.1:4747/api/sessions',
-  )
-    .option('--link', 'print a new one-time sign-in link for the running server instead')
-    .option('--rotate', 'generate a new token; a running server must be restarted')
-    .option('--json', 'print {"token"}, or with --link {"url"}, as JSON')
-    .action(run(async () => (await import('../commands/token.ts')).token))
 }
 
 function addMigrate({ add, run }: Registry): void {

@@ -108,6 +108,10 @@ const reads: Partial<Record<RouteName, Call>> = {
   listTrustedFolders: {},
   listEnvironments: {},
   listDevices: {},
+  getMe: {},
+  listPeople: {},
+  listInvites: {},
+  listTokens: {},
   listTerminals: { params },
   findFiles: { params, query: { q: 'one' } },
   listChanges: { params },
@@ -123,6 +127,8 @@ it('every change is accepted by any node, and every node then gives the same ans
     await reply('openTerminal', { params, body: { cols: 80, rows: 24 }, node })
   }
   await reply('trustFolder', { body: { folder: cwd }, node: nodes[1] })
+  await reply('createToken', { body: { name: 'build' }, node: nodes[1] })
+  await reply('createInvite', { body: { role: 'viewer' }, node: nodes[2] })
   for (const [name, asked] of Object.entries(reads) as [RouteName, Call][]) {
     const [first, ...others] = await Promise.all(nodes.map((node) => call(name, { ...asked, node })))
     expect(first?.status, `${name}: ${first?.text}`).toBeLessThan(300)

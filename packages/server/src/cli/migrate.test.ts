@@ -90,9 +90,7 @@ function rowsOf(home: Home): Record<string, unknown[]> {
     rules: all('SELECT id, session_id, rule FROM rules ORDER BY number'),
     folders: all('SELECT folder, trusted_at FROM trusted_folders ORDER BY number'),
     environments: all('SELECT scope, place, variables FROM environments ORDER BY number'),
-    devices: all(
-      'SELECT id, name, public_key, created_at, last_seen_at, revoked_at FROM devices ORDER BY number',
-    ),
+    access: all('SELECT kind, id, data, created_at, used_at, retired_at FROM access_records ORDER BY number'),
     version: all('PRAGMA user_version'),
     mark: all('PRAGMA application_id'),
   }
@@ -180,7 +178,10 @@ describe('parley migrate', () => {
       ],
       [`DELETE FROM parley.trusted_folders WHERE folder = '/z'`, 'trusted folders'],
       [`UPDATE parley.rules SET rule = replace(rule, 'allow', 'deny') WHERE id = 'r2'`, 'rules'],
-      [`UPDATE parley.devices SET public_key = 'other'`, 'signed-in browsers'],
+      [
+        `UPDATE parley.access_records SET data = replace(data, 'Phone', 'Tablet')`,
+        'people, devices and tokens',
+      ],
     ] as const
     for (const [index, [change, named]] of changes.entries()) {
       const fresh = `${url}_${index}`

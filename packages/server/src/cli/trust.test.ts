@@ -34,7 +34,12 @@ describe('parley trust', () => {
       stderr: `Trusted ${home.folder} and all folders inside it. Takes effect when an agent next starts; idle agents restart with their next prompt.\n`,
     })
     const { stdout } = await home.run(['trust', 'an app', '--json'])
-    expect(JSON.parse(stdout)).toEqual({ folder: app, trustedAt: expect.any(Number) })
+    const trustedBy = {
+      person: { id: 'per_owner', name: expect.any(String) },
+      token: { id: 'tok_machine', name: 'this machine' },
+      via: 'http',
+    }
+    expect(JSON.parse(stdout)).toEqual({ folder: app, trustedAt: expect.any(Number), trustedBy })
     expect(await listed(home)).toEqual([home.folder, app])
     expect((await home.run(['trust', '--list'])).stdout).toMatch(
       /^FOLDER +AGE\n\/\S+ +now\n\/.*\/an app +now\n$/,

@@ -138,7 +138,8 @@ function git(folder: string, ...args: string[]): void {
 
 export function commit(folder: string, words: string): void {
   git(folder, 'add', '-A')
-  git(folder, 'commit', '-q', '-m', words)
+  // A retried test commits the same files again.
+  git(folder, 'commit', '-q', '--allow-empty', '-m', words)
 }
 
 /** Writes a conversation into a home folder, as Claude Code would store it. */

@@ -17,7 +17,7 @@ const listRules = () => client.call('listRules').then(({ rules }) => rules)
 /** All rules. Each can be removed here. */
 export function RulesSection() {
   const { list: rules, reload, change } = useServerList(listRules)
-  const revoke = ({ ruleId, createdAt, ...rule }: PermissionRule) =>
+  const revoke = ({ ruleId, createdAt, createdBy, ...rule }: PermissionRule) =>
     change(async () => {
       await client.call('deleteRule', { params: { id: ruleId } })
       const restore = () => change(() => client.call('createRule', { body: rule }))
@@ -189,7 +189,7 @@ export function TrustSection() {
     >
       {folders?.length === 0 && <p className="text-sm">None. Agents load only your own settings.</p>}
       <ul className="flex flex-col gap-2">
-        {folders?.map(({ trustedAt, ...trusted }) => (
+        {folders?.map(({ trustedAt, trustedBy, ...trusted }) => (
           <li
             key={`${trusted.folder} ${trusted.place}`}
             className="flex items-center gap-3 rounded-lg border border-line bg-card px-3.5 py-2 text-sm"

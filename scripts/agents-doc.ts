@@ -88,8 +88,7 @@ function mark({ capabilities }: AgentAdapter, name: CapabilityName): string {
 function installOf({ install, id }: AgentAdapter): string {
   if (install) return `${install.package} ${install.version}`
   const { installGuide } = acpAgents.find((preset) => preset.id === id) ?? {}
-  if (installGuide !== undefined) return `no: see its [install guide](${installGuide})`
-  return id === 'claude' ? 'comes with Parley' : '–'
+  return installGuide === undefined ? '–' : `no: see its [install guide](${installGuide})`
 }
 
 /** The agents that have a contract test, by their names in the tests. */

@@ -25,9 +25,12 @@ export function dependencyProblem(file: string, specifier: string): string | und
   if (specifier.startsWith('.') || specifier.startsWith('node:')) return undefined
   const { name, folder, dependencies } = packageOf(file)
   const imported = packageName(specifier)
-  if (dependencies.has(imported) || folder === '.') return undefined
+  if (dependencies.has(imported) || folder === '.' || typesOnly.has(imported)) return undefined
   return `${file} imports ${imported}, which ${name} does not depend on: add it to dependencies in ${folder}/package.json`
 }
+
+/** Packages of which only types are imported: they are installed to build Parley, not with Parley. */
+export const typesOnly: ReadonlySet<string> = new Set(['@anthropic-ai/claude-agent-sdk'])
 
 /** Entries of the rules that no import needs. */
 export function unusedEntries(rules: readonly Rule[]): string[] {

@@ -80,6 +80,7 @@ export const serverRules: readonly Rule[] = [
     'node:os',
     'node:path',
     'node:readline',
+    'node:url',
   ]),
   adapter('codex', [
     'node:child_process',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { dependencyProblem, importProblem, unusedEntries } from './check-import.ts'
+import { dependencyProblem, importProblem, typesOnly, unusedEntries } from './check-import.ts'
 import { consoleRules } from './console-rules.ts'
 import { serverRules } from './import-rules.ts'
 import { packageRules } from './package-rules.ts'
@@ -16,6 +16,18 @@ it('every import is allowed by the rule of its folder', () => {
 
 it('every imported package is a dependency of the package that imports it', () => {
   expect(imports.flatMap(([file, specifier]) => dependencyProblem(file, specifier) ?? [])).toEqual([])
+})
+
+it('of a package that is installed only to build Parley, only types are imported', () => {
+  const importing = files.filter((file) => importsOf(file).some((one) => typesOnly.has(one)))
+  const found = importing.flatMap((file) =>
+    [...textOf(file).matchAll(/^(?:import|export)\s(?!type\b)[^'";]*?from '([^']+)'|import\('([^']+)'\)/gm)]
+      .map((match) => match[1] ?? match[2] ?? '')
+      .filter((one) => typesOnly.has(one))
+      .map((one) => `${file} loads ${one}`),
+  )
+  expect(importing.length).toBeGreaterThan(5)
+  expect(found).toEqual([])
 })
 
 it('every entry of the import rules is used', () => {

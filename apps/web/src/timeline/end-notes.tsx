@@ -5,6 +5,8 @@ import { client } from '../base/client.ts'
 import { visible } from '../base/format.logic.ts'
 import { asJson } from '../call/call-text.logic.ts'
 import { LazyTerminalText } from '../call/lazy-call-detail.tsx'
+import { InstallRow } from '../parts/agents/install-button.tsx'
+import { readinessOf } from '../parts/agents/readiness.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { CopyText } from '../parts/copy-button.tsx'
 import { toastError } from '../parts/toasts.tsx'
@@ -59,7 +61,7 @@ function ProcessEnd({ details = {} }: { details?: Readonly<Record<string, unknow
 
 type FailedTurnProps = { turnId: string | undefined; error: ErrorInfo | undefined }
 
-/** Why a turn failed and, for the latest one, what to do next: sign in, or send the same prompt again. */
+/** Why a turn failed and, for the latest one, what to do next: install, sign in, or send the same prompt again. */
 function FailedTurn({ turnId, error }: FailedTurnProps) {
   const isLatest = useSessionState(({ turn, lastTurn }) => !turn && lastTurn?.turnId === turnId)
   return (
@@ -74,14 +76,18 @@ function NextSteps({ turnId, error }: FailedTurnProps) {
   const agent = useAgent(useSessionState((state) => state.agent))
   const parts = useSnapshot(({ view }) => promptOfTurn(view.timeline, turnId)?.parts)
   const command = error?.code === 'agent_not_signed_in' ? signInCommand(error, agent) : undefined
-  if (!parts && command === undefined) return null
   return (
-    <div className="flex flex-wrap items-center gap-2 pt-2">
-      {parts && (
-        <Button onClick={() => prompts.submit({ sessionId, delivery: 'queue', parts })}>Retry</Button>
+    <>
+      {error?.code === 'agent_not_found' && agent && readinessOf(agent) === 'missing' && (
+        <InstallRow agent={agent} />
       )}
-      {command !== undefined && <CopyText text={command} label="Copy command" />}
-    </div>
+      <div className="flex flex-wrap items-center gap-2 pt-2 empty:hidden">
+        {parts && (
+          <Button onClick={() => prompts.submit({ sessionId, delivery: 'queue', parts })}>Retry</Button>
+        )}
+        {command !== undefined && <CopyText text={command} label="Copy command" />}
+      </div>
+    </>
   )
 }
 

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { connectInput } from '../testing/read-connection.ts'
 import { folderForFile } from '../testing/temporary-folder.ts'
-import { acpAgents } from './acp/presets.ts'
 import { adviseInstall, adviseMissing, programAsTyped, programForTerminal } from './advice.ts'
 import { builtInAdapters } from './index.ts'
 
@@ -27,8 +26,11 @@ describe('install advice', () => {
     const parley = (words: string) => `npm start -- ${words}`
     expect(adviseInstall({ ...given, parley })).toBe('Install it: npm start -- agents install tiny')
     expect(adviseMissing({ ...given, parley })).toBe(adviseInstall({ ...given, parley }))
-    const byNpm = 'Install it: npm install -g tiny-agent@1.0.0'
-    expect(adviseInstall({ ...given, agentsFolder: undefined, parley })).toBe(byNpm)
+    const byNpm = { ...given, agentsFolder: undefined, parley }
+    expect(adviseInstall(byNpm)).toBe('Install it: npm install -g tiny-agent@1.0.0')
+    const library = { programIn: () => undefined, hasOtherProgram: async () => true }
+    const advice = adviseInstall({ ...byNpm, install: { ...install, library } })
+    expect(advice).toBe('Install it: npm install tiny-agent@1.0.0')
   })
 
   it('says to correct the configuration if the person configured the program', () => {
@@ -89,10 +91,9 @@ describe('an agent whose program is missing', () => {
       const { code, message } = refusal ?? {}
       const starting = adapter.connect(connectInput({ cwd: place }))
       await expect(starting).rejects.toMatchObject({ code, message })
-      if (adapter.install) expect(hint).toBe(`Install it: npm start -- agents install ${id}`)
-      else if (acpAgents.some((preset) => preset.id === id))
-        expect(hint).toMatch(/^To install it, see https:\/\//)
-      else expect(hint).toMatch(/^There is no program \S+ ?/)
+      if (id in agents) expect(hint).toMatch(/^There is no program \S+ ?/)
+      else if (adapter.install) expect(hint).toBe(`Install it: npm start -- agents install ${id}`)
+      else expect(hint).toMatch(/^To install it, see https:\/\//)
     },
   )
 

@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs'
 import { basename, delimiter, join, sep } from 'node:path'
+import type { AgentPackage } from '../core/agent-adapter.ts'
 import type { Environment } from './environment.ts'
 import { findProgram } from './find-program.ts'
 
@@ -10,7 +11,7 @@ export type ParleyCommand = (words: string) => string
 
 export type InstallAdvice = {
   readonly agent: string
-  readonly install: { readonly package: string; readonly version: string }
+  readonly install: AgentPackage
   /** The program that the person configured. If set, Parley does not use a program from the agents folder. */
   readonly executable?: string | undefined
   /** The agents folder. If undefined, Parley does not search for programs that it installed. */
@@ -19,19 +20,15 @@ export type InstallAdvice = {
 }
 
 /** How to install the tested version of an agent; the same advice serves to replace another version. */
-export function adviseInstall({
-  agent,
-  install,
-  executable,
-  agentsFolder,
-  parley = plain,
-}: InstallAdvice): string {
-  if (executable !== undefined) return configAdvice(agent)
-  const command =
-    agentsFolder === undefined
-      ? `npm install -g ${install.package}@${install.version}`
-      : parley(`agents install ${agent}`)
-  return `Install it: ${command}`
+export function adviseInstall(advice: InstallAdvice): string {
+  const { agent, executable } = advice
+  return executable === undefined ? `Install it: ${installCommand(advice)}` : configAdvice(agent)
+}
+
+export function installCommand({ agent, install, agentsFolder, parley = plain }: InstallAdvice): string {
+  return agentsFolder === undefined
+    ? `npm install ${install.library ? '' : '-g '}${install.package}@${install.version}`
+    : parley(`agents install ${agent}`)
 }
 
 /** How to install an agent whose program is missing. */

@@ -39,6 +39,10 @@ export function installedVersion(agentsFolder: string, agent: string, name: stri
   }
 }
 
+export function isOlder(version: string, than: string): boolean {
+  return version.localeCompare(than, 'en', { numeric: true }) < 0
+}
+
 /** PATH with the folder of this Node first: scripts with `#!/usr/bin/env node` need a Node that is new enough. */
 export function pathWithNode(path: string | undefined): string {
   return [dirname(process.execPath), ...(path ? [path] : [])].join(delimiter)

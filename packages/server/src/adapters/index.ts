@@ -39,7 +39,7 @@ export function builtInAdapters(options: BuiltInAdapterOptions = {}): AgentAdapt
   const given = { env, ...(agentsFolder !== undefined && { agentsFolder }), ...(parley && { parley }) }
   const adapters = [
     createClaudeAdapter({
-      env,
+      ...given,
       ...claudeSettings(agents.claude),
       ...pathSettings('claude', agents.claude, env),
     }),

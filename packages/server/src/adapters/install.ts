@@ -1,8 +1,17 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ParleyError } from '@parley/protocol'
+import type { AgentPackage } from '../core/agent-adapter.ts'
 import { agentEnvironment, type Environment } from './environment.ts'
 import { agentFolder, installedVersion, pathWithNode } from './find-program.ts'
 import { lockInstall } from './install-lock.ts'
@@ -15,12 +24,13 @@ import { type ProgramEnd, runProgram } from './run-program.ts'
  * kept.
  */
 
-export type InstallRequest = {
+export type InstallRequest = Pick<AgentPackage, 'package' | 'integrity' | 'library'> & {
   readonly agentsFolder: string
   readonly agent: string
-  readonly package: string
   /** An exact version, or a tag such as latest. */
   readonly version: string
+  /** Installs the program of a library even if this machine has another one that the adapter can use. */
+  readonly withProgram?: boolean
   /** The environment of this process. npm receives the variables that it needs. */
   readonly env: Environment
   readonly progress?: (progress: InstallProgress) => void
@@ -39,7 +49,11 @@ export type Installed = {
   readonly changed: boolean
 }
 
-type Work = InstallRequest & { readonly say: (line: string) => void }
+type Work = InstallRequest & {
+  readonly say: (line: string) => void
+  /** False if the package is installed without its program. */
+  readonly isWhole: boolean
+}
 
 const checkMs = 60_000
 /** Arguments of npm. They override those settings of the person that would change what is installed. */
@@ -47,7 +61,6 @@ const npmInstall = [
   'install',
   '--save-exact',
   '--ignore-scripts',
-  '--include=optional',
   '--omit=dev',
   '--global=false',
   '--workspaces=false',
@@ -65,40 +78,43 @@ export async function installAgent(request: InstallRequest): Promise<Installed> 
       `"${version}" is not a version. Give one such as 1.2.3, or latest.`,
     )
   }
-  const there = alreadyThere(request)
+  const isWhole = await needsProgram(request)
+  const there = alreadyThere(request, isWhole)
   if (there) return there
   return writing(agentsFolder, async () => {
     makeFolder(agentsFolder)
     using _ = lockAgent(agentsFolder, agent)
     await clearLeftovers(agentsFolder, agent)
-    return alreadyThere(request) ?? (await installLocked(request))
+    return alreadyThere(request, isWhole) ?? (await installLocked(request, isWhole))
   })
 }
 
-function alreadyThere({
-  agentsFolder,
-  agent,
-  package: name,
-  version,
-}: InstallRequest): Installed | undefined {
-  if (installedVersion(agentsFolder, agent, name) !== version) return undefined
-  return { version, path: programIn(agentFolder(agentsFolder, agent), name, agent), changed: false }
+/** Whether the program is installed too. An adapter that loads a library may have another program. */
+async function needsProgram({ library, withProgram = false, signal }: InstallRequest): Promise<boolean> {
+  return !library || withProgram || !(await library.hasOtherProgram(signal))
 }
 
-async function installLocked(request: InstallRequest): Promise<Installed> {
+function alreadyThere(request: InstallRequest, isWhole: boolean): Installed | undefined {
+  const { agentsFolder, agent, package: name, version } = request
+  if (installedVersion(agentsFolder, agent, name) !== version) return undefined
+  const path = placeIn(agentFolder(agentsFolder, agent), request)
+  return !isWhole || hasProgram(path) ? { version, path, changed: false } : undefined
+}
+
+async function installLocked(request: InstallRequest, isWhole: boolean): Promise<Installed> {
   const { agentsFolder, agent, package: name, progress, signal } = request
   const before = installedVersion(agentsFolder, agent, name)
   const since = performance.now()
   const say = (line: string) => progress?.({ line, elapsedMs: Math.round(performance.now() - since) })
   const staging = join(agentsFolder, `${stagingPrefix(agent)}${randomUUID()}`)
   try {
-    const version = await prepare({ ...request, say }, staging)
+    const version = await prepare({ ...request, say, isWhole }, staging)
     if (signal?.aborted) throw cancelled()
     const folder = agentFolder(agentsFolder, agent)
-    const changed = version !== before
+    const changed = version !== before || (isWhole && !hasProgram(placeIn(folder, request)))
     if (changed) await replace(folder, staging, agentsFolder, agent)
-    const path = programIn(folder, name, agent)
-    return { version, path, changed, ...(changed && before !== undefined && { replaced: before }) }
+    const isOther = before !== undefined && before !== version
+    return { version, path: placeIn(folder, request), changed, ...(isOther && { replaced: before }) }
   } finally {
     await removeFolder(staging)
   }
@@ -142,33 +158,49 @@ function removeFolder(folder: string): Promise<void> {
 
 /** Prepares and tests an installation in the folder `staging`, which `findProgram` does not search. */
 async function prepare(work: Work, staging: string): Promise<string> {
-  const { package: name, version, agent, env, signal, say } = work
+  const { package: name, version, agent, env, signal, say, library, isWhole } = work
   say('looking for npm')
   const npm = await findNpm(env, signal)
   mkdirSync(staging, { mode: 0o700 })
   const project = { private: true, name: `parley-agent-${agent}`, allowScripts: { [name]: true } }
   writeFileSync(join(staging, 'package.json'), `${JSON.stringify(project, null, 2)}\n`)
   const run = { cwd: staging, package: name, version, onLine: say, signal }
-  await runNpm(npm, [...npmInstall, `${name}@${version}`], run)
+  const programs = isWhole ? '--include=optional' : '--omit=optional'
+  // A library brings what it loads. Its peers are for programs that use its types.
+  const peers = library ? ['--legacy-peer-deps'] : []
+  await runNpm(npm, [...npmInstall, programs, ...peers, `${name}@${version}`], run)
   const found = manifestIn(staging, name).version
   if (found === undefined) throw broken(work, 'npm did not install the package')
   if (/^\d/.test(version) && found !== version) throw broken(work, `npm installed ${found} instead`)
-  await check(work, npm, staging)
+  expectIntegrity(work, found, staging)
+  if (isWhole) await check(work, npm, staging)
   return found
 }
+
+/** Refuses another content of the tested version than the one that Parley was tested with. */
+function expectIntegrity(work: Work, found: string, staging: string): void {
+  const { package: name, integrity } = work
+  if (integrity === undefined || found !== work.version) return
+  const lock = readJson(join(staging, 'package-lock.json')) as Lock
+  const given = lock.packages?.[`node_modules/${name}`]?.integrity
+  if (given !== integrity) throw broken(work, 'its content is not the one that Parley was tested with')
+}
+
+type Lock = { readonly packages?: Record<string, { readonly integrity?: string }> }
 
 /**
  * Checks that the program starts. If it does not, runs the package's own install script, but no install script of a
  * dependency.
  */
 async function check(work: Work, npm: Npm, staging: string): Promise<void> {
-  const { package: name, version, agent, say, signal } = work
-  const program = programIn(staging, name, agent)
+  const { package: name, version, agent, say, signal, library } = work
+  const program = placeIn(staging, work)
+  if (library && !hasProgram(program)) throw broken(work, 'it has no program for this platform')
   say(`checking that ${agent} starts`)
   let end = await tryProgram(program, work, staging)
   const { scripts = {} } = manifestIn(staging, name)
   const hasScript = ['preinstall', 'install', 'postinstall'].some((script) => script in scripts)
-  if (!starts(end) && hasScript && end.cut !== 'aborted') {
+  if (!starts(end) && hasScript && !library && end.cut !== 'aborted') {
     say(`running the install script of ${name}`)
     await runNpm(npm, ['rebuild', name, '--global=false', '--workspaces=false'], {
       cwd: staging,
@@ -218,11 +250,25 @@ type Manifest = {
 }
 
 function manifestIn(folder: string, name: string): Manifest {
+  return readJson(join(folder, 'node_modules', name, 'package.json')) as Manifest
+}
+
+function readJson(file: string): unknown {
   try {
-    return JSON.parse(readFileSync(join(folder, 'node_modules', name, 'package.json'), 'utf8')) as Manifest
+    return JSON.parse(readFileSync(file, 'utf8'))
   } catch {
     return {}
   }
+}
+
+/** The path of the installed program; for a library without its program, the folder of the package. */
+function placeIn(folder: string, { package: name, agent, library }: InstallRequest): string {
+  if (!library) return programIn(folder, name, agent)
+  return library.programIn(folder) ?? join(folder, 'node_modules', name)
+}
+
+function hasProgram(place: string): boolean {
+  return statSync(place, { throwIfNoEntry: false })?.isFile() === true
 }
 
 /** The program of a package: its only program, or the one with the name of the agent or of the package. */

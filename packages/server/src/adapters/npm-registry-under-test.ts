@@ -6,6 +6,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { defined } from '@parley/protocol'
 
 /** An npm registry on loopback that serves the packages that a test publishes. The npm client is the real one. */
 
@@ -18,6 +19,8 @@ export type PackageUnderTest = {
   readonly programName?: string
   readonly scripts?: Record<string, string>
   readonly dependencies?: Record<string, string>
+  readonly optionalDependencies?: Record<string, string>
+  readonly peerDependencies?: Record<string, string>
   /** The version in its own package.json, if it differs from the registry's. */
   readonly claims?: string
   /** Additional files by path. */
@@ -31,6 +34,8 @@ export type RegistryUnderTest = AsyncDisposable & {
   /** The environment for npm: this registry, with a home and a cache of its own. */
   readonly env: Record<string, string>
   publish(...packages: PackageUnderTest[]): void
+  /** The SHA-512 of a published package, as npm records it. */
+  integrityOf(name: string, version: string): string
   /** From now on, withholds the response to every request with `path` in its path. */
   hold(path: string): Held
 }
@@ -69,10 +74,14 @@ export async function startRegistry(): Promise<RegistryUnderTest> {
     response.end(JSON.stringify(packument(name, versions)))
   }
 
+  function integrityOf(name: string, version: string): string {
+    const content = readFileSync(tarballFile(folder, name, version))
+    return `sha512-${createHash('sha512').update(content).digest('base64')}`
+  }
+
   function packument(name: string, versions: readonly PackageUnderTest[]) {
     const described = versions.map((one) => {
-      const file = tarballFile(folder, name, one.version)
-      const integrity = `sha512-${createHash('sha512').update(readFileSync(file)).digest('base64')}`
+      const integrity = integrityOf(name, one.version)
       const dist = { tarball: `${url}/${name}/-/${one.version}.tgz`, integrity }
       const hasInstallScript = one.scripts !== undefined
       return [one.version, { ...manifestOf(one), dist, ...(hasInstallScript && { hasInstallScript }) }]
@@ -99,6 +108,7 @@ export async function startRegistry(): Promise<RegistryUnderTest> {
         published.set(one.name, [...(published.get(one.name) ?? []), one])
       }
     },
+    integrityOf,
     hold: (path) => hold(held, path),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
@@ -130,9 +140,10 @@ function hold(held: HeldPath[], path: string): Held {
   }
 }
 
-function manifestOf({ name, version, programName, scripts, dependencies }: PackageUnderTest) {
+function manifestOf({ name, version, programName, ...rest }: PackageUnderTest) {
+  const { scripts, dependencies, optionalDependencies, peerDependencies } = rest
   const bin = { [programName ?? name.replace(/^@[^/]+\//, '')]: 'program.js' }
-  return { name, version, bin, ...(scripts && { scripts }), ...(dependencies && { dependencies }) }
+  return { name, version, bin, ...defined({ scripts, dependencies, optionalDependencies, peerDependencies }) }
 }
 
 /** Writes the files that npm would install into the folder of a project, without running npm. */

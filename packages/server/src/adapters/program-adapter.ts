@@ -58,19 +58,20 @@ export type AgentProgram = {
 }
 
 /**
- * Creates the part of an adapter that finds and probes the agent's program. `hint` is the advice for a person if the
- * program is missing.
+ * Creates the part of an adapter that finds and probes the agent's program. If the program is missing, `name` says what
+ * was not found, and `hint` is the advice for a person.
  */
 export function createAgentProgram({
   name,
   find,
   hint,
 }: {
-  readonly name: string
+  readonly name: string | (() => string)
   readonly find: () => string | undefined
-  readonly hint: string
+  readonly hint: string | (() => string)
 }): AgentProgram {
-  const missing = () => new ParleyError('agent_not_found', `${name} was not found. ${hint}`)
+  const text = (value: string | (() => string)) => (typeof value === 'string' ? value : value())
+  const missing = () => new ParleyError('agent_not_found', `${text(name)} was not found. ${text(hint)}`)
   return {
     find,
     expectFound() {
@@ -83,7 +84,7 @@ export function createAgentProgram({
       let last: { readonly probe: AgentProbe; readonly at: number } | undefined
       return async (signal) => {
         const path = find()
-        if (path === undefined) return { found: false, hint }
+        if (path === undefined) return { found: false, hint: text(hint) }
         if (last?.probe.path === path && Date.now() - last.at < reuseMs) return last.probe
         const probe = await ask(path, signal)
         last = probe.signedIn ? { probe, at: Date.now() } : undefined

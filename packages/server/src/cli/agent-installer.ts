@@ -20,13 +20,11 @@ export function createAgentInstaller({ adapters, folder, env }: AgentInstallerOp
     async install(agent, progress, signal) {
       const install = packageOf(agent)
       if (!install) return
-      const { package: name, version } = install
       const { installAgent } = await import('../adapters/install.ts')
       await installAgent({
+        ...install,
         agentsFolder: folder,
         agent,
-        package: name,
-        version,
         env,
         progress: ({ line }) => progress(line),
         signal,

@@ -116,7 +116,7 @@ it('help of an unknown command is an error that names similar commands', async (
 })
 
 it('agents on a narrow terminal shows the whole hint on its own line', () => {
-  const todo = 'Reinstall the dependencies of Parley for this platform: npm install'
+  const todo = 'Parley needs it to run /usr/bin/claude. Install it: parley agents install claude'
   const rows = [['claude', 'no', '-', '-', '/a/long/path/of/a/program/that/is/installed', todo]]
   const lines = agentLines(rows, 80)
   expect(lines[0]).not.toContain('WHAT TO DO')

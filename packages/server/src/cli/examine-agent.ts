@@ -59,9 +59,10 @@ async function look({ adapter, commandLine, stop, add }: ExaminationInput): Prom
 }
 
 function versionCheck(version: string, { id, install }: AgentAdapter, commandLine: CommandLine): Check {
-  if (!install || install.version === version) return ok('version', version)
-  const command = commandLine(`agents install ${id}`)
-  const text = `${version} is not tested with this version of Parley; ${install.version} is. To install the tested version: ${command}`
+  const tested = install?.programVersion ?? install?.version
+  if (!install || tested === version) return ok('version', version)
+  const command = commandLine(`agents install ${id}${install.library ? ' --with-program' : ''}`)
+  const text = `${version} is not tested with this version of Parley; ${tested} is. To install the tested version: ${command}`
   return warn('version', text)
 }
 

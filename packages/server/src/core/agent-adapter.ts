@@ -23,8 +23,10 @@ import type {
   ToolContent,
   ToolKind,
 } from '@parley/protocol'
+import type { AgentPackage } from './agent-package.ts'
 import type { OpenCall } from './ask-again.ts'
 
+export type { AgentPackage } from './agent-package.ts'
 export { askAgain, isAskAgain, type OpenCall, openCallsNotice } from './ask-again.ts'
 
 /**
@@ -63,7 +65,7 @@ export type AgentAdapter = {
    * The npm package of the agent, at a version that is known to work. Without it, people install the agent
    * themselves.
    */
-  readonly install?: { readonly package: string; readonly version: string }
+  readonly install?: AgentPackage
   /** True if the agent starts slowly: the agent of a new session is then started before the first prompt. */
   readonly startsAhead?: boolean
   /**

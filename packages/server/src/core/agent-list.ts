@@ -93,7 +93,9 @@ export function createAgentList({ adapters, installer, keeper, changed, clock }:
     const installing = running.get(id)?.state
     const installError = failures.get(id)
     return {
-      ...(install && { install: { ...install, ...(installed !== undefined && { installed }) } }),
+      ...(install && {
+        install: { package: install.package, version: install.version, ...defined({ installed }) },
+      }),
       ...defined({ installing, installError }),
     }
   }

@@ -1,10 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type AgentProbe, capabilities, ParleyError } from '@parley/protocol'
-import type { AgentAdapter, PrepareInput } from '../../core/agent-adapter.ts'
-import { configAdvice, programAsTyped, programForTerminal } from '../advice.ts'
+import type { AgentAdapter, AgentPackage, PrepareInput } from '../../core/agent-adapter.ts'
+import { configAdvice, installCommand, programAsTyped, programForTerminal } from '../advice.ts'
 import { agentEnvironment } from '../environment.ts'
+import { agentFolder, findProgram, isOlder } from '../find-program.ts'
 import {
   commonCapabilities,
   createAgentProgram,
@@ -14,10 +15,11 @@ import {
 } from '../program-adapter.ts'
 import { createRewindKeeper } from '../rewind.ts'
 import type { ClaudeOptions } from './connection.ts'
+import type { SdkPlace } from './program.ts'
 import { promptUuid } from './prompt.ts'
 import { configFolder, honouredOptions, settingSourcesFor } from './settings.ts'
 
-export type ClaudeAdapterOptions = Pick<ProgramAdapterOptions, 'env' | 'add' | 'executable'> & {
+export type ClaudeAdapterOptions = ProgramAdapterOptions & {
   /**
    * Whether sessions load the person's own settings by default. A session option takes precedence. The default is true.
    */
@@ -50,6 +52,24 @@ const variables = {
   ],
 }
 
+/**
+ * The Agent SDK, at the version that Parley is tested with. It is not a dependency of Parley, because few installations
+ * need its 350 MB: `agents install claude` installs it. Packages beside it contain the program, one for each platform.
+ */
+const sdkPackage = {
+  package: '@anthropic-ai/claude-agent-sdk',
+  version: '0.3.325',
+  integrity:
+    'sha512-MhSm2Fhk3DA/hhjdCKXDZWlnykpPWJjX42SogllAHMplY9ZKT+Ltb8QPtQxpe225Imfs4A8IKaNE4biivA+fHg==',
+  programVersion: '2.1.325',
+} as const
+
+/**
+ * The oldest usable versions. An older program may run a call although the hook that asks for permission has failed
+ * (`onFailure`).
+ */
+const oldest = { sdk: '0.3.325', program: '2.1.300' }
+
 /** Claude Code through its Agent SDK, with one process per session. The SDK is loaded on first use. */
 export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter {
   const env = agentEnvironment({
@@ -58,14 +78,35 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
     without: ofAnotherSession,
     add: { ...dropLostTools, ...options.add },
   })
-  const { executable } = options
+  const { executable, agentsFolder, parley } = options
+  const find = () => findClaude({ executable, agentsFolder, env })
+  const otherProgram = () => executable ?? findProgram({ name: 'claude', env })
+  const install: AgentPackage = {
+    ...sdkPackage,
+    library: {
+      programIn: (folder) => includedProgram(join(folder, 'node_modules', sdkPackage.package)),
+      async hasOtherProgram(signal) {
+        const path = otherProgram()
+        if (path === undefined || !existsSync(path)) return false
+        const { versionOf } = await import('./program.ts')
+        return !isOlder((await versionOf(path, env, signal)) ?? '0', oldest.program)
+      },
+    },
+  }
+  const command = installCommand({ agent: 'claude', install, agentsFolder, parley })
+  const installAdvice = `Install it: ${command}`
   const program = createAgentProgram({
-    name: 'Claude Code',
-    find: () => findClaude(executable),
-    hint:
-      executable === undefined
-        ? 'Reinstall the dependencies of Parley for this platform: npm install'
-        : `There is no program "${executable}". ${configAdvice('claude')}`,
+    name: () => (find().program === undefined ? 'Claude Code' : 'The Agent SDK of Claude Code'),
+    find: () => {
+      const { sdk, program } = find()
+      return sdk && program
+    },
+    hint: () => {
+      const { program } = find()
+      if (executable !== undefined && program === undefined)
+        return `There is no program "${executable}". ${configAdvice('claude')}`
+      return program === undefined ? installAdvice : `Parley needs it to run ${program}. ${installAdvice}`
+    },
   })
   const keeper = createRewindKeeper()
   return {
@@ -91,25 +132,28 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
     fixedOptions: ['systemPrompt', 'appendSystemPrompt'],
     restartsFor: [...honouredOptions.filter((option) => option !== 'effort'), 'tools'],
     variables,
+    install,
     keys: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'],
     conversations: lazyMemory(
       async () => (await import('./memory.ts')).claudeMemory(env),
       (_agentSessionId, promptId) => promptUuid(promptId),
     ),
     terminalCommand: (agentSessionId) => [
-      programForTerminal('claude', executable ?? bundled(), env),
+      programForTerminal('claude', find().program, env),
       '--resume',
       agentSessionId,
     ],
-    probe: program.probe(async (path) => ({
-      found: true,
-      path,
-      version: sdkVersion(),
-      ...signIn(path, env),
-    })),
+    probe: program.probe(async (path, signal) => {
+      const version = await versionFound(signal)
+      if (version !== undefined && isOlder(version, oldest.program)) {
+        const hint = `${path} is Claude Code ${version}, and Parley needs ${oldest.program} or newer. Update it, or install the version that Parley is tested with: ${command}`
+        return { found: true, path, version, usable: false, hint }
+      }
+      return { found: true, path, ...(version !== undefined && { version }), ...signIn(path, env) }
+    }),
     async models(signal) {
       const { modelsOfClaude } = await import('./program.ts')
-      return modelsOfClaude({ env, executable }, signal)
+      return modelsOfClaude({ env, ...expectFound() }, signal)
     },
     refusal: program.refusal,
     async connect(input) {
@@ -125,23 +169,82 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
     },
   }
 
+  /** The SDK and the program. Throws if one of them is missing. */
+  function expectFound(): { sdk: SdkPlace; executable: string } {
+    const path = program.expectFound()
+    return { sdk: find().sdk as SdkPlace, executable: path }
+  }
+
+  /** The version of the program, which only a program that comes with the SDK need not be asked for. */
+  async function versionFound(signal: AbortSignal): Promise<string | undefined> {
+    const { sdk, program: path = '' } = find()
+    if (sdk && path === includedProgram(sdk.folder)) return sdk.programVersion
+    const { versionOf } = await import('./program.ts')
+    return versionOf(path, env, signal)
+  }
+
   /** The options for a session. Throws if Claude Code is missing or not signed in. */
   function nativeFor(input: PrepareInput): ClaudeOptions {
+    const found = expectFound()
     const own = { ...env, ...input.env }
-    const { signedIn, hint, command } = signIn(program.expectFound(), own)
+    const { signedIn, hint, command } = signIn(found.executable, own)
     if (signedIn === false) {
       const message = `Claude Code is not signed in. ${hint}`
       throw new ParleyError('agent_not_signed_in', message, { details: { command } })
     }
     const { userSettings = options.userSettings ?? true } = input.settings.options ?? {}
     const settingSources = settingSourcesFor(input.trusted, userSettings)
-    return { env: own, settingSources, keeper, ...(executable !== undefined && { executable }) }
+    return { env: own, settingSources, keeper, ...found }
   }
 }
 
-function findClaude(executable: string | undefined): string | undefined {
-  const path = executable ?? bundled()
-  return path !== undefined && existsSync(path) ? path : undefined
+/**
+ * Finds the SDK and the program. The program is the configured one, otherwise the one that came with the SDK, otherwise
+ * `claude` on the PATH.
+ */
+function findClaude({
+  executable,
+  agentsFolder,
+  env,
+}: {
+  readonly executable: string | undefined
+  readonly agentsFolder: string | undefined
+  readonly env: Record<string, string>
+}): { sdk?: SdkPlace; program?: string } {
+  const sdk = findSdk(agentsFolder)
+  const path = executable ?? (sdk && includedProgram(sdk.folder)) ?? findProgram({ name: 'claude', env })
+  return { ...(sdk && { sdk }), ...(path !== undefined && existsSync(path) && { program: path }) }
+}
+
+/** The SDK that Parley installed, otherwise one that is installed beside Parley, as in a checkout. */
+function findSdk(agentsFolder: string | undefined): SdkPlace | undefined {
+  const installed =
+    agentsFolder && join(agentFolder(agentsFolder, 'claude'), 'node_modules', sdkPackage.package)
+  return (installed && sdkIn(installed, true)) || sdkIn(folderBesideParley(), false)
+}
+
+const require = createRequire(import.meta.url)
+
+function folderBesideParley(): string | undefined {
+  try {
+    return dirname(require.resolve(sdkPackage.package))
+  } catch {
+    return undefined
+  }
+}
+
+function sdkIn(folder: string | undefined, isInstalled: boolean): SdkPlace | undefined {
+  const { version, claudeCodeVersion } = folder === undefined ? {} : read(join(folder, 'package.json'))
+  if (folder === undefined || typeof version !== 'string' || isOlder(version, oldest.sdk)) return undefined
+  return { folder, version, programVersion: String(claudeCodeVersion ?? version), isInstalled }
+}
+
+/** The program for this platform, in a package beside that of the SDK. */
+function includedProgram(sdkFolder: string): string | undefined {
+  const name = process.platform === 'win32' ? 'claude.exe' : 'claude'
+  return ['', '-musl']
+    .map((suffix) => join(`${sdkFolder}-${process.platform}-${process.arch}${suffix}`, name))
+    .find((path) => existsSync(path))
 }
 
 /** The sign-in state, as far as it is visible, and advice unless somebody is signed in. */
@@ -154,26 +257,6 @@ function signIn(
   const command = `${programAsTyped(path, env)} auth login`
   const hint = `Set ANTHROPIC_API_KEY, or sign in once with the program itself: ${command}`
   return { ...(signedIn === false && { signedIn }), hint, command }
-}
-
-const require = createRequire(import.meta.url)
-
-function bundled(): string | undefined {
-  const suffixes = process.platform === 'linux' ? ['', '-musl'] : ['']
-  for (const suffix of suffixes) {
-    try {
-      const name = `@anthropic-ai/claude-agent-sdk-${process.platform}-${process.arch}${suffix}`
-      const folder = join(require.resolve(`${name}/package.json`), '..')
-      return join(folder, process.platform === 'win32' ? 'claude.exe' : 'claude')
-    } catch {}
-  }
-  return undefined
-}
-
-function sdkVersion(): string {
-  const file = new URL('package.json', import.meta.resolve('@anthropic-ai/claude-agent-sdk'))
-  const manifest = JSON.parse(readFileSync(file, 'utf8')) as { claudeCodeVersion?: string; version: string }
-  return manifest.claudeCodeVersion ?? manifest.version
 }
 
 type Values = Readonly<Record<string, unknown>>

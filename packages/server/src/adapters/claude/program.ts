@@ -1,17 +1,15 @@
+import { statSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import {
-  type Options,
-  prewarm,
-  type Query,
-  type SDKUserMessage,
-  type SpareProcess,
-  query as startQuery,
-} from '@anthropic-ai/claude-agent-sdk'
+import { pathToFileURL } from 'node:url'
+import type * as sdk from '@anthropic-ai/claude-agent-sdk'
+import type { Options, Query, SDKUserMessage, SpareProcess } from '@anthropic-ai/claude-agent-sdk'
 import { type AgentModel, messageOf, ParleyError } from '@parley/protocol'
 import type { AgentOutput, ConnectInput, HostTools, PrepareInput } from '../../core/agent-adapter.ts'
 import { AgentProcess } from '../child-process.ts'
+import { expectGuarded } from '../guarded-file.ts'
+import { runProgram } from '../run-program.ts'
 import { mcpServersFor } from './host-tools.ts'
 import { agentModel } from './introduction.ts'
 import { createOnElicitation } from './question.ts'
@@ -19,9 +17,20 @@ import { createCanUseTool, createToolHook, type RequestContext } from './request
 import type { SettingSources } from './settings.ts'
 import { claimOptions, processOptions, sessionOptions } from './settings.ts'
 
+/** An installation of the Agent SDK. */
+export type SdkPlace = {
+  readonly folder: string
+  readonly version: string
+  /** The version of the program that belongs to it. */
+  readonly programVersion: string
+  /** Whether it is in the agents folder. Otherwise it was installed like Parley's own packages. */
+  readonly isInstalled: boolean
+}
+
 export type ProgramOptions = {
   readonly env: Record<string, string>
-  readonly executable?: string
+  readonly sdk: SdkPlace
+  readonly executable: string
   readonly settingSources: SettingSources
 }
 
@@ -70,7 +79,8 @@ export class ClaudeProgram {
     return this.#startUnlessAborted(input.signal, async () => {
       const session = sessionOptions(input, isWritten)
       const options = { ...this.#fixed(input), ...session, abortController: this.#abort }
-      this.#query = startQuery({ prompt: this.prompts.messages, options })
+      const { query } = await loadSdk(this.#options.sdk)
+      this.#query = query({ prompt: this.prompts.messages, options })
       await this.#query.initializationResult()
       return this.#query
     })
@@ -80,6 +90,7 @@ export class ClaudeProgram {
   async startSpare(input: PrepareInput): Promise<void> {
     await this.#startUnlessAborted(input.signal, async () => {
       const options = { ...this.#fixed(input), abortController: this.#abort }
+      const { prewarm } = await loadSdk(this.#options.sdk)
       this.#spare = await prewarm({ options })
       this.#spare.claimed.catch(() => undefined)
     })
@@ -145,7 +156,7 @@ export class ClaudeProgram {
         PreToolUse: [{ hooks: [createToolHook(permissions)], timeout: hookTimeoutS, onFailure: 'block' }],
       },
       spawnClaudeCodeProcess: this.process.spawn,
-      ...(executable !== undefined && { pathToClaudeCodeExecutable: executable }),
+      pathToClaudeCodeExecutable: executable,
     }
   }
 
@@ -265,7 +276,7 @@ const goneWaitMs = 2_000
  * hooks or servers, not even the person's own, and its folder is empty.
  */
 export async function modelsOfClaude(
-  { env, executable }: { readonly env: Record<string, string>; readonly executable: string | undefined },
+  { env, executable, sdk }: Pick<ProgramOptions, 'env' | 'executable' | 'sdk'>,
   signal: AbortSignal,
 ): Promise<AgentModel[]> {
   const cwd = await mkdtemp(join(tmpdir(), 'parley-models-'))
@@ -276,6 +287,7 @@ export async function modelsOfClaude(
   signal.addEventListener('abort', giveUp, { once: true })
   try {
     signal.throwIfAborted()
+    const { query: startQuery } = await loadSdk(sdk)
     const query = startQuery({
       prompt: input.messages,
       options: {
@@ -287,7 +299,7 @@ export async function modelsOfClaude(
         strictMcpConfig: true,
         persistSession: false,
         spawnClaudeCodeProcess: agent.spawn,
-        ...(executable !== undefined && { pathToClaudeCodeExecutable: executable }),
+        pathToClaudeCodeExecutable: executable,
       },
     })
     const { models } = await query.initializationResult()
@@ -299,4 +311,51 @@ export async function modelsOfClaude(
     await agent.gone(goneWaitMs)
     await rm(cwd, { recursive: true, force: true })
   }
+}
+
+/**
+ * Loads the SDK. Each version is loaded once, so after an update the next start uses the new version. Parley's own process
+ * runs this code, so the SDK in the agents folder is refused if other users can change it.
+ */
+async function loadSdk({
+  folder,
+  version,
+  isInstalled,
+}: SdkPlace): Promise<Pick<typeof sdk, 'query' | 'prewarm'>> {
+  const file = join(folder, 'sdk.mjs')
+  if (isInstalled) expectGuarded(file)
+  const url = pathToFileURL(file)
+  url.searchParams.set('version', version)
+  try {
+    return (await import(url.href)) as typeof sdk
+  } catch (error) {
+    const message = `The Agent SDK of Claude Code (${folder}) cannot be loaded: ${messageOf(error)}`
+    throw new ParleyError('agent_failed', message, { cause: error })
+  }
+}
+
+const versionMs = 10_000
+const versions = new Map<string, string>()
+
+/** The version that a program reports, which is asked for once; undefined if it reports none. */
+export async function versionOf(
+  path: string,
+  env: Readonly<Record<string, string>>,
+  signal?: AbortSignal,
+): Promise<string | undefined> {
+  const { ino, size, mtimeMs } = statSync(path)
+  const key = JSON.stringify([path, ino, size, mtimeMs])
+  const known = versions.get(key)
+  if (known !== undefined) return known
+  const { stdout } = await runProgram({
+    command: path,
+    args: ['--version'],
+    cwd: tmpdir(),
+    env,
+    timeoutMs: versionMs,
+    signal,
+  })
+  const version = /^\d+\.\d+\.\d+/.exec(stdout)?.[0]
+  if (version !== undefined) versions.set(key, version)
+  return version
 }

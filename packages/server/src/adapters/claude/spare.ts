@@ -36,7 +36,7 @@ function startFiles({ env, executable }: ClaudeOptions): string {
     join(folder, 'settings.json'),
     join(folder, '.credentials.json'),
     managedSettings,
-    ...(executable === undefined ? [] : [executable]),
+    executable,
   ]
   return JSON.stringify([files.map(stamp), ownServers(env)])
 }

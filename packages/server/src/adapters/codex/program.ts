@@ -1,6 +1,7 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { messageOf, ParleyError } from '@parley/protocol'
 import { AgentProcess } from '../child-process.ts'
+import { isOlder } from '../find-program.ts'
 import { type JsonLinesReader, readJsonLines } from '../json-lines.ts'
 import { createJsonRpc, type JsonRpcPeer } from '../json-rpc.ts'
 import { resolvesWithin } from '../time-limit.ts'
@@ -166,10 +167,6 @@ function endOf(child: ChildProcessWithoutNullStreams): Promise<void> {
       if (child.pid === undefined) resolve()
     })
   })
-}
-
-function isOlder(version: string, than: string): boolean {
-  return version.localeCompare(than, 'en', { numeric: true }) < 0
 }
 
 function mailbox() {

@@ -12,13 +12,15 @@ import { makeDataFolder } from '../data-folder.ts'
 import { durationText } from '../durations.ts'
 import { exitCodes, failureOf } from '../failure.ts'
 import { onInterrupt } from '../interrupts.ts'
-import { startProgress } from '../terminal/progress.ts'
+import { type Progress, startProgress } from '../terminal/progress.ts'
 
 export type InstallOptions = Flags & {
   /** The folder to install into, instead of the agents folder of the data folder. */
   readonly into?: string
   readonly latest?: boolean
   readonly version?: string
+  /** Installs the agent's program even if Parley could use another one that is on this machine. */
+  readonly withProgram?: boolean
   /** If true, waits until another installation of the same agent has ended. */
   readonly wait?: boolean
   readonly json?: boolean
@@ -154,15 +156,28 @@ async function installOne(
 ): Promise<Installed> {
   const { package: name } = install
   const version = options.version ?? (options.latest ? 'latest' : install.version)
-  const request = { agentsFolder: folder, agent: id, package: name, version, env: context.env, signal }
-  if (installedVersion(folder, id, name) === version) return installAgent(request)
-  using progress = startProgress(`installing ${id} (${name} ${version})`, context.output)
+  const { withProgram = false } = options
+  const request = {
+    ...install,
+    version,
+    agentsFolder: folder,
+    agent: id,
+    env: context.env,
+    signal,
+    withProgram,
+  }
+  let progress: Progress | undefined
+  using _ = { [Symbol.dispose]: () => progress?.[Symbol.dispose]() }
+  const say = (line: string) => {
+    progress ??= startProgress(`installing ${id} (${name} ${version})`, context.output)
+    progress.say(line)
+  }
   for (;;) {
     try {
-      return await installAgent({ ...request, progress: ({ line }) => progress.say(line) })
+      return await installAgent({ ...request, progress: ({ line }) => say(line) })
     } catch (thrown) {
       if (!hasCode(thrown, 'busy') || !options.wait || signal.aborted) throw thrown
-      progress.say(thrown.message)
+      say(thrown.message)
     }
     await new Promise((resolve) => setTimeout(resolve, retryMs))
   }

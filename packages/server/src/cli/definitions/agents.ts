@@ -26,6 +26,7 @@ export function addAgentCommands({ add: addToProgram, under, run }: Registry): v
     .option('--latest', 'the latest version, which may not be tested with this version of Parley')
     .option('--version <version>', 'this version, which may not be tested with this version of Parley')
     .option('--wait', 'wait if another command is installing the agent')
+    .option('--with-program', 'install the program of Claude even if there is a claude on the PATH')
     .option(...into)
     .option('--json', 'one agent per line, as JSON')
     .addHelpText(

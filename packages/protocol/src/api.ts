@@ -9,7 +9,7 @@ import { bySession, NoContent, type Route, type RouteDefinition } from './route.
 import { sessionRoutes } from './session-routes.ts'
 import { workspaceRoutes } from './workspace-routes.ts'
 
-export type { Route } from './route.ts'
+export { type Route, scopesOfRoute } from './route.ts'
 
 const definitions = {
   health: {

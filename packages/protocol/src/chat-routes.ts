@@ -10,7 +10,7 @@ export const chatRoutes = {
     path: '/api/chat',
     summary:
       'Send a prompt or answers from a DefaultChatTransport of the AI SDK; the response is a UI message stream',
-    scope: 'prompt',
+    scope: ['prompt', 'read'],
     limits: 'handled',
     query: z.object({ sdk: ChatSdk.default('6') }),
     body: ChatRequest,
@@ -32,7 +32,7 @@ export const chatRoutes = {
     method: 'POST',
     path: '/api/chat/:id/stop',
     summary: 'Cancel the running turn, if there is one',
-    scope: 'prompt',
+    scope: ['prompt', 'read'],
     limits: 'handled',
     params: byChat,
     reply: NoContent,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DeviceId, PersonId } from './ids.ts'
-import { Limits } from './people.ts'
+import { Limits, PersonName } from './people.ts'
 import { Scope } from './scope.ts'
 
 /**
@@ -31,7 +31,7 @@ export const NewDevice = z.strictObject({
   code: base64url(1, 200).meta({ description: 'The code of a one-time link: the part after #' }),
   publicKey: base64url(1, 300).meta({ description: 'A P-256 public key as SubjectPublicKeyInfo (DER)' }),
   person: z
-    .strictObject({ name: z.string().trim().min(1).max(100) })
+    .strictObject({ name: PersonName })
     .optional()
     .meta({ description: 'With the code of an invitation: the name of the new person' }),
 })

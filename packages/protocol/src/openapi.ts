@@ -56,7 +56,9 @@ function operation(name: string, route: Route) {
   return {
     operationId: name,
     summary: route.summary,
-    ...(route.scope === 'open' ? { security: [] } : { 'x-parley-scope': route.scope }),
+    ...(route.scope === 'open'
+      ? { security: [] }
+      : { 'x-parley-scope': route.scope, 'x-parley-limits': route.limits }),
     ...(parameters.length > 0 && { parameters }),
     ...(route.body && {
       requestBody: {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { withoutHidden } from './hidden-characters.ts'
 import { AgentId, InviteId, PersonId, SessionId, TokenId } from './ids.ts'
 import { Place } from './place.ts'
 import { allScopes, Role, Scope } from './scope.ts'
@@ -17,7 +18,13 @@ export const Limits = z.strictObject({
 export type Limits = z.infer<typeof Limits>
 
 const Scopes = z.array(Scope).min(1).max(allScopes.length)
-const PersonName = z.string().trim().min(1).max(100)
+/** A name is shown beside decisions, so it has one line and no hidden characters. */
+export const PersonName = z
+  .string()
+  .trim()
+  .min(1)
+  .max(100)
+  .refine((name) => withoutHidden(name) === name && !/[\t\r\n]/.test(name), 'has hidden characters')
 const Lifetime = z
   .int()
   .min(60_000)
@@ -84,7 +91,9 @@ export type NewTokenInput = z.input<typeof NewToken>
 
 /** What the caller of a request is, and what it may do. */
 export const Me = z.object({
-  person: Person,
+  person: Person.partial({ role: true, createdAt: true }).meta({
+    description: 'The role and the time are absent if the server does not store the person',
+  }),
   kind: z.enum(['device', 'token', 'embedded']),
   id: z.string(),
   name: z.string(),

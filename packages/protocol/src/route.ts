@@ -3,10 +3,16 @@ import { AgentId, SessionId } from './ids.ts'
 import type { Scope } from './scope.ts'
 
 /**
- * Who may call a route: callers with this scope, everybody (`open`), every authenticated caller (`any`), or callers
- * with the scopes of the command in the body (`command`).
+ * Who may call a route: callers with this scope or all these scopes, everybody (`open`), every authenticated caller
+ * (`any`), or callers with the scopes of the command in the body (`command`).
  */
-export type RouteScope = Scope | 'open' | 'any' | 'command'
+export type RouteScope = Scope | readonly Scope[] | 'open' | 'any' | 'command'
+
+/** The scopes that every call of a route needs. */
+export function scopesOfRoute({ scope }: Pick<RouteDefinition, 'scope'>): readonly Scope[] {
+  if (typeof scope !== 'string') return scope
+  return scope === 'open' || scope === 'any' || scope === 'command' ? [] : [scope]
+}
 
 export type RouteDefinition = {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'

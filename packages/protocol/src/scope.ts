@@ -46,9 +46,15 @@ export const commandScopes: Readonly<Record<CommandType, Scope>> = {
   'session.rewind': 'decide',
 }
 
-export function scopesOfCommand(command: Command): readonly Scope[] {
+/**
+ * The scopes that a command needs in a session. `mode` is the present mode of the session: leaving the read-only mode,
+ * and forking a session whose mode is wide, need the scope `decide`.
+ */
+export function scopesOfCommand(command: Command, mode: PermissionMode = 'ask'): readonly Scope[] {
   const needed = commandScopes[command.type]
-  if (command.type === 'session.configure' && widens(command)) return [needed, 'decide']
+  if (command.type === 'session.configure' && (widens(command) || leavesReadOnly(command, mode)))
+    return [needed, 'decide']
+  if (command.type === 'session.fork' && isWideMode(mode)) return [needed, 'decide']
   if (command.type === 'permission.decide' && isWide(command.scope)) return [needed, 'admin']
   return [needed]
 }
@@ -58,7 +64,7 @@ export function scopesOfCreation(session: CreationFields): readonly Scope[] {
   return [
     'prompt',
     ...(widens(session) || session.env !== undefined ? (['decide'] as const) : []),
-    ...(session.trust ? (['admin'] as const) : []),
+    ...(session.trust ? (['admin', 'decide'] as const) : []),
   ]
 }
 
@@ -72,10 +78,19 @@ type WideningFields = {
 
 /** Whether the settings let an agent do more than the mode `ask` does, or change the program that runs. */
 function widens({ mode, mcpServers, options }: WideningFields): boolean {
-  const isWideMode = mode === 'accept-edits' || mode === 'bypass'
   return (
-    isWideMode || mcpServers !== undefined || Object.keys(options ?? {}).some((name) => name !== 'effort')
+    isWideMode(mode) ||
+    mcpServers !== undefined ||
+    Object.keys(options ?? {}).some((name) => name !== 'effort')
   )
+}
+
+function isWideMode(mode: PermissionMode | undefined): boolean {
+  return mode === 'accept-edits' || mode === 'bypass'
+}
+
+function leavesReadOnly({ mode }: WideningFields, before: PermissionMode): boolean {
+  return before === 'read-only' && mode !== undefined && mode !== 'read-only'
 }
 
 /** Whether an answer with this scope creates a rule that applies beyond its session. */

@@ -85,7 +85,7 @@ export class Devices {
     const data = { name, publicKey, personId, scopes, ...defined({ limits, expiresAt }) }
     const id = newId('dev')
     await this.#holders.put({ kind: 'device', id, data, createdAt: at, usedAt: at })
-    return shownDevice(this.#device(id) as Holder)
+    return this.#shown(this.#device(id) as Holder)
   }
 
   /** The devices that are not revoked, oldest first. */
@@ -94,7 +94,15 @@ export class Devices {
     return this.#holders
       .all('device')
       .filter(({ record }) => record.retiredAt === undefined)
-      .map(shownDevice)
+      .map((holder) => this.#shown(holder))
+  }
+
+  /** What the device was given, which the role of its person may limit further. Undefined for an unknown id. */
+  grantOf(deviceId: string): DeviceGrant | undefined {
+    const data = this.#device(deviceId)?.data
+    if (!data) return undefined
+    const { personId, scopes, limits, expiresAt } = data
+    return { personId, scopes, ...defined({ limits, expiresAt }) }
   }
 
   /**
@@ -172,33 +180,34 @@ export class Devices {
     return known
   }
 
+  #shown(holder: Holder): Device {
+    const { name, personId, limits, expiresAt } = holder.data
+    const { createdAt, usedAt: lastSeenAt = createdAt } = holder.record
+    const scopes = this.#holders.scopesOf(holder)
+    return {
+      deviceId: holder.id,
+      name,
+      createdAt,
+      lastSeenAt,
+      personId,
+      scopes,
+      ...defined({ limits, expiresAt }),
+    }
+  }
+
   #forgetTokens(mayGo: (issued: { deviceId: string; expiresAt: number }) => boolean): void {
     for (const [hash, issued] of this.#issued) if (mayGo(issued)) this.#issued.delete(hash)
   }
 
-  /** Removes a revoked device if there is no room for a new one. Throws if none is revoked. */
+  /** Removes a device that is revoked or expired if there is no room for a new one. Throws if there is none. */
   async #makeRoom(): Promise<void> {
     const devices = this.#holders.all('device')
     if (devices.length < maxDevices) return
-    const revoked = devices.find(({ record }) => record.retiredAt !== undefined)
+    const revoked = devices.find((holder) => this.#holders.isOver(holder))
     if (!revoked) {
       throw new ParleyError('conflict', `${maxDevices} browsers are signed in. Sign some of them out first.`)
     }
     await this.#holders.forget(revoked)
-  }
-}
-
-export function shownDevice({ id, record, data }: Holder): Device {
-  const { name, personId, scopes, limits, expiresAt } = data
-  const { createdAt, usedAt = createdAt } = record
-  return {
-    deviceId: id,
-    name,
-    createdAt,
-    lastSeenAt: usedAt,
-    personId,
-    scopes,
-    ...defined({ limits, expiresAt }),
   }
 }
 

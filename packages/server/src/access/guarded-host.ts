@@ -6,6 +6,7 @@ import {
   type Limits,
   type NewSession,
   ParleyError,
+  type Scope,
   type SessionSummary,
   scopesOfCommand,
   scopesOfCreation,
@@ -19,7 +20,6 @@ import {
   permitsAgent,
   permitsFolder,
   permitsSession,
-  type SessionFacts,
 } from './principal.ts'
 
 const guarded = new WeakMap<Host, WeakMap<Principal, Map<Via, Host>>>()
@@ -52,145 +52,168 @@ export function hostActingFor(host: Host, actor: Actor | undefined): Host {
   }
 }
 
+type Guard = {
+  readonly host: Host
+  readonly principal: Principal
+  readonly by: Actor
+  /** The same method for a principal that holds the scopes. */
+  needing<Args extends unknown[], Result>(
+    scopes: readonly Scope[],
+    method: (...args: Args) => Promise<Result>,
+  ): (...args: Args) => Promise<Result>
+  /** The same method for sessions within the limits of a principal that holds the scopes. */
+  ofSession<Args extends unknown[], Result>(
+    scopes: readonly Scope[],
+    method: (sessionId: string, ...args: Args) => Promise<Result>,
+  ): (sessionId: string, ...args: Args) => Promise<Result>
+}
+
+/** Every method is listed, without `...host`, so that a new method of the host is refused until it is listed here. */
 function guardedHost(host: Host, principal: Principal, via: Via): Host {
-  const by = actorOf(principal, via)
-  const need = (...scopes: Parameters<typeof expectScopes>[1]) => expectScopes(principal, scopes)
+  const guard: Guard = {
+    host,
+    principal,
+    by: actorOf(principal, via),
+    needing:
+      (scopes, method) =>
+      async (...args) => {
+        expectScopes(principal, scopes)
+        return method(...args)
+      },
+    ofSession:
+      (scopes, method) =>
+      async (sessionId, ...args) => {
+        expectScopes(principal, scopes)
+        await expectReach(host, principal, sessionId)
+        return method(sessionId, ...args)
+      },
+  }
   return {
-    ...host,
-    ...(principal.scopes.has('read')
-      ? principal.limits && limitedHost(host, principal, principal.limits)
-      : unreadableHost(principal)),
-    ...recordingMethods(host, principal, via),
-    addRule: async (rule) => {
-      need('admin')
-      return host.addRule(rule, by)
-    },
-    removeRule: async (ruleId) => {
-      need('admin')
-      return host.removeRule(ruleId)
-    },
-    trust: async (folder, place) => {
-      need('admin')
-      return host.trust(folder, place, by)
-    },
-    distrust: async (folder, place) => {
-      need('admin')
-      return host.distrust(folder, place)
-    },
-    setEnvironment: async (given) => {
-      need('admin')
-      return host.setEnvironment(given)
-    },
-    unsetEnvironment: async (given) => {
-      need('admin')
-      return host.unsetEnvironment(given)
-    },
+    ...readingMethods(guard),
+    ...sessionMethods(guard),
+    ...settingMethods(guard),
+    ...agentMethods(guard),
+    adopt: onlyForOwner,
+    close: onlyForOwner,
   }
 }
 
-/** The operations that record events in a session. */
-function recordingMethods(
-  host: Host,
-  principal: Principal,
-  via: Via,
-): Pick<Host, 'create' | 'prepareSession' | 'command' | 'patch' | 'delete' | 'importConversation'> {
-  const by = actorOf(principal, via)
+async function onlyForOwner(): Promise<never> {
+  throw new ParleyError('forbidden', 'Only the program that created the host may do this.')
+}
+
+/** The operations that read sessions. They show only what is within the limits. */
+function readingMethods({ host, principal, needing, ofSession }: Guard) {
   const { limits } = principal
-  const reach = async (sessionId: string) => {
-    if (limits) await expectSession(host, limits, sessionId)
-  }
+  const isVisible = (session: SessionSummary) => permitsSession(limits, session)
+  const follow = ofSession(['read'], host.follow)
   return {
-    async create(input, own) {
-      expectScopes(principal, scopesOfCreation(fieldsOf(input)))
-      if (limits) await expectCreation(host, limits, input)
-      return host.create(input, { ...own, by })
-    },
-    async prepareSession(input) {
-      expectScopes(principal, scopesOfCreation(fieldsOf(input)))
-      if (limits) await expectCreation(host, limits, input)
-      return host.prepareSession(input)
-    },
-    async command(sessionId, command) {
-      expectScopes(principal, scopesOfCommand(checkedCommand(command)))
-      await reach(sessionId)
-      return host.command(sessionId, command, by)
-    },
-    async patch(sessionId, patch) {
-      expectScopes(principal, ['prompt'])
-      await reach(sessionId)
-      return host.patch(sessionId, patch, by)
-    },
-    async delete(sessionId) {
-      expectScopes(principal, ['admin'])
-      return host.delete(sessionId, by)
-    },
-    async importConversation(given) {
-      expectScopes(principal, ['prompt'])
-      if (limits) throw outsideLimits('Importing conversations')
-      return host.importConversation(given, by)
-    },
-  }
-}
-
-/** A command whose shape is wrong gets its error from the host. Until then, it needs every scope. */
-function checkedCommand(command: CommandInput): Command {
-  return Command.safeParse(command).data ?? (command as Command)
-}
-
-function fieldsOf(input: unknown): Partial<NewSession> {
-  return typeof input === 'object' && input !== null ? (input as Partial<NewSession>) : {}
-}
-
-/** The operations that read, for a principal without the scope `read`. */
-function unreadableHost(principal: Principal): Partial<Host> {
-  const refuse = (): never => {
-    expectScopes(principal, ['read'])
-    throw new ParleyError('internal_error', 'This operation needs the scope "read".')
-  }
-  const rejected = async () => refuse()
-  return {
-    list: rejected,
-    waiting: rejected,
-    state: rejected,
-    detail: rejected,
-    read: rejected,
-    follow: rejected,
-    events: refuse,
-    feed: refuse,
-    onSessionChanged: () => () => {},
-  }
-}
-
-/** The operations that read. They show only what is within the limits. */
-function limitedHost(host: Host, principal: Principal, limits: Limits): Partial<Host> {
-  const reach = (sessionId: string) => expectSession(host, limits, sessionId)
-  const isVisible = (session: SessionFacts | SessionSummary) => permitsSession(limits, session)
-  const ofSession =
-    <Args extends unknown[], Result>(method: (sessionId: string, ...args: Args) => Promise<Result>) =>
-    async (sessionId: string, ...args: Args): Promise<Result> => {
-      await reach(sessionId)
-      return method(sessionId, ...args)
-    }
-  const follow = ofSession(host.follow)
-  return {
-    list: (query) => listWithin(host, query, isVisible),
-    waiting: async () => (await host.waiting()).filter(({ session }) => isVisible(session)),
-    agents: async () => (await host.agents()).filter(({ id }) => permitsAgent(limits, id)),
-    models: async () => (await host.models()).filter(({ agent }) => permitsAgent(limits, agent)),
-    state: ofSession(host.state),
-    detail: ofSession(host.detail),
-    read: ofSession(host.read),
+    list: needing(['read'], async (query: Parameters<Host['list']>[0]) =>
+      limits ? listWithin(host, query, isVisible) : host.list(query),
+    ),
+    waiting: needing(['read'], async () =>
+      (await host.waiting()).filter(({ session }) => isVisible(session)),
+    ),
+    state: ofSession(['read'], host.state),
+    detail: ofSession(['read'], host.detail),
+    read: ofSession(['read'], host.read),
     follow,
+    followOwned: ofSession(['read'], host.followOwned),
     ...createFeedLoops(follow),
-    previewRewind: ofSession(host.previewRewind),
-    onSessionChanged: (listener) =>
+    onSessionChanged: (listener: (change: SessionChange) => void) =>
       host.onSessionChanged((change) => seesChange(principal, change) && listener(change)),
   }
 }
 
+/** The operations that record events in a session, or make its agent work. */
+function sessionMethods({ host, principal, by, needing, ofSession }: Guard) {
+  const { limits } = principal
+  const prompting = <Input, Result>(perform: (input: Input) => Promise<Result>) => {
+    return async (input: Input) => {
+      expectScopes(principal, scopesOfCreation(fieldsOf(input)))
+      return perform(limits ? { ...input, ...(await permittedCreation(host, limits, input)) } : input)
+    }
+  }
+  const create = (own: Parameters<Host['create']>[1]) =>
+    prompting((input: Parameters<Host['create']>[0]) => host.create(input, { ...own, by }))
+  return {
+    create: (input: Parameters<Host['create']>[0], own?: Parameters<Host['create']>[1]) => create(own)(input),
+    prepareSession: prompting(host.prepareSession),
+    async command(sessionId: string, command: CommandInput) {
+      await expectCommand(host, principal, sessionId, checkedCommand(command))
+      return host.command(sessionId, command, by)
+    },
+    patch: ofSession(['prompt'], (sessionId, patch: Parameters<Host['patch']>[1]) =>
+      host.patch(sessionId, patch, by),
+    ),
+    delete: ofSession(['admin'], (sessionId) => host.delete(sessionId, by)),
+    previewRewind: ofSession(['decide'], host.previewRewind),
+    offerTools: ofSession(['prompt'], host.offerTools),
+    releaseTools: host.releaseTools,
+    conversations: needing(['prompt'], unlimited(limits, 'The list of conversations', host.conversations)),
+    importConversation: needing(
+      ['prompt'],
+      unlimited(limits, 'Importing conversations', (given: Parameters<Host['importConversation']>[0]) =>
+        host.importConversation(given, by),
+      ),
+    ),
+  }
+}
+
+/** The operations on settings that apply to several sessions. */
+function settingMethods({ host, principal, by, needing }: Guard) {
+  const { limits } = principal
+  return {
+    rules: needing(['read'], unlimited(limits, 'The list of rules', host.rules)),
+    addRule: needing(['admin', 'decide'], (rule: Parameters<Host['addRule']>[0]) => host.addRule(rule, by)),
+    removeRule: needing(['admin'], host.removeRule),
+    trusted: needing(['read'], unlimited(limits, 'The list of trusted folders', host.trusted)),
+    trust: needing(['admin', 'decide'], (folder: string, place?: string) => host.trust(folder, place, by)),
+    distrust: needing(['admin'], host.distrust),
+    environments: needing(['read'], unlimited(limits, 'The list of variables', host.environments)),
+    setEnvironment: needing(['admin', 'decide'], host.setEnvironment),
+    unsetEnvironment: needing(['admin'], host.unsetEnvironment),
+    async locateFolder(folder: string, place?: string) {
+      if (!limits) return host.locateFolder(folder, place)
+      const at = await host.locateFolder(folder, place).catch(() => undefined)
+      if (at && permitsFolder(limits, at)) return at
+      // The error is the same whether or not the folder exists.
+      throw outsideLimits(`The folder ${folder}`)
+    },
+  }
+}
+
+function agentMethods({ host, principal: { limits }, needing }: Guard) {
+  return {
+    agents: needing(['read'], async () => (await host.agents()).filter(({ id }) => permitsAgent(limits, id))),
+    models: needing(['read'], async () =>
+      (await host.models()).filter(({ agent }) => permitsAgent(limits, agent)),
+    ),
+    installAgent: needing(['admin'], host.installAgent),
+    removeAgent: needing(['admin'], host.removeAgent),
+    addAgent: needing(['admin'], host.addAgent),
+    forgetAgent: needing(['admin'], host.forgetAgent),
+    setAgentKey: needing(['admin'], host.setAgentKey),
+    removeAgentKey: needing(['admin'], host.removeAgentKey),
+    testAgent: needing(['admin'], host.testAgent),
+  }
+}
+
+function unlimited<Args extends unknown[], Result>(
+  limits: Limits | undefined,
+  what: string,
+  method: (...args: Args) => Promise<Result>,
+): (...args: Args) => Promise<Result> {
+  return async (...args) => {
+    if (limits) throw outsideLimits(what)
+    return method(...args)
+  }
+}
+
 /** Whether the principal may learn of a change. A deletion names only the id of the session, which is random. */
-export function seesChange({ scopes, limits }: Principal, { summary }: SessionChange): boolean {
-  return scopes.has('read') && (summary === undefined || permitsSession(limits, summary))
+export function seesChange({ scopes, limits }: Principal, { session, summary }: SessionChange): boolean {
+  if (!scopes.has('read')) return false
+  return summary ? permitsSession(limits, summary) : limits?.sessions?.includes(session) !== false
 }
 
 const pagesAtOnce = 20
@@ -204,7 +227,7 @@ async function listWithin(
   const sessions: SessionSummary[] = []
   let { cursor } = query
   for (let page = 0; page < pagesAtOnce; page++) {
-    const found = await host.list({ ...query, ...defined({ cursor }) })
+    const found = await host.list({ ...query, limit: query.limit - sessions.length, ...defined({ cursor }) })
     sessions.push(...found.sessions.filter(isVisible))
     cursor = found.cursor
     if (cursor === undefined || sessions.length >= query.limit) break
@@ -212,19 +235,68 @@ async function listWithin(
   return { sessions, ...defined({ cursor }) }
 }
 
-/** Throws ParleyError `not_found` for a session outside the limits, as for one that does not exist. */
-async function expectSession(host: Host, limits: Limits, sessionId: string): Promise<void> {
+/**
+ * Throws ParleyError `not_found` for a session outside the limits of the principal, as for one that does not exist.
+ */
+export async function expectReach(host: Host, { limits }: Principal, sessionId: string): Promise<void> {
+  if (!limits) return
   const { id, cwd, place, agent } = await host.detail(sessionId, 0)
   if (permitsSession(limits, { id, cwd, place, agent })) return
   throw new ParleyError('not_found', `There is no session ${sessionId}. List the sessions to see their ids.`)
 }
 
-async function expectCreation(host: Host, limits: Limits, input: unknown): Promise<void> {
+async function expectCommand(
+  host: Host,
+  principal: Principal,
+  sessionId: string,
+  command: Command,
+): Promise<void> {
+  const { limits, scopes } = principal
+  expectScopes(principal, scopesOfCommand(command))
+  await expectReach(host, principal, sessionId)
+  if (!scopes.has('decide') && dependsOnMode.has(command.type)) {
+    const { requested } = await host.state(sessionId)
+    expectScopes(principal, scopesOfCommand(command, requested.mode))
+  }
+  if (command.type === 'session.fork' && limits?.sessions) throw outsideLimits('Forking sessions')
+  if (command.type === 'session.configure') await permittedFolders(host, limits, command.options?.directories)
+}
+
+const dependsOnMode: ReadonlySet<Command['type']> = new Set(['session.configure', 'session.fork'])
+
+/** A command whose shape is wrong gets its error from the host. Until then, only its type is known. */
+function checkedCommand(command: CommandInput): Command {
+  return Command.safeParse(command).data ?? (command as Command)
+}
+
+function fieldsOf(input: unknown): Partial<NewSession> {
+  return typeof input === 'object' && input !== null ? (input as Partial<NewSession>) : {}
+}
+
+/** The real paths of the folders of a new session, all of which are within the limits. */
+async function permittedCreation(host: Host, limits: Limits, input: unknown): Promise<object> {
   const { agent = '', cwd = '', options } = fieldsOf(input)
   if (limits.sessions) throw outsideLimits('Creating sessions')
   if (!permitsAgent(limits, agent)) throw outsideLimits(`The agent ${agent}`)
-  for (const folder of [cwd, ...(options?.directories ?? [])])
-    if (!permitsFolder(limits, await host.locateFolder(folder))) throw outsideLimits(`The folder ${folder}`)
+  const [folder] = await permittedFolders(host, limits, [cwd])
+  const directories = options?.directories && (await permittedFolders(host, limits, options.directories))
+  return { cwd: folder, ...(directories && { options: { ...options, directories } }) }
+}
+
+/** The real paths of the folders. Throws ParleyError `forbidden` for the first one outside the limits. */
+async function permittedFolders(
+  host: Host,
+  limits: Limits | undefined,
+  folders: readonly string[] = [],
+): Promise<readonly string[]> {
+  if (!limits) return folders
+  return Promise.all(
+    folders.map(async (folder) => {
+      const at = await host.locateFolder(folder).catch(() => undefined)
+      if (!at || !permitsFolder(limits, at)) throw outsideLimits(`The folder ${folder}`)
+      return at.folder
+    }),
+  )
 }
 
 export function outsideLimits(what: string): ParleyError {

@@ -1,4 +1,4 @@
-import { defined, roleScopes } from '@parley/protocol'
+import { allScopes, defined, roleScopes, type Scope } from '@parley/protocol'
 import type { AccessKind, AccessRecord, AccessStore } from '../core/access-store.ts'
 import type { Principal } from './principal.ts'
 import { DeviceData, type GrantData, ownerId, PersonData, TokenData } from './record-data.ts'
@@ -35,6 +35,9 @@ export type Caller = {
   onRevoked(call: () => void): () => void
 }
 
+/** Who may decide: every principal with the scope `decide`, or browsers only, because programs can read tokens on disk. */
+export type DecideFrom = 'anywhere' | 'devices'
+
 const seenEveryMs = 60_000
 /** The longest delay that a timer of Node accepts. */
 const longestTimerMs = 2 ** 31 - 1
@@ -46,15 +49,17 @@ const longestTimerMs = 2 ** 31 - 1
 export class Holders {
   readonly #store: AccessStore
   readonly #ownerName: string
+  readonly #decideFrom: DecideFrom
   readonly #people = new Map<string, AccessRecord>()
   readonly #holders = new Map<string, Holder>()
   readonly #reloaded: (() => void)[] = []
   #loading: Promise<void> | undefined
   #isLoaded = false
 
-  constructor(store: AccessStore, ownerName: string) {
+  constructor(store: AccessStore, ownerName: string, decideFrom: DecideFrom = 'anywhere') {
     this.#store = store
     this.#ownerName = ownerName
+    this.#decideFrom = decideFrom
     store.shared?.onChanged(async () => {
       if (this.#loading) await this.#loading.then(() => this.#read())
     })
@@ -85,6 +90,12 @@ export class Holders {
     return this.#loading
   }
 
+  /** Reads the stored records, so that a change of them is based on what other processes have stored. */
+  async reload(): Promise<void> {
+    await this.load()
+    await this.#read()
+  }
+
   /** Loads the records. If this process does not learn of every revocation, reads the stored changes too. */
   async upToDate(): Promise<void> {
     await this.load()
@@ -112,6 +123,12 @@ export class Holders {
     return [...this.#holders.values()].filter((holder) => holder.kind === kind)
   }
 
+  /** The scopes of the device or token that the role of its person permits. */
+  scopesOf({ data }: Holder): Scope[] {
+    const person = this.#people.get(data.personId)?.data as PersonData | undefined
+    return person ? roleScopes[person.role].filter((scope) => data.scopes.includes(scope)) : []
+  }
+
   /** What the device or token permits now; undefined if it is revoked or expired, or its person is disabled. */
   principalOf(holder: Holder): Principal | undefined {
     const { record, data, derived } = holder
@@ -119,15 +136,20 @@ export class Holders {
     const person = this.#people.get(data.personId)
     if (!person) return undefined
     if (derived?.person === person && derived.data === data) return derived.principal
-    const { name, role, disabledAt } = person.data as PersonData
+    const { name, disabledAt } = person.data as PersonData
     if (disabledAt !== undefined) return undefined
-    const scopes = new Set(roleScopes[role].filter((scope) => data.scopes.includes(scope)))
     const { kind, id } = holder
     const { limits, expiresAt } = data
     const about = { person: { id: person.id, name }, kind, id, name: data.name }
-    const principal: Principal = { ...about, scopes, ...defined({ limits, expiresAt }) }
+    const given = { ...about, scopes: new Set(this.scopesOf(holder)), ...defined({ limits, expiresAt }) }
+    const principal = decidingFrom(this.#decideFrom, given)
     holder.derived = { person, data, principal }
     return principal
+  }
+
+  /** Whether the device or token was revoked or has expired: its record only tells its holder why. */
+  isOver({ record, data }: Holder): boolean {
+    return record.retiredAt !== undefined || isExpired(data)
   }
 
   callerOf(holder: Holder): Caller | undefined {
@@ -258,24 +280,47 @@ function callAll(held: Set<() => void>): void {
   for (const call of calls) call()
 }
 
-/** The principal of a program that has the server's own token. */
-export function machineCaller(
-  holders: Pick<Holders, 'owner'> | undefined,
-  scopes: Principal['scopes'],
-): Caller {
-  const person = holders?.owner ?? { id: ownerId, name: 'owner' }
-  const principal: Principal = { person, kind: 'token', id: 'tok_machine', name: 'this machine', scopes }
-  return lastingCaller('token', principal)
+/** The principal, without the scope decide if it is a token and the server accepts decisions only from devices. */
+function decidingFrom(decideFrom: DecideFrom, principal: Principal): Principal {
+  if (decideFrom === 'anywhere' || principal.kind !== 'token') return principal
+  const scopes = new Set([...principal.scopes].filter((scope) => scope !== 'decide'))
+  return { ...principal, scopes, isBarredFromDeciding: true }
 }
 
-/** A caller whose access is never revoked while the server runs. */
-export function lastingCaller(kind: Caller['kind'], principal: Principal): Caller {
+/** The principal of a program that has the server's own token. */
+export function machinePrincipal(person: Principal['person'], decideFrom: DecideFrom): Principal {
+  const own = { person, kind: 'token', id: 'tok_machine', name: 'this machine' } as const
+  return decidingFrom(decideFrom, { ...own, scopes: new Set(allScopes) })
+}
+
+/** A caller whose access is not stored here, so it ends only as its principal says. */
+export function unstoredCaller(kind: Caller['kind'], principal: Principal): Caller {
+  const { expiresAt, signal } = principal
+  const isRevoked = () => signal?.aborted === true || (expiresAt !== undefined && expiresAt <= Date.now())
   return {
     kind,
     principal,
-    isRevoked: false,
-    isSignedOut: async () => false,
+    get isRevoked() {
+      return isRevoked()
+    },
+    isSignedOut: async () => isRevoked(),
     notice: () => {},
-    onRevoked: () => () => {},
+    onRevoked: (call) => whenOver(principal, call),
+  }
+}
+
+/** Calls back when the principal expires or its signal aborts. Returns a function that prevents this. */
+function whenOver({ expiresAt, signal }: Principal, call: () => void): () => void {
+  let timer: NodeJS.Timeout | undefined
+  const wait = () => {
+    if (expiresAt === undefined) return
+    const left = expiresAt - Date.now()
+    timer = setTimeout(left <= 0 ? call : wait, Math.min(Math.max(left, 0), longestTimerMs)).unref()
+  }
+  wait()
+  signal?.addEventListener('abort', call, { once: true })
+  return () => {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', call)
   }
 }

@@ -1,17 +1,21 @@
 /** The interface of this folder: who may do what, and on whose behalf a request acts. */
 export { type DeviceGrant, Devices } from './devices.ts'
-export { hostActingFor, hostFor, outsideLimits, seesChange } from './guarded-host.ts'
-export { type Caller, Holders, lastingCaller, machineCaller } from './holders.ts'
+export { expectReach, hostActingFor, hostFor, outsideLimits, seesChange } from './guarded-host.ts'
+export { type Caller, type DecideFrom, Holders, machinePrincipal, unstoredCaller } from './holders.ts'
 export { invitePrefix, People } from './people.ts'
 export {
   actorOf,
   expectGrantable,
+  expectRevocable,
   expectScopes,
-  mayManage,
+  holds,
+  maySee,
   type Principal,
   permitsFolder,
   permitsSession,
   type Rights,
+  rightsOf,
 } from './principal.ts'
 export { createRateLimit } from './rate-limit.ts'
+export { ownerId } from './record-data.ts'
 export { Tokens } from './tokens.ts'

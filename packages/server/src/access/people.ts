@@ -7,11 +7,10 @@ import {
   ParleyError,
   type Person,
   type PersonPatch,
-  type Role,
 } from '@parley/protocol'
 import type { AccessRecord, AccessStore } from '../core/access-store.ts'
 import type { Holders } from './holders.ts'
-import { InviteData, ownerId, type PersonData } from './record-data.ts'
+import { type Identity, InviteData, ownerId, type PersonData } from './record-data.ts'
 
 const maxPeople = 1000
 const maxInvites = 100
@@ -20,6 +19,7 @@ const maxInvites = 100
 export class People {
   readonly #holders: Holders
   readonly #store: AccessStore
+  #changing: Promise<unknown> = Promise.resolve()
 
   constructor(holders: Holders, store: AccessStore) {
     this.#holders = holders
@@ -37,25 +37,27 @@ export class People {
   }
 
   /** When this resolves, the connections of a disabled or changed person are closed. */
-  async patch(personId: string, patch: PersonPatch): Promise<Person> {
-    await this.#holders.load()
-    const before = this.#known(personId)
-    const { name, role, disabledAt, ...rest } = before.data as PersonData
-    const at =
-      patch.disabled === undefined ? disabledAt : patch.disabled ? (disabledAt ?? Date.now()) : undefined
-    const data: PersonData = {
-      ...rest,
-      name: patch.name ?? name,
-      role: patch.role ?? role,
-      ...defined({ disabledAt: at }),
-    }
-    if (personId === ownerId && (data.role !== 'admin' || at !== undefined))
-      throw new ParleyError(
-        'conflict',
-        'The owner of this server is always an administrator: the token of this machine is theirs.',
-      )
-    await this.#holders.put({ ...before, data })
-    return shownPerson(this.#known(personId))
+  patch(personId: string, patch: PersonPatch): Promise<Person> {
+    return this.#alone(async () => {
+      const before = this.#known(personId)
+      const { name, role, disabledAt, ...rest } = before.data as PersonData
+      const at =
+        patch.disabled === undefined ? disabledAt : patch.disabled ? (disabledAt ?? Date.now()) : undefined
+      const data: PersonData = {
+        ...rest,
+        name: patch.name ?? name,
+        role: patch.role ?? role,
+        ...defined({ disabledAt: at }),
+      }
+      if (personId === ownerId && (data.role !== 'admin' || at !== undefined))
+        throw new ParleyError(
+          'conflict',
+          'The owner of this server is always an administrator: the token of this machine is theirs.',
+        )
+      this.#expectFreeName(data.name, personId)
+      await this.#holders.put({ ...before, data })
+      return shownPerson(this.#known(personId))
+    })
   }
 
   async invites(): Promise<Invite[]> {
@@ -64,7 +66,8 @@ export class People {
 
   /** Creates an invitation. Returns it with its code, which is not stored. */
   async invite({ role, name, lifetimeMs }: NewInvite): Promise<{ invite: Invite; code: string }> {
-    if ((await this.#openInvites()).length >= maxInvites)
+    const open = await this.#openInvites()
+    if (open.length >= maxInvites)
       throw new ParleyError(
         'conflict',
         `There are ${maxInvites} open invitations. Withdraw some of them first.`,
@@ -83,7 +86,7 @@ export class People {
   }
 
   async withdraw(inviteId: string): Promise<void> {
-    if (!(await this.#store.retireAccessRecord('invite', inviteId, Date.now())))
+    if (!(await this.#store.removeAccessRecord('invite', inviteId)))
       throw new ParleyError('not_found', `There is no open invitation ${inviteId}.`)
   }
 
@@ -91,34 +94,75 @@ export class People {
    * Uses an invitation up and stores the new person. Undefined if the code is unknown, used or expired. Of several
    * processes that use the code, one succeeds.
    */
-  async accept(code: string, name: string | undefined): Promise<Person | undefined> {
-    const hash = hashOf(code)
-    const found = (await this.#openInvites()).find(({ data }) => data.hash === hash)
-    if (!found) return undefined
-    await this.#holders.load()
-    if (this.#holders.people().length >= maxPeople)
-      throw new ParleyError('conflict', `There are already ${maxPeople} people.`)
-    const { record, data } = found
-    if (!(await this.#store.retireAccessRecord('invite', record.id, Date.now()))) return undefined
-    return this.#add(name ?? data.name ?? 'A guest', data.role)
+  accept(code: string, name: string | undefined, identity?: Identity): Promise<Person | undefined> {
+    return this.#alone(async () => {
+      const hash = hashOf(code)
+      const found = (await this.#openInvites()).find(({ data }) => data.hash === hash)
+      if (!found) return undefined
+      if (this.#holders.people().length >= maxPeople)
+        throw new ParleyError('conflict', `There are already ${maxPeople} people.`)
+      const { record, data } = found
+      const given = name ?? data.name ?? 'Guest'
+      // The name that a person chose must be free. A suggested name gets a number if it is taken.
+      if (name !== undefined) this.#expectFreeName(name)
+      if (!(await this.#store.removeAccessRecord('invite', record.id))) return undefined
+      const about: PersonData = { name: this.#freeName(given), role: data.role }
+      const person: AccessRecord = {
+        kind: 'person',
+        id: newId('per'),
+        data: { ...about, ...(identity && { identities: [identity] }) },
+        createdAt: Date.now(),
+      }
+      await this.#holders.put(person)
+      return shownPerson(person)
+    })
   }
 
-  /** The person with this identity at an OpenID provider. */
-  async withIdentity(issuer: string, subject: string): Promise<Person | undefined> {
-    await this.#holders.load()
-    const found = this.#holders
-      .people()
-      .find(({ data }) =>
-        (data as PersonData).identities?.some((one) => one.issuer === issuer && one.subject === subject),
-      )
-    return found && shownPerson(found)
+  /** The person with this identity at an OpenID provider, unless the person is disabled. */
+  async withIdentity(identity: Identity): Promise<Person | undefined> {
+    await this.#holders.upToDate()
+    const found = this.#holders.people().find((person) => hasIdentity(person, identity))
+    return found && (found.data as PersonData).disabledAt === undefined ? shownPerson(found) : undefined
   }
 
-  async #add(name: string, role: Role): Promise<Person> {
-    const data: PersonData = { name, role }
-    const record: AccessRecord = { kind: 'person', id: newId('per'), data, createdAt: Date.now() }
-    await this.#holders.put(record)
-    return shownPerson(record)
+  /** Adds an identity to a person. Rejects with ParleyError `conflict` if another person has it. */
+  addIdentity(personId: string, identity: Identity): Promise<void> {
+    return this.#alone(async () => {
+      const holder = this.#holders.people().find((person) => hasIdentity(person, identity))
+      if (holder?.id === personId) return
+      if (holder)
+        throw new ParleyError('conflict', 'Another person of this server signs in with that account.')
+      const person = this.#known(personId)
+      const { identities = [] } = person.data as PersonData
+      await this.#holders.put({ ...person, data: { ...person.data, identities: [...identities, identity] } })
+    })
+  }
+
+  /** Performs changes one after the other, each on what is stored. */
+  #alone<Result>(change: () => Promise<Result>): Promise<Result> {
+    const done = this.#changing.then(async () => {
+      await this.#holders.reload()
+      return change()
+    })
+    this.#changing = done.catch(() => undefined)
+    return done
+  }
+
+  /** Names are shown beside decisions, so no two people have the same name. */
+  #expectFreeName(name: string, except?: string): void {
+    if (this.#isFree(name, except)) return
+    throw new ParleyError('conflict', `There is already a person with the name ${name}. Choose another name.`)
+  }
+
+  #isFree(name: string, except?: string): boolean {
+    const others = this.#holders.people().filter(({ id }) => id !== except)
+    return !others.some(({ data }) => comparable((data as PersonData).name) === comparable(name))
+  }
+
+  #freeName(name: string): string {
+    let free = name
+    for (let number = 2; !this.#isFree(free); number++) free = `${name} ${number}`
+    return free
   }
 
   #known(personId: string): AccessRecord {
@@ -127,13 +171,16 @@ export class People {
     throw new ParleyError('not_found', `There is no person ${personId}. List the people to see their ids.`)
   }
 
+  /** The invitations that have not expired. Removes the others. */
   async #openInvites(): Promise<{ record: AccessRecord; data: InviteData }[]> {
-    const records = await this.#store.accessRecords()
-    return records.flatMap((record) => {
-      if (record.kind !== 'invite' || record.retiredAt !== undefined) return []
+    const open: { record: AccessRecord; data: InviteData }[] = []
+    for (const record of await this.#store.accessRecords()) {
+      if (record.kind !== 'invite') continue
       const data = InviteData.safeParse(record.data).data
-      return data && data.expiresAt > Date.now() ? [{ record, data }] : []
-    })
+      if (data && data.expiresAt > Date.now()) open.push({ record, data })
+      else await this.#store.removeAccessRecord('invite', record.id)
+    }
+    return open
   }
 }
 
@@ -147,6 +194,15 @@ export function shownPerson({ id, data, createdAt }: AccessRecord): Person {
 
 function shownInvite({ id, createdAt }: AccessRecord, { role, name, expiresAt }: InviteData): Invite {
   return { inviteId: id, role, createdAt, expiresAt, ...defined({ name }) }
+}
+
+function hasIdentity({ data }: AccessRecord, { issuer, subject }: Identity): boolean {
+  const { identities = [] } = data as PersonData
+  return identities.some((one) => one.issuer === issuer && one.subject === subject)
+}
+
+function comparable(name: string): string {
+  return name.normalize('NFKC').toLowerCase().replace(/\s+/g, ' ')
 }
 
 function hashOf(code: string): string {

@@ -1,4 +1,5 @@
-import { type Actor, type Limits, ParleyError, type Scope, type Via } from '@parley/protocol'
+import { type Actor, defined, type Limits, ParleyError, type Scope, type Via } from '@parley/protocol'
+import { isWithin } from '../core/index.ts'
 
 /** The person behind a request, the means by which the person gets access, and what these permit. */
 export type Principal = {
@@ -11,26 +12,67 @@ export type Principal = {
   /** Absent if the principal may use every session, folder and agent. */
   readonly limits?: Limits | undefined
   readonly expiresAt?: number | undefined
+  /** The server accepts decisions only from browsers, so this token does not have the scope decide. */
+  readonly isBarredFromDeciding?: true
+  /** Of an embedded principal: aborted when the access ends. Connections of the principal are then closed. */
+  readonly signal?: AbortSignal
 }
 
 export function actorOf({ person, kind, id, name }: Principal, via: Via): Actor {
   return { person, ...(kind !== 'embedded' && { [kind]: { id, name } }), via }
 }
 
-/** Throws ParleyError `forbidden` unless the principal holds all these scopes. */
-export function expectScopes({ scopes, name }: Principal, needed: readonly Scope[]): void {
-  const missing = needed.find((scope) => !scopes.has(scope))
-  if (missing === undefined) return
-  throw new ParleyError(
-    'forbidden',
-    `This needs the scope "${missing}", which "${name}" does not have. Ask an administrator of this server for it.`,
-    { details: { scope: missing, scopes: [...scopes] } },
-  )
+/** Scopes whose use no limit can confine: a shell reads every folder, and an administrator can grant more. */
+const unlimitable: readonly Scope[] = ['terminal', 'admin']
+
+/** Whether the principal has the scope. Limits exclude the scopes that they cannot confine. */
+export function holds({ scopes, limits }: Principal, scope: Scope): boolean {
+  return scopes.has(scope) && !(limits && unlimitable.includes(scope))
 }
 
-/** Whether the principal may see and revoke the devices and tokens of the person. */
-export function mayManage({ person, scopes }: Principal, personId: string): boolean {
-  return person.id === personId || scopes.has('admin')
+/** Throws ParleyError `forbidden` unless the principal holds all these scopes. */
+export function expectScopes(principal: Principal, needed: readonly Scope[]): void {
+  const missing = needed.find((scope) => !holds(principal, scope))
+  if (missing === undefined) return
+  const { name, scopes, isBarredFromDeciding } = principal
+  const message =
+    missing === 'decide' && isBarredFromDeciding
+      ? `This server accepts decisions only from signed-in browsers (decideFrom: devices), and "${name}" is a token. Decide in the console.`
+      : `This needs the scope "${missing}", which "${name}" does not have. Ask an administrator of this server for it.`
+  throw new ParleyError('forbidden', message, { details: { scope: missing, scopes: [...scopes] } })
+}
+
+/** A device or a token as its owner sees it. */
+export type Held = Rights & { readonly id: string; readonly personId: string }
+
+/** Whether the principal may learn of the device or token: its own person's, or itself if the principal is a token. */
+export function maySee(principal: Principal, { id, personId }: Pick<Held, 'id' | 'personId'>): boolean {
+  if (holds(principal, 'admin') || id === principal.id) return true
+  return principal.kind === 'device' && personId === principal.person.id
+}
+
+/**
+ * Throws ParleyError `forbidden` unless the principal may revoke the device or token. A browser may revoke what its
+ * person has, unless that has more rights than the browser. A token may revoke only itself: whoever steals it must not
+ * be able to sign its person out.
+ */
+export function expectRevocable(principal: Principal, held: Held): void {
+  if (holds(principal, 'admin') || held.id === principal.id) return
+  if (!maySee(principal, held)) return expectScopes(principal, ['admin'])
+  const own = rightsOf(principal)
+  if (!held.scopes.every((scope) => own.scopes.includes(scope)) || !isNarrower(held.limits, own.limits))
+    throw new ParleyError(
+      'forbidden',
+      'It has more rights than this browser. Revoke it from another browser.',
+      {
+        details: { given: 'revocation' },
+      },
+    )
+}
+
+/** What a principal can give at most. */
+export function rightsOf({ scopes, limits, expiresAt }: Principal): Rights {
+  return { scopes: [...scopes], ...defined({ limits, expiresAt }) }
 }
 
 /** Where a session works and with which agent. Neither changes while the session exists. */
@@ -58,15 +100,12 @@ export function permitsFolder({ folders }: Limits, at: FolderAt): boolean {
   return folders === undefined || folders.some((one) => contains(one, at))
 }
 
-export function permitsAgent({ agents }: Limits, agent: string): boolean {
-  return agents === undefined || agents.includes(agent)
+export function permitsAgent(limits: Limits | undefined, agent: string): boolean {
+  return limits?.agents?.includes(agent) !== false
 }
 
 function contains(outer: FolderAt, inner: FolderAt): boolean {
-  if (outer.place !== inner.place) return false
-  const separator = outer.folder.startsWith('/') ? '/' : '\\'
-  const start = outer.folder.endsWith(separator) ? outer.folder : outer.folder + separator
-  return inner.folder === outer.folder || inner.folder.startsWith(start)
+  return outer.place === inner.place && isWithin(inner.folder, outer.folder)
 }
 
 export type Rights = {
@@ -75,17 +114,14 @@ export type Rights = {
   readonly expiresAt?: number | undefined
 }
 
-/** Scopes whose use no limit can confine: a shell reads every folder, and an administrator can grant more. */
-const unlimitable: readonly Scope[] = ['terminal', 'admin']
-
 /** Throws a ParleyError unless a principal with the rights `held` may give the rights `given`. */
 export function expectGrantable(given: Rights, held: Rights): void {
   const more = given.scopes.find((scope) => !held.scopes.includes(scope))
-  if (more !== undefined) throw tooMuch(`the scope "${more}", which you do not have`)
+  if (more !== undefined) throw tooMuch(`the scope "${more}", which you do not have`, 'scope')
   if (!isNarrower(given.limits, held.limits))
-    throw tooMuch('access to more sessions, folders or agents than you have')
+    throw tooMuch('access to more sessions, folders or agents than you have', 'limits')
   if ((given.expiresAt ?? Number.POSITIVE_INFINITY) > (held.expiresAt ?? Number.POSITIVE_INFINITY))
-    throw tooMuch('access for a longer time than you have')
+    throw tooMuch('access for a longer time than you have', 'time')
   const unlimited = unlimitable.find((scope) => given.scopes.includes(scope))
   if (given.limits === undefined || unlimited === undefined) return
   throw new ParleyError(
@@ -94,8 +130,8 @@ export function expectGrantable(given: Rights, held: Rights): void {
   )
 }
 
-function tooMuch(what: string): ParleyError {
-  return new ParleyError('forbidden', `You cannot give ${what}.`)
+function tooMuch(what: string, given: 'scope' | 'limits' | 'time'): ParleyError {
+  return new ParleyError('forbidden', `You cannot give ${what}.`, { details: { given } })
 }
 
 function isNarrower(given: Limits | undefined, held: Limits | undefined): boolean {

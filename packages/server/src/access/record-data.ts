@@ -4,12 +4,16 @@ import { z } from 'zod'
 /** The person to whom everything belongs that was stored before there were people. */
 export const ownerId = 'per_owner'
 
+/** Who a person is at an OpenID provider. The subject alone is not unique, and an e-mail address can change hands. */
+export const Identity = z.object({ issuer: z.string(), subject: z.string() })
+export type Identity = z.infer<typeof Identity>
+
 /** The data of a person's record. */
 export const PersonData = z.object({
   name: z.string(),
   role: Role,
   disabledAt: z.number().optional(),
-  identities: z.array(z.object({ issuer: z.string(), subject: z.string() })).optional(),
+  identities: z.array(Identity).optional(),
 })
 export type PersonData = z.infer<typeof PersonData>
 

@@ -23,29 +23,31 @@ export class Tokens {
     { personId, scopes, limits, expiresAt }: Rights & { readonly personId: string },
   ): Promise<NamedToken & { token: string }> {
     await this.#holders.load()
-    if (this.#holders.all('token').length >= maxTokens)
-      throw new ParleyError('conflict', `There are ${maxTokens} tokens. Revoke some of them first.`)
+    await this.#makeRoom()
     const token = tokenPrefix + randomBytes(32).toString('base64url')
     const rights = { personId, scopes, ...defined({ limits, expiresAt }) }
     const data = { name, ...rights, hash: hashOf(token), hint: token.slice(-hintLength) }
     const id = newId('tok')
     await this.#holders.put({ kind: 'token', id, data, createdAt: Date.now() })
     this.#index()
-    return { ...shownToken(this.#holders.get('token', id) as Holder), token }
+    return { ...this.#shown(this.#holders.get('token', id) as Holder), token }
   }
 
   /** The tokens that are not revoked, oldest first. */
   async list(): Promise<NamedToken[]> {
     await this.#holders.load()
     const kept = this.#holders.all('token').filter(({ record }) => record.retiredAt === undefined)
-    return kept.map(shownToken)
+    return kept.map((holder) => this.#shown(holder))
   }
 
-  /** When this resolves, the token is refused and its connections are closed. Its record is removed. */
+  /**
+   * When this resolves, the token is refused and its connections are closed. Has no further effect on a token that was
+   * revoked before. Rejects with ParleyError `not_found` for an unknown id.
+   */
   async revoke(tokenId: string): Promise<void> {
     await this.#holders.load()
     const holder = this.#holders.get('token', tokenId)
-    if (!holder || holder.record.retiredAt !== undefined)
+    if (!holder)
       throw new ParleyError('not_found', `There is no token ${tokenId}. List the tokens to see their ids.`)
     this.#byHash.delete((holder.data as TokenData).hash)
     await this.#holders.retire(holder)
@@ -62,24 +64,26 @@ export class Tokens {
     return holder && this.#holders.callerOf(holder)
   }
 
+  /** Removes a token that is revoked or expired if there is no room for a new one. Throws if there is none. */
+  async #makeRoom(): Promise<void> {
+    const tokens = this.#holders.all('token')
+    if (tokens.length < maxTokens) return
+    const over = tokens.find((holder) => this.#holders.isOver(holder))
+    if (!over) throw new ParleyError('conflict', `There are ${maxTokens} tokens. Revoke some of them first.`)
+    await this.#holders.forget(over)
+  }
+
+  #shown(holder: Holder): NamedToken {
+    const { name, personId, limits, expiresAt, hint } = holder.data as TokenData
+    const { createdAt, usedAt: lastUsedAt } = holder.record
+    const scopes = this.#holders.scopesOf(holder)
+    const about = { tokenId: holder.id, personId, name, hint, scopes, createdAt }
+    return { ...about, ...defined({ limits, expiresAt, lastUsedAt }) }
+  }
+
   #index(): void {
     const kept = this.#holders.all('token').filter(({ record }) => record.retiredAt === undefined)
     this.#byHash = new Map(kept.map((holder) => [(holder.data as TokenData).hash, holder]))
-  }
-}
-
-export function shownToken({ id, record, data }: Holder): NamedToken {
-  const { name, personId, scopes, limits, expiresAt } = data
-  const { hint } = data as TokenData
-  const { createdAt, usedAt: lastUsedAt } = record
-  return {
-    tokenId: id,
-    personId,
-    name,
-    hint,
-    scopes,
-    createdAt,
-    ...defined({ limits, expiresAt, lastUsedAt }),
   }
 }
 

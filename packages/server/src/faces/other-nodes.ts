@@ -44,6 +44,8 @@ export type PassedRequest = {
   readonly params: Readonly<Record<string, unknown>> | undefined
   readonly query: Readonly<Record<string, unknown>> | undefined
   readonly body: unknown
+  /** Who sent the request, for the events that the other node records. */
+  readonly actor: Actor | undefined
   readonly isFromNode: boolean
   readonly incoming: IncomingMessage
   readonly outgoing: ServerResponse

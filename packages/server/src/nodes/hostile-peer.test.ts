@@ -94,7 +94,13 @@ it('a node passes on neither the credentials and cookies of the caller nor heade
     const bad = { 'set-cookie': 'a=b', 'access-control-allow-origin': '*', 'x-frame-options': 'ALLOW' }
     response.writeHead(200, { ...proof, ...bad, 'content-type': 'application/json' }).end('{"files":[]}')
   })
-  const sent = { cookie: 'a=b', te: 'trailers', 'x-secret': '1', 'parley-client-address': '10.0.0.1' }
+  const sent = {
+    cookie: 'a=b',
+    te: 'trailers',
+    'x-secret': '1',
+    'parley-client-address': '10.0.0.1',
+    'parley-actor': 'e30',
+  }
   const { headers, text } = await (await serve([url])).ask(path, { headers: sent })
   expect(text).toBe('{"files":[]}')
   expect(headers['set-cookie']).toBeUndefined()
@@ -105,12 +111,15 @@ it('a node passes on neither the credentials and cookies of the caller nor heade
     'authorization',
     'connection',
     'host',
+    'parley-actor',
     'parley-client-address',
     challengeHeader,
   ])
   expect(got.host).toBe(new URL(url).host)
   expect(got.authorization).toMatch(/^Bearer node\./)
   expect(got['parley-client-address']).toBe('127.0.0.1')
+  const actor = JSON.parse(Buffer.from(String(got['parley-actor']), 'base64url').toString())
+  expect(actor).toMatchObject({ token: { name: 'this machine' }, via: 'http' })
 })
 
 it.each<[string, Handler]>([

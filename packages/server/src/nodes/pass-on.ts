@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { hasCode, ParleyError, type Route, type RouteName, routes, type Terminal } from '@parley/protocol'
-import type { OtherNodes, PassedRequest, SharedTokens } from '../faces/other-nodes.ts'
+import { actorHeaders, type OtherNodes, type PassedRequest, type SharedTokens } from '../faces/other-nodes.ts'
 import type { Upgrade } from '../faces/sockets.ts'
 import type { PostgresOwnership } from '../stores/postgres/ownership.ts'
 import { createAccessTokens } from './access-tokens.ts'
@@ -170,6 +170,7 @@ export class PassOn implements OtherNodes {
       headers: {
         ...passedHeaders(incoming),
         ...clientOf(incoming),
+        ...actorHeaders(request.actor),
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       body,

@@ -1,17 +1,19 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { BlockList, isIP } from 'node:net'
-import { allScopes, type ExportFormat, ParleyError, tokenOfProtocols } from '@parley/protocol'
+import { allScopes, type ExportFormat, ParleyError, type Person, tokenOfProtocols } from '@parley/protocol'
 import {
   type Caller,
+  type DecideFrom,
   type DeviceGrant,
   Devices,
   Holders,
-  lastingCaller,
-  machineCaller,
+  machinePrincipal,
+  ownerId,
   People,
   type Principal,
   Tokens,
+  unstoredCaller,
 } from '../../access/index.ts'
 import type { AccessStore } from '../../core/access-store.ts'
 import type { OtherNodes } from '../other-nodes.ts'
@@ -41,6 +43,8 @@ export type Authentication = {
   tokens(): Tokens
   /** The people. Throws like `devices`. */
   people(): People
+  /** The stored person of a principal. Undefined if the person is not stored here. */
+  personOf(principal: Principal): Promise<Person | undefined>
   /** What a program with the server's token may do. */
   machine(): Caller
   isFromNode(request: IncomingMessage): boolean
@@ -52,14 +56,23 @@ export type Authentication = {
   clearCookie(request: IncomingMessage): string | undefined
 }
 
+/**
+ * Authenticates the requests of an embedding server. Undefined: the request has no access by this means. An error
+ * refuses the request.
+ */
+export type Authenticate = (
+  request: IncomingMessage,
+) => Principal | undefined | Promise<Principal | undefined>
+
 export type AuthenticationSettings = SourceSettings & {
   readonly token: string
   /** Stores people, browsers and named tokens. Without it, only the server's token gives access. */
   readonly access?: AccessStore | undefined
   /** The name of the person to whom the server's token belongs. */
   readonly ownerName?: string | undefined
-  /** Authenticates the requests of an embedding server. Undefined: the request has no access by this means. */
-  readonly authenticate?: ((request: IncomingMessage) => Principal | undefined) | undefined
+  readonly authenticate?: Authenticate | undefined
+  /** Who may decide. Default: every caller with the scope `decide`. */
+  readonly decideFrom?: DecideFrom | undefined
   /** Recognises requests of the other nodes on the same database. Absent if there are no other nodes. */
   readonly peers?: PeerAuthentication | undefined
   readonly otherNodes?: OtherNodes | undefined
@@ -81,6 +94,33 @@ export function machineCode({ machine }: Pick<Authentication, 'machine'>): SignI
   return { caller, grant: { personId: caller.principal.person.id, scopes: [...allScopes] } }
 }
 
+/** The callers with the server's token, one for each name of its person. */
+function createMachineCallers(decideFrom: DecideFrom): (owner: Principal['person']) => Caller {
+  let known: Caller | undefined
+  return (owner) => {
+    if (known?.principal.person.name === owner.name) return known
+    known = unstoredCaller('token', machinePrincipal(owner, decideFrom))
+    return known
+  }
+}
+
+/** The callers that an embedding server authenticates. Each request is examined once, by `learn`. */
+function createEmbeddedCallers(authenticate: Authenticate | undefined) {
+  const callers = new WeakMap<IncomingMessage, Caller>()
+  const add = (request: IncomingMessage, principal: Principal | undefined) => {
+    if (principal) callers.set(request, unstoredCaller('embedded', { ...principal, kind: 'embedded' }))
+  }
+  return {
+    learn(request: IncomingMessage): Promise<void> | undefined {
+      const found = authenticate?.(request)
+      if (found instanceof Promise) return found.then((principal) => add(request, principal))
+      add(request, found)
+      return undefined
+    },
+    callerOf: (request: IncomingMessage) => callers.get(request),
+  }
+}
+
 export const linkLifetimeMs = 15 * 60_000
 export const startLinkLifetimeMs = 24 * 60 * 60_000
 export const downloadLifetimeMs = 60_000
@@ -91,13 +131,15 @@ export function createAuthentication(settings: AuthenticationSettings): Authenti
     throw new ParleyError('validation_error', `The token needs at least ${shortestToken} characters.`)
   }
   const link = commandLine('token --link')
-  const { access: store, otherNodes: others, peers, ownerName = 'owner' } = settings
-  const holders = store && new Holders(store, ownerName)
+  const { access: store, otherNodes: others, peers, ownerName = 'owner', decideFrom = 'anywhere' } = settings
+  const holders = store && new Holders(store, ownerName, decideFrom)
   const devices = holders && new Devices({ holders, others, ...(now && { now }) })
   const tokens = holders && new Tokens(holders)
   const people = holders && new People(holders, store)
-  const everything = new Set(allScopes)
-  const machine = () => machineCaller(holders, everything)
+  const machineOf = createMachineCallers(decideFrom)
+  const machine = () => machineOf(holders?.owner ?? { id: ownerId, name: ownerName })
+  const embedded = createEmbeddedCallers(settings.authenticate)
+  const wanted = digestOf(token)
   const present = <Part>(part: Part | undefined): Part => {
     if (part) return part
     throw new ParleyError('not_supported', 'Signing in browsers is not enabled on this server.')
@@ -110,22 +152,25 @@ export function createAuthentication(settings: AuthenticationSettings): Authenti
     devices: () => present(devices),
     tokens: () => present(tokens),
     people: () => present(people),
+    personOf: async ({ kind, person }) => (kind === 'embedded' ? undefined : people?.get(person.id)),
     machine,
     isFromNode(request) {
       return peers?.accepts(credentialOf(request) ?? '') === true
     },
     learn(request) {
       const given = credentialOf(request) ?? ''
-      return devices?.learn(given) ?? tokens?.learn(given)
+      const learning = devices?.learn(given) ?? tokens?.learn(given)
+      const examining = embedded.learn(request)
+      return learning && examining ? Promise.all([learning, examining]) : (learning ?? examining)
     },
     checkCaller(request) {
       const { authorization } = request.headers
-      const embedded = settings.authenticate?.(request)
-      if (embedded) return lastingCaller('embedded', embedded)
+      const known = embedded.callerOf(request)
+      if (known) return known
       const given = credentialOf(request)
       if (given !== undefined) {
-        if (isSame(given, token)) return machine()
-        if (peers?.accepts(given)) return lastingCaller('node', machine().principal)
+        if (timingSafeEqual(digestOf(given), wanted)) return machine()
+        if (peers?.accepts(given)) return unstoredCaller('node', machine().principal)
         const caller = devices?.callerOf(given) ?? tokens?.callerOf(given)
         if (caller) return caller
       }
@@ -202,10 +247,9 @@ const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
-/** Compares hashes, so that the timing reveals neither content nor length. */
-function isSame(given: string, wanted: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest()
-  return timingSafeEqual(digest(given), digest(wanted))
+/** Hashes are compared instead of tokens, so that the timing reveals neither content nor length. */
+function digestOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
 }
 
 /** `link` is the command that prints a sign-in link, for a page to show. */

@@ -3,14 +3,14 @@ import { signedText } from '@parley/protocol'
 import type { Answer, ServerUnderTest } from './server-under-test.ts'
 
 /** A browser's key, and the calls that the browser makes with it, for tests. */
-export function deviceUnderTest(server: Pick<ServerUnderTest, 'ask' | 'link'>, origin = '') {
+export function deviceUnderTest(server: Pick<ServerUnderTest, 'ask' | 'link'>, origin = '', id = '') {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const spki = publicKey.export({ format: 'der', type: 'spki' }).toString('base64url')
   const headers: Record<string, string> = {
     ...(origin && { origin }),
     'user-agent': 'Test Firefox/1 (Linux)',
   }
-  let deviceId = ''
+  let deviceId = id
   const ask = (path: string, body: unknown) => server.ask(path, { token: false, headers, body })
   return {
     get deviceId() {

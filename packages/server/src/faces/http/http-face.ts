@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import type { Logger } from 'pino'
-import type { Principal } from '../../access/index.ts'
+import type { DecideFrom } from '../../access/index.ts'
 import type { AccessStore } from '../../core/access-store.ts'
 import type { Host } from '../../core/index.ts'
 import { createWorkspace, type Workspace } from '../../workspace/index.ts'
@@ -10,6 +10,7 @@ import type { OtherNodes } from '../other-nodes.ts'
 import type { Upgrade } from '../sockets.ts'
 import { createApp } from './app.ts'
 import {
+  type Authenticate,
   type Authentication,
   createAuthentication,
   linkTo,
@@ -34,8 +35,9 @@ export type FaceSettings = {
   readonly access?: AccessStore | undefined
   /** The name of the person to whom the server's token belongs. */
   readonly ownerName?: string | undefined
-  /** Authenticates the requests of an embedding server. Undefined: the request has no access by this means. */
-  readonly authenticate?: ((request: IncomingMessage) => Principal | undefined) | undefined
+  readonly authenticate?: Authenticate | undefined
+  /** Who may decide. Default: every caller with the scope `decide`. */
+  readonly decideFrom?: DecideFrom | undefined
   /** Monotonic time, which a test may control. */
   readonly now?: () => number
   /** The other nodes on the same database. `host` serves them and passes nothing on to other nodes. */

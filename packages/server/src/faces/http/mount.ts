@@ -2,17 +2,27 @@ import type { ServerResponse } from 'node:http'
 import type { HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import {
+  type Actor,
   type ChatRequest,
   type NodeCheck,
   type NodeList,
   type Route,
   type SessionNode,
+  scopesOfRoute,
   type UiMessage,
   validationError,
 } from '@parley/protocol'
 import type { Context, Hono } from 'hono'
 import type { Logger } from 'pino'
-import { type Caller, expectScopes, hostActingFor, hostFor, outsideLimits } from '../../access/index.ts'
+import {
+  actorOf,
+  type Caller,
+  expectReach,
+  expectScopes,
+  hostActingFor,
+  hostFor,
+  outsideLimits,
+} from '../../access/index.ts'
 import type { Host } from '../../core/index.ts'
 import { pagePolicy } from '../../transcripts/documents/html.ts'
 import type { Workspace } from '../../workspace/index.ts'
@@ -103,6 +113,8 @@ export type Call<R extends Route> = {
   readonly context: RequestContext
   /** The host for the caller: it permits only what the caller may do. For an open route, nothing may be asked of it. */
   readonly host: Host
+  /** Who sent the request. Undefined on an open route. */
+  readonly actor: Actor | undefined
 }
 
 /** The largest body of a route that needs no token, such as those for signing in. */
@@ -126,12 +138,13 @@ export function mount<R extends Route>(
     const body = route.body
       ? checked(route.body, 'The body', await readJson(context.env.incoming, limit))
       : undefined
-    const request = { route, params, query, body, ...requestOf(context) }
+    const actor = actorOfRequest(context, route)
+    const request = { route, params, query, body, actor, ...requestOf(context) }
     // A session outside the limits of the caller is refused before another node is asked.
-    if (route.limits === 'session' && context.get('caller').principal.limits)
-      await host.state(String(params?.id))
+    if (route.limits === 'session' && !isFromNode(context))
+      await expectReach(wholeHost, context.get('caller').principal, String(params?.id))
     if (await otherNodes?.answer(request)) return RESPONSE_ALREADY_SENT
-    const reply = await handle({ params, query, body, context, host } as Call<R>)
+    const reply = await handle({ params, query, body, context, host, actor } as Call<R>)
     if (reply instanceof Response) return reply
     return reply == null
       ? new Response(null, { status: route.status })
@@ -140,14 +153,24 @@ export function mount<R extends Route>(
 }
 
 /** The host for the caller of a route. Throws ParleyError `forbidden` if the caller may not call the route. */
-function hostOf(context: RequestContext, { scope, limits, path }: Route, host: Host): Host {
+function hostOf(context: RequestContext, route: Route, host: Host): Host {
   const caller = context.get('caller')
-  if (scope === 'open' || !caller) return host
+  if (route.scope === 'open') return host
   if (caller.kind === 'node') return hostActingFor(host, passedActor(context.env.incoming))
   const { principal } = caller
-  if (scope !== 'any' && scope !== 'command') expectScopes(principal, [scope])
-  if (limits === 'refused' && principal.limits) throw outsideLimits(path)
-  return hostFor(host, principal, path.startsWith('/api/chat') ? 'chat' : 'http')
+  expectScopes(principal, scopesOfRoute(route))
+  if (route.limits === 'refused' && principal.limits) throw outsideLimits(route.path)
+  return hostFor(host, principal, viaOf(route))
+}
+
+function actorOfRequest(context: RequestContext, route: Route): Actor | undefined {
+  if (route.scope === 'open') return undefined
+  if (isFromNode(context)) return passedActor(context.env.incoming)
+  return actorOf(context.get('caller').principal, viaOf(route))
+}
+
+function viaOf({ path }: Route): Actor['via'] {
+  return path.startsWith('/api/chat') ? 'chat' : 'http'
 }
 
 function requestOf(context: RequestContext) {

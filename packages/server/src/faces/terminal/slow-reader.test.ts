@@ -6,7 +6,7 @@ import { type TerminalServerFrame, terminalClosed } from '@parley/protocol'
 import { pino } from 'pino'
 import { expect, it, onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
-import { machineCaller } from '../../access/index.ts'
+import { machinePrincipal, ownerId } from '../../access/index.ts'
 import type { ReaderLimits } from '../../workspace/terminal-readers.ts'
 import { createTerminals } from '../../workspace/terminals.ts'
 import { createTerminalFace } from './index.ts'
@@ -21,7 +21,7 @@ async function open(script: string, limits: Partial<ReaderLimits>) {
     face.accept('trm_1', {
       ...{ request, socket, head },
       isNode: false,
-      principal: machineCaller(undefined, new Set()).principal,
+      principal: machinePrincipal({ id: ownerId, name: 'owner' }, 'anywhere'),
       onSignedOut: () => {},
       mayAct: () => true,
     }),

@@ -1,11 +1,12 @@
-import { defined, hasCode, type NewDevice, ParleyError, roleScopes, routes } from '@parley/protocol'
+import { allScopes, defined, hasCode, type NewDevice, ParleyError, routes } from '@parley/protocol'
 import {
   type Caller,
   createRateLimit,
   type DeviceGrant,
+  expectRevocable,
   expectScopes,
   invitePrefix,
-  mayManage,
+  maySee,
 } from '../../../access/index.ts'
 import { type Authentication, linkLifetimeMs, linkTo, type SignInCode } from '../authentication.ts'
 import { deviceName } from '../device-name.ts'
@@ -33,7 +34,7 @@ export function mountDevices(app: App, parts: AppParts): void {
 
   mount(app, parts, routes.createLink, ({ context }) => {
     authentication.devices()
-    const code = authentication.codes.issue(codeOf(context.get('caller')), linkLifetimeMs)
+    const code = authentication.codes.issue(codeOf(authentication, context.get('caller')), linkLifetimeMs)
     return { url: linkTo(parts.url(), code), expiresAt: Date.now() + linkLifetimeMs }
   })
   mount(app, parts, routes.listDevices, async ({ context }) => {
@@ -41,7 +42,7 @@ export function mountDevices(app: App, parts: AppParts): void {
     const devices = await authentication.devices().list()
     return {
       devices: devices
-        .filter(({ personId }) => mayManage(principal, personId))
+        .filter(({ deviceId, personId }) => maySee(principal, { id: deviceId, personId }))
         .map((device) => (principal.id === device.deviceId ? { ...device, current: true as const } : device)),
     }
   })
@@ -61,7 +62,7 @@ export function mountDevices(app: App, parts: AppParts): void {
   mount(app, parts, routes.revokeDevice, async ({ params, context }) => {
     const { principal } = context.get('caller')
     const device = (await authentication.devices().list()).find(({ deviceId }) => deviceId === params.id)
-    if (device && !mayManage(principal, device.personId)) expectScopes(principal, ['admin'])
+    if (device) expectRevocable(principal, { ...device, id: device.deviceId })
     context.get('keepWhenRevoked')()
     await authentication.devices().revoke(params.id)
   })
@@ -82,10 +83,14 @@ export function mountDevices(app: App, parts: AppParts): void {
  * A code for another browser of the caller, with the same rights. Only a browser may create one, or a caller with the
  * scope admin: a token that expires must not leave a browser behind that does not.
  */
-function codeOf(caller: Caller): SignInCode {
+function codeOf(authentication: Authentication, caller: Caller): SignInCode {
   const { kind, principal } = caller
   const { person, scopes, limits, expiresAt } = principal
+  if (kind === 'embedded')
+    throw new ParleyError('not_supported', 'The server that embeds Parley signs its users in.')
   if (kind !== 'device') expectScopes(principal, ['admin'])
+  const grant = kind === 'device' && authentication.devices().grantOf(principal.id)
+  if (grant) return { caller, grant }
   return { caller, grant: { personId: person.id, scopes: [...scopes], ...defined({ limits, expiresAt }) } }
 }
 
@@ -96,7 +101,7 @@ async function grantOf(
 ): Promise<DeviceGrant | undefined> {
   if (code.startsWith(invitePrefix)) {
     const guest = await people().accept(code, person?.name)
-    return guest && { personId: guest.personId, scopes: roleScopes[guest.role] }
+    return guest && { personId: guest.personId, scopes: allScopes }
   }
   const found = codes.redeem(code)
   return found && !(await found.caller.isSignedOut()) ? found.grant : undefined

@@ -1,5 +1,12 @@
-import { defined, type NewToken, routes } from '@parley/protocol'
-import { type Caller, expectGrantable, expectScopes, mayManage, type Rights } from '../../../access/index.ts'
+import { defined, type NewToken, ParleyError, roleScopes, routes } from '@parley/protocol'
+import {
+  expectGrantable,
+  expectRevocable,
+  expectScopes,
+  maySee,
+  type Rights,
+  rightsOf,
+} from '../../../access/index.ts'
 import type { Host } from '../../../core/index.ts'
 import { linkTo } from '../authentication.ts'
 import { type App, type AppParts, mount } from '../mount.ts'
@@ -9,9 +16,10 @@ export function mountPeople(app: App, parts: AppParts): void {
   mount(app, parts, routes.getMe, async ({ context }) => {
     const { kind, principal } = context.get('caller')
     const { id, name, scopes, limits } = principal
-    const person = await authentication.people().get(principal.person.id)
+    const stored = await authentication.personOf(principal)
+    const { id: personId, name: ownName } = principal.person
     return {
-      person: { ...person, current: true as const },
+      person: { ...(stored ?? { personId, name: ownName }), current: true as const },
       kind: kind === 'node' ? 'token' : kind,
       ...{ id, name, scopes: [...scopes] },
       ...defined({ limits }),
@@ -26,12 +34,17 @@ export function mountPeople(app: App, parts: AppParts): void {
       ),
     }
   })
-  mount(app, parts, routes.patchPerson, ({ params, body, context }) => {
+  mount(app, parts, routes.patchPerson, async ({ params, body, context }) => {
+    const { role } = await authentication.people().get(params.id)
+    // A person whose role changes, or who is enabled again, gets the scopes of the role.
+    if (body.role !== undefined || body.disabled === false)
+      expectGrantable({ scopes: roleScopes[body.role ?? role] }, rightsOf(context.get('caller').principal))
     context.get('keepWhenRevoked')()
     return authentication.people().patch(params.id, body)
   })
   mount(app, parts, routes.listInvites, async () => ({ invites: await authentication.people().invites() }))
-  mount(app, parts, routes.createInvite, async ({ body }) => {
+  mount(app, parts, routes.createInvite, async ({ body, context }) => {
+    expectGrantable({ scopes: roleScopes[body.role] }, rightsOf(context.get('caller').principal))
     const { invite, code } = await authentication.people().invite(body)
     return { ...invite, url: linkTo(parts.url(), code) }
   })
@@ -43,8 +56,8 @@ function mountTokens(app: App, parts: AppParts): void {
   const { authentication } = parts
   mount(app, parts, routes.listTokens, async ({ context }) => {
     const { principal } = context.get('caller')
-    const tokens = (await authentication.tokens().list()).filter(({ personId }) =>
-      mayManage(principal, personId),
+    const tokens = (await authentication.tokens().list()).filter(({ tokenId, personId }) =>
+      maySee(principal, { id: tokenId, personId }),
     )
     return {
       tokens: tokens.map((token) =>
@@ -54,27 +67,25 @@ function mountTokens(app: App, parts: AppParts): void {
   })
   mount(app, parts, routes.createToken, async ({ body, context, host }) => {
     const caller = context.get('caller')
+    if (caller.kind === 'embedded')
+      throw new ParleyError('not_supported', 'The server that embeds Parley authenticates its users.')
     // A token that expires must not leave another one behind that does not.
     if (caller.kind !== 'device') expectScopes(caller.principal, ['admin'])
-    const rights = await rightsOf(host, body)
-    expectGrantable(rights, heldBy(caller))
+    const rights = await rightsIn(host, body)
+    expectGrantable(rights, rightsOf(caller.principal))
     return authentication.tokens().create(body.name, { ...rights, personId: caller.principal.person.id })
   })
   mount(app, parts, routes.revokeToken, async ({ params, context }) => {
     const { principal } = context.get('caller')
     const token = (await authentication.tokens().list()).find(({ tokenId }) => tokenId === params.id)
-    if (token && !mayManage(principal, token.personId)) expectScopes(principal, ['admin'])
+    if (token) expectRevocable(principal, { ...token, id: token.tokenId })
     context.get('keepWhenRevoked')()
     await authentication.tokens().revoke(params.id)
   })
 }
 
-export function heldBy({ principal: { scopes, limits, expiresAt } }: Caller): Rights {
-  return { scopes: [...scopes], ...defined({ limits, expiresAt }) }
-}
-
 /** The rights that a body asks for, with the real paths of its folders. */
-async function rightsOf(
+async function rightsIn(
   host: Host,
   { scopes, limits, lifetimeMs }: Pick<NewToken, 'scopes' | 'limits' | 'lifetimeMs'>,
 ): Promise<Rights> {

@@ -6,14 +6,16 @@ export function mountTerminals(app: App, parts: AppParts): void {
     if (parts.terminals) return parts.terminals
     throw new ParleyError('not_supported', 'Terminals are not enabled on this server.')
   }
-  mount(app, parts, routes.listTerminals, async ({ params, context, host }) => {
+  // A shell can read everything, so these routes need no other scope than terminal.
+  const { host } = parts
+  mount(app, parts, routes.listTerminals, async ({ params, context }) => {
     const { id } = await host.state(params.id)
     const here = parts.terminals?.list(id) ?? []
     if (!parts.otherNodes || isFromNode(context)) return { terminals: here }
     const all = [...here, ...(await parts.otherNodes.terminals(id))]
     return { terminals: all.sort((one, other) => one.startedAt - other.startedAt) }
   })
-  mount(app, parts, routes.openTerminal, async ({ params, body: { run, cols, rows }, host }) => {
+  mount(app, parts, routes.openTerminal, async ({ params, body: { run, cols, rows }, actor }) => {
     const { id, cwd, terminal: command } = await host.detail(params.id, 0)
     if (run === 'agent' && !command) {
       throw new ParleyError(
@@ -25,7 +27,7 @@ export function mountTerminals(app: App, parts: AppParts): void {
     const start = { sessionId: id, folder: cwd, cols, rows }
     if (run !== 'agent' || !command) return shells.open(start)
     const ready = async () =>
-      void (await host.command(id, { type: 'session.release', commandId: newId('cmd') }))
+      void (await host.command(id, { type: 'session.release', commandId: newId('cmd') }, actor))
     return shells.open({ ...start, command, ready })
   })
   mount(app, parts, routes.removeTerminal, ({ params }) => terminals().remove(params.id))

@@ -1,8 +1,7 @@
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { routes } from '@parley/protocol'
-import { outsideLimits, permitsFolder } from '../../../access/index.ts'
 import type { Host } from '../../../core/index.ts'
-import { type App, type AppParts, mount, type RequestContext, wantsStream } from '../mount.ts'
+import { type App, type AppParts, mount, wantsStream } from '../mount.ts'
 
 export function mountWorkspace(app: App, parts: AppParts): void {
   const { workspace } = parts
@@ -10,17 +9,20 @@ export function mountWorkspace(app: App, parts: AppParts): void {
     const { cwd, trusted } = await host.detail(sessionId, 0)
     return { path: cwd, trusted }
   }
-  mount(app, parts, routes.findFolders, async ({ query, context }) => {
-    const folders = await workspace.findFolders(query.q, query.limit)
-    const permitted = await Promise.all(folders.map((folder) => permits(parts, context, folder)))
-    return { folders: folders.filter((_, index) => permitted[index]) }
+  mount(app, parts, routes.findFolders, async ({ query, context, host }) => {
+    const { limits } = context.get('caller').principal
+    if (!limits?.folders) return { folders: await workspace.findFolders(query.q, query.limit) }
+    const found = await workspace.findFolders(query.q, manyFolders)
+    const permitted = await Promise.all(found.map((folder) => isPermitted(host, folder)))
+    return { folders: found.filter((_, index) => permitted[index]).slice(0, query.limit) }
   })
   mount(app, parts, routes.findFiles, async ({ params, query, host }) => ({
     files: await workspace.findFiles((await folderOf(host, params.id)).path, query.q, query.limit),
   }))
-  mount(app, parts, routes.findFilesIn, async ({ query, context }) => {
-    if (!(await permits(parts, context, query.cwd))) throw outsideLimits(`The folder ${query.cwd}`)
-    return { files: await workspace.findFilesIn(query.cwd, query.q, query.limit) }
+  mount(app, parts, routes.findFilesIn, async ({ query, context, host }) => {
+    const { limits } = context.get('caller').principal
+    const cwd = limits?.folders ? (await host.locateFolder(query.cwd)).folder : query.cwd
+    return { files: await workspace.findFilesIn(cwd, query.q, query.limit) }
   })
   mount(app, parts, routes.listChanges, async ({ params, query, context, host }) => {
     const folder = await folderOf(host, params.id)
@@ -33,10 +35,13 @@ export function mountWorkspace(app: App, parts: AppParts): void {
   )
 }
 
-/** Whether the folder is within the limits of the caller. */
-async function permits({ host }: AppParts, context: RequestContext, folder: string): Promise<boolean> {
-  const { limits } = context.get('caller').principal
-  if (!limits) return true
-  const at = await host.locateFolder(folder).catch(() => undefined)
-  return at !== undefined && permitsFolder(limits, at)
+/** How many folders are searched for those within the limits of a caller. */
+const manyFolders = 2_000
+
+/** Whether the host for the caller permits the folder. */
+async function isPermitted(host: Host, folder: string): Promise<boolean> {
+  return host.locateFolder(folder).then(
+    () => true,
+    () => false,
+  )
 }

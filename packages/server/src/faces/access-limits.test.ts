@@ -1,0 +1,208 @@
+import { mkdirSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Limits, newId, type RouteName, type routes } from '@parley/protocol'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type AccessUnderTest, accessUnderTest, machineToken } from './access-under-test.ts'
+import type { Answer } from './http/server-under-test.ts'
+
+/**
+ * The routes that apply limits themselves, each with a token that is limited to one session, one folder or one agent.
+ * A route that is added with limits `handled` needs an entry in `cases`.
+ */
+
+type Handled = {
+  [Name in RouteName]: (typeof routes)[Name]['limits'] extends 'handled' ? Name : never
+}[RouteName]
+
+type Kind = 'sessions' | 'folders' | 'agents'
+const kinds: readonly Kind[] = ['sessions', 'folders', 'agents']
+
+let server: AccessUnderTest
+let inside: string
+let outside: string
+const folders = { inside: '', outside: '' }
+const tokens = {} as Record<Kind, string>
+
+const waits = JSON.stringify([{ type: 'permission', tool: 'Write', input: {} }])
+
+beforeAll(async () => {
+  server = await accessUnderTest(() => ({}))
+  for (const name of ['inside', 'outside'] as const) {
+    folders[name] = join(server.folder, name)
+    mkdirSync(folders[name])
+  }
+  mkdirSync(join(folders.inside, 'deeper'))
+  mkdirSync(join(server.folder, 'inside-not'))
+  symlinkSync(folders.outside, join(folders.inside, 'link'))
+  inside = await server.session(folders.inside, 'scripted')
+  outside = await server.session(folders.outside, 'other')
+  const limits: Record<Kind, Limits> = {
+    sessions: { sessions: [inside] },
+    folders: { folders: [{ folder: folders.inside }] },
+    agents: { agents: ['scripted'] },
+  }
+  for (const kind of kinds) {
+    const body = { name: `limited to ${kind}`, scopes: ['read', 'prompt', 'decide'], limits: limits[kind] }
+    tokens[kind] = (await server.ask('/api/tokens', { body }, machineToken)).body.token as string
+  }
+}, 60_000)
+afterAll(() => server[Symbol.asyncDispose]())
+
+const codeOf = ({ body }: Answer) => (body.error as { code?: string } | undefined)?.code
+const isOutside = (answer: Answer) =>
+  (answer.body.error as { details?: { limits?: unknown } } | undefined)?.details?.limits === true
+const ids = (list: unknown, field: string) =>
+  (list as Record<string, unknown>[]).map((one) => one[field]).sort()
+
+type Ask = (path: string, body?: unknown, method?: string) => Promise<Answer>
+
+/** Creates a session in the folder with the agent. */
+const creation = (cwd: string, agent: string, more = {}) => ({ cwd, agent, ...more })
+
+async function expectCreation(path: string, ask: Ask, kind: Kind, more: object): Promise<void> {
+  const refused = async (cwd: string, agent: string, extra = {}) =>
+    expect(isOutside(await ask(path, creation(cwd, agent, { ...more, ...extra })))).toBe(true)
+  await refused(folders.outside, 'other')
+  if (kind === 'sessions') return refused(folders.inside, 'scripted')
+  if (kind === 'agents') return refused(folders.inside, 'other')
+  await refused(join(folders.inside, 'link'), 'scripted')
+  await refused(join(folders.inside, '..', 'outside'), 'scripted')
+  await refused(join(server.folder, 'inside-not'), 'scripted')
+  await refused(folders.inside, 'scripted', { options: { directories: [folders.outside] } })
+  await refused(folders.inside, 'scripted', { options: { directories: ['/'] } })
+  expect((await ask(path, creation(join(folders.inside, 'deeper'), 'scripted', more))).status).toBeLessThan(
+    300,
+  )
+}
+
+const message = { id: newId('cmd'), role: 'user', parts: [{ type: 'text', text: '[]' }] }
+
+const cases: Readonly<Record<Handled, (ask: Ask, kind: Kind) => Promise<void>>> = {
+  createSession: (ask, kind) => expectCreation('/api/sessions', ask, kind, { mode: 'ask' }),
+  prepareSession: (ask, kind) => expectCreation('/api/sessions/prepare', ask, kind, { mode: 'ask' }),
+  async listSessions(ask) {
+    const found = ids((await ask('/api/sessions?limit=1')).body.sessions, 'id')
+    const all = ids((await ask('/api/sessions?limit=500')).body.sessions, 'id')
+    expect(found.length).toBeLessThanOrEqual(1)
+    expect(all).toContain(inside)
+    expect(all).not.toContain(outside)
+    expect((await ask('/api/sessions?agent=other')).body.sessions).toEqual([])
+  },
+  async listPermissions(ask) {
+    for (const session of [inside, outside]) {
+      const command = { type: 'prompt.submit', commandId: newId('cmd'), text: waits } as const
+      await server.parley.host.command(session, command)
+      await expect
+        .poll(async () => (await server.parley.host.state(session)).requests.length)
+        .toBeGreaterThan(0)
+    }
+    const { requests } = (await ask('/api/permissions')).body as { requests: { session: { id: string } }[] }
+    expect(new Set(requests.map(({ session }) => session.id))).toEqual(new Set([inside]))
+    for (const session of [inside, outside])
+      await server.parley.host.command(session, { type: 'turn.cancel', commandId: newId('cmd') })
+  },
+  async chat(ask) {
+    const answer = await ask('/api/chat', {
+      id: outside,
+      messages: [message],
+      ...creation(folders.outside, 'other'),
+    })
+    expect(isOutside(answer)).toBe(true)
+    const command = await server.parley.host.read(outside, { limit: 500 })
+    expect(command.events.map(({ json }) => json).join()).not.toContain(message.id)
+  },
+  async resumeChat(ask) {
+    expect((await ask(`/api/chat/${outside}/stream`)).status).toBe(204)
+  },
+  async stopChat(ask) {
+    expect(codeOf(await ask(`/api/chat/${outside}/stop`, {}))).toBe('not_found')
+  },
+  async chatMessages(ask) {
+    const { text } = await ask(`/api/chat/${outside}/messages`)
+    expect(JSON.parse(text)).toEqual([])
+  },
+  async listAgents(ask, kind) {
+    const listed = ids((await ask('/api/agents')).body.agents, 'id')
+    expect(listed).toEqual(kind === 'agents' ? ['scripted'] : ['other', 'scripted'])
+  },
+  async listModels(ask, kind) {
+    const listed = ids((await ask('/api/models')).body.agents, 'agent')
+    expect(listed).toEqual(kind === 'agents' ? ['scripted'] : ['other', 'scripted'])
+  },
+  async findFolders(ask, kind) {
+    const query = `/api/folders?q=${encodeURIComponent(`${server.folder}/`)}`
+    const found = (await ask(query)).body.folders as string[]
+    if (kind === 'folders') expect(found.map((path) => path.replace(/\/$/, ''))).toEqual([folders.inside])
+    else expect(found.length).toBeGreaterThan(1)
+  },
+  async findFilesIn(ask, kind) {
+    for (const cwd of [
+      folders.outside,
+      join(folders.inside, 'link'),
+      join(folders.inside, '..', 'nowhere'),
+    ]) {
+      const answer = await ask(`/api/files?cwd=${encodeURIComponent(cwd)}`)
+      if (kind === 'folders') expect(isOutside(answer)).toBe(true)
+      else expect(answer.status).not.toBe(403)
+    }
+    expect((await ask(`/api/files?cwd=${encodeURIComponent(folders.inside)}`)).status).toBe(200)
+  },
+  async createLink(ask) {
+    expect((await ask('/api/links', undefined, 'POST')).body.error).toMatchObject({
+      details: { scope: 'admin' },
+    })
+  },
+  async listDevices(ask) {
+    expect((await ask('/api/devices')).body.devices).toEqual([])
+  },
+  async revokeDevice(ask) {
+    expect(codeOf(await ask('/api/devices/dev_unknown', undefined, 'DELETE'))).toBe('not_found')
+  },
+  async listTokens(ask, kind) {
+    expect((await ask('/api/tokens')).body.tokens).toMatchObject([
+      { name: `limited to ${kind}`, current: true },
+    ])
+  },
+  async createToken(ask) {
+    const answer = await ask('/api/tokens', { name: 'more' })
+    expect(answer.body.error).toMatchObject({ details: { scope: 'admin' } })
+  },
+  async revokeToken(ask, kind) {
+    const { tokens: all } = (await server.ask('/api/tokens', {}, machineToken)).body as {
+      tokens: { tokenId: string; hint: string }[]
+    }
+    const others = all.filter(({ hint }) => hint !== tokens[kind].slice(-hint.length))
+    for (const { tokenId } of others.slice(0, 1))
+      expect(codeOf(await ask(`/api/tokens/${tokenId}`, undefined, 'DELETE'))).toBe('forbidden')
+  },
+}
+
+describe.each(kinds)('a token that is limited to %s', (kind) => {
+  const ask: Ask = (path, body, method) =>
+    server.ask(path, { ...(body !== undefined && { body }), ...(method && { method }) }, tokens[kind])
+
+  it.each(Object.keys(cases) as Handled[])('has its limits applied by the route %s', (name) =>
+    cases[name](ask, kind),
+  )
+
+  it('reads, follows and exports its session', async () => {
+    for (const path of ['', '/events', '/export', '/files', '/node'])
+      expect((await ask(`/api/sessions/${inside}${path}`)).status).toBe(200)
+  })
+
+  it('cannot add a folder outside the limits to its session', async () => {
+    const body = {
+      type: 'session.configure',
+      commandId: newId('cmd'),
+      options: { directories: [folders.outside] },
+    }
+    const answer = await ask(`/api/sessions/${inside}/commands`, body)
+    expect(isOutside(answer)).toBe(kind === 'folders')
+  })
+
+  it('forks its session only if the fork is within the limits', async () => {
+    const body = { type: 'session.fork', commandId: newId('cmd') }
+    const answer = await ask(`/api/sessions/${inside}/commands`, body)
+    expect(isOutside(answer)).toBe(kind === 'sessions')
+  })
+})

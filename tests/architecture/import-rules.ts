@@ -287,6 +287,7 @@ export const serverRules: readonly Rule[] = [
       'node:util',
       'node:v8',
       'node:vm',
+      'node:zlib',
       'pino',
       'zod',
     ],

@@ -3,6 +3,7 @@ import { accessRoutes } from './access-routes.ts'
 import { agentRoutes } from './agent-routes.ts'
 import { chatRoutes } from './chat-routes.ts'
 import { NodeCheck, NodeList, SessionNode } from './node.ts'
+import { operationRoutes } from './operation-routes.ts'
 import { peopleRoutes } from './people-routes.ts'
 import { permissionRoutes } from './permission-routes.ts'
 import { bySession, NoContent, type Route, type RouteDefinition } from './route.ts'
@@ -45,6 +46,7 @@ const definitions = {
   ...permissionRoutes,
   ...accessRoutes,
   ...peopleRoutes,
+  ...operationRoutes,
   listNodes: {
     method: 'GET',
     path: '/api/nodes',

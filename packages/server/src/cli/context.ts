@@ -1,7 +1,9 @@
 import { homedir } from 'node:os'
+import { dirname } from 'node:path'
 import type { CommandLine } from '../faces/http/command-line.ts'
 import { readConfigFile } from './config-file.ts'
 import { type Configuration, type Flags, resolveConfiguration } from './configuration.ts'
+import { finishRestore } from './data-folder.ts'
 import type { Output } from './terminal/output.ts'
 import { readTokenFile } from './token-file.ts'
 
@@ -27,7 +29,10 @@ export function configurationOf(context: Context, flags: Flags): Configuration {
     env,
     cwd,
     home: homedir(),
-    readConfig: readConfigFile,
+    readConfig(file) {
+      finishRestore(dirname(file))
+      return readConfigFile(file)
+    },
     readToken: readTokenFile,
   })
 }

@@ -1,4 +1,13 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  statSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 
@@ -20,7 +29,8 @@ export function isDataFolderOpen(dataDir: string): boolean {
   return process.platform !== 'win32' && (statSync(dataDir).mode & 0o077) !== 0
 }
 
-const ownFiles = /^(parley\.sqlite.*|(token|config\.json|machine-id)(\.\d+\.\w{8})?|agents|demo|node)$/
+const ownFiles =
+  /^(parley\.sqlite.*|(token|config\.json|machine-id)(\.\d+\.\w{8})?|agents|demo|node|restore\.(partial|ready))$/
 
 /**
  * Removes the access of other users to a folder that contains only Parley's files. A folder with other files is left
@@ -40,6 +50,28 @@ function makeFolder(folder: string): void {
   } catch (thrown) {
     const isMade = (thrown as NodeJS.ErrnoException).code === 'EEXIST' && statSync(folder).isDirectory()
     if (!isMade) throw thrown
+  }
+}
+
+/**
+ * The files of a restored backup, once they are complete. The folder gets this name when a restore can no longer be
+ * undone; what is in it replaces what is in the data folder.
+ */
+export function readyFolder(dataDir: string): string {
+  return join(dataDir, 'restore.ready')
+}
+
+/** Finishes a restore that was killed. Several processes may do this at once. */
+export function finishRestore(dataDir: string): void {
+  const ready = readyFolder(dataDir)
+  if (!existsSync(ready)) return
+  try {
+    for (const name of readdirSync(ready)) renameSync(join(ready, name), join(dataDir, name))
+    rmdirSync(ready)
+  } catch (thrown) {
+    // Another process was faster.
+    if ((thrown as NodeJS.ErrnoException).code !== 'ENOENT') throw cannotWrite(dataDir, thrown)
+    if (existsSync(ready)) finishRestore(dataDir)
   }
 }
 

@@ -36,7 +36,7 @@ export type StoreOptions = Pick<Configuration, 'dataDir' | 'databaseUrl' | 'node
 type NodeStoreOptions = StoreOptions & { readonly databaseUrl: string }
 
 export type OpenedStore = {
-  readonly store: PostgresStore & Pick<SqliteStore, 'describeOwner'>
+  readonly store: PostgresStore & Pick<SqliteStore, 'describeOwner' | 'copyTo'>
   /** Absent if only this process can write to the store. */
   readonly ownership?: HostOptions['ownership']
   readonly leftovers?: HostOptions['leftovers']
@@ -86,7 +86,12 @@ export async function openNode(options: NodeStoreOptions): Promise<OpenedStore> 
       await folder.close()
     }
     return {
-      store: { ...measuredAppends(store, metrics), describeOwner: folder.describeOwner, close },
+      store: {
+        ...measuredAppends(store, metrics),
+        describeOwner: folder.describeOwner,
+        copyTo: folder.copyTo,
+        close,
+      },
       ownership,
       leftovers: agentLeftovers,
       node: {

@@ -112,7 +112,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
       const clients = { ...now.clients, websocket: sockets.clients }
       return telemetry.metrics({ ...now, clients }) + ((await node?.metrics()) ?? '')
     },
-    ...(node && { nodes: node.directory }),
+    ...servedFrom(opened, options.dataDir),
     websocket: sockets.accept,
   })
   ownerUrl = ownerUrlOf(http)
@@ -159,6 +159,16 @@ function createSockets({ host, peers }: Hosts, logger: Logger) {
       nodes?.close()
     },
   }
+}
+
+/** What the HTTP face needs of the store: the nodes on a shared database, or copies of a database of its own. */
+function servedFrom({ node, store }: OpenedStore, dataDir: string) {
+  if (node) return { nodes: node.directory }
+  const snapshot = async (name: string) => {
+    const { takeSnapshot } = await import('./backup/snapshot.ts')
+    return takeSnapshot(store, dataDir, name)
+  }
+  return { snapshot }
 }
 
 /**

@@ -14,6 +14,7 @@ export const whereServed: Readonly<Record<RouteName, Where>> = {
   health: 'here',
   openapi: 'here',
   metrics: 'here',
+  createSnapshot: 'here',
   listNodes: 'any',
   getSessionNode: 'any',
 

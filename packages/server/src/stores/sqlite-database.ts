@@ -24,6 +24,8 @@ export type SqliteDatabase = {
   /** Empties the WAL. Throws if its contents cannot be written to the disk. */
   emptyWal(): void
   describeOwner(info: OwnerInfo): void
+  /** Copies the database to a new file. Other work continues meanwhile, and the copy includes what it writes. */
+  copyTo(file: string): Promise<void>
   close(): void
 }
 
@@ -86,6 +88,10 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
     },
     emptyWal: () => read(() => db.exec('PRAGMA wal_checkpoint(TRUNCATE)')),
     describeOwner,
+    async copyTo(target) {
+      const { copyDatabase } = await import('./sqlite-copy.ts')
+      await copyDatabase(db, target)
+    },
     close() {
       if (!db.isOpen) return
       removeOwner(file)

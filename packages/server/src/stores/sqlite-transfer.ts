@@ -1,4 +1,4 @@
-import type { Receipt } from '@parley/protocol'
+import { newId, type Receipt } from '@parley/protocol'
 import { createSqliteStore } from './sqlite.ts'
 import { openSqliteDatabase, unfinishedCopy } from './sqlite-database.ts'
 import { parseRow } from './sqlite-failure.ts'
@@ -14,6 +14,12 @@ export function openSqliteTransfer({ file }: { readonly file: string }): Transfe
   const insert = database.prepare(
     'INSERT OR REPLACE INTO receipts SELECT key, ?, ?, ? FROM sessions WHERE id = ?',
   )
+  // A damaged state is left as it is: it is computed again from the events.
+  const setEpoch = database.prepare(
+    `UPDATE sessions SET epoch = ?1,
+       state = CASE WHEN json_valid(state) THEN json_set(state, '$.epoch', ?1) ELSE state END WHERE key = ?2`,
+  )
+  const selectKeys = database.prepare('SELECT key FROM sessions')
   const mark = (id: number) => database.exec(`PRAGMA application_id = ${id}`)
   return {
     ...createSqliteStore(database),
@@ -44,6 +50,13 @@ export function openSqliteTransfer({ file }: { readonly file: string }): Transfe
       database.emptyWal()
     },
     assertUnused: async () => undefined,
+    async beginEpochs() {
+      return database.write(() => {
+        const rows = selectKeys.all() as { key: number }[]
+        for (const { key } of rows) setEpoch.run(newId('epo'), key)
+        return rows.length
+      })
+    },
   }
 }
 

@@ -12,6 +12,8 @@ export type SqliteStore = SessionStore &
   AccessStore & {
     /** Sets the fields of the owner file, in addition to the pid and the start time of this process. */
     describeOwner(info: OwnerInfo): void
+    /** Copies the database to a new file. Sessions are used and recorded meanwhile. */
+    copyTo(file: string): Promise<void>
   }
 
 export type SqliteStoreOptions = { readonly file: string; readonly owner?: OwnerInfo }
@@ -55,6 +57,7 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
     ...createSqliteDecisions(database, rules, environments),
     ...createSqliteAccess(database),
     describeOwner: (info) => database.describeOwner(info),
+    copyTo: (file) => database.copyTo(file),
     close: async () => database.close(),
   }
 }

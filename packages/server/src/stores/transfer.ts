@@ -20,6 +20,8 @@ export type TransferStore = SessionStore &
     finish(): Promise<void>
     /** Rejects if a server may have written to the store since it was opened. */
     assertUnused(): Promise<void>
+    /** Makes the cursors of all readers invalid, and returns the number of sessions. */
+    beginEpochs(): Promise<number>
   }
 
 export type ReceiptPage = { readonly receipts: readonly StoredReceipt[]; readonly next?: string }

@@ -3,6 +3,7 @@ import { list, type Registry } from './registry.ts'
 /** The commands that keep a server running and its data safe. */
 export function addOperationCommands(registry: Registry): void {
   addService(registry)
+  addBackup(registry)
 }
 
 function addService({ add: addToProgram, under, run }: Registry): void {
@@ -58,4 +59,42 @@ Parley or Node. Its definition is readable only by you. It stores no token and n
   add('uninstall', 'stop the service and remove it; the data stays', 'parley service uninstall')
     .option('--json', 'print {"removed","file"} as JSON')
     .action(run(async () => (await load()).uninstallService))
+}
+
+function addBackup({ add, run }: Registry): void {
+  add(
+    'backup',
+    'write a backup of the data folder to a file; a running server continues to work',
+    'parley backup',
+    'parley backup /backups/parley.tar.gz',
+  )
+    .argument('[file]', 'the file to write (default: parley-<time>.tar.gz in the current folder)')
+    .option('--json', 'print {"file","bytes","files"} as JSON')
+    .addHelpText(
+      'after',
+      `
+A backup has the sessions, rules, people, devices and tokens, config.json, and checksums. It has no installed agents, and not
+the conversations that agents store by themselves. It contains secrets; the file is readable only by you.`,
+    )
+    .action(run(async () => (await import('../commands/backup.ts')).backup))
+  add(
+    'restore',
+    'replace the data folder by the contents of a backup; no server may run',
+    'parley restore parley-2026-11-18-20-00-00.tar.gz',
+    'parley restore backup.tar.gz --data-dir ./restored',
+  )
+    .argument('[file]', 'the backup')
+    .option('--yes', 'replace existing data')
+    .option(
+      '--after-pg-restore',
+      'restore no file: prepare a PostgreSQL database that pg_restore has restored',
+    )
+    .option('--json', 'print the result as JSON')
+    .addHelpText(
+      'after',
+      `
+The backup is checked completely before anything is replaced. If this command is killed, the data folder has either the old
+data or the new. Clients read their sessions again. Restore only backups that you trust: config.json names programs to run.`,
+    )
+    .action(run(async () => (await import('../commands/restore.ts')).restoreBackup))
 }

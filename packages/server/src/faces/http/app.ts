@@ -15,6 +15,7 @@ import { mountNodes } from './routes/nodes.ts'
 import { mountPeople } from './routes/people.ts'
 import { mountPermissions } from './routes/permissions.ts'
 import { mountSessions } from './routes/sessions.ts'
+import { mountSnapshots } from './routes/snapshots.ts'
 import { mountTerminals } from './routes/terminals.ts'
 import { mountWorkspace } from './routes/workspace.ts'
 
@@ -61,6 +62,7 @@ export function createApp(parts: AppParts): App {
   mountPeople(app, parts)
   mountMetrics(app, parts)
   mountNodes(app, parts)
+  mountSnapshots(app, parts)
   const unknownPage = mountConsole(app, parts)
 
   app.notFound((context) => {

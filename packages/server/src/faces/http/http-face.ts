@@ -20,7 +20,7 @@ import {
 } from './authentication.ts'
 import { createChangeStreams } from './change-streams.ts'
 import { type CommandLine, plainCommandLine } from './command-line.ts'
-import type { ChatHandler, MetricsWriter, NodeDirectory, Prove } from './mount.ts'
+import type { ChatHandler, MetricsWriter, NodeDirectory, Prove, TakeSnapshot } from './mount.ts'
 import { problem, problemOf, problemResponse } from './problem.ts'
 import { isWildcard, urlHost } from './request-source.ts'
 import { createEventStreams } from './sse.ts'
@@ -67,6 +67,7 @@ export type FaceSettings = {
   readonly metrics?: MetricsWriter
   /** The nodes on the database. If not given, this server is the only one. */
   readonly nodes?: NodeDirectory
+  readonly snapshot?: TakeSnapshot
 }
 
 export type FaceLimits = {

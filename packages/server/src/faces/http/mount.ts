@@ -69,6 +69,8 @@ export type AppParts = {
   readonly metrics?: MetricsWriter | undefined
   /** The nodes on the database. If not given, this server is the only one. */
   readonly nodes?: NodeDirectory | undefined
+  /** Copies the database into the data folder. Absent if this server has no database of its own. */
+  readonly snapshot?: TakeSnapshot | undefined
   readonly consoleFolder?: string | undefined
   readonly peers?: PeerAuthentication | undefined
   readonly otherNodes?: OtherNodes | undefined
@@ -98,6 +100,9 @@ export type NodeDirectory = {
   /** Rejects with ParleyError `not_found` if there is no such session. */
   ofSession(sessionId: string): Promise<SessionNode>
 }
+
+/** Copies the database to a new file, and returns the name and the size of the file. */
+export type TakeSnapshot = (name: string) => Promise<{ file: string; bytes: number }>
 
 type Schema = NonNullable<Route['body']>
 type Output<S> = S extends { parse(value: unknown): infer Value } ? Value : undefined

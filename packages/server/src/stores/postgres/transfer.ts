@@ -43,6 +43,12 @@ export async function openPostgresTransfer(
         if ((await latestNode(database)) !== lastNode)
           throw inUse('A node has used this database since this command started.')
       },
+      async beginEpochs() {
+        const changed = await database.query<{ id: string }>(
+          "UPDATE sessions SET epoch = 'epo_' || replace(gen_random_uuid()::text, '-', '') RETURNING id",
+        )
+        return changed.length
+      },
       close,
     }
   } catch (thrown) {

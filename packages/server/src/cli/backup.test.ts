@@ -1,0 +1,206 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { createClient } from '@parley/client'
+import { expect, it, onTestFinished } from 'vitest'
+import { createHome, type Home } from './program-under-test.ts'
+
+function homeForTest(): Home {
+  const home = createHome()
+  onTestFinished(() => home[Symbol.asyncDispose]())
+  return home
+}
+
+async function stop({ running }: Awaited<ReturnType<Home['serve']>>): Promise<void> {
+  running.child.kill('SIGTERM')
+  await running.ended
+}
+
+/** Runs a turn on a new session and returns the id of the session. */
+async function turn(home: Home, text: string): Promise<string> {
+  expect((await home.run(['run', 'demo', text])).exitCode).toBe(0)
+  const { stdout } = await home.run(['sessions', '--json', '--limit', '1'])
+  return (JSON.parse(stdout) as { id: string }).id
+}
+
+const namesIn = (file: string) => execFileSync('tar', ['tzf', file], { encoding: 'utf8' }).trim().split('\n')
+
+it('a backup of a running server is restored elsewhere with every session, and readers start again', async () => {
+  const home = homeForTest()
+  mkdirSync(home.dataDir)
+  writeFileSync(join(home.dataDir, 'config.json'), '{ "logLevel": "warn" }')
+  const served = await home.serve()
+  const first = await turn(home, 'help')
+  const file = join(home.folder, 'backup.tar.gz')
+  const { exitCode, stdout } = await home.run(['backup', file, '--json'])
+  expect(exitCode).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ file, bytes: statSync(file).size })
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(namesIn(file)).toEqual(['manifest.json', 'parley.sqlite', 'config.json', 'token'])
+  expect(readdirSync(home.dataDir).filter((name) => name.includes('snapshot'))).toEqual([])
+  const later = await turn(home, 'help')
+  using client = createClient({ url: served.url, token: served.token })
+  const before = await client.call('getSession', { params: { id: first }, query: { tail: 500 } })
+  await stop(served)
+
+  const dataDir = join(home.folder, 'restored')
+  const restored = await home.run(['restore', file, '--data-dir', dataDir, '--json'])
+  expect(restored.exitCode).toBe(0)
+  expect(JSON.parse(restored.stdout)).toMatchObject({ dataDir, sessions: 1, kept: [] })
+  const again = await home.serve(['--data-dir', dataDir])
+  expect(again.token).toBe(served.token)
+  using other = createClient({ url: again.url, token: again.token })
+  const after = await other.call('getSession', { params: { id: first }, query: { tail: 500 } })
+  expect(after.blocks.slice(0, before.blocks.length)).toEqual(before.blocks)
+  expect(after.epoch).not.toBe(before.epoch)
+  const { sessions } = await other.call('listSessions', { query: {} })
+  expect(sessions.map(({ id, epoch }) => ({ id, epoch }))).toEqual([{ id: first, epoch: after.epoch }])
+  await expect(other.call('getSession', { params: { id: later }, query: {} })).rejects.toThrow(
+    /No session|no session/,
+  )
+  // A reader whose cursor lies ahead of the restored log is told to read from the start.
+  const cursor = { after: before.seq, epoch: before.epoch, limit: 10 }
+  await expect(other.call('events', { params: { id: first }, query: cursor })).rejects.toMatchObject({
+    code: 'conflict',
+  })
+})
+
+it('a backup without a server contains what the WAL has, and does not change the schema', async () => {
+  const home = homeForTest()
+  const served = await home.serve()
+  const id = await turn(home, 'help')
+  expect((await home.run(['rename', id, 'In the WAL'])).exitCode).toBe(0)
+  served.running.child.kill('SIGKILL')
+  await served.running.ended
+  expect(statSync(join(home.dataDir, 'parley.sqlite-wal')).size).toBeGreaterThan(0)
+  const file = join(home.folder, 'backup.tar.gz')
+  expect(await home.run(['backup', file])).toMatchObject({ exitCode: 0, stdout: '' })
+  const dataDir = join(home.folder, 'restored')
+  expect((await home.run(['restore', file, '--data-dir', dataDir])).exitCode).toBe(0)
+  const shown = await home.run(['show', id, '--data-dir', dataDir, '--json'])
+  expect(JSON.parse(shown.stdout)).toMatchObject({ id, title: 'In the WAL' })
+})
+
+it('restore refuses to replace data without --yes, and while a server runs', async () => {
+  const home = homeForTest()
+  await turn(home, 'help')
+  const file = join(home.folder, 'backup.tar.gz')
+  await home.run(['backup', file])
+  const refused = await home.run(['restore', file])
+  expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('--yes') })
+  const served = await home.serve()
+  const used = await home.run(['restore', file, '--yes'])
+  expect(used).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('Stop it first') })
+  await stop(served)
+  expect((await home.run(['restore', file, '--yes'])).exitCode).toBe(0)
+})
+
+it('backup refuses an existing file and a folder without sessions, and leaves no partial file', async () => {
+  const home = homeForTest()
+  mkdirSync(home.dataDir)
+  writeFileSync(join(home.dataDir, 'config.json'), '{}')
+  const file = join(home.folder, 'backup.tar.gz')
+  expect(await home.run(['backup', file])).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('nothing to back up'),
+  })
+  await turn(home, 'help')
+  writeFileSync(file, 'mine')
+  expect(await home.run(['backup', file])).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('exists already'),
+  })
+  expect(readFileSync(file, 'utf8')).toBe('mine')
+  const missing = join(home.folder, 'none', 'backup.tar.gz')
+  expect(await home.run(['backup', missing])).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('ENOENT'),
+  })
+  expect(readdirSync(home.folder).filter((name) => name.endsWith('.partial'))).toEqual([])
+  expect(readdirSync(home.dataDir).filter((name) => name.includes('snapshot'))).toEqual([])
+})
+
+it('what was revoked after the backup stays revoked, and the current token is kept', async () => {
+  const home = homeForTest()
+  const served = await home.serve()
+  await turn(home, 'help')
+  using client = createClient({ url: served.url, token: served.token })
+  const made = await client.call('createToken', { body: { name: 'ci', scopes: ['read'] } })
+  const file = join(home.folder, 'backup.tar.gz')
+  expect((await home.run(['backup', file])).exitCode).toBe(0)
+  await client.call('revokeToken', { params: { id: made.tokenId } })
+  await stop(served)
+  await home.run(['token', '--rotate'])
+  const current = readFileSync(join(home.dataDir, 'token'), 'utf8')
+  const { stdout } = await home.run(['restore', file, '--yes', '--json'])
+  expect(JSON.parse(stdout).kept).toEqual(['token'])
+  expect(readFileSync(join(home.dataDir, 'token'), 'utf8')).toBe(current)
+  const again = await home.serve()
+  using revoked = createClient({ url: again.url, token: made.token })
+  await expect(revoked.call('listSessions', { query: {} })).rejects.toMatchObject({ code: 'unauthorized' })
+})
+
+it('a damaged database is replaced, and kept beside the restored one', async () => {
+  const home = homeForTest()
+  const id = await turn(home, 'help')
+  const file = join(home.folder, 'backup.tar.gz')
+  await home.run(['backup', file])
+  writeFileSync(join(home.dataDir, 'parley.sqlite'), 'no database at all')
+  const { stdout, exitCode } = await home.run(['restore', file, '--yes', '--json'])
+  expect(exitCode).toBe(0)
+  const { damaged } = JSON.parse(stdout) as { damaged: string }
+  expect(readFileSync(damaged, 'utf8')).toBe('no database at all')
+  expect(JSON.parse((await home.run(['show', id, '--json'])).stdout)).toMatchObject({ id })
+})
+
+it('an admin can ask a server for a copy, but gets none of its content, and names no path', async () => {
+  const home = homeForTest()
+  const { url, token } = await home.serve()
+  await turn(home, 'help')
+  const ask = (body: unknown, bearer = token) =>
+    fetch(`${url}/api/snapshots`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  for (const name of ['../../../../x', 'a/../../b0000000', 'short', '', 'A123456789012345'])
+    expect((await ask({ name })).status).toBe(400)
+  const name = '0123456789abcdef'
+  const answer = await ask({ name })
+  expect(answer.status).toBe(201)
+  const { file, bytes } = (await answer.json()) as { file: string; bytes: number }
+  expect(file).toBe(`parley.sqlite.snapshot-${name}`)
+  expect(statSync(join(home.dataDir, file))).toMatchObject({ size: bytes })
+  expect(statSync(join(home.dataDir, file)).mode & 0o777).toBe(0o600)
+  expect((await ask({ name })).ok).toBe(false)
+  using client = createClient({ url, token })
+  const weaker = await client.call('createToken', {
+    body: { name: 'weak', scopes: ['read', 'prompt', 'decide', 'terminal'] },
+  })
+  expect((await ask({ name: 'fedcba9876543210' }, weaker.token)).status).toBe(403)
+  expect(existsSync(join(home.dataDir, 'parley.sqlite.snapshot-fedcba9876543210'))).toBe(false)
+})
+
+it('the copy of a server that records meanwhile is complete and undamaged', async () => {
+  const home = homeForTest()
+  const { url, token } = await home.serve()
+  using client = createClient({ url, token })
+  const { id } = await client.createSession({ agent: 'demo', cwd: home.folder })
+  let isDone = false
+  const writing = (async () => {
+    for (let n = 0; !isDone; n++)
+      await client.call('patchSession', { params: { id }, body: { title: `${n}` } })
+    return true
+  })()
+  const title = 'x'.repeat(200)
+  for (let n = 0; n < 40; n++) await client.createSession({ agent: 'demo', cwd: home.folder, title })
+  const file = join(home.folder, 'backup.tar.gz')
+  expect((await home.run(['backup', file])).exitCode).toBe(0)
+  isDone = true
+  await writing
+  execFileSync('tar', ['xzf', file, '-C', home.folder])
+  using db = new DatabaseSync(join(home.folder, 'parley.sqlite'))
+  expect(db.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
+  expect(db.prepare('SELECT count(*) AS n FROM sessions').get()).toEqual({ n: 41 })
+})

@@ -1,0 +1,45 @@
+import { z } from 'zod'
+
+/**
+ * The files of a data folder that a backup contains, beside the database. To add one, add it here; proofs and keys that
+ * belong to the database must be in the list. Not contained: installed agents, and what identifies the machine.
+ */
+export const backedUpFiles: readonly BackedUpFile[] = [
+  { name: 'config.json' },
+  // The current token stays in use: it may have replaced the one in the backup because that one was lost.
+  { name: 'token', keepsCurrent: true },
+]
+
+type BackedUpFile = {
+  readonly name: string
+  /** A restore leaves an existing file as it is. */
+  readonly keepsCurrent?: boolean
+}
+
+export const databaseName = 'parley.sqlite'
+export const manifestName = 'manifest.json'
+
+export function isBackedUp(name: string): boolean {
+  return name === databaseName || backedUpFiles.some((file) => file.name === name)
+}
+
+/** The first file of an archive. It lists the others, in their order. */
+export const Manifest = z.object({
+  format: z.literal(1),
+  /** The version of Parley that made the backup. */
+  version: z.string(),
+  createdAt: z.number(),
+  files: z
+    .array(
+      z.object({
+        name: z.string().refine(isBackedUp, 'not a file of a backup'),
+        bytes: z.int().min(0),
+        sha256: z.string().regex(/^[0-9a-f]{64}$/),
+      }),
+    )
+    .min(1)
+    .refine((files) => new Set(files.map(({ name }) => name)).size === files.length, 'a file occurs twice')
+    .refine((files) => files.some(({ name }) => name === databaseName), 'there is no database'),
+})
+export type Manifest = z.infer<typeof Manifest>
+export type FileEntry = Manifest['files'][number]

@@ -1,0 +1,108 @@
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { migrations } from '../../stores/migrations/index.ts'
+import { checkDatabase, type FolderLock, lockDatabase, type Revoked } from '../../stores/sqlite-closed.ts'
+import { removeOwner } from '../../stores/sqlite-owner.ts'
+import { openSqliteTransfer } from '../../stores/sqlite-transfer.ts'
+import { databaseFile } from '../configuration.ts'
+import { finishRestore, readyFolder } from '../data-folder.ts'
+import { type Progress, readArchive } from './archive.ts'
+import { backedUpFiles, databaseName, type Manifest } from './contents.ts'
+
+export type Restored = {
+  readonly manifest: Manifest
+  readonly sessions: number
+  /** The files of the backup that were not restored, because the data folder has newer ones. */
+  readonly kept: readonly string[]
+  /** Where the damaged database is that the backup replaces. */
+  readonly damaged?: string
+}
+
+export type RestoreOptions = {
+  readonly dataDir: string
+  readonly archive: string
+  readonly extracted: Progress
+  /** Called when everything is extracted and the database is checked, which takes a while. */
+  readonly checking: () => void
+}
+
+/**
+ * Replaces the contents of a data folder by those of a backup. The data folder must exist. Everything is prepared in a
+ * folder of its own, whose new name is the point of no return: killed before it, the data folder is as it was; killed
+ * after it, the next command completes the restore. Rejects with a ParleyError if a server uses the data folder.
+ */
+export async function restore({ dataDir, archive, extracted, checking }: RestoreOptions): Promise<Restored> {
+  const { lock, damaged } = lockFolder(dataDir)
+  using _ = lock
+  const staging = join(dataDir, 'restore.partial')
+  rmSync(staging, { recursive: true, force: true })
+  mkdirSync(staging, { mode: 0o700 })
+  try {
+    const manifest = await readArchive(archive, staging, extracted)
+    checking()
+    const sessions = await prepareDatabase(join(staging, databaseName), lock.revoked())
+    const kept = keepCurrent(dataDir, staging)
+    syncFolder(staging)
+    lock.fold()
+    removeOwner(databaseFile(dataDir))
+    renameSync(staging, readyFolder(dataDir))
+    syncFolder(dataDir)
+    finishRestore(dataDir)
+    syncFolder(dataDir)
+    return { manifest, sessions, kept, ...(damaged && { damaged }) }
+  } finally {
+    rmSync(staging, { recursive: true, force: true })
+  }
+}
+
+/** Locks the data folder. A damaged database is moved aside first, because nothing can lock it. */
+function lockFolder(dataDir: string): { readonly lock: FolderLock; readonly damaged?: string } {
+  const file = databaseFile(dataDir)
+  const lock = lockDatabase(file)
+  if (lock.isReadable) return { lock }
+  lock[Symbol.dispose]()
+  const damaged = `${file}.damaged-${Date.now()}`
+  renameSync(file, damaged)
+  for (const end of ['-wal', '-shm'])
+    if (existsSync(`${file}${end}`)) renameSync(`${file}${end}`, `${damaged}${end}`)
+  return { lock: lockDatabase(file), damaged }
+}
+
+/**
+ * Checks the database of a backup and prepares it for use: every session gets a new epoch, because readers may have seen
+ * events that the backup does not have, whose numbers will be used again. What was revoked since the backup remains
+ * revoked. Returns the number of sessions.
+ */
+async function prepareDatabase(file: string, { records, people }: Revoked): Promise<number> {
+  checkDatabase(file, migrations.at(-1)?.version ?? 0)
+  const store = openSqliteTransfer({ file })
+  try {
+    const sessions = await store.beginEpochs()
+    for (const { kind, id, at } of records) await store.retireAccessRecord(kind, id, at)
+    const stored = await store.accessRecords()
+    for (const { id, at } of people) {
+      const person = stored.find((record) => record.kind === 'person' && record.id === id)
+      if (person) await store.putAccessRecord({ ...person, data: { ...person.data, disabledAt: at } })
+    }
+    await store.finish()
+    return sessions
+  } finally {
+    await store.close()
+  }
+}
+
+function keepCurrent(dataDir: string, staging: string): string[] {
+  const kept = backedUpFiles.filter(
+    ({ name, keepsCurrent }) =>
+      keepsCurrent && existsSync(join(dataDir, name)) && existsSync(join(staging, name)),
+  )
+  for (const { name } of kept) rmSync(join(staging, name))
+  return kept.map(({ name }) => name)
+}
+
+/** Makes the names in a folder durable. */
+function syncFolder(folder: string): void {
+  const opened = openSync(folder, 'r')
+  fsyncSync(opened)
+  closeSync(opened)
+}

@@ -1,0 +1,24 @@
+import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs'
+import { backup, type DatabaseSync } from 'node:sqlite'
+import { sqliteFailure } from './sqlite-failure.ts'
+
+/** How many pages are copied at once. Work of this process that needs the database waits for these pages only. */
+const pagesAtOnce = 64
+
+/**
+ * Copies an open database to a new file, readable only by this user. What is written meanwhile is in the copy. The file
+ * is on the disk when the promise resolves. If the copy fails, the file is removed.
+ */
+export async function copyDatabase(db: DatabaseSync, file: string): Promise<void> {
+  // SQLite fills an empty file, and keeps its permissions.
+  closeSync(openSync(file, 'wx', 0o600))
+  try {
+    await backup(db, file, { rate: pagesAtOnce })
+    const copied = openSync(file, 'r+')
+    fsyncSync(copied)
+    closeSync(copied)
+  } catch (thrown) {
+    rmSync(file, { force: true })
+    throw sqliteFailure(thrown, file)
+  }
+}

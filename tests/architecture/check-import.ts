@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path'
-import type { Rule } from './import-rules.ts'
+import type { Rule } from './rule.ts'
 import { entryPoints, importsOf, packageName, packageOf, sourceFiles, targetOf } from './workspace.ts'
 
 /** What is wrong with an import, and what to do instead; undefined if the rules allow it. */

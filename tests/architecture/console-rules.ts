@@ -1,4 +1,4 @@
-import type { Rule } from './import-rules.ts'
+import type { Rule } from './rule.ts'
 import { web } from './workspace.ts'
 
 /** The packages that every layer may import. */

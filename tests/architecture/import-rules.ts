@@ -1,42 +1,19 @@
+import { adapterRules } from './adapter-rules.ts'
+import type { Rule } from './rule.ts'
 import { server } from './workspace.ts'
-
-/**
- * The files and packages that a folder may import. The first rule that matches a file applies. Every list is exact: an
- * entry that no file needs fails the test, so that a rule cannot allow more than the code does.
- */
-export type Rule = {
-  /** A folder or a file. Files of a folder may import each other. */
-  readonly folder: string
-  /** Folders and files of the same package. `folder/*` stands for the files directly in the folder except index.ts. */
-  readonly mayImport: readonly string[]
-  /** Entry points of our other packages, third-party packages, and built-in modules of Node. */
-  readonly packages: readonly string[]
-  /** Folders and packages that are allowed whether or not a file needs them now. */
-  readonly always?: readonly string[]
-  /** What to do instead of an import that is not allowed. */
-  readonly instead: string
-}
 
 const core = `${server}/core/index.ts`
 const agentPort = `${server}/core/agent-adapter.ts`
 const sessionStorePort = `${server}/core/session-store.ts`
 const ownershipPort = `${server}/core/session-ownership.ts`
-const leftoversPort = `${server}/core/agent-leftovers.ts`
 const settingsPort = `${server}/core/shared-settings.ts`
 const accessStorePort = `${server}/core/access-store.ts`
+const alertStorePort = `${server}/core/alert-store.ts`
 const access = `${server}/access/index.ts`
 const sockets = `${server}/faces/sockets.ts`
 const otherNodes = `${server}/faces/other-nodes.ts`
 const agentHelpers = `${server}/adapters/*`
 const agentList = `${server}/adapters/index.ts`
-
-const adapter = (name: string, packages: string[]): Rule => ({
-  folder: `${server}/adapters/${name}`,
-  mayImport: [agentPort, agentHelpers],
-  packages: ['@parley/protocol', ...packages],
-  instead:
-    'an adapter uses its port, the protocol and the helpers beside the agent folders, never another agent or core. Move shared code to adapters/.',
-})
 
 const face = (name: string, mayImport: string[], packages: string[]): Rule => ({
   folder: `${server}/faces/${name}`,
@@ -54,72 +31,7 @@ export const serverRules: readonly Rule[] = [
     instead:
       'core decides and has no input or output. Add a port or an option of createHost, and pass it in from outside.',
   },
-  {
-    folder: agentList,
-    mayImport: [agentPort, agentHelpers, `${server}/adapters`],
-    packages: [],
-    instead: 'this file only lists the agents.',
-  },
-  adapter('acp', [
-    '@agentclientprotocol/sdk',
-    '@parley/protocol/diff',
-    'node:child_process',
-    'node:crypto',
-    'node:fs',
-    'node:os',
-    'node:path',
-    'node:timers',
-    'node:url',
-    'zod',
-  ]),
-  adapter('claude', [
-    '@anthropic-ai/claude-agent-sdk',
-    'node:crypto',
-    'node:fs',
-    'node:module',
-    'node:os',
-    'node:path',
-    'node:readline',
-    'node:url',
-  ]),
-  adapter('codex', [
-    'node:child_process',
-    'node:fs',
-    'node:net',
-    'node:os',
-    'node:path',
-    'node:stream',
-    'node:url',
-    'node:util',
-  ]),
-  adapter('opencode', [
-    '@opencode-ai/sdk',
-    'node:child_process',
-    'node:crypto',
-    'node:fs',
-    'node:net',
-    'node:path',
-    'node:url',
-  ]),
-  adapter('scripted', ['node:fs', 'node:path']),
-  {
-    folder: agentHelpers,
-    mayImport: [agentPort, leftoversPort],
-    packages: [
-      '@parley/protocol',
-      '@parley/protocol/diff',
-      '@modelcontextprotocol/sdk',
-      'node:child_process',
-      'node:crypto',
-      'node:fs',
-      'node:http',
-      'node:net',
-      'node:path',
-      'node:stream',
-      'node:string_decoder',
-    ],
-    instead: 'a helper of adapters uses no agent: what only one agent needs belongs in its folder.',
-  },
+  ...adapterRules,
   {
     folder: `${server}/stores/postgres/tls.ts`,
     mayImport: [`${server}/stores/postgres/database-url.ts`],
@@ -129,7 +41,7 @@ export const serverRules: readonly Rule[] = [
   },
   {
     folder: `${server}/stores`,
-    mayImport: [sessionStorePort, accessStorePort, ownershipPort, settingsPort],
+    mayImport: [sessionStorePort, accessStorePort, alertStorePort, ownershipPort, settingsPort],
     packages: ['@parley/protocol', 'node:fs', 'node:path', 'node:sqlite', 'node:timers', 'postgres'],
     instead: 'a store uses its ports and the protocol. A decision belongs in core.',
   },
@@ -148,6 +60,7 @@ export const serverRules: readonly Rule[] = [
     [
       core,
       access,
+      `${server}/alerts/targets.ts`,
       sessionStorePort,
       accessStorePort,
       sockets,
@@ -175,13 +88,20 @@ export const serverRules: readonly Rule[] = [
   face('ipc', [core, `${server}/transcripts`], ['zod']),
   face('language-model', [core, agentPort, `${server}/transcripts`], []),
   face('terminal', [sockets, `${server}/workspace`], ['pino', 'ws']),
-  face('websocket', [core, access, sockets], ['node:stream', 'pino', 'ws']),
+  face('websocket', [core, access, sockets], ['node:crypto', 'node:stream', 'pino', 'ws']),
   {
     folder: `${server}/access`,
     mayImport: [core, accessStorePort],
     packages: ['@parley/protocol', 'node:crypto', 'zod'],
     instead:
       'access decides who may do what, on the interface of core. It has no HTTP: a face passes in what it needs.',
+  },
+  {
+    folder: `${server}/alerts`,
+    mayImport: [core, access, sessionStorePort, alertStorePort],
+    packages: ['@parley/protocol', 'node:crypto', 'node:dns', 'node:http', 'node:https', 'node:net', 'zod'],
+    instead:
+      'alerts read logs through the ports of the store, and send requests. Routes and frames belong in a face.',
   },
   {
     folder: sockets,
@@ -258,6 +178,7 @@ export const serverRules: readonly Rule[] = [
       agentList,
       agentHelpers,
       `${server}/adapters/scripted/transcript.ts`,
+      `${server}/alerts`,
       `${server}/nodes`,
       `${server}/stores`,
       `${server}/faces`,
@@ -302,6 +223,7 @@ export const serverRules: readonly Rule[] = [
       sessionStorePort,
       ownershipPort,
       accessStorePort,
+      alertStorePort,
       agentList,
       agentHelpers,
       `${server}/adapters/scripted`,

@@ -1,4 +1,4 @@
-import type { Rule } from './import-rules.ts'
+import type { Rule } from './rule.ts'
 import { client, examples, protocol } from './workspace.ts'
 
 export const packageRules: readonly Rule[] = [

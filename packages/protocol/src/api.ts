@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { accessRoutes } from './access-routes.ts'
 import { agentRoutes } from './agent-routes.ts'
+import { alertRoutes } from './alert-routes.ts'
 import { chatRoutes } from './chat-routes.ts'
 import { NodeCheck, NodeList, SessionNode } from './node.ts'
 import { operationRoutes } from './operation-routes.ts'
@@ -40,6 +41,7 @@ const definitions = {
     }),
   },
   ...agentRoutes,
+  ...alertRoutes,
   ...sessionRoutes,
   ...chatRoutes,
   ...workspaceRoutes,

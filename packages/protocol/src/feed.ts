@@ -33,6 +33,11 @@ export const ClientFrame = z.discriminatedUnion('type', [
       description: 'Accepted only from another node, which has checked the sender',
     }),
   }),
+  /**
+   * Tells whether the page of this socket is visible. While a page of a person is visible, alerts are not pushed to the
+   * browsers of that person. The value is valid for two minutes, so a visible page repeats it.
+   */
+  z.object({ type: z.literal('presence'), visible: z.boolean() }),
   z.object({ type: z.literal('ping'), id: z.union([z.string(), z.number()]).optional() }),
 ])
 export type ClientFrame = z.infer<typeof ClientFrame>

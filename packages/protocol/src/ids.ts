@@ -31,6 +31,8 @@ export const TokenId = id('A named token')
 export type TokenId = z.infer<typeof TokenId>
 export const InviteId = id('An invitation')
 export type InviteId = z.infer<typeof InviteId>
+export const TargetId = id('Where alerts are sent')
+export type TargetId = z.infer<typeof TargetId>
 
 export type IdPrefix =
   | 'ses'
@@ -48,6 +50,7 @@ export type IdPrefix =
   | 'per'
   | 'tok'
   | 'inv'
+  | 'tgt'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 

@@ -59,6 +59,17 @@ const telemetry = {
   openTelemetry: z.boolean().optional(),
 }
 
+/** Settings of alerts; `AlertSettings` describes them. */
+const alerts = {
+  privateTargets: z.boolean().optional(),
+  pushServices: z.array(z.url({ protocol: /^https?$/ }).transform((url) => new URL(url).origin)).optional(),
+  contact: z
+    .string()
+    .regex(/^(https:\/\/|mailto:)./, 'must start with https:// or mailto:')
+    .optional(),
+  waitMs: z.int().min(0).max(3_600_000).optional(),
+}
+
 /** The keys of `config.json` in the data folder. An unknown key is refused, and the error names it. */
 export const ConfigFile = z.strictObject({
   host: z.string().min(1).optional(),
@@ -75,10 +86,11 @@ export const ConfigFile = z.strictObject({
   agents: z.record(agentId, z.strictObject(agent)).optional(),
   chat: z.strictObject(chat).optional(),
   telemetry: z.strictObject(telemetry).optional(),
+  alerts: z.strictObject(alerts).optional(),
 })
 export type ConfigFile = z.infer<typeof ConfigFile>
 
-const knownIn: Readonly<Record<string, object>> = { limits, agents: agent, chat, telemetry }
+const knownIn: Readonly<Record<string, object>> = { limits, agents: agent, chat, telemetry, alerts }
 
 /**
  * Returns the settings in the file, or none if there is no such file. If the file is invalid, throws a

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path'
 import { defined, ParleyError } from '@parley/protocol'
 import type { AgentSettings } from '../adapters/agent-settings.ts'
+import type { AlertSettings } from '../alerts/index.ts'
 import type { Limits } from '../core/index.ts'
 import type { ChatDefaults } from '../faces/chat/index.ts'
 import { shortestToken } from '../faces/http/token-length.ts'
@@ -43,6 +44,7 @@ export type Configuration = {
   readonly agents: Readonly<Record<string, AgentSettings>>
   readonly chat: ChatDefaults
   readonly telemetry: Pick<TelemetryOptions, 'content' | 'openTelemetry'>
+  readonly alerts: AlertSettings
 }
 
 export type ConfigurationSources = {
@@ -121,6 +123,7 @@ export function resolveConfiguration(sources: ConfigurationSources): Configurati
     agents: agentSettings(config.agents),
     chat: defined(config.chat ?? {}),
     telemetry: defined(config.telemetry ?? {}),
+    alerts: config.alerts ?? {},
   }
 }
 

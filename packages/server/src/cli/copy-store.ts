@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { ParleyError, type PermissionRule, type TrustedFolder } from '@parley/protocol'
+import { newPushKey } from '../alerts/web-push.ts'
 import { readEvents } from '../core/index.ts'
 import type { TransferStore } from '../stores/transfer.ts'
 
@@ -31,6 +32,7 @@ export async function copyStore({ source, target, settings, progress }: CopyPart
     progress(counts)
   }
   await copySettings(target, settings)
+  await copyPushKey(source, target)
   return counts
 }
 
@@ -62,8 +64,16 @@ async function copySession({ source, target, progress, counts }: Copying, sessio
     await target.putReceipts(sessionId, receipts)
     counts.receipts += receipts.length
   }
+  await copyCursor(source, target, sessionId)
   const blocks = await source.checkpoints(sessionId)
   if (blocks.length > 0) await target.checkpoint(sessionId, blocks)
+}
+
+/** Without its cursor, the log would be searched again, and alerts that were sent would be sent again. */
+async function copyCursor(source: TransferStore, target: TransferStore, session: string): Promise<void> {
+  const to = await source.alertCursor(session)
+  const from = await target.alertCursor(session)
+  if (to !== undefined && to !== from) await target.addAlerts({ session, from, to, deliveries: [] })
 }
 
 function firstBytes<Event extends { readonly json: string }>(page: readonly Event[]): Event[] {
@@ -122,6 +132,8 @@ async function compareSession({ source, target, progress, counts }: Copying, id:
   }
   if ((await receiptsDigest(source, id)) !== (await receiptsDigest(target, id)))
     throw different(`the receipts of session ${id} differ`)
+  if ((await source.alertCursor(id)) !== (await target.alertCursor(id)))
+    throw different(`the cursor of the alerts of session ${id} differs`)
   if (!isDeepStrictEqual(await source.checkpoints(id), await target.checkpoints(id)))
     throw different(`the checkpoints of session ${id} differ`)
 }
@@ -164,6 +176,7 @@ export type StoreSettings = {
   readonly folders: readonly TrustedFolder[]
   readonly environments: Awaited<ReturnType<TransferStore['environments']>>
   readonly access: Awaited<ReturnType<TransferStore['accessRecords']>>
+  readonly targets: Awaited<ReturnType<TransferStore['targets']>>
 }
 
 const names: Readonly<Record<keyof StoreSettings, string>> = {
@@ -171,6 +184,7 @@ const names: Readonly<Record<keyof StoreSettings, string>> = {
   folders: 'trusted folders',
   environments: 'environment variables',
   access: 'people, devices and tokens',
+  targets: 'targets of alerts',
 }
 
 export async function readSettings(store: TransferStore): Promise<StoreSettings> {
@@ -179,17 +193,18 @@ export async function readSettings(store: TransferStore): Promise<StoreSettings>
     folders: await store.trustedFolders(),
     environments: await store.environments(),
     access: await store.accessRecords(),
+    targets: await store.targets(),
   }
 }
 
 /** Adds the place to the settings of folders, for a store in which these settings have a place. */
 export function settingsAt(place: string, settings: StoreSettings): StoreSettings {
-  const { rules, folders, environments, access } = settings
+  const { rules, folders, environments, ...rest } = settings
   return {
+    ...rest,
     rules: rules.map((rule) => (rule.project === undefined ? rule : { ...rule, place })),
     folders: folders.map((folder) => ({ ...folder, place })),
     environments: environments.map((one) => (one.scope === 'folder' ? { ...one, at: place } : one)),
-    access,
   }
 }
 
@@ -198,13 +213,13 @@ export function settingsAt(place: string, settings: StoreSettings): StoreSetting
  * path is the same.
  */
 export function settingsOf(place: string, settings: StoreSettings): StoreSettings {
-  const { rules, folders, environments, access } = settings
+  const { rules, folders, environments, ...rest } = settings
   const isHere = (at: string | undefined) => at === undefined || at === place
   return {
+    ...rest,
     rules: rules.filter((rule) => isHere(rule.place)).map(({ place: _, ...rule }) => rule),
     folders: folders.filter((folder) => isHere(folder.place)).map(({ place: _, ...folder }) => folder),
     environments: environments.filter(({ at }) => isHere(at)).map(({ at: _, ...one }) => one),
-    access,
   }
 }
 
@@ -224,10 +239,19 @@ async function copySettings(target: TransferStore, settings: StoreSettings): Pro
   for (const environment of before.environments)
     await target.setEnvironment({ ...environment, variables: {} })
   for (const { kind, id } of before.access) await target.removeAccessRecord(kind, id)
+  for (const { id } of before.targets) await target.removeTarget(id)
   for (const rule of settings.rules) await target.addRule(rule)
   for (const folder of settings.folders) await target.trustFolder(folder)
   for (const environment of settings.environments) await target.setEnvironment(environment)
   for (const record of settings.access) await target.putAccessRecord(record)
+  for (const one of settings.targets) await target.putTarget(one)
+}
+
+/** The subscriptions of browsers are valid only with the key with which they were made. */
+async function copyPushKey(source: TransferStore, target: TransferStore): Promise<void> {
+  if ((await source.targets()).length === 0) return
+  const key = await source.pushKey(newPushKey)
+  if ((await target.pushKey(() => key)) !== key) throw different('the key that signs pushes differs')
 }
 
 function changed(sessionId: string): ParleyError {

@@ -7,6 +7,7 @@ import { defined, newId } from '@parley/protocol'
 import type { Logger } from 'pino'
 import { type BuiltInAdapterOptions, builtInAdapters } from '../adapters/index.ts'
 import { fileTranscript } from '../adapters/scripted/transcript.ts'
+import { type AlertSettings, type Alerts, createAlerts } from '../alerts/index.ts'
 import type { AgentAdapter } from '../core/agent-adapter.ts'
 import { type AgentKeeper, bothObservers, type Host, type HostOptions, type Limits } from '../core/index.ts'
 import { createHost } from '../create-host.ts'
@@ -44,6 +45,7 @@ export type StartOptions = StoreOptions & {
   readonly limits?: Partial<Limits>
   readonly recover?: HostOptions['recover']
   readonly chat?: ChatDefaults
+  readonly alerts?: AlertSettings
   readonly telemetry?: Pick<TelemetryOptions, 'content' | 'openTelemetry'>
   readonly allowedOrigins?: readonly string[]
   readonly allowedHosts?: readonly string[]
@@ -73,11 +75,9 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   const { store, node } = opened
   undo.defer(() => store.close())
   const workspace = createWorkspace({ env: process.env })
-  const telemetry = createTelemetry({
-    ...options.telemetry,
-    problem: (error) => logger.error({ err: error }, 'could not notify a subscriber of telemetry'),
-  })
-  const local = await hostOn(opened, { options, workspace, telemetry })
+  const telemetry = telemetryOf(options)
+  const alerts = alertsOn(store, options, () => http)
+  const local = await hostOn(opened, { options, workspace, telemetry, alerts })
   undo.defer(() => local.close())
   undo.defer(async () => node?.close())
   const hosts: Hosts = node?.hostsOn(local) ?? { host: local }
@@ -86,16 +86,13 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   const terminals = createTerminals({ env: process.env, newId: newTerminal })
   undo.defer(async () => terminals.closeAll())
   host.onSessionChanged(({ change, session }) => change === 'deleted' && terminals.removeOf(session))
-  const sockets = createSockets(hosts, logger)
+  const sockets = createSockets(hosts, logger, alerts.setPresence)
   const terminalFace = createTerminalFace({ terminals, logger, ...peers })
-  const chat = lazyChatFace(async () => {
-    const { createChatFace } = await import('../faces/chat/index.ts')
-    return createChatFace({ logger, ...(options.chat && { defaults: options.chat }) })
-  })
+  const chat = chatOf(options)
   const instance = randomUUID()
   const secret = randomValue()
   let ownerUrl = ''
-  const http = await startServer({
+  const http: HttpServer = await startServer({
     consoleFolder: builtConsole,
     workspace,
     terminals,
@@ -113,6 +110,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
       return telemetry.metrics({ ...now, clients }) + ((await node?.metrics()) ?? '')
     },
     ...servedFrom(opened, options.dataDir),
+    targets: alerts.targets,
     websocket: sockets.accept,
   })
   ownerUrl = ownerUrlOf(http)
@@ -120,7 +118,9 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   undo.defer(() => http.close())
   undo.defer(() => sockets.close())
   undo.defer(() => chat.close())
+  undo.defer(() => alerts.close())
   await node?.join(local, ownerUrl)
+  await alerts.start()
   const closing = undo.move()
   let closed: Promise<void> | undefined
   return {
@@ -137,8 +137,8 @@ export async function startParley(options: StartOptions): Promise<Parley> {
 type Hosts = Pick<NodeHosts, 'host'> & Partial<Omit<NodeHosts, 'host'>>
 
 /** Creates the WebSocket faces: one for people, and one for other nodes, which passes no request on. */
-function createSockets({ host, peers }: Hosts, logger: Logger) {
-  const people = createWebSocketFace({ host, logger, version })
+function createSockets({ host, peers }: Hosts, logger: Logger, onPresence: Alerts['setPresence']) {
+  const people = createWebSocketFace({ host, logger, version, onPresence })
   const nodes = peers && createWebSocketFace({ ...peers, logger, version })
   let followers = 0
   return {
@@ -180,15 +180,45 @@ function ownerUrlOf({ url, port, server }: HttpServer): string {
   return address === '127.0.0.1' || address === '::1' ? `http://${urlHost(address)}:${port}` : url
 }
 
+function chatOf({ chat, logger }: StartOptions) {
+  return lazyChatFace(async () => {
+    const { createChatFace } = await import('../faces/chat/index.ts')
+    return createChatFace({ logger, ...(chat && { defaults: chat }) })
+  })
+}
+
+function telemetryOf({ telemetry, logger }: StartOptions): Telemetry {
+  return createTelemetry({
+    ...telemetry,
+    problem: (error) => logger.error({ err: error }, 'could not notify a subscriber of telemetry'),
+  })
+}
+
+/** The alerts of the server. They need its HTTP server only after `start`. */
+function alertsOn(
+  store: OpenedStore['store'],
+  { alerts: settings, logger }: StartOptions,
+  http: () => HttpServer,
+): Alerts {
+  return createAlerts({
+    store,
+    principalOf: (holder) => http().authentication.principalOf(holder),
+    url: () => http().url,
+    settings,
+    problem: (error, doing) => logger.error({ err: error }, `could not ${doing}`),
+  })
+}
+
 type HostParts = {
   readonly options: StartOptions
   readonly workspace: Workspace
   readonly telemetry: Telemetry
+  readonly alerts: Alerts
 }
 
 function hostOn(
   { store, ownership, leftovers, node }: OpenedStore,
-  { options, workspace, telemetry }: HostParts,
+  { options, workspace, telemetry, alerts }: HostParts,
 ): Promise<Host> {
   const { dataDir, logger, limits, recover } = options
   const adapters = options.adapters ?? adaptersOf(options)
@@ -198,7 +228,10 @@ function hostOn(
     ...defined({ ownership, leftovers, shared: store.shared }),
     ...(node && { ownerFeed: node.ownerFeed }),
     telemetry,
-    observer: node ? bothObservers(logSteps(logger), node.observer) : logSteps(logger),
+    observer: bothObservers(
+      node ? bothObservers(logSteps(logger), node.observer) : logSteps(logger),
+      alerts.observer,
+    ),
     commitOf: workspace.commit,
     ...(!options.adapters && { agentKeeper: keeperOf(options) }),
     agentInstaller: createAgentInstaller({ adapters, folder: agentsFolder(dataDir), env: process.env }),

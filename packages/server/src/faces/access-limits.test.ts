@@ -75,6 +75,15 @@ async function expectCreation(path: string, ask: Ask, kind: Kind, more: object):
   )
 }
 
+const hook = { kind: 'webhook', url: 'https://hooks.example.org/' }
+
+/** The ids of the targets that the owner has added. */
+async function targetIds(): Promise<string[]> {
+  await server.ask('/api/targets', { body: hook }, machineToken)
+  const { targets } = (await server.ask('/api/targets', {}, machineToken)).body
+  return ids(targets, 'targetId') as string[]
+}
+
 const message = { id: newId('cmd'), role: 'user', parts: [{ type: 'text', text: '[]' }] }
 
 const cases: Readonly<Record<Handled, (ask: Ask, kind: Kind) => Promise<void>>> = {
@@ -146,6 +155,29 @@ const cases: Readonly<Record<Handled, (ask: Ask, kind: Kind) => Promise<void>>> 
       else expect(answer.status).not.toBe(403)
     }
     expect((await ask(`/api/files?cwd=${encodeURIComponent(folders.inside)}`)).status).toBe(200)
+  },
+  async listTargets(ask) {
+    await server.ask('/api/targets', { body: hook }, machineToken)
+    expect((await ask('/api/targets')).body.targets).toEqual([])
+  },
+  async createTarget(ask) {
+    // A target gets alerts within the limits of the device that adds it, and a token can add none.
+    expect((await ask('/api/targets', hook)).body.error).toMatchObject({ details: { scope: 'admin' } })
+    const keys = { p256dh: 'B'.padEnd(87, 'A'), auth: 'A'.repeat(22) }
+    const push = { kind: 'push', endpoint: 'https://push.example.org/x', keys }
+    expect(codeOf(await ask('/api/targets', push))).toBe('forbidden')
+  },
+  async patchTarget(ask) {
+    for (const id of await targetIds())
+      expect(codeOf(await ask(`/api/targets/${id}`, { detail: 'full' }, 'PATCH'))).toBe('not_found')
+  },
+  async removeTarget(ask) {
+    for (const id of await targetIds())
+      expect(codeOf(await ask(`/api/targets/${id}`, undefined, 'DELETE'))).toBe('not_found')
+  },
+  async testTarget(ask) {
+    for (const id of await targetIds())
+      expect(codeOf(await ask(`/api/targets/${id}/test`, undefined, 'POST'))).toBe('not_found')
   },
   async createLink(ask) {
     expect((await ask('/api/links', undefined, 'POST')).body.error).toMatchObject({

@@ -76,6 +76,12 @@ export const whereServed: Readonly<Record<RouteName, Where>> = {
   createToken: 'any',
   revokeToken: 'any',
 
+  listTargets: 'any',
+  createTarget: 'any',
+  patchTarget: 'any',
+  removeTarget: 'any',
+  testTarget: 'any',
+
   createLink: 'any',
   createDevice: 'maker',
   listDevices: 'any',

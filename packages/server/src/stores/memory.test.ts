@@ -1,4 +1,5 @@
 import { accessStoreContract } from '../testing/access-store-contract.ts'
+import { alertStoreContract } from '../testing/alert-store-contract.ts'
 import { storeContract } from '../testing/store-contract.ts'
 import { createMemoryStore } from './memory.ts'
 
@@ -10,3 +11,4 @@ const open = async () => ({
 
 storeContract('the memory store', open)
 accessStoreContract('the memory store', open)
+alertStoreContract('the memory store', open)

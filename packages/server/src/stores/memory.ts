@@ -7,7 +7,9 @@ import {
   type TrustedFolder,
 } from '@parley/protocol'
 import type { AccessRecord, AccessStore } from '../core/access-store.ts'
+import type { AlertStore } from '../core/alert-store.ts'
 import type { AppendBatch, SessionStore, StoredEnvironment, StoredReceipt } from '../core/session-store.ts'
+import { createMemoryAlerts } from './memory-alerts.ts'
 import { receiptTaken, refuseGap, sessionTaken, sessionUnknown } from './refusals.ts'
 import {
   compareAges,
@@ -30,22 +32,25 @@ type Kept = {
 }
 
 /** Keeps sessions in memory until the process ends. For tests, and for hosts that need no file. */
-export function createMemoryStore(): SessionStore & AccessStore {
+export function createMemoryStore(): SessionStore & AccessStore & AlertStore {
   const sessions = new Map<string, Kept>()
   const rules = new Map<string, PermissionRule>()
   const environments = new Map<string, StoredEnvironment>()
+  const alerts = createMemoryAlerts(sessions)
   return {
     ...logMethods(sessions, rules),
     ...listMethods(sessions),
     async delete(sessionId) {
       for (const rule of rules.values()) if (rule.sessionId === sessionId) rules.delete(rule.ruleId)
       environments.delete(`session ${sessionId}`)
+      alerts.forget(sessionId)
       return sessions.delete(sessionId)
     },
     ...ruleMethods(rules),
     ...trustMethods(),
     ...environmentMethods(environments),
     ...accessMethods(),
+    ...alerts.methods,
     async close() {},
   }
 }

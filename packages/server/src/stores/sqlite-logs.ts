@@ -23,6 +23,7 @@ export type LogParts = {
   readonly sessions: ReturnType<typeof createSqliteSessions>
   readonly rules: ReturnType<typeof createSqliteRules>
   readonly environments: ReturnType<typeof createSqliteEnvironments>
+  readonly removeAlerts: (sessionId: string) => void
 }
 
 /**
@@ -113,7 +114,7 @@ export class SqliteLogs {
   }
 
   async delete(sessionId: string): Promise<boolean> {
-    const { sessions, rules, environments } = this.#parts
+    const { sessions, rules, environments, removeAlerts } = this.#parts
     const deleted = this.#write(sessionId, () => {
       const known = this.#find(sessionId)
       if (!known) return false
@@ -123,6 +124,7 @@ export class SqliteLogs {
       this.#receipts.remove.run(key)
       rules.removeOfSession(sessionId)
       environments.removeOfSession(sessionId)
+      removeAlerts(sessionId)
       sessions.remove(key)
       return true
     })

@@ -8,6 +8,7 @@ import { emptyState } from '@parley/protocol'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { accessStoreContract } from '../testing/access-store-contract.ts'
+import { alertStoreContract } from '../testing/alert-store-contract.ts'
 import { storeContract } from '../testing/store-contract.ts'
 import {
   awkwardTexts,
@@ -41,6 +42,7 @@ const openForContract = async () => {
 
 storeContract('the SQLite store', openForContract)
 accessStoreContract('the SQLite store', openForContract)
+alertStoreContract('the SQLite store', openForContract)
 
 let folder: string
 let file: string
@@ -351,6 +353,10 @@ it('deletes every row of a session in every table', async () => {
   expect(Object.fromEntries(counts)).toEqual({
     sessions: 0,
     events: 0,
+    alert_cursors: 0,
+    alert_deliveries: 0,
+    alert_keys: 0,
+    alert_targets: 0,
     receipts: 0,
     checkpoints: 0,
     rules: 0,

@@ -1,6 +1,8 @@
 import type { AccessStore } from '../core/access-store.ts'
+import type { AlertStore } from '../core/alert-store.ts'
 import type { SessionStore } from '../core/session-store.ts'
 import { createSqliteAccess } from './sqlite-access.ts'
+import { createAlertRemoval, createSqliteAlerts } from './sqlite-alerts.ts'
 import { openSqliteDatabase, type SqliteDatabase } from './sqlite-database.ts'
 import { createSqliteDecisions, createSqliteEnvironments, createSqliteRules } from './sqlite-decisions.ts'
 import { createSqliteEvents } from './sqlite-events.ts'
@@ -9,7 +11,8 @@ import type { OwnerInfo } from './sqlite-owner.ts'
 import { createSqliteSessions } from './sqlite-sessions.ts'
 
 export type SqliteStore = SessionStore &
-  AccessStore & {
+  AccessStore &
+  AlertStore & {
     /** Sets the fields of the owner file, in addition to the pid and the start time of this process. */
     describeOwner(info: OwnerInfo): void
     /** Copies the database to a new file. Sessions are used and recorded meanwhile. */
@@ -37,7 +40,10 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
   const sessions = createSqliteSessions(database, events.rebuildState)
   const rules = createSqliteRules(database)
   const environments = createSqliteEnvironments(database)
-  const logs = new SqliteLogs(database, { events, sessions, rules, environments })
+  const logs = new SqliteLogs(database, {
+    ...{ events, sessions, rules, environments },
+    removeAlerts: createAlertRemoval(database),
+  })
   return {
     create: async (batch) => logs.create(batch),
     append: async (batch) => logs.append(batch),
@@ -56,6 +62,7 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
 
     ...createSqliteDecisions(database, rules, environments),
     ...createSqliteAccess(database),
+    ...createSqliteAlerts(database),
     describeOwner: (info) => database.describeOwner(info),
     copyTo: (file) => database.copyTo(file),
     close: async () => database.close(),

@@ -1,4 +1,5 @@
 import type { AccessStore } from '../core/access-store.ts'
+import type { AlertStore } from '../core/alert-store.ts'
 import type { SessionStore, StoredReceipt } from '../core/session-store.ts'
 
 /**
@@ -6,7 +7,8 @@ import type { SessionStore, StoredReceipt } from '../core/session-store.ts'
  * created belong to no node.
  */
 export type TransferStore = SessionStore &
-  AccessStore & {
+  AccessStore &
+  Pick<AlertStore, 'targets' | 'putTarget' | 'removeTarget' | 'pushKey' | 'alertCursor' | 'addAlerts'> & {
     /** Receipts of a session, in any order. `after` is the cursor of the page before. */
     receipts(
       sessionId: string,

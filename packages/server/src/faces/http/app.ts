@@ -16,6 +16,7 @@ import { mountPeople } from './routes/people.ts'
 import { mountPermissions } from './routes/permissions.ts'
 import { mountSessions } from './routes/sessions.ts'
 import { mountSnapshots } from './routes/snapshots.ts'
+import { mountTargets } from './routes/targets.ts'
 import { mountTerminals } from './routes/terminals.ts'
 import { mountWorkspace } from './routes/workspace.ts'
 
@@ -60,6 +61,7 @@ export function createApp(parts: AppParts): App {
   mountTerminals(app, parts)
   mountDevices(app, parts)
   mountPeople(app, parts)
+  mountTargets(app, parts)
   mountMetrics(app, parts)
   mountNodes(app, parts)
   mountSnapshots(app, parts)

@@ -47,6 +47,11 @@ export type Authentication = {
   personOf(principal: Principal): Promise<Person | undefined>
   /** What a program with the server's token may do. */
   machine(): Caller
+  /** What a device or a token may do now; undefined if it is unknown, revoked or expired. */
+  principalOf(holder: {
+    readonly kind: 'device' | 'token'
+    readonly id: string
+  }): Promise<Principal | undefined>
   isFromNode(request: IncomingMessage): boolean
   /** Loads the data that `checkCaller` needs. If this returns a promise, await it before `checkCaller`. */
   learn(request: IncomingMessage): Promise<unknown> | undefined
@@ -154,6 +159,7 @@ export function createAuthentication(settings: AuthenticationSettings): Authenti
     people: () => present(people),
     personOf: async ({ kind, person }) => (kind === 'embedded' ? undefined : people?.get(person.id)),
     machine,
+    principalOf: (holder) => principalOf(holder, machine(), holders),
     isFromNode(request) {
       return peers?.accepts(credentialOf(request) ?? '') === true
     },
@@ -191,6 +197,17 @@ export function createAuthentication(settings: AuthenticationSettings): Authenti
       return `${name}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0`
     },
   }
+}
+
+async function principalOf(
+  { kind, id }: { readonly kind: 'device' | 'token'; readonly id: string },
+  { principal }: Caller,
+  holders: Holders | undefined,
+): Promise<Principal | undefined> {
+  if (kind === principal.kind && id === principal.id) return principal
+  await holders?.upToDate()
+  const holder = holders?.get(kind, id)
+  return holder && holders?.principalOf(holder)
 }
 
 /** The credential of a request: in its Authorization header or, for a WebSocket of a browser, in a subprotocol. */

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import type { Logger } from 'pino'
 import type { DecideFrom } from '../../access/index.ts'
+import type { Targets } from '../../alerts/targets.ts'
 import type { AccessStore } from '../../core/access-store.ts'
 import type { Host } from '../../core/index.ts'
 import { createWorkspace, type Workspace } from '../../workspace/index.ts'
@@ -68,6 +69,8 @@ export type FaceSettings = {
   /** The nodes on the database. If not given, this server is the only one. */
   readonly nodes?: NodeDirectory
   readonly snapshot?: TakeSnapshot
+  /** Where alerts are sent. If not given, there are no alerts. */
+  readonly targets?: () => Promise<Targets>
 }
 
 export type FaceLimits = {

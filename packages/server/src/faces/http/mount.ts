@@ -23,6 +23,7 @@ import {
   hostFor,
   outsideLimits,
 } from '../../access/index.ts'
+import type { Targets } from '../../alerts/targets.ts'
 import type { Host } from '../../core/index.ts'
 import { pagePolicy } from '../../transcripts/documents/html.ts'
 import type { Workspace } from '../../workspace/index.ts'
@@ -71,6 +72,8 @@ export type AppParts = {
   readonly nodes?: NodeDirectory | undefined
   /** Copies the database into the data folder. Absent if this server has no database of its own. */
   readonly snapshot?: TakeSnapshot | undefined
+  /** Where alerts are sent. Without it, the routes answer that it is not available. */
+  readonly targets?: (() => Promise<Targets>) | undefined
   readonly consoleFolder?: string | undefined
   readonly peers?: PeerAuthentication | undefined
   readonly otherNodes?: OtherNodes | undefined

@@ -16,6 +16,8 @@ export function createWebSocketFace(options: {
   version: string
   limits?: Partial<OutboxLimits>
   answerHeaders?: AnswerHeaders
+  /** Called when a page of a person becomes visible, repeats that it is, or no longer is. `page` names the socket. */
+  onPresence?: (page: string, personId: string, visible: boolean) => void
   /** How long a peer may take to answer a ping before it counts as gone. */
   heartbeatMs?: number
 }) {
@@ -28,7 +30,7 @@ export function createWebSocketFace(options: {
     clientTracking: false,
     handleProtocols: (offered) => offered.has(webSocketProtocol) && webSocketProtocol,
   })
-  const { answerHeaders } = options
+  const { answerHeaders, onPresence } = options
   if (answerHeaders) addAnswerHeaders(server, answerHeaders)
   const peers = new Set<Peer>()
   const heart = setInterval(() => {
@@ -57,6 +59,7 @@ export function createWebSocketFace(options: {
           limits,
           maxFrameBytes,
           mayAct,
+          present: (page, visible) => !isNode && onPresence?.(page, principal.person.id, visible),
         })
         peers.add(peer)
         onSignedOut(() => peer.signOut())

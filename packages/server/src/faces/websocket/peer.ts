@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import {
   ClientFrame,
@@ -36,6 +37,8 @@ export type PeerOptions = {
   readonly maxFrameBytes: number
   /** Frames are ignored if this returns false. */
   readonly mayAct: () => boolean
+  /** Called when the page at the other end says whether it is visible. */
+  readonly present: (page: string, visible: boolean) => void
 }
 
 type Following = { cursor: number; readonly leaving: AbortController }
@@ -56,6 +59,8 @@ export class Peer {
   readonly #lines = new Map<string, Promise<void>>()
   #commandsUnderWay = 0
   #greeted = false
+  /** Names the page while it is visible. */
+  #visiblePage: string | undefined
   #alive = true
 
   constructor(websocket: WebSocket, socket: Duplex, options: PeerOptions) {
@@ -143,6 +148,8 @@ export class Peer {
         return
       case 'ping':
         return this.#outbox.send({ type: 'pong', ...(frame.id !== undefined && { id: frame.id }) })
+      case 'presence':
+        return this.#present(frame.visible)
       case 'follow':
         return this.#inLine(frame.session, () => this.#follow(frame))
       case 'unfollow':
@@ -159,6 +166,12 @@ export class Peer {
         return this.#inLine(frame.session, () => this.#command(frame))
       }
     }
+  }
+
+  #present(visible: boolean): void {
+    const page = this.#visiblePage ?? (visible ? randomUUID() : undefined)
+    this.#visiblePage = visible ? page : undefined
+    if (page !== undefined) this.#options.present(page, visible)
   }
 
   /** Handles the frames of one client about one session in the order they were sent. */
@@ -246,6 +259,7 @@ export class Peer {
 
   #leave(): void {
     this.#greeted = false
+    this.#present(false)
     for (const session of [...this.#following.keys()]) this.#unfollow(session)
   }
 }

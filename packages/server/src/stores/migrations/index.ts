@@ -5,6 +5,7 @@ import { environments } from './0004-environments.ts'
 import { devices } from './0005-devices.ts'
 import { deletions } from './0006-deletions.ts'
 import { accessRecords } from './0007-access-records.ts'
+import { alerts } from './0008-alerts.ts'
 
 export type Migration = { readonly version: number; readonly sql: string }
 
@@ -20,4 +21,5 @@ export const migrations: readonly Migration[] = [
   devices,
   deletions,
   accessRecords,
+  alerts,
 ]

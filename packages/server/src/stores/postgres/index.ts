@@ -1,7 +1,9 @@
 import { ParleyError } from '@parley/protocol'
 import type { AccessStore } from '../../core/access-store.ts'
+import type { AlertStore } from '../../core/alert-store.ts'
 import type { SessionStore } from '../../core/session-store.ts'
 import type { SharedSettings } from '../../core/shared-settings.ts'
+import { createPostgresAlerts } from './alerts.ts'
 import { PostgresDatabase, type PostgresOptions } from './database.ts'
 import { PostgresLogs } from './logs.ts'
 import { type NodeOptions, PostgresOwnership } from './ownership.ts'
@@ -14,7 +16,7 @@ import { createPostgresSettings } from './settings.ts'
  */
 const beatDeadlineMs = 1_000
 
-export type PostgresStore = SessionStore & AccessStore
+export type PostgresStore = SessionStore & AccessStore & AlertStore
 export type PostgresNode = {
   readonly store: PostgresStore
   readonly ownership: PostgresOwnership
@@ -84,6 +86,7 @@ export function createStore(database: PostgresDatabase, logs: PostgresLogs): Pos
     delete: (sessionId, term) => logs.delete(sessionId, term),
     ...createPostgresSessions(database),
     ...createPostgresSettings(database),
+    ...createPostgresAlerts(database),
     close: () => database.close(),
   }
 }

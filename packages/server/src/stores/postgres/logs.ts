@@ -163,6 +163,8 @@ export class PostgresLogs {
          c AS (DELETE FROM checkpoints USING ok WHERE session_key = ok.key),
          u AS (DELETE FROM rules USING ok WHERE session_id = ok.id),
          v AS (DELETE FROM environments USING ok WHERE scope = 'session' AND target = ok.id),
+         a AS (DELETE FROM alert_cursors USING ok WHERE session = ok.id),
+         d AS (DELETE FROM alert_deliveries USING ok WHERE session = ok.id),
          m AS (INSERT INTO deletions SELECT key FROM ok)
          SELECT key FROM ok`,
         [safeText(sessionId), term ?? null],

@@ -1,4 +1,5 @@
 import { accessStoreContract } from '../../testing/access-store-contract.ts'
+import { alertStoreContract } from '../../testing/alert-store-contract.ts'
 import { storeContract } from '../../testing/store-contract.ts'
 import { openPostgresStore } from './index.ts'
 import { PostgresServer } from './postgres-under-test.ts'
@@ -25,3 +26,4 @@ const open = async () => {
 
 storeContract('the PostgreSQL store', open)
 accessStoreContract('the PostgreSQL store', open)
+alertStoreContract('the PostgreSQL store', open)

@@ -171,4 +171,44 @@ export const postgresMigrations: readonly PostgresMigration[] = [
       ALTER TABLE trusted_folders ADD COLUMN trusted_by text;
     `,
   },
+  {
+    version: 3,
+    sql: `
+      CREATE TABLE alert_targets (
+        number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        id text COLLATE "C" NOT NULL UNIQUE,
+        data text NOT NULL,
+        created_at bigint NOT NULL,
+        last text
+      );
+      -- The last delivery to a target is no setting.
+      CREATE TRIGGER target_added AFTER INSERT OR DELETE ON alert_targets
+        FOR EACH ROW EXECUTE FUNCTION settings_changed();
+      CREATE TRIGGER target_changed AFTER UPDATE ON alert_targets FOR EACH ROW
+        WHEN (OLD.data IS DISTINCT FROM NEW.data) EXECUTE FUNCTION settings_changed();
+
+      CREATE TABLE alert_cursors (session text COLLATE "C" PRIMARY KEY, seq bigint NOT NULL);
+      CREATE TABLE alert_deliveries (
+        number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        target text COLLATE "C" NOT NULL,
+        alert text COLLATE "C" NOT NULL,
+        session text COLLATE "C" NOT NULL,
+        subject text COLLATE "C" NOT NULL,
+        body text NOT NULL,
+        attempts integer NOT NULL DEFAULT 0,
+        next_at bigint NOT NULL,
+        claimed_until bigint,
+        expires_at bigint NOT NULL,
+        done_at bigint,
+        sent integer NOT NULL DEFAULT 0,
+        UNIQUE (target, alert)
+      );
+      CREATE INDEX alert_deliveries_due ON alert_deliveries (next_at, number) WHERE done_at IS NULL;
+      CREATE INDEX alert_deliveries_of_subjects ON alert_deliveries (subject, target, number);
+      CREATE INDEX alert_deliveries_of_sessions ON alert_deliveries (session);
+      -- The visible pages. A page that crashed stays until its time has passed.
+      CREATE TABLE alert_presences (page text PRIMARY KEY, person text COLLATE "C" NOT NULL, until bigint NOT NULL);
+      CREATE TABLE alert_keys (name text PRIMARY KEY, value text NOT NULL);
+    `,
+  },
 ]

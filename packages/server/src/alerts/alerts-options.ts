@@ -1,0 +1,28 @@
+import type { Principal } from '../access/index.ts'
+import type { AlertStore } from '../core/alert-store.ts'
+import type { SessionStore } from '../core/session-store.ts'
+
+/** Settings of alerts, from `alerts` in config.json. */
+export type AlertSettings = {
+  /** Webhooks and ntfy servers may have private addresses, and use http there. */
+  readonly privateTargets?: boolean | undefined
+  /** Origins of push services that may have a private address. */
+  readonly pushServices?: readonly string[] | undefined
+  /** A https or mailto URL with which the operators of push services can reach the operator of this server. */
+  readonly contact?: string | undefined
+  /** How long a person is given to see an alert in the console, before it is sent to browsers and ntfy topics. */
+  readonly waitMs?: number | undefined
+}
+
+export type AlertsOptions = {
+  readonly store: SessionStore & AlertStore
+  /** What a device or a token may do now; undefined if it was revoked. */
+  readonly principalOf: (holder: {
+    readonly kind: 'device' | 'token'
+    readonly id: string
+  }) => Promise<Principal | undefined>
+  /** The address of the console, without a slash at the end. */
+  readonly url: () => string
+  readonly settings?: AlertSettings | undefined
+  readonly problem: (error: unknown, doing: string) => void
+}

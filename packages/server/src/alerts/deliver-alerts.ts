@@ -1,0 +1,91 @@
+import { defined } from '@parley/protocol'
+import type { AlertStore, ClaimedDelivery } from '../core/alert-store.ts'
+import { type DeriveParts, mayLearn } from './derive-alerts.ts'
+import type { Alert } from './find-alerts.ts'
+import { messageAbout } from './message.ts'
+import { type SendParts, type SendResult, send } from './send.ts'
+import { isForPerson, type KnownTarget } from './target-data.ts'
+
+export type DeliverParts = SendParts &
+  Pick<DeriveParts, 'targets' | 'principalOf' | 'waitMs'> & {
+    readonly store: AlertStore
+    /** The address of the console. */
+    readonly url: () => string
+    readonly random: () => number
+    /** Until when a target asked to be left alone, by its id. */
+    readonly paused: Map<string, number>
+    /** Removes or disables a target that no longer exists. */
+    readonly gone: (target: KnownTarget) => Promise<void>
+  }
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+/** The waits before the further attempts, as Standard Webhooks recommends. */
+const retryWaitsMs = [5_000, 5 * minuteMs, 30 * minuteMs, ...[2, 5, 10, 14, 20, 24].map((n) => n * hourMs)]
+/** A retry comes up to this share of its wait later, so that the retries of many alerts spread. */
+const jitter = 0.2
+const longestRetryAfterMs = 24 * hourMs
+
+/** Sends a claimed delivery, or finds that it is of no use, and stores the outcome. */
+export async function deliver(parts: DeliverParts, claimed: ClaimedDelivery): Promise<void> {
+  const { store, now } = parts
+  const { target: targetId, alert: alertId, attempts } = claimed
+  const done = (sent: boolean) => store.settleDelivery(targetId, alertId, { done: true, sent, at: now() })
+  const target = parts.targets().find(({ id }) => id === targetId)
+  const principal = target && (await parts.principalOf(target.data.holder))
+  const isWanted = principal && mayLearn(principal, target.data) && target.data.disabledAt === undefined
+  if (!target || !isWanted || claimed.expiresAt <= now()) return done(attempts > 1)
+  const alert = JSON.parse(claimed.body) as Alert
+  const verdict = await verdictOn(parts, target, alert, claimed)
+  // An earlier attempt may have reached the target.
+  if (verdict === 'drop') return done(attempts > 1)
+  const until = verdict === 'wait' ? now() + parts.waitMs : (parts.paused.get(targetId) ?? 0)
+  if (until > now())
+    return store.settleDelivery(targetId, alertId, { done: false, nextAt: until, attempts: attempts - 1 })
+  const message = messageAbout(alert, target.data.detail, parts.url())
+  const result = await send(parts, target.data, { ...message, expiresAt: claimed.expiresAt })
+  await note(parts, target, result)
+  if (result.ok) return done(true)
+  if (result.ends === 'gone') {
+    await done(true)
+    return parts.gone(target)
+  }
+  const wait = waitAfter(result, attempts, parts.random)
+  if (wait === undefined || now() + wait >= claimed.expiresAt) return done(true)
+  if (result.retryAfterMs !== undefined) parts.paused.set(targetId, now() + wait)
+  await store.settleDelivery(targetId, alertId, { done: false, nextAt: now() + wait, attempts })
+}
+
+/** Stores the result of an attempt, for people who look at the target. */
+export async function note(
+  { store, now }: Pick<DeliverParts, 'store' | 'now'>,
+  { id }: Pick<KnownTarget, 'id'>,
+  { ok, status, error }: SendResult,
+): Promise<void> {
+  await store.noteTarget(id, { at: now(), ok, ...defined({ status, error: error?.slice(0, 300) }) })
+}
+
+/** Whether an alert for a person is still of use. A webhook gets every alert. */
+async function verdictOn(
+  { store, now }: DeliverParts,
+  { data }: KnownTarget,
+  alert: Alert,
+  { isSuperseded, followsSent }: ClaimedDelivery,
+): Promise<'send' | 'wait' | 'drop'> {
+  if (!isForPerson(data)) return 'send'
+  if (alert.kind === 'request.resolved') return followsSent ? 'send' : 'drop'
+  if (isSuperseded) return 'drop'
+  if (!(await store.isPresent(data.personId, now()))) return 'send'
+  return alert.kind === 'request.waiting' ? 'wait' : 'drop'
+}
+
+/** How long to wait before the next attempt. Undefined: there is none. */
+function waitAfter(
+  { ends, retryAfterMs = 0 }: SendResult,
+  attempts: number,
+  random: () => number,
+): number | undefined {
+  const wait = retryWaitsMs[attempts - 1]
+  if (ends === 'never' || wait === undefined) return undefined
+  return Math.max(wait * (1 + jitter * random()), Math.min(retryAfterMs, longestRetryAfterMs))
+}

@@ -1,0 +1,90 @@
+import type { HostObserver } from '../core/index.ts'
+import type { AlertsOptions } from './alerts-options.ts'
+import type { Dispatcher } from './dispatcher.ts'
+import type { Targets } from './targets.ts'
+
+export type { AlertSettings } from './alerts-options.ts'
+
+export type Alerts = {
+  /** Notices what the host records. It does nothing while there is no target. */
+  readonly observer: HostObserver
+  /** Starts to send alerts, if there are targets. Call it once, when sessions can be opened. */
+  start(): Promise<void>
+  targets(): Promise<Targets>
+  /** Notes whether a page of a person is visible. `page` names its connection. */
+  setPresence(page: string, personId: string, visible: boolean): void
+  close(): Promise<void>
+}
+
+/** How long a page counts as visible after it said so. */
+const presenceMs = 120_000
+/** The events after which a log is searched. */
+const alerting = new Set([
+  'permission.requested',
+  'permission.resolved',
+  'question.asked',
+  'question.resolved',
+  'turn.ended',
+])
+
+/**
+ * Sends alerts about sessions to targets: browsers, webhooks and ntfy topics. Everything but this file is loaded when
+ * there is a target, or when a caller asks for the targets.
+ */
+export function createAlerts(options: AlertsOptions): Alerts {
+  const { store, problem } = options
+  let running: Promise<{ dispatcher: Dispatcher; targets: Targets }> | undefined
+  let dispatcher: Dispatcher | undefined
+  let hasStarted = false
+  let isClosed = false
+
+  const run = () => {
+    running ??= import('./run-alerts.ts').then(async ({ runAlerts }) => {
+      const made = await runAlerts(options)
+      dispatcher = made.dispatcher
+      if (hasStarted && !isClosed) await dispatcher.start()
+      return made
+    })
+    running.catch(() => {
+      running = undefined
+    })
+    return running
+  }
+  const runIfNeeded = async () => {
+    if (!running && (await store.targets()).length > 0) await run()
+  }
+  // While the alerts run, they read the targets themselves.
+  store.shared?.onChanged(async () => {
+    if (hasStarted && !running) await runIfNeeded()
+  })
+
+  return {
+    observer: {
+      opened: ({ id }) => dispatcher?.search(id),
+      recorded(events, { id }) {
+        if (dispatcher && events.some(({ type }) => alerting.has(type))) dispatcher.search(id)
+      },
+      left: () => undefined,
+    },
+    async start() {
+      hasStarted = true
+      try {
+        if (running) await (await running).dispatcher.start()
+        else await runIfNeeded()
+      } catch (error) {
+        problem(error, 'start to send alerts')
+      }
+    },
+    targets: async () => (await run()).targets,
+    setPresence(page, personId, visible) {
+      if (!dispatcher || isClosed) return
+      const until = visible ? Date.now() + presenceMs : undefined
+      store.setPresence(page, personId, until).catch((error) => problem(error, 'note a visible page'))
+    },
+    async close() {
+      isClosed = true
+      const made = await running?.catch(() => undefined)
+      await made?.dispatcher.close()
+    },
+  }
+}

@@ -1,0 +1,60 @@
+import type { TargetRecord } from '../core/alert-store.ts'
+import type { AlertsOptions } from './alerts-options.ts'
+import { Dispatcher } from './dispatcher.ts'
+import { createSafeRequest } from './safe-request.ts'
+import { type KnownTarget, knownTarget } from './target-data.ts'
+import { createTargets, type Targets } from './targets.ts'
+import { newPushKey, type PushKey, pushKeyOf } from './web-push.ts'
+
+const defaultWaitMs = 10_000
+/** Longer than an attempt may take. */
+const claimMs = 30_000
+const lookEveryMs = 5_000
+
+/** Puts the parts together that send alerts. */
+export async function runAlerts(
+  options: AlertsOptions,
+): Promise<{ readonly dispatcher: Dispatcher; readonly targets: Targets }> {
+  const { store, settings = {}, url } = options
+  let targets: readonly KnownTarget[] = []
+  let pushKey: Promise<PushKey> | undefined
+  const keep = (records: readonly TargetRecord[]) => {
+    targets = records.map(knownTarget).filter((target) => target !== undefined)
+  }
+  const refresh = async () => keep(await store.targets())
+  store.shared?.onChanged(refresh)
+  await refresh()
+  const request = createSafeRequest(settings)
+  const parts = {
+    ...options,
+    refresh,
+    request,
+    targets: () => targets,
+    now: Date.now,
+    random: Math.random,
+    paused: new Map<string, number>(),
+    waitMs: settings.waitMs ?? defaultWaitMs,
+    claimMs,
+    lookEveryMs: store.shared && lookEveryMs,
+    contact: () => settings.contact ?? contactOf(url()),
+    pushKey: () => {
+      pushKey ??= store.pushKey(newPushKey).then(pushKeyOf)
+      pushKey.catch(() => {
+        pushKey = undefined
+      })
+      return pushKey
+    },
+    async gone(target: KnownTarget) {
+      if (target.data.kind === 'push') await store.removeTarget(target.id)
+      else await store.putTarget({ ...target, data: { ...target.data, disabledAt: Date.now() } })
+      await refresh()
+    },
+  }
+  const dispatcher = new Dispatcher({ ...parts, closing: () => request.close() })
+  return { dispatcher, targets: createTargets(parts) }
+}
+
+/** Push services want to know who sends. The address of a console on this machine tells them nothing. */
+function contactOf(url: string): string {
+  return url.startsWith('https:') ? new URL(url).origin : 'mailto:parley@example.com'
+}

@@ -1,0 +1,102 @@
+import type { SharedSettings } from './shared-settings.ts'
+
+/** A target of alerts. The folder alerts/ defines its data. */
+export type TargetRecord = {
+  readonly id: string
+  readonly data: Readonly<Record<string, unknown>>
+  readonly createdAt: number
+  /** The last attempt to send to the target. It is not a setting: other processes are not notified of it. */
+  readonly last?: Readonly<Record<string, unknown>>
+}
+
+/** An alert that is to be sent to a target. */
+export type NewDelivery = {
+  readonly target: string
+  /** The id of the alert. A target gets each alert once. */
+  readonly alert: string
+  readonly session: string
+  /** What the alert is about. Deliveries of a target about the same subject are sent one after another. */
+  readonly subject: string
+  readonly body: string
+  readonly nextAt: number
+  readonly expiresAt: number
+}
+
+export type ClaimedDelivery = Pick<NewDelivery, 'target' | 'alert' | 'subject' | 'body' | 'expiresAt'> & {
+  /** How often the delivery was claimed, this time included. */
+  readonly attempts: number
+  /** A later delivery to the same target has the same subject. */
+  readonly isSuperseded: boolean
+  /** An earlier delivery to the same target with the same subject was sent. */
+  readonly followsSent: boolean
+}
+
+export type DeliveryOutcome =
+  /** `sent` is false if the delivery turned out to be of no use. */
+  | { readonly done: true; readonly sent: boolean; readonly at: number }
+  | { readonly done: false; readonly nextAt: number; readonly attempts: number }
+
+/** What is derived from the events of a session up to `to`. */
+export type AlertStep = {
+  readonly session: string
+  /** The cursor that was read before; undefined if there was none. */
+  readonly from: number | undefined
+  readonly to: number
+  readonly deliveries: readonly NewDelivery[]
+}
+
+/**
+ * PORT. Stores the targets of alerts, how far each log was searched for alerts, and what is still to be sent. It makes
+ * no decisions. Rules:
+ * - a change is durable against the death of this process when the promise resolves.
+ * - a failure of the medium is a ParleyError (`busy` if trying again can help, else `internal_error`).
+ * - the cursor and the deliveries of a session are deleted with the session.
+ * - times are milliseconds since 1970 by the clock of the caller.
+ */
+export type AlertStore = {
+  /** All targets, oldest first. */
+  targets(): Promise<TargetRecord[]>
+  /** Adds a target, or replaces the data of the one with this id. */
+  putTarget(target: TargetRecord): Promise<void>
+  /** Removes a target and its deliveries. Returns false if there was no such target. */
+  removeTarget(id: string): Promise<boolean>
+  /** Replaces `last` of a target. Has no effect if there is no such target. */
+  noteTarget(id: string, last: Readonly<Record<string, unknown>>): Promise<void>
+
+  /** The seq up to which the events of a session were searched for alerts. */
+  alertCursor(sessionId: string): Promise<number | undefined>
+  /**
+   * Moves the cursor of a session and adds deliveries, both or neither. Returns false, without an effect, if the cursor
+   * is not `from`: of several processes that search the same events, one succeeds. A delivery whose target already has
+   * this alert, or no longer exists, is left out.
+   */
+  addAlerts(step: AlertStep): Promise<boolean>
+  /** Ids of sessions that changed after `since`, whose log continues after their cursor and that no living process owns. */
+  sessionsToSearch(since: number): Promise<string[]>
+
+  /**
+   * Takes up to `limit` deliveries that are due at `now`, the earliest first. A claim ends at `until`; until then nobody
+   * else can claim the delivery. A delivery waits for earlier ones to the same target with the same subject.
+   */
+  claimDeliveries(claim: {
+    readonly now: number
+    readonly until: number
+    readonly limit: number
+  }): Promise<ClaimedDelivery[]>
+  /** Ends every claim. Called by the only process that uses the store, when it starts. */
+  releaseDeliveries(): Promise<void>
+  settleDelivery(target: string, alert: string, outcome: DeliveryOutcome): Promise<void>
+  /** When the next delivery is due; undefined if none waits. */
+  nextDelivery(): Promise<number | undefined>
+  /** Deletes deliveries that were done before this time, and those that expired before it. */
+  pruneDeliveries(before: number): Promise<void>
+
+  /** Stores until when a page of a person is visible; undefined: it no longer is. */
+  setPresence(page: string, personId: string, until: number | undefined): Promise<void>
+  isPresent(personId: string, now: number): Promise<boolean>
+
+  /** Returns the key that signs pushes. It is stored once; `make` creates it. */
+  pushKey(make: () => string): Promise<string>
+  /** Absent if no other process can open the store. */
+  readonly shared?: SharedSettings
+}

@@ -5,6 +5,7 @@ import { createCommandLine } from './command-line.ts'
 import type { Context } from './context.ts'
 import { addAccessCommands } from './definitions/access.ts'
 import { addAgentCommands } from './definitions/agents.ts'
+import { addNotify } from './definitions/notify.ts'
 import { addOperationCommands } from './definitions/operation.ts'
 import { addPermissionCommands } from './definitions/permissions.ts'
 import { createRegistry, examples, visibleTokenWarning } from './definitions/registry.ts'
@@ -162,6 +163,7 @@ PARLEY_DATABASE_URL, PARLEY_NODE_URL and PARLEY_PLACE, then config.json in the d
   addAgentCommands(registry)
   addServerCommands(registry)
   addAccessCommands(registry)
+  addNotify(registry)
   addOperationCommands(registry)
   addCompletion(program, registry)
   return program

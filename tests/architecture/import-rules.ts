@@ -186,6 +186,7 @@ export const serverRules: readonly Rule[] = [
       `${server}/workspace`,
       `${server}/telemetry`,
       `${server}/create-host.ts`,
+      `${server}/system-clock.ts`,
       `${server}/version.ts`,
     ],
     packages: [

@@ -94,6 +94,7 @@ function guardedHost(host: Host, principal: Principal, via: Via): Host {
     ...settingMethods(guard),
     ...agentMethods(guard),
     adopt: onlyForOwner,
+    deleteIf: onlyForOwner,
     close: onlyForOwner,
   }
 }

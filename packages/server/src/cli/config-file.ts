@@ -70,6 +70,14 @@ const alerts = {
   waitMs: z.int().min(0).max(3_600_000).optional(),
 }
 
+const age = z
+  .string()
+  .regex(/^[1-9]\d{0,4}[hd]$/, 'must be a number of hours or days, such as 12h or 30d')
+  .optional()
+
+/** After which time without use a session is archived, and deleted. */
+const retention = { archiveAfter: age, deleteAfter: age }
+
 /** The keys of `config.json` in the data folder. An unknown key is refused, and the error names it. */
 export const ConfigFile = z.strictObject({
   host: z.string().min(1).optional(),
@@ -87,10 +95,18 @@ export const ConfigFile = z.strictObject({
   chat: z.strictObject(chat).optional(),
   telemetry: z.strictObject(telemetry).optional(),
   alerts: z.strictObject(alerts).optional(),
+  retention: z.strictObject(retention).optional(),
 })
 export type ConfigFile = z.infer<typeof ConfigFile>
 
-const knownIn: Readonly<Record<string, object>> = { limits, agents: agent, chat, telemetry, alerts }
+const knownIn: Readonly<Record<string, object>> = {
+  limits,
+  agents: agent,
+  chat,
+  telemetry,
+  alerts,
+  retention,
+}
 
 /**
  * Returns the settings in the file, or none if there is no such file. If the file is invalid, throws a

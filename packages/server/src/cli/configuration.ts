@@ -7,6 +7,7 @@ import type { ChatDefaults } from '../faces/chat/index.ts'
 import { shortestToken } from '../faces/http/token-length.ts'
 import type { TelemetryOptions } from '../telemetry/index.ts'
 import { type ConfigFile, type LogLevel, logLevels } from './config-file.ts'
+import { parseAge } from './durations.ts'
 
 /** The options of a command as they were typed. */
 export type Flags = {
@@ -45,7 +46,12 @@ export type Configuration = {
   readonly chat: ChatDefaults
   readonly telemetry: Pick<TelemetryOptions, 'content' | 'openTelemetry'>
   readonly alerts: AlertSettings
+  /** Absent if sessions are kept until somebody archives or deletes them. */
+  readonly retention?: RetentionTimes
 }
+
+/** For how long sessions are kept without use, in milliseconds. */
+export type RetentionTimes = { readonly archiveAfter?: number; readonly deleteAfter?: number }
 
 export type ConfigurationSources = {
   readonly flags: Flags
@@ -124,8 +130,16 @@ export function resolveConfiguration(sources: ConfigurationSources): Configurati
     chat: defined(config.chat ?? {}),
     telemetry: defined(config.telemetry ?? {}),
     alerts: config.alerts ?? {},
+    ...retentionOf(config.retention),
   }
 }
+
+function retentionOf({ archiveAfter, deleteAfter }: ConfigFile['retention'] = {}) {
+  if (archiveAfter === undefined && deleteAfter === undefined) return {}
+  return { retention: defined({ archiveAfter: ageOf(archiveAfter), deleteAfter: ageOf(deleteAfter) }) }
+}
+
+const ageOf = (age: string | undefined) => (age === undefined ? undefined : parseAge(age, 'An age'))
 
 export function defaultDataDir(home: string): string {
   return join(home, '.parley')

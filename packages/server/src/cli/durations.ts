@@ -37,6 +37,16 @@ export function lifetimeText(ms: number): string {
   return `${Math.max(1, Math.round(ms / (size as number)))}${unit}`
 }
 
+/** Parses "12h" or "30d" to milliseconds. */
+export function parseAge(text: string, name: string): number {
+  const found = /^([1-9]\d{0,4})([hd])$/.exec(text.trim())
+  if (found) return Number(found[1]) * (found[2] === 'd' ? 86_400_000 : 3_600_000)
+  throw new ParleyError(
+    'validation_error',
+    `${name} is a number of hours or days such as 12h or 30d, not "${text}".`,
+  )
+}
+
 /** A duration in its most useful unit: 850 ms, 12.3 s, 4 min. */
 export function durationText(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`

@@ -57,6 +57,10 @@ export type StartOptions = StoreOptions & {
 
 export type Parley = {
   readonly host: Host
+  /** The host of this process, which passes nothing on to other nodes. */
+  readonly ownHost: Host
+  /** Whether a shell is open in the session, on this node. */
+  hasTerminal(sessionId: string): boolean
   readonly http: HttpServer
   followers(): number
   /** Stops accepting requests, parks or ends running turns, then releases the data folder. */
@@ -122,15 +126,13 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   await node?.join(local, ownerUrl)
   await alerts.start()
   const closing = undo.move()
-  let closed: Promise<void> | undefined
   return {
     host,
+    ownHost: local,
+    hasTerminal: (sessionId) => terminals.list(sessionId).length > 0,
     http,
     followers: () => sockets.followers,
-    close() {
-      closed ??= closing.disposeAsync()
-      return closed
-    },
+    close: once(() => closing.disposeAsync()),
   }
 }
 
@@ -158,6 +160,14 @@ function createSockets({ host, peers }: Hosts, logger: Logger, onPresence: Alert
       people.close()
       nodes?.close()
     },
+  }
+}
+
+function once(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined
+  return () => {
+    done ??= work()
+    return done
   }
 }
 

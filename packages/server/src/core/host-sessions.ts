@@ -20,6 +20,7 @@ import { checked } from './checked.ts'
 import { need } from './decision.ts'
 import { earlierPrompts } from './earlier-prompts.ts'
 import type { HostTool } from './host-tool.ts'
+import type { LiveSession } from './live-session.ts'
 import type { OpenSessions } from './open-sessions.ts'
 import { readEvents } from './read-events.ts'
 import type { FeedReader, FollowFrom } from './session-feed.ts'
@@ -37,6 +38,11 @@ export type HostSessions = {
   /** In all operations, `by` names who caused them. It is recorded in the log. */
   patch(sessionId: string, patch: SessionPatch, by?: Actor): Promise<SessionSummary>
   delete(sessionId: string, by?: Actor): Promise<void>
+  /**
+   * Deletes a session if it is due at the moment of its deletion, and returns whether it was. Rejects with ParleyError
+   * `conflict` if another process is the owner.
+   */
+  deleteIf(sessionId: string, isDue: (state: SessionState) => boolean): Promise<boolean>
 
   /**
    * Resolves when the command is in the log. Checks the shape of the command, so that a face may pass on whatever it
@@ -81,6 +87,15 @@ export function createHostSessions(
   adapterFor: (agent: string) => AgentAdapter,
 ): HostSessions {
   const { store, tools } = services
+  const deleteIf = async (sessionId: string, isDue?: (state: SessionState) => boolean) => {
+    const destroy = (session: LiveSession) => session.destroy(() => store.delete(sessionId))
+    if (!(await sessions.delete(sessionId, destroy, isDue))) return false
+    services.rules.forgetSession(sessionId)
+    tools.forget(sessionId)
+    services.environments.forget(sessionId)
+    services.news.deleted(sessionId)
+    return true
+  }
   return {
     list: (query) => store.list(query),
     state: async (sessionId) => shownState(await sessions.state(sessionId)),
@@ -93,13 +108,8 @@ export function createHostSessions(
         return summarise(session.state)
       })
     },
-    async delete(sessionId) {
-      await sessions.delete(sessionId, (session) => session.destroy(() => store.delete(sessionId)))
-      services.rules.forgetSession(sessionId)
-      tools.forget(sessionId)
-      services.environments.forget(sessionId)
-      services.news.deleted(sessionId)
-    },
+    delete: async (sessionId) => void (await deleteIf(sessionId)),
+    deleteIf,
     async command(sessionId, given, by) {
       const command = checked(Command, given, 'The command')
       const receipt = recordedOnly.has(command.type)

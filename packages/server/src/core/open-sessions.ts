@@ -264,15 +264,26 @@ export class OpenSessions {
   }
 
   /**
-   * Deletes a session with `work`. The session cannot be opened meanwhile. Afterwards it is no longer in memory,
-   * whether or not the deletion succeeds.
+   * Deletes a session with `work`, unless `isDue` says that it must be kept. The session cannot be opened meanwhile.
+   * Afterwards it is no longer in memory, whether or not the deletion succeeds. Returns whether `work` was done.
    */
-  async delete(sessionId: string, work: (session: LiveSession) => Promise<void>): Promise<void> {
+  async delete(
+    sessionId: string,
+    work: (session: LiveSession) => Promise<void>,
+    isDue: (state: SessionState) => boolean = () => true,
+  ): Promise<boolean> {
+    const whenDue = async (session: LiveSession) => {
+      if (!isDue(session.state)) return false
+      await work(session)
+      return true
+    }
     const session = await this.open(sessionId).catch(unlessAwaited)
-    if (!session) return this.record(sessionId, work)
+    if (!session) return this.record(sessionId, whenDue)
+    if (!isDue(session.state)) return false
     this.#deleting.add(sessionId)
     try {
       await work(session)
+      return true
     } finally {
       this.forget(sessionId)
       this.#deleting.delete(sessionId)

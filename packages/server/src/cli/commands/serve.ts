@@ -1,7 +1,9 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import type { Logger } from 'pino'
 import { assertBindable, isLoopback } from '../../faces/http/authentication.ts'
 import { createRequestSource, remoteUrls } from '../../faces/http/request-source.ts'
+import { systemClock } from '../../system-clock.ts'
 import { version } from '../../version.ts'
 import { createCommandLine } from '../command-line.ts'
 import { isConfigExposed } from '../config-file.ts'
@@ -53,10 +55,24 @@ export async function serve(options: ServeOptions, context: Context): Promise<nu
   else if (options.json) output.out(`${JSON.stringify({ url: parley.http.url, token, pid: process.pid })}\n`)
   else output.out(greeting(parley, configuration, context))
   collectGarbageSoon()
+  const retention = await startRetention(configuration, parley, logger)
   const signal = await stopped
   logger.info({ signal }, 'stopping')
+  await retention?.stop()
   await parley.close()
   return 0
+}
+
+async function startRetention({ retention: times }: Configuration, parley: Parley, logger: Logger) {
+  if (!times) return undefined
+  const { Retention } = await import('../retention.ts')
+  return new Retention({
+    host: parley.ownHost,
+    times,
+    isUsed: parley.hasTerminal,
+    logger,
+    clock: systemClock,
+  })
 }
 
 function greeting({ http }: Parley, { host, dataDir }: Configuration, context: Context): string {

@@ -4,6 +4,7 @@ import { list, type Registry } from './registry.ts'
 export function addOperationCommands(registry: Registry): void {
   addService(registry)
   addBackup(registry)
+  addRetention(registry)
 }
 
 function addService({ add: addToProgram, under, run }: Registry): void {
@@ -97,4 +98,24 @@ The backup is checked completely before anything is replaced. If this command is
 data or the new. Clients read their sessions again. Restore only backups that you trust: config.json names programs to run.`,
     )
     .action(run(async () => (await import('../commands/restore.ts')).restoreBackup))
+}
+
+function addRetention({ add, run }: Registry): void {
+  add(
+    'retention',
+    'list the sessions that retention would archive or delete now; changes nothing',
+    'parley retention',
+    'parley retention --archive-after 30d --delete-after 180d',
+  )
+    .option('--archive-after <age>', 'as if unused sessions were archived after this time, e.g. 30d')
+    .option('--delete-after <age>', 'as if unused sessions were deleted after this time, e.g. 180d')
+    .option('--dry-run', 'change nothing; this is what the command always does')
+    .option('--json', 'one session per line, as JSON')
+    .addHelpText(
+      'after',
+      `
+Retention is off unless config.json has "retention": {"archiveAfter": "30d", "deleteAfter": "180d"}. A running server then
+looks for such sessions every hour. It keeps pinned sessions, and those with open requests, queued prompts or running work.`,
+    )
+    .action(run(async () => (await import('../commands/retention.ts')).retention))
 }

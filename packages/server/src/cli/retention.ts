@@ -1,0 +1,126 @@
+import { ParleyError, type SessionState, type SessionSummary, summarise } from '@parley/protocol'
+import type { Logger } from 'pino'
+import type { Clock, Host } from '../core/index.ts'
+import { writeCursor } from '../stores/session-listing.ts'
+import type { RetentionTimes } from './configuration.ts'
+import { ageText } from './durations.ts'
+
+/** What retention does with a session that was not used for long enough. */
+export type Due = 'archive' | 'delete'
+
+type Facts = Pick<SessionSummary, 'pinned' | 'archived' | 'status' | 'waiting' | 'paused' | 'updatedAt'>
+
+/**
+ * What is due for a session. Pure. Pinned sessions are kept, and sessions with an open turn, an open request, a queued
+ * prompt or a background task.
+ */
+export function dueFor(
+  session: Facts,
+  { archiveAfter, deleteAfter }: RetentionTimes,
+  now: number,
+): Due | undefined {
+  const { pinned, archived, status, waiting, paused = 0, updatedAt } = session
+  if (pinned || status !== 'idle' || waiting > 0 || paused > 0) return undefined
+  const unused = now - updatedAt
+  if (deleteAfter !== undefined && unused >= deleteAfter) return 'delete'
+  return archiveAfter !== undefined && !archived && unused >= archiveAfter ? 'archive' : undefined
+}
+
+/** A cursor of the list of sessions after which only sessions follow for which something may be due. */
+export function firstDueCursor({ archiveAfter, deleteAfter }: RetentionTimes, now: number): string {
+  const shortest = Math.min(archiveAfter ?? Number.POSITIVE_INFINITY, deleteAfter ?? Number.POSITIVE_INFINITY)
+  return writeCursor({ pinned: false, updatedAt: now - shortest + 1, id: '' })
+}
+
+export type RetentionOptions = {
+  /** A host that does not pass operations on: with several nodes, each node handles what it owns or can claim. */
+  readonly host: Pick<Host, 'list' | 'patch' | 'deleteIf'>
+  readonly times: RetentionTimes
+  /** Whether somebody uses the session in a way that its state does not show, such as a shell. */
+  readonly isUsed: (sessionId: string) => boolean
+  readonly logger: Pick<Logger, 'info' | 'warn'>
+  readonly clock: Pick<Clock, 'now' | 'after'>
+}
+
+const firstMs = 60_000
+const everyMs = 3_600_000
+const pageSize = 100
+
+/** Archives and deletes the sessions of this process that are due: a minute after the start, then every hour. */
+export class Retention {
+  readonly #options: RetentionOptions
+  #cancel: (() => void) | undefined
+  #sweeping: Promise<void> | undefined
+  #isStopped = false
+
+  constructor(options: RetentionOptions) {
+    this.#options = options
+    this.#later(firstMs)
+  }
+
+  /** Resolves when the current session has been handled. No other is begun. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#cancel?.()
+    await this.#sweeping
+  }
+
+  #later(ms: number): void {
+    const begin = () => {
+      this.#sweeping = this.sweep().finally(() => {
+        if (!this.#isStopped) this.#later(everyMs)
+      })
+    }
+    this.#cancel = this.#options.clock.after(ms, begin, { background: true })
+  }
+
+  /** Handles every session that is due now. Does not reject: what fails is tried again by the next sweep. */
+  async sweep(): Promise<void> {
+    const { host, times, clock, logger } = this.#options
+    try {
+      let cursor: string | undefined = firstDueCursor(times, clock.now())
+      while (cursor !== undefined && !this.#isStopped) {
+        const page: Awaited<ReturnType<Host['list']>> = await host.list({ cursor, limit: pageSize })
+        for (const session of page.sessions) {
+          if (this.#isStopped) return
+          await this.#handle(session)
+        }
+        cursor = page.cursor
+      }
+    } catch (error) {
+      logger.warn({ err: error }, 'could not look for sessions whose retention has ended')
+    }
+  }
+
+  async #handle(session: SessionSummary): Promise<void> {
+    const { times, clock, logger } = this.#options
+    const due = dueFor(session, times, clock.now())
+    if (due === undefined || this.#options.isUsed(session.id)) return
+    try {
+      if (!(await this.#perform(session.id, due))) return
+      const unused = ageText(clock.now() - session.updatedAt)
+      logger.info(
+        { sessionId: session.id, unused },
+        `retention: ${due === 'delete' ? 'deleted' : 'archived'}`,
+      )
+    } catch (error) {
+      // Its owner handles it, or somebody else has just deleted or used it.
+      const isElsewhere =
+        error instanceof ParleyError && ['conflict', 'busy', 'not_found'].includes(error.code)
+      if (!isElsewhere) logger.warn({ err: error, sessionId: session.id }, `could not ${due} a session`)
+    }
+  }
+
+  async #perform(sessionId: string, due: Due): Promise<boolean> {
+    const { host, times, clock, isUsed } = this.#options
+    if (due === 'archive') {
+      await host.patch(sessionId, { archived: true })
+      return true
+    }
+    const isDue = (state: SessionState) =>
+      dueFor(summarise(state), times, clock.now()) === 'delete' &&
+      state.queue.length === 0 &&
+      !isUsed(sessionId)
+    return host.deleteIf(sessionId, isDue)
+  }
+}

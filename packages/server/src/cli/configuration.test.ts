@@ -37,7 +37,15 @@ describe('a setting', () => {
       agents: {},
       chat: {},
       telemetry: {},
+      alerts: {},
     })
+  })
+
+  it('for the retention of sessions comes from config.json alone, and is off by default', () => {
+    const retention = { archiveAfter: '12h', deleteAfter: '180d' }
+    const expected = { archiveAfter: 43_200_000, deleteAfter: 15_552_000_000 }
+    expect(resolved({ readConfig: () => ({ retention }) }).retention).toEqual(expected)
+    expect(resolved({ readConfig: () => ({ retention: {} }) }).retention).toBeUndefined()
   })
 
   it('for new chats comes from config.json alone', () => {

@@ -23,6 +23,9 @@ const common = [
   'XDG_CACHE_HOME',
 ]
 
+/** Names or name prefixes of the settings of Node and Bun, on which agents run. None of them loads code. */
+const runtimes = ['NODE_COMPILE_CACHE', 'BUN_JSC_']
+
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** A key that is equal for equal variables in any order. Sessions with the same key can share a process. */
@@ -31,8 +34,8 @@ export function environmentKey(variables: Readonly<Record<string, string>> = {})
 }
 
 /**
- * The environment of an agent's process: the variables that any program needs, those of its vendor, and those that the
- * person's configuration adds. No other variable of this process reaches the agent.
+ * The environment of an agent's process: the variables that any program needs, settings of Node and Bun, those of its
+ * vendor, and those that the person's configuration adds. No other variable of this process reaches the agent.
  */
 export function agentEnvironment(options: {
   from: Environment
@@ -43,8 +46,8 @@ export function agentEnvironment(options: {
   add?: Readonly<Record<string, string>> | undefined
 }): Record<string, string> {
   const { from, vendor, without = [], add = {} } = options
-  const wanted = (name: string) =>
-    common.includes(name) || name.startsWith('LC_') || vendor.some((prefix) => name.startsWith(prefix))
+  const prefixes = ['LC_', ...runtimes, ...vendor]
+  const wanted = (name: string) => common.includes(name) || prefixes.some((prefix) => name.startsWith(prefix))
   const kept = Object.entries(from).filter(([name]) => wanted(name) && !without.includes(name))
   return {
     ...(Object.fromEntries(kept.filter(([, value]) => value !== undefined)) as Record<string, string>),

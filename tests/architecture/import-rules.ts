@@ -81,6 +81,7 @@ export const serverRules: readonly Rule[] = [
       'node:stream',
       'node:util',
       'node:zlib',
+      'openid-client',
       'pino',
       'ws',
     ],

@@ -25,18 +25,31 @@ type Manifest = {
   name: string
   exports?: Record<string, string | { source: string }>
   dependencies?: Record<string, string>
+  optionalDependencies?: Record<string, string>
   peerDependencies?: Record<string, string>
   devDependencies?: Record<string, string>
 }
 
 function readPackage(folder: string): Package {
   const manifest = JSON.parse(textOf(join(folder, 'package.json'))) as Manifest
-  const { name, exports = {}, dependencies, peerDependencies, devDependencies } = manifest
+  const {
+    name,
+    exports = {},
+    dependencies,
+    optionalDependencies,
+    peerDependencies,
+    devDependencies,
+  } = manifest
   const entryPoints = Object.entries(exports).flatMap(([path, target]) =>
     typeof target === 'string' ? [] : [[join(name, path), join(folder, target.source)] as const],
   )
   // The root package is not published: its examples and scripts use what is installed for development.
-  const installed = { ...dependencies, ...peerDependencies, ...(folder === '.' && devDependencies) }
+  const installed = {
+    ...dependencies,
+    ...optionalDependencies,
+    ...peerDependencies,
+    ...(folder === '.' && devDependencies),
+  }
   return { name, folder, entryPoints: new Map(entryPoints), dependencies: new Set(Object.keys(installed)) }
 }
 

@@ -1,6 +1,15 @@
 import { z } from 'zod'
 import { ExportFormat } from './api-bodies.ts'
-import { AccessToken, Device, NewAccessToken, NewDevice, Nonce } from './device.ts'
+import {
+  AccessToken,
+  Device,
+  NewAccessToken,
+  NewDevice,
+  NewOidcRequest,
+  NewOidcSignIn,
+  Nonce,
+  OidcRequest,
+} from './device.ts'
 import { DeviceId, SessionId } from './ids.ts'
 import { NoContent, type RouteDefinition } from './route.ts'
 
@@ -42,6 +51,34 @@ export const accessRoutes = {
     limits: 'handled',
     params: z.object({ id: DeviceId }),
     reply: NoContent,
+  },
+  getSignIn: {
+    method: 'GET',
+    path: '/api/sign-in',
+    summary: 'Get the ways in which a browser can sign in, besides a one-time link',
+    scope: 'open',
+    limits: 'none',
+    reply: z.object({ oidc: z.object({ name: z.string() }).optional() }),
+  },
+  startOidc: {
+    method: 'POST',
+    path: '/api/oidc/requests',
+    summary: 'Start to sign a browser in with the OpenID provider; returns the address to open there',
+    scope: 'open',
+    limits: 'none',
+    body: NewOidcRequest,
+    reply: OidcRequest,
+    status: 201,
+  },
+  finishOidc: {
+    method: 'POST',
+    path: '/api/oidc/sign-ins',
+    summary: "Sign a browser in with the provider's answer: register its public key",
+    scope: 'open',
+    limits: 'none',
+    body: NewOidcSignIn,
+    reply: Device,
+    status: 201,
   },
   createNonce: {
     method: 'POST',

@@ -41,6 +41,9 @@ describe('the routes', () => {
     expect(open.map(([name]) => name)).toEqual([
       'health',
       'createDevice',
+      'getSignIn',
+      'startOidc',
+      'finishOidc',
       'createNonce',
       'createAccessToken',
       'download',

@@ -37,6 +37,31 @@ export const NewDevice = z.strictObject({
 })
 export type NewDevice = z.infer<typeof NewDevice>
 
+export const NewOidcRequest = z.strictObject({
+  code: base64url(1, 200).optional().meta({
+    description:
+      'The code of an invitation or a one-time link, for an account that signs in for the first time',
+  }),
+})
+export type NewOidcRequest = z.infer<typeof NewOidcRequest>
+
+export const OidcRequest = z.object({
+  url: z.string().meta({ description: 'Where the provider asks the person to sign in' }),
+  state: z.string(),
+  secret: z.string().meta({ description: 'Proves that the browser that finishes is the one that started' }),
+  expiresInMs: z.number(),
+})
+export type OidcRequest = z.infer<typeof OidcRequest>
+
+export const NewOidcSignIn = z.strictObject({
+  state: base64url(1, 200),
+  secret: base64url(1, 200),
+  answer: z.string().max(8192).meta({ description: "The query of the provider's redirect, without ?" }),
+  publicKey: NewDevice.shape.publicKey,
+  person: NewDevice.shape.person,
+})
+export type NewOidcSignIn = z.infer<typeof NewOidcSignIn>
+
 export const Nonce = z.object({
   nonce: z.string().meta({ description: 'Valid for one signature' }),
   expiresInMs: z.number(),

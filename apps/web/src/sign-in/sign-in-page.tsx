@@ -3,8 +3,16 @@ import { accessToken, base64url, http, storeDevice } from '../base/device.ts'
 import { errorText, isUnreachable } from '../base/error-text.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { ProviderButton } from './provider-button.tsx'
+import { finishAtProvider, providerName, startAtProvider } from './provider-sign-in.ts'
 
 const code = location.hash.slice(1)
+const query = location.search.slice(1)
+/** The answer of the OpenID provider, which redirects to this page. */
+const answer = new URLSearchParams(query).has('state') ? query : undefined
+/** Set in a link that connects an account of the provider with the person of the link. */
+const wantsAccount = new URLSearchParams(query).has('account')
+const isInvitation = code.startsWith('invite-')
 // Remove the one-time code from the address and the history.
 history.replaceState(null, '', '/open')
 addEventListener('hashchange', () => location.reload())
@@ -12,11 +20,23 @@ addEventListener('hashchange', () => location.reload())
 /** The target of a one-time link: signs this browser in and opens the session list. */
 export default function SignInPage() {
   const [problem, setProblem] = useState<unknown>()
+  const [mayChoose, setMayChoose] = useState(false)
   const attempt = () => {
     setProblem(undefined)
     void enter().catch(setProblem)
   }
-  useEffect(attempt, [])
+  useEffect(() => {
+    void offersProvider().then((offers) => (offers ? setMayChoose(true) : enter().catch(setProblem)))
+  }, [])
+  if (mayChoose && problem === undefined)
+    return (
+      <Problem title="You are invited" text="Choose how you sign in.">
+        <ProviderButton code={code} />
+        <div className="pt-3">
+          <Button onClick={attempt}>Use only this browser</Button>
+        </div>
+      </Problem>
+    )
   if (problem === undefined) return <Problem title="Signing in" text="One moment." />
   return (
     <Problem title="This browser could not be signed in" text={problemText(problem)}>
@@ -27,6 +47,11 @@ export default function SignInPage() {
       )}
     </Problem>
   )
+}
+
+/** Whether an invited person can choose between an account of the provider and this browser alone. */
+async function offersProvider(): Promise<boolean> {
+  return isInvitation && (await providerName().catch(() => undefined)) !== undefined
 }
 
 let entering: Promise<void> | undefined
@@ -46,19 +71,26 @@ async function enterOnce(): Promise<void> {
   const known = await accessToken().catch((thrown: unknown) => {
     if (isUnreachable(thrown)) throw thrown
   })
-  if (known === undefined) await signIn(code)
+  if (known === undefined && wantsAccount) return startAtProvider(code)
+  if (known === undefined) await signIn()
   location.replace('/')
 }
 
-/** Creates a private key that no script can read, and registers its public key with the code of a one-time link. */
-async function signIn(code: string): Promise<void> {
+/**
+ * Creates a private key that no script can read, and registers its public key with the code of a one-time link or the
+ * answer of the OpenID provider.
+ */
+async function signIn(): Promise<void> {
   const { publicKey, privateKey } = await crypto.subtle.generateKey(
     { name: 'ECDSA', namedCurve: 'P-256' },
     false,
     ['sign', 'verify'],
   )
   const exported = base64url(await crypto.subtle.exportKey('spki', publicKey))
-  const { deviceId } = await http.call('createDevice', { body: { code, publicKey: exported } })
+  const { deviceId } =
+    answer === undefined
+      ? await http.call('createDevice', { body: { code, publicKey: exported } })
+      : await finishAtProvider(answer, exported)
   await storeDevice({ deviceId, key: privateKey })
 }
 

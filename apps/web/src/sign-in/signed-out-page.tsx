@@ -3,6 +3,7 @@ import { client } from '../base/client.ts'
 import { errorText, linkCommand } from '../base/error-text.logic.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { ProviderButton } from './provider-button.tsx'
 
 const title = 'This browser is not signed in'
 
@@ -26,6 +27,7 @@ export default function SignedOutPage({ error: given }: { error?: unknown }) {
         <code className="min-w-0 flex-1 font-mono text-sm [overflow-wrap:anywhere]">{command}</code>
         <CopyButton text={() => command} label="Copy command" />
       </p>
+      <ProviderButton />
     </Problem>
   )
 }

@@ -97,6 +97,11 @@ export class Devices {
       .map((holder) => this.#shown(holder))
   }
 
+  /** Whether no browser has ever signed in. */
+  get isFirst(): boolean {
+    return this.#holders.all('device').length === 0
+  }
+
   /** What the device was given, which the role of its person may limit further. Undefined for an unknown id. */
   grantOf(deviceId: string): DeviceGrant | undefined {
     const data = this.#device(deviceId)?.data

@@ -287,9 +287,12 @@ function decidingFrom(decideFrom: DecideFrom, principal: Principal): Principal {
   return { ...principal, scopes, isBarredFromDeciding: true }
 }
 
+/** The id of the server's own token as an actor. */
+export const machineId = 'tok_machine'
+
 /** The principal of a program that has the server's own token. */
 export function machinePrincipal(person: Principal['person'], decideFrom: DecideFrom): Principal {
-  const own = { person, kind: 'token', id: 'tok_machine', name: 'this machine' } as const
+  const own = { person, kind: 'token', id: machineId, name: 'this machine' } as const
   return decidingFrom(decideFrom, { ...own, scopes: new Set(allScopes) })
 }
 

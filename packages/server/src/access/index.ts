@@ -1,7 +1,14 @@
 /** The interface of this folder: who may do what, and on whose behalf a request acts. */
 export { type DeviceGrant, Devices } from './devices.ts'
 export { expectReach, hostActingFor, hostFor, outsideLimits, seesChange } from './guarded-host.ts'
-export { type Caller, type DecideFrom, Holders, machinePrincipal, unstoredCaller } from './holders.ts'
+export {
+  type Caller,
+  type DecideFrom,
+  Holders,
+  machineId,
+  machinePrincipal,
+  unstoredCaller,
+} from './holders.ts'
 export { invitePrefix, People } from './people.ts'
 export {
   actorOf,

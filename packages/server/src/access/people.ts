@@ -15,6 +15,15 @@ import { type Identity, InviteData, ownerId, type PersonData } from './record-da
 const maxPeople = 1000
 const maxInvites = 100
 
+/** What is known of an invited person. */
+export type Guest = {
+  /** The name that the person chose. */
+  readonly name?: string | undefined
+  /** The name of the person's account. */
+  readonly suggested?: string | undefined
+  readonly identity?: Identity
+}
+
 /** The people who use this server, and the invitations of further ones. */
 export class People {
   readonly #holders: Holders
@@ -94,15 +103,17 @@ export class People {
    * Uses an invitation up and stores the new person. Undefined if the code is unknown, used or expired. Of several
    * processes that use the code, one succeeds.
    */
-  accept(code: string, name: string | undefined, identity?: Identity): Promise<Person | undefined> {
+  accept(code: string, { name, suggested, identity }: Guest = {}): Promise<Person | undefined> {
     return this.#alone(async () => {
       const hash = hashOf(code)
       const found = (await this.#openInvites()).find(({ data }) => data.hash === hash)
       if (!found) return undefined
       if (this.#holders.people().length >= maxPeople)
         throw new ParleyError('conflict', `There are already ${maxPeople} people.`)
+      if (identity && this.#holders.people().some((person) => hasIdentity(person, identity)))
+        throw new ParleyError('conflict', 'A person of this server already signs in with that account.')
       const { record, data } = found
-      const given = name ?? data.name ?? 'Guest'
+      const given = name ?? suggested ?? data.name ?? 'Guest'
       // The name that a person chose must be free. A suggested name gets a number if it is taken.
       if (name !== undefined) this.#expectFreeName(name)
       if (!(await this.#store.removeAccessRecord('invite', record.id))) return undefined

@@ -53,6 +53,16 @@ const chat = {
   model: z.string().min(1).optional(),
 }
 
+/** Sign-in with an OpenID provider; `OidcSettings` describes it. */
+const oidc = {
+  issuer: z.string().min(1),
+  clientId: z.string().min(1),
+  clientSecretFile: z.string().min(1).optional(),
+  name: z.string().min(1).max(50).optional(),
+}
+
+export const decideFromValues = ['anywhere', 'devices'] as const
+
 /** The options of telemetry; `TelemetryOptions` describes them. */
 const telemetry = {
   content: z.boolean().optional(),
@@ -90,6 +100,8 @@ export const ConfigFile = z.strictObject({
   databaseUrl: z.string().min(1).optional(),
   nodeUrl: z.string().min(1).optional(),
   place: z.string().min(1).optional(),
+  decideFrom: z.enum(decideFromValues).optional(),
+  oidc: z.strictObject(oidc).optional(),
   limits: z.strictObject(limits).optional(),
   agents: z.record(agentId, z.strictObject(agent)).optional(),
   chat: z.strictObject(chat).optional(),
@@ -106,6 +118,7 @@ const knownIn: Readonly<Record<string, object>> = {
   telemetry,
   alerts,
   retention,
+  oidc,
 }
 
 /**

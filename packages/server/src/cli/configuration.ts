@@ -4,9 +4,11 @@ import type { AgentSettings } from '../adapters/agent-settings.ts'
 import type { AlertSettings } from '../alerts/index.ts'
 import type { Limits } from '../core/index.ts'
 import type { ChatDefaults } from '../faces/chat/index.ts'
+import type { DecideFrom } from '../faces/http/authentication.ts'
+import type { OidcSettings } from '../faces/http/oidc/settings.ts'
 import { shortestToken } from '../faces/http/token-length.ts'
 import type { TelemetryOptions } from '../telemetry/index.ts'
-import { type ConfigFile, type LogLevel, logLevels } from './config-file.ts'
+import { type ConfigFile, decideFromValues, type LogLevel, logLevels } from './config-file.ts'
 import { parseAge } from './durations.ts'
 
 /** The options of a command as they were typed. */
@@ -24,6 +26,7 @@ export type Flags = {
   readonly databaseUrl?: string
   readonly nodeUrl?: string
   readonly place?: string
+  readonly decideFrom?: string
 }
 
 export type Configuration = {
@@ -41,6 +44,8 @@ export type Configuration = {
   /** Where other nodes reach this server. By default, the address on which it listens. */
   readonly nodeUrl?: string
   readonly place?: string
+  readonly decideFrom?: DecideFrom
+  readonly oidc?: OidcSettings
   readonly limits: Partial<Limits>
   readonly agents: Readonly<Record<string, AgentSettings>>
   readonly chat: ChatDefaults
@@ -125,6 +130,7 @@ export function resolveConfiguration(sources: ConfigurationSources): Configurati
     ...(databaseUrl && { databaseUrl: databaseUrlOf(databaseUrl) }),
     ...(nodeUrl && { nodeUrl: nodeUrlOf(nodeUrl) }),
     ...(place && { place: placeOf(place) }),
+    ...accessSettings(sources, { config, file, dataDir }),
     limits: defined(config.limits ?? {}),
     agents: agentSettings(config.agents),
     chat: defined(config.chat ?? {}),
@@ -140,6 +146,22 @@ function retentionOf({ archiveAfter, deleteAfter }: ConfigFile['retention'] = {}
 }
 
 const ageOf = (age: string | undefined) => (age === undefined ? undefined : parseAge(age, 'An age'))
+
+/** The settings for who may do what. */
+function accessSettings(
+  { flags, env }: Pick<ConfigurationSources, 'flags' | 'env'>,
+  { config, file, dataDir }: { config: ConfigFile; file: string; dataDir: string },
+): Pick<Configuration, 'decideFrom' | 'oidc'> {
+  const decideFrom = first(
+    ['--decide-from', flags.decideFrom],
+    ['PARLEY_DECIDE_FROM', said(env.PARLEY_DECIDE_FROM)],
+    [file, config.decideFrom],
+  )
+  return {
+    ...(decideFrom && { decideFrom: decideFromOf(decideFrom) }),
+    ...(config.oidc && { oidc: oidcOf(config.oidc, dataDir) }),
+  }
+}
 
 export function defaultDataDir(home: string): string {
   return join(home, '.parley')
@@ -196,6 +218,21 @@ function placeOf({ value, from }: Given<string>): string {
   const name = value.replace(/^machine:/, '')
   if (/^[\w.-]{1,64}$/.test(name)) return `machine:${name}`
   throw refusal(`${from} takes a name of up to 64 letters, digits, dots, dashes and underscores.`)
+}
+
+function decideFromOf({ value, from }: Given<string>): DecideFrom {
+  const known = decideFromValues.find((one) => one === value)
+  if (known) return known
+  throw refusal(`${from} takes one of ${decideFromValues.join(', ')}, not "${value}".`)
+}
+
+/** A path in the configuration is relative to the data folder. */
+function oidcOf(
+  { clientSecretFile, ...rest }: NonNullable<ConfigFile['oidc']>,
+  dataDir: string,
+): OidcSettings {
+  const file = clientSecretFile && resolve(dataDir, clientSecretFile)
+  return defined({ ...rest, clientSecretFile: file })
 }
 
 function portOf(value: string | number, from: string): number {

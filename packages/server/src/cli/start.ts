@@ -13,7 +13,9 @@ import { type AgentKeeper, bothObservers, type Host, type HostOptions, type Limi
 import { createHost } from '../create-host.ts'
 import type { ChatDefaults } from '../faces/chat/index.ts'
 import { lazyChatFace } from '../faces/chat/lazy.ts'
+import type { DecideFrom } from '../faces/http/authentication.ts'
 import { type CommandLine, plainCommandLine } from '../faces/http/command-line.ts'
+import type { OidcSettings } from '../faces/http/oidc/settings.ts'
 import { urlHost } from '../faces/http/request-source.ts'
 import { type HttpServer, startServer } from '../faces/http/serve.ts'
 import type { Upgrade } from '../faces/sockets.ts'
@@ -47,6 +49,10 @@ export type StartOptions = StoreOptions & {
   readonly chat?: ChatDefaults
   readonly alerts?: AlertSettings
   readonly telemetry?: Pick<TelemetryOptions, 'content' | 'openTelemetry'>
+  /** Who may decide. Default: every caller with the scope `decide`. */
+  readonly decideFrom?: DecideFrom
+  /** Lets people sign in with an OpenID provider. */
+  readonly oidc?: OidcSettings
   readonly allowedOrigins?: readonly string[]
   readonly allowedHosts?: readonly string[]
   /** Formats a command of this program, for messages to signed-in callers. The default is `parley <words>`. */
@@ -252,7 +258,7 @@ function hostOn(
 }
 
 function servingOptions({ hostname, port, token, logger, ...rest }: StartOptions) {
-  const { allowedOrigins, nodeUrl, publicCommandLine } = rest
+  const { allowedOrigins, nodeUrl, publicCommandLine, decideFrom, oidc } = rest
   const allowedHosts = [...(rest.allowedHosts ?? []), ...(nodeUrl ? [new URL(nodeUrl).host] : [])]
   return defined({
     hostname,
@@ -261,6 +267,8 @@ function servingOptions({ hostname, port, token, logger, ...rest }: StartOptions
     logger,
     allowedOrigins,
     allowedHosts,
+    decideFrom,
+    oidc,
     commandLine: publicCommandLine,
     ownerName: userInfo().username,
   })

@@ -108,6 +108,7 @@ function exampleOf(shape: Shape, name = ''): unknown {
 /** Examples for schemas that check more than the types of their fields. */
 const examples: Readonly<Partial<Record<RouteName, { readonly query?: object; readonly body?: object }>>> = {
   command: { body: { commandId: 'x', type: 'prompt.submit', text: '[]' } },
+  createSnapshot: { body: { name: 'a'.repeat(16) } },
   createRule: { body: { tool: 'x', decision: 'deny', scope: 'always' } },
   setEnvironment: { body: { folder: '/nowhere', variables: {} } },
   unsetEnvironment: { query: { folder: '/nowhere' } },

@@ -131,8 +131,8 @@ export class PassOn implements OtherNodes {
     const where = name && whereServed[name]
     if (where === 'place') return this.#nodesAt(String(params?.id))
     if (where !== 'maker') return undefined
-    const { id, code, nonce } = { ...params, ...(body as object) } as Record<string, unknown>
-    const maker = await this.#makerOf(String(id ?? code ?? nonce))
+    const { id, code, nonce, state } = { ...params, ...(body as object) } as Record<string, unknown>
+    const maker = await this.#makerOf(String(id ?? code ?? nonce ?? state))
     return maker === undefined ? undefined : [maker]
   }
 

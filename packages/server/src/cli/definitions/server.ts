@@ -28,6 +28,10 @@ export function addServe({ add, run }: Registry): void {
     .option('--database-url <url>', databaseUrlHelp)
     .option('--node-url <url>', 'where other nodes reach this one (default: the address it listens on)')
     .option('--place <name>', 'the name of this machine among the nodes (default: made from its machine id)')
+    .option(
+      '--decide-from <callers>',
+      'who may decide: anywhere (default), or devices: browsers, but no token',
+    )
     .option('--json', 'print one line {"url","token","pid"} instead of the greeting and the link')
     .option('--quiet', 'print neither the greeting nor the link; the log has the address')
     .addHelpText(

@@ -22,6 +22,8 @@ import { createOneTimeCodes, type OneTimeCodes } from './one-time-codes.ts'
 import { createRequestSource, type RequestSource, type SourceSettings } from './request-source.ts'
 import { shortestToken } from './token-length.ts'
 
+export type { DecideFrom } from '../../access/index.ts'
+
 /** The export behind a one-time download URL, and the caller that asked for it. */
 export type Download = { readonly sessionId: string; readonly as: ExportFormat; readonly caller: Caller }
 

@@ -22,6 +22,7 @@ import {
 import { createChangeStreams } from './change-streams.ts'
 import { type CommandLine, plainCommandLine } from './command-line.ts'
 import type { ChatHandler, MetricsWriter, NodeDirectory, Prove, TakeSnapshot } from './mount.ts'
+import type { OidcSettings } from './oidc/settings.ts'
 import { problem, problemOf, problemResponse } from './problem.ts'
 import { isWildcard, urlHost } from './request-source.ts'
 import { createEventStreams } from './sse.ts'
@@ -66,6 +67,8 @@ export type FaceSettings = {
   /** Answers requests under /api/chat. Must be closed before this face. */
   readonly chat?: ChatHandler
   readonly metrics?: MetricsWriter
+  /** Lets people sign in with an OpenID provider. */
+  readonly oidc?: OidcSettings | undefined
   /** The nodes on the database. If not given, this server is the only one. */
   readonly nodes?: NodeDirectory
   readonly snapshot?: TakeSnapshot

@@ -33,6 +33,7 @@ import type { Authentication, PeerAuthentication } from './authentication.ts'
 import type { ChangeStreams } from './change-streams.ts'
 import type { CommandLine } from './command-line.ts'
 import { readJson } from './json-body.ts'
+import type { OidcSettings } from './oidc/settings.ts'
 import type { EventStreams } from './sse.ts'
 
 type Env = {
@@ -77,6 +78,8 @@ export type AppParts = {
   readonly consoleFolder?: string | undefined
   readonly peers?: PeerAuthentication | undefined
   readonly otherNodes?: OtherNodes | undefined
+  /** Lets people sign in with an OpenID provider. */
+  readonly oidc?: OidcSettings | undefined
 }
 
 /** Returns a proof that this server wrote the owner record, for programs that have read the record. */

@@ -6,11 +6,19 @@ import {
   expectRevocable,
   expectScopes,
   invitePrefix,
+  machineId,
   maySee,
 } from '../../../access/index.ts'
-import { type Authentication, linkLifetimeMs, linkTo, type SignInCode } from '../authentication.ts'
+import {
+  type Authentication,
+  linkLifetimeMs,
+  linkTo,
+  machineCode,
+  type SignInCode,
+} from '../authentication.ts'
 import { deviceName } from '../device-name.ts'
 import { type App, type AppParts, isFromNode, mount, type RequestContext } from '../mount.ts'
+import type { OidcSignIn } from '../oidc/sign-in.ts'
 
 const failures = { max: 300, perMs: 60_000 }
 
@@ -32,8 +40,8 @@ export function mountDevices(app: App, parts: AppParts): void {
     }
   }
 
-  mount(app, parts, routes.createLink, ({ context }) => {
-    authentication.devices()
+  mount(app, parts, routes.createLink, async ({ context }) => {
+    await authentication.devices().list()
     const code = authentication.codes.issue(codeOf(authentication, context.get('caller')), linkLifetimeMs)
     return { url: linkTo(parts.url(), code), expiresAt: Date.now() + linkLifetimeMs }
   })
@@ -71,12 +79,29 @@ export function mountDevices(app: App, parts: AppParts): void {
     context.get('keepWhenRevoked')()
     if (caller.kind === 'device') await authentication.devices().revoke(caller.principal.id)
   })
+  mountOidc(app, parts)
   mount(app, parts, routes.createNonce, () => authentication.devices().nonce())
   mount(app, parts, routes.createAccessToken, ({ body, context }) =>
     guarded(context, () =>
       authentication.devices().accessToken({ ...body, origin: context.req.header('Origin') ?? '' }),
     ),
   )
+}
+
+/** The provider is loaded with the first request that needs it. */
+function mountOidc(app: App, parts: AppParts): void {
+  const { oidc } = parts
+  let loaded: Promise<OidcSignIn> | undefined
+  const signIn = () => {
+    if (!oidc) throw new ParleyError('not_supported', 'No OpenID provider is configured on this server.')
+    loaded ??= import('../oidc/sign-in.ts').then(({ createOidcSignIn }) => createOidcSignIn(parts, oidc))
+    return loaded
+  }
+  mount(app, parts, routes.getSignIn, () => ({
+    ...(oidc && { oidc: { name: oidc.name ?? new URL(oidc.issuer).host } }),
+  }))
+  mount(app, parts, routes.startOidc, async (call) => (await signIn()).start(call))
+  mount(app, parts, routes.finishOidc, async (call) => (await signIn()).finish(call))
 }
 
 /**
@@ -91,6 +116,8 @@ function codeOf(authentication: Authentication, caller: Caller): SignInCode {
   if (kind !== 'device') expectScopes(principal, ['admin'])
   const grant = kind === 'device' && authentication.devices().grantOf(principal.id)
   if (grant) return { caller, grant }
+  // Without this, a server that never printed a link could get no browser that decides.
+  if (principal.id === machineId && authentication.devices().isFirst) return machineCode(authentication)
   return { caller, grant: { personId: person.id, scopes: [...scopes], ...defined({ limits, expiresAt }) } }
 }
 
@@ -100,7 +127,7 @@ async function grantOf(
   { code, person }: NewDevice,
 ): Promise<DeviceGrant | undefined> {
   if (code.startsWith(invitePrefix)) {
-    const guest = await people().accept(code, person?.name)
+    const guest = await people().accept(code, { name: person?.name })
     return guest && { personId: guest.personId, scopes: allScopes }
   }
   const found = codes.redeem(code)

@@ -1,0 +1,26 @@
+import { http } from '../base/device.ts'
+
+/** Sign-in with the OpenID provider of the server. The secret shows the server that the same tab starts and finishes. */
+const storedAs = 'parley:oidc'
+
+type Started = { readonly state: string; readonly secret: string }
+
+/** The name of the provider. Undefined if the server has none. */
+export async function providerName(): Promise<string | undefined> {
+  return (await http.call('getSignIn')).oidc?.name
+}
+
+/** Leaves the page for the provider. `code` is that of an invitation or a one-time link. */
+export async function startAtProvider(code?: string): Promise<void> {
+  const { url, state, secret } = await http.call('startOidc', { body: code ? { code } : {} })
+  sessionStorage.setItem(storedAs, JSON.stringify({ state, secret } satisfies Started))
+  location.assign(url)
+}
+
+/** Registers the public key with the answer that the provider has added to the address of the page. */
+export async function finishAtProvider(answer: string, publicKey: string): Promise<{ deviceId: string }> {
+  const started = JSON.parse(sessionStorage.getItem(storedAs) ?? '{}') as Partial<Started>
+  sessionStorage.removeItem(storedAs)
+  const { state = '-', secret = '-' } = started
+  return http.call('finishOidc', { body: { state, secret, answer, publicKey } })
+}

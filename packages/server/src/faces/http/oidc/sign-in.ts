@@ -1,0 +1,112 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import {
+  allScopes,
+  type Device,
+  type NewOidcSignIn,
+  type OidcRequest,
+  ParleyError,
+  PersonName,
+  type routes,
+} from '@parley/protocol'
+import { createRateLimit, type DeviceGrant, invitePrefix } from '../../../access/index.ts'
+import { deviceName } from '../device-name.ts'
+import type { AppParts, Call, RequestContext } from '../mount.ts'
+import { createOneTimeCodes } from '../one-time-codes.ts'
+import { createOidcProvider, type OidcAccount, type OidcChecks } from './provider.ts'
+import type { OidcSettings } from './settings.ts'
+
+/** How long a person has to sign in at the provider. */
+const requestLifetimeMs = 10 * 60_000
+const attempts = { max: 60, perMs: 60_000 }
+
+/** A sign-in that waits for the provider's answer. */
+type Pending = {
+  readonly checks: OidcChecks
+  readonly redirectUri: string
+  readonly secretHash: Buffer
+  readonly code: string | undefined
+}
+
+export type OidcSignIn = {
+  start(call: Call<typeof routes.startOidc>): Promise<OidcRequest>
+  finish(call: Call<typeof routes.finishOidc>): Promise<Device>
+}
+
+/** Sign-in with an OpenID provider: an authorization code with PKCE, bound to the browser that started it. */
+export function createOidcSignIn(parts: AppParts, oidc: OidcSettings): OidcSignIn {
+  const { authentication, otherNodes } = parts
+  const pending = createOneTimeCodes<Pending>(undefined, undefined, () => otherNodes?.suffix() ?? '')
+  const limit = createRateLimit({ ...attempts, now: () => performance.now() })
+  const provider = createOidcProvider(oidc)
+  const countAttempt = ({ env }: RequestContext) => {
+    const address = env.incoming.socket.remoteAddress ?? ''
+    limit.check(address)
+    limit.count(address)
+  }
+
+  return {
+    async start({ body, context }) {
+      countAttempt(context)
+      const secret = randomBytes(32).toString('base64url')
+      const redirectUri = `${parts.url()}/open`
+      const checks = provider.newChecks()
+      const waiting = { checks, redirectUri, secretHash: hashOf(secret), code: body.code }
+      const state = pending.issue(waiting, requestLifetimeMs)
+      const url = await provider.address(redirectUri, { ...checks, state })
+      return { url, state, secret, expiresInMs: requestLifetimeMs }
+    },
+    async finish({ body, context }) {
+      countAttempt(context)
+      const devices = authentication.devices()
+      devices.checkKey(body.publicKey)
+      const found = pending.redeem(body.state)
+      if (!found || !timingSafeEqual(hashOf(body.secret), found.secretHash)) throw notStartedHere()
+      const answer = new URL(`${found.redirectUri}?${new URLSearchParams(body.answer)}`)
+      const account = await provider.account(answer, { ...found.checks, state: body.state })
+      const grant = await grantFor(parts, account, { ...body, code: found.code })
+      return devices.register(body.publicKey, deviceName(context.req.header('User-Agent')), grant)
+    },
+  }
+}
+
+/**
+ * The rights of the new browser. An account that is not known yet needs a code: of an invitation, which creates its
+ * person, or of a one-time link, whose person then has the account.
+ */
+async function grantFor(
+  { authentication }: AppParts,
+  { issuer, subject, name }: OidcAccount,
+  { code, person }: Pick<NewOidcSignIn, 'person'> & { readonly code: string | undefined },
+): Promise<DeviceGrant> {
+  const people = authentication.people()
+  const identity = { issuer, subject }
+  const known = await people.withIdentity(identity)
+  if (known) return { personId: known.personId, scopes: allScopes }
+  if (code?.startsWith(invitePrefix)) {
+    const suggested = PersonName.safeParse(name).data
+    const guest = await people.accept(code, { name: person?.name, suggested, identity })
+    if (guest) return { personId: guest.personId, scopes: allScopes }
+  }
+  const link = code === undefined ? undefined : authentication.codes.redeem(code)
+  if (link && !(await link.caller.isSignedOut())) {
+    await people.addIdentity(link.grant.personId, identity)
+    return link.grant
+  }
+  throw new ParleyError(
+    'forbidden',
+    'Nobody on this server has this account. Ask an administrator for an invitation, and open its link.',
+    { details: { reason: 'not-invited' } },
+  )
+}
+
+function hashOf(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest()
+}
+
+function notStartedHere(): ParleyError {
+  return new ParleyError(
+    'unauthorized',
+    'This sign-in was not started by this browser, or has expired. Start it again.',
+    { details: { reason: 'oidc' } },
+  )
+}

@@ -11,6 +11,7 @@ export type StandIns = {
   readonly unit: (name?: string) => string
   /** The calls so far: the program and its arguments. */
   calls(): string[]
+  changeUnit(change: (unit: string) => string): void
   /** Ends the process of the unit, as a crash does. */
   killService(): void
   pid(): number | undefined
@@ -32,6 +33,10 @@ export function createStandIns(folder: string): StandIns {
     unit: (name = 'parley') => join(folder, '.config/systemd/user', `${name}.service`),
     calls: () =>
       existsSync(join(state, 'calls')) ? readFileSync(join(state, 'calls'), 'utf8').trim().split('\n') : [],
+    changeUnit(change) {
+      const file = join(folder, '.config/systemd/user/parley.service')
+      writeFileSync(file, change(readFileSync(file, 'utf8')))
+    },
     killService() {
       const running = pid()
       if (running !== undefined) process.kill(running, 'SIGKILL')

@@ -12,6 +12,7 @@ import { agentsFolder, type Configuration, configFile, databaseFile, type Flags 
 import { type Connected, findServer, isFolderHeld, silent } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { makingProblem } from '../data-folder.ts'
+import { machineChecks, serviceCheck } from '../doctor-machine.ts'
 import { readOwner } from '../owner.ts'
 import { isTokenExposed, tokenFile } from '../token-file.ts'
 
@@ -39,9 +40,10 @@ export async function doctor(options: DoctorOptions, context: Context): Promise<
   }
   add([configurationCheck(configFile(configuration.dataDir))])
   add([folderCheck(configuration.dataDir), tokenCheck(configuration, context)])
+  add(await machineChecks(configuration, context))
   const isHeld = await isFolderHeld(configuration.dataDir)
   const { check, server } = await serverCheck(configuration, isHeld)
-  add([check])
+  add([check, await serviceCheck(configuration, context)])
   await using _ = server
   add(await storeChecks(configuration, { isHeld, server }))
   add(await agentChecks(server, configuration, context))

@@ -1,6 +1,3 @@
-import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { agentLines } from './commands/agents.ts'
 import { createHome, type Home } from './program-under-test.ts'
@@ -75,35 +72,6 @@ describe('rules', () => {
     expect((await home.run(['rules', '--json'])).stdout).not.toContain(rule.ruleId)
     expect(await home.run(['rules', 'remove', 'nothing'])).toMatchObject({ exitCode: 1 })
     expect(await home.run(['rules', 'add', 'perhaps', 'Bash'])).toMatchObject({ exitCode: 2 })
-  })
-})
-
-describe('completion', () => {
-  it('completes commands, subcommands and options in bash', async () => {
-    await using home = createHome()
-    const { stdout } = await home.run(['completion', 'bash'])
-    const file = join(home.folder, 'completion.bash')
-    writeFileSync(file, stdout)
-    const complete = (...words: string[]) => {
-      const list = words.map((word) => `'${word}'`).join(' ')
-      const script = `source '${file}'; COMP_WORDS=(parley ${list}); COMP_CWORD=${words.length}; _parley; echo "\${COMPREPLY[@]}"`
-      return execFileSync('bash', ['-c', script], { encoding: 'utf8' }).trim().split(' ')
-    }
-    expect(complete('sess')).toEqual(['sessions'])
-    expect(complete('rules', 'a')).toEqual(['add'])
-    expect(complete('run', 'demo', '--on')).toEqual(['--on-permission'])
-    expect(complete('sessions', '--wai')).toEqual(['--waiting'])
-  })
-
-  it('has a script for zsh and fish, and for no other shell', async () => {
-    await using home = createHome()
-    const zsh = (await home.run(['completion', 'zsh'])).stdout
-    expect(zsh).toMatch(/^#compdef parley\n/)
-    expect(zsh, 'path is PATH in zsh').not.toMatch(/local path\b/)
-    const fish = (await home.run(['completion', 'fish'])).stdout
-    expect(fish).toContain(`complete -c parley -n "__parley_at ''" -a sessions -d`)
-    expect(fish).toContain(`complete -c parley -n "__parley_at 'rules'" -a add -d`)
-    expect(await home.run(['completion', 'tcsh'])).toMatchObject({ exitCode: 2 })
   })
 })
 

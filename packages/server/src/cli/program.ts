@@ -6,10 +6,10 @@ import type { Context } from './context.ts'
 import { addAccessCommands } from './definitions/access.ts'
 import { addAgentCommands } from './definitions/agents.ts'
 import { addNotify } from './definitions/notify.ts'
-import { addOperationCommands } from './definitions/operation.ts'
+import { addCompletions, addOperationCommands } from './definitions/operation.ts'
 import { addPermissionCommands } from './definitions/permissions.ts'
 import { createRegistry, examples, visibleTokenWarning } from './definitions/registry.ts'
-import { addCompletion, addServe, addServerCommands } from './definitions/server.ts'
+import { addServe, addServerCommands } from './definitions/server.ts'
 import { addSessionCommands } from './definitions/sessions.ts'
 import { nearest } from './nearest.ts'
 import { createOutput } from './terminal/output.ts'
@@ -165,7 +165,7 @@ PARLEY_DATABASE_URL, PARLEY_NODE_URL and PARLEY_PLACE, then config.json in the d
   addAccessCommands(registry)
   addNotify(registry)
   addOperationCommands(registry)
-  addCompletion(program, registry)
+  addCompletions(program, registry)
   return program
 }
 

@@ -1,3 +1,4 @@
+import { type Command, Option } from 'commander'
 import { list, type Registry } from './registry.ts'
 
 /** The commands that keep a server running and its data safe. */
@@ -118,4 +119,23 @@ Retention is off unless config.json has "retention": {"archiveAfter": "30d", "de
 looks for such sessions every hour. It keeps pinned sessions, and those with open requests, queued prompts or running work.`,
     )
     .action(run(async () => (await import('../commands/retention.ts')).retention))
+}
+
+/** `completions` needs the whole program, to list its commands and options. */
+export function addCompletions(program: Command, { add, context, run }: Registry): void {
+  add(
+    'completions',
+    'print a script that completes commands, options, sessions and agents in a shell',
+    'parley completions bash >> ~/.bashrc',
+    'parley completions fish > ~/.config/fish/completions/parley.fish',
+  )
+    .alias('completion')
+    .argument('[shell]', 'bash, zsh or fish')
+    .addOption(new Option('--values <kind>', 'print the values that a script asks for').hideHelp())
+    .action(
+      run(async () => {
+        const { completions } = await import('../commands/completions.ts')
+        return (shell: string | undefined, options: object) => completions(shell, options, program, context)
+      }),
+    )
 }

@@ -1,4 +1,3 @@
-import type { Command } from 'commander'
 import { list, type Registry } from './registry.ts'
 
 /** The commands about a server, its nodes and its data folder. */
@@ -111,21 +110,4 @@ interrupted copy of the same source, which is continued. Every event, state, rec
 was copied. Until that has succeeded, no server opens the target. Exit code: 0 equal, 1 failed or different, 2 usage.`,
     )
     .action(run(async () => (await import('../commands/migrate.ts')).migrate))
-}
-
-/** `completion` needs the whole program, to list its commands and options. */
-export function addCompletion(program: Command, { add, context, run }: Registry): void {
-  add(
-    'completion',
-    'print a script that completes commands and options in a shell',
-    'parley completion bash >> ~/.bashrc',
-    'parley completion fish > ~/.config/fish/completions/parley.fish',
-  )
-    .argument('<shell>', 'bash, zsh or fish')
-    .action(
-      run(async () => {
-        const { completion } = await import('../commands/completion.ts')
-        return (shell: string) => completion(shell, program, context)
-      }),
-    )
 }

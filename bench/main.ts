@@ -14,6 +14,7 @@ import { consoleInBrowser } from './console.ts'
 import { deltas } from './deltas.ts'
 import { fanOut } from './fan-out.ts'
 import { fold } from './fold.ts'
+import { install } from './install.ts'
 import { latency } from './latency.ts'
 import type { Figure, Row } from './lib/figure.ts'
 import { printTable } from './lib/table.ts'
@@ -38,6 +39,7 @@ const figures: readonly Figure[] = [
   storedBytes,
   memory,
   start,
+  install,
   telemetry,
   nodes,
   claudeTurns,

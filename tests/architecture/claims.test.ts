@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { filesIn, isTest, server, sourceFiles, textOf, web } from './workspace.ts'
+import { filesIn, isTest, protocol, server, sourceFiles, textOf, web } from './workspace.ts'
 
 /** A sentence of ARCHITECTURE.md that can be checked against the text of the files. */
 type Claim = {
@@ -60,7 +60,15 @@ const entryModules = [
   `${web}/sign-in/sign-in-page.tsx`,
 ]
 
-describe.each([clock, environment, agentNames, actsOnImport])('$claim', (claim) => {
+const anyZod: Claim = {
+  claim: 'the types of the protocol hold with any zod 4',
+  files: (file) => file.startsWith(`${protocol}/`),
+  forbidden: /\.discriminatedUnion\(/,
+  instead: 'use taggedUnion: the declarations of zod 4.0 and 4.1 differ for this function',
+  exceptions: [`${protocol}/tagged-union.ts`],
+}
+
+describe.each([clock, environment, agentNames, actsOnImport, anyZod])('$claim', (claim) => {
   const files = sourceFiles().filter((file) => claim.files(file) && !file.startsWith('examples/'))
   const found = files.filter((file) => violates(claim, textOf(file)))
 
@@ -87,6 +95,7 @@ describe('a violation is found:', () => {
     [agentNames, "await import('../adapters/codex/index.ts')"],
     [actsOnImport, "const store = createStore()\naddEventListener('storage', read)"],
     [actsOnImport, 'void load().then(show)'],
+    [anyZod, "export const Frame = z.discriminatedUnion('type', [])"],
   ])('$claim', (claim, text) => expect(violates(claim, text)).toBe(true))
 
   it.each([

@@ -160,7 +160,7 @@ export function rememberConversation(home: string, { title, reply }: { title: st
   writeFileSync(join(folder, `${sessionId}.jsonl`), `${lines.join('\n')}\n`)
 }
 
-async function printedLink(child: ChildProcess): Promise<string> {
+export async function printedLink(child: ChildProcess): Promise<string> {
   for await (const line of createInterface({ input: child.stdout! })) {
     if (line.includes('/open#')) return line.trim()
   }

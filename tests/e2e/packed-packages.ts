@@ -23,6 +23,8 @@ export type PackedProject = {
   readonly env: Record<string, string | undefined>
   /** Type-checks programs as a strict project does, and reports the number of type instantiations. */
   check(...programs: readonly Program[]): { readonly problems: string; readonly instantiations: number }
+  /** Like `check`, including the declarations of all libraries. Returns the problems. */
+  checkWhole(...programs: readonly Program[]): string
   /** Links packages of this checkout into the project, under the names that programs import. */
   link(packages: Readonly<Record<string, string>>): void
   /**
@@ -56,6 +58,8 @@ export function packPackages(): PackedPackages {
       env,
       run: start,
       check: (...programs: readonly Program[]) => check(folder, programs),
+      checkWhole: (...programs: readonly Program[]) =>
+        check(folder, programs, { skipLibCheck: false }).problems,
       link: (wanted: Readonly<Record<string, string>>) => link(folder, wanted),
       changed: (...more: string[]): PackedProject => {
         const copy = nextFolder()
@@ -76,6 +80,33 @@ export function packPackages(): PackedPackages {
     },
     remove: () => rmSync(place, { recursive: true, force: true }),
   }
+}
+
+export type Manifest = {
+  readonly name: string
+  readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>
+  readonly bin?: Readonly<Record<string, string>>
+  readonly engines: { readonly node: string }
+  readonly scripts?: Readonly<Record<string, string>>
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+}
+
+/** The package.json of a packed package. */
+export function manifestIn(file: string): Manifest {
+  return JSON.parse(fileIn(file, 'package.json')) as Manifest
+}
+
+export function filesIn(file: string): string[] {
+  const listed = execFileSync('tar', ['tzf', file], { encoding: 'utf8' })
+  return listed
+    .trim()
+    .split('\n')
+    .map((path) => path.replace(/^package\//, ''))
+}
+
+export function fileIn(file: string, path: string): string {
+  return execFileSync('tar', ['xzOf', file, `package/${path}`], { encoding: 'utf8' })
 }
 
 /** Does what `npm run build` does, but keeps a console that is already built, because other tests use it. */
@@ -102,13 +133,20 @@ const strict = {
   allowImportingTsExtensions: true,
 }
 
-function check(folder: string, programs: readonly Program[]): { problems: string; instantiations: number } {
+function check(
+  folder: string,
+  programs: readonly Program[],
+  changes = {},
+): { problems: string; instantiations: number } {
   const place = join(folder, 'checked')
   rmSync(place, { recursive: true, force: true })
   mkdirSync(place)
   for (const { file, program } of programs) writeFileSync(join(place, file), program)
   const files = programs.map(({ file }) => file)
-  writeFileSync(join(place, 'tsconfig.json'), JSON.stringify({ compilerOptions: strict, files }))
+  writeFileSync(
+    join(place, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions: { ...strict, ...changes }, files }),
+  )
   const compiler = join(root, 'node_modules/.bin/tsc')
   const { stdout } = spawnSync(compiler, ['--extendedDiagnostics', '--singleThreaded'], {
     cwd: place,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { PersonId, SessionId, TargetId } from './ids.ts'
+import { taggedUnion } from './tagged-union.ts'
 
 /**
  * Why an alert is sent.
@@ -62,7 +63,7 @@ const settings = {
 /** The subscription of a browser, as its PushManager returns it. */
 export const PushSubscriptionKeys = z.strictObject({ p256dh: Key, auth: Key })
 
-export const NewTarget = z.discriminatedUnion('kind', [
+export const NewTarget = taggedUnion('kind', [
   z.strictObject({ kind: z.literal('push'), endpoint: Address, keys: PushSubscriptionKeys, ...settings }),
   z.strictObject({ kind: z.literal('webhook'), url: Address, ...settings }),
   z.strictObject({

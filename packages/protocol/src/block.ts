@@ -4,6 +4,7 @@ import { ErrorInfo } from './error.ts'
 import { PermissionRequest, PermissionResolution } from './permission.ts'
 import { Delivery, Outside, PromptPart } from './prompt.ts'
 import { QuestionRequest, QuestionResolution } from './question.ts'
+import { taggedUnion } from './tagged-union.ts'
 import { ToolContent, ToolKind, ToolLocation } from './tool-call.ts'
 import { TurnEnd } from './turn.ts'
 
@@ -11,7 +12,7 @@ import { TurnEnd } from './turn.ts'
 const base = { id: z.string(), seq: z.int(), at: z.number(), turnId: z.string().optional() }
 const parent = { parentToolCallId: z.string().optional() }
 
-export const Block = z.discriminatedUnion('type', [
+export const Block = taggedUnion('type', [
   z.object({
     ...base,
     type: z.literal('prompt'),
@@ -81,7 +82,7 @@ export type Block = z.infer<typeof Block>
 export type BlockOf<Type extends Block['type']> = Extract<Block, { type: Type }>
 
 /** A block that is still being written, with the text of its deltas so far. `gap` means that a piece is missing. */
-export const OpenBlock = z.discriminatedUnion('type', [
+export const OpenBlock = taggedUnion('type', [
   z.object({
     type: z.enum(['text', 'thinking']),
     id: z.string(),

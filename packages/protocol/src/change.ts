@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { taggedUnion } from './tagged-union.ts'
 
 /** One file that differs from the base of the comparison. */
 export const FileChange = z.object({
@@ -30,7 +31,7 @@ export type Changes = z.infer<typeof Changes>
  * watched completely and some changes are not reported. `changed` names files, or folders with everything in them;
  * without `paths`, anything may have changed.
  */
-export const ChangesNews = z.discriminatedUnion('type', [
+export const ChangesNews = taggedUnion('type', [
   z.object({ type: z.literal('watching'), whole: z.boolean() }),
   z.object({ type: z.literal('changed'), paths: z.array(z.string()).readonly().optional() }),
 ])

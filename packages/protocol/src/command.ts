@@ -5,6 +5,7 @@ import { PermissionScope } from './permission.ts'
 import { Delivery, PromptParts } from './prompt.ts'
 import { Answers } from './question.ts'
 import { SessionOptions, SessionSettings } from './session.ts'
+import { taggedUnion } from './tagged-union.ts'
 
 const base = { commandId: CommandId }
 
@@ -30,7 +31,7 @@ export const PromptSubmit = z
     message: 'give either text or parts',
   })
 
-export const Command = z.discriminatedUnion('type', [
+export const Command = taggedUnion('type', [
   PromptSubmit,
   z.strictObject({ ...base, type: z.literal('prompt.withdraw'), promptId: PromptId }),
   z.strictObject({

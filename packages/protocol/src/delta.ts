@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { BlockId, ToolCallId, TurnId } from './ids.ts'
 import type { SessionStatus } from './session.ts'
+import { taggedUnion } from './tagged-union.ts'
 import { ToolKind } from './tool-call.ts'
 
 /**
@@ -60,7 +61,7 @@ export const ActivityChanged = z.object({
   detail: z.string().optional(),
 })
 
-export const Delta = z.discriminatedUnion('type', [
+export const Delta = taggedUnion('type', [
   TextStreamed,
   ThinkingStreamed,
   ToolCallDrafted,

@@ -9,6 +9,7 @@ import { PlanEntry, Task } from './plan.ts'
 import { Delivery, Outside, PromptPart } from './prompt.ts'
 import { QuestionRequest, QuestionResolution } from './question.ts'
 import { SessionCreation, SessionSettings } from './session.ts'
+import { taggedUnion } from './tagged-union.ts'
 import { ToolContent, ToolKind, ToolLocation, ToolOutcome } from './tool-call.ts'
 import { ParkReason, RecordedBy, TurnCause, TurnEnd } from './turn.ts'
 import { Usage } from './usage.ts'
@@ -52,7 +53,7 @@ const written = {
   ...parent,
 }
 
-export const SessionEvent = z.discriminatedUnion('type', [
+export const SessionEvent = taggedUnion('type', [
   // session
   event('session.created', SessionCreation.shape),
   event('session.configured', {

@@ -6,12 +6,13 @@ import { ErrorInfo } from './error.ts'
 import { SessionEvent, UnknownEvent } from './event.ts'
 import { SessionId } from './ids.ts'
 import { SessionSummary } from './session-summary.ts'
+import { taggedUnion } from './tagged-union.ts'
 
 /** The WebSocket frames: JSON objects with a `type`. A frame about a session names it in `session`. */
 
 const session = { session: SessionId }
 
-export const ClientFrame = z.discriminatedUnion('type', [
+export const ClientFrame = taggedUnion('type', [
   /**
    * Introduces the client, and subscribes the socket to changes of the session list. The server answers with welcome.
    */
@@ -43,7 +44,7 @@ export const ClientFrame = z.discriminatedUnion('type', [
 export type ClientFrame = z.infer<typeof ClientFrame>
 export type ClientFrameInput = z.input<typeof ClientFrame>
 
-export const ServerFrame = z.discriminatedUnion('type', [
+export const ServerFrame = taggedUnion('type', [
   z.object({ type: z.literal('welcome'), version: z.string(), heartbeatMs: z.number() }),
   /**
    * replay: the events after the cursor follow. reset: the cursor does not belong to this log; the client must drop all

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Actor } from './actor.ts'
+import { taggedUnion } from './tagged-union.ts'
 
 const TextPart = z.object({ type: z.literal('text'), text: z.string() })
 const ImagePart = z.object({
@@ -27,7 +28,7 @@ const CommandPart = z.object({
   arguments: z.string().optional(),
 })
 
-export const PromptPart = z.discriminatedUnion('type', [TextPart, ImagePart, FilePart, CommandPart])
+export const PromptPart = taggedUnion('type', [TextPart, ImagePart, FilePart, CommandPart])
 export type PromptPart = z.infer<typeof PromptPart>
 
 /** All parts of a prompt, at least one of which is not empty. */

@@ -8,6 +8,7 @@ import { PlanEntry, Task } from './plan.ts'
 import { Prompt } from './prompt.ts'
 import { QuestionRequest, QuestionResolution } from './question.ts'
 import { ForkOrigin, ImportOrigin, SessionSettings, SessionStatus, StartCommit } from './session.ts'
+import { taggedUnion } from './tagged-union.ts'
 import { ParkReason, TurnCause, TurnEnd } from './turn.ts'
 import { Usage } from './usage.ts'
 
@@ -16,14 +17,14 @@ const open = {
   turnId: z.string().optional(),
   stale: z.boolean().meta({ description: 'No process waits for the answer; answering resumes the agent' }),
 }
-export const OpenRequest = z.discriminatedUnion('type', [
+export const OpenRequest = taggedUnion('type', [
   z.object({ type: z.literal('permission'), ...open, ...PermissionRequest.shape }),
   z.object({ type: z.literal('question'), ...open, ...QuestionRequest.shape }),
 ])
 export type OpenRequest = z.infer<typeof OpenRequest>
 
 /** The answer to a stale request, kept until the resumed agent asks again. It applies once. */
-export const CarriedAnswer = z.discriminatedUnion('type', [
+export const CarriedAnswer = taggedUnion('type', [
   z.object({ type: z.literal('permission'), inputHash: z.string(), resolution: PermissionResolution }),
   z.object({
     type: z.literal('question'),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { SessionId } from './ids.ts'
+import { taggedUnion } from './tagged-union.ts'
 
 const size = { cols: z.int().min(2).max(1000), rows: z.int().min(1).max(1000) }
 
@@ -31,14 +32,14 @@ export const NewTerminal = z.strictObject({
 export type NewTerminal = z.infer<typeof NewTerminal>
 
 /** Frames from a page to a terminal. Each terminal has its own WebSocket. */
-export const TerminalClientFrame = z.discriminatedUnion('type', [
+export const TerminalClientFrame = taggedUnion('type', [
   z.object({ type: z.literal('input'), data: z.string() }),
   z.object({ type: z.literal('resize'), ...size }),
 ])
 export type TerminalClientFrame = z.infer<typeof TerminalClientFrame>
 
 /** Frames from a terminal to a page: first the current screen, then the output. */
-export const TerminalServerFrame = z.discriminatedUnion('type', [
+export const TerminalServerFrame = taggedUnion('type', [
   z.object({ type: z.literal('screen'), data: z.string(), ...size }),
   z.object({ type: z.literal('output'), data: z.string() }),
   z.object({ type: z.literal('resized'), ...size }),

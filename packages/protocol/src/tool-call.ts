@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { taggedUnion } from './tagged-union.ts'
 
 export const ToolKind = z.enum([
   'read',
@@ -31,7 +32,7 @@ export const Diff = z.object({
 })
 export type Diff = z.infer<typeof Diff>
 
-export const ToolContent = z.discriminatedUnion('type', [
+export const ToolContent = taggedUnion('type', [
   z.object({ type: z.literal('text'), text: z.string() }),
   z.object({ type: z.literal('image'), mimeType: z.string(), data: z.string() }),
   z.object({ type: z.literal('diff'), ...Diff.shape }),

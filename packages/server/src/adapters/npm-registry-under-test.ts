@@ -34,10 +34,17 @@ export type RegistryUnderTest = AsyncDisposable & {
   /** The environment for npm: this registry, with a home and a cache of its own. */
   readonly env: Record<string, string>
   publish(...packages: PackageUnderTest[]): void
+  /** Publishes a package that `npm pack` has made. */
+  publishFile(file: string): void
   /** The SHA-512 of a published package, as npm records it. */
   integrityOf(name: string, version: string): string
   /** From now on, withholds the response to every request with `path` in its path. */
   hold(path: string): Held
+}
+
+type Published = {
+  readonly manifest: { readonly name: string; readonly version: string }
+  readonly file: string
 }
 
 export type Held = {
@@ -49,7 +56,7 @@ export type Held = {
 
 export async function startRegistry(): Promise<RegistryUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-registry-'))
-  const published = new Map<string, PackageUnderTest[]>()
+  const published = new Map<string, Published[]>()
   const asked: string[] = []
   const held: HeldPath[] = []
 
@@ -69,28 +76,24 @@ export async function startRegistry(): Promise<RegistryUnderTest> {
     const name = tarball?.[1] ?? path
     const versions = published.get(name)
     if (!versions) return void response.writeHead(404).end('{}')
-    if (tarball) return void response.end(readFileSync(tarballFile(folder, name, tarball[2] ?? '')))
+    const packed = versions.find(({ manifest }) => manifest.version === tarball?.[2])
+    if (packed) return void response.end(readFileSync(packed.file))
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify(packument(name, versions)))
   }
 
-  function integrityOf(name: string, version: string): string {
-    const content = readFileSync(tarballFile(folder, name, version))
-    return `sha512-${createHash('sha512').update(content).digest('base64')}`
+  function packument(name: string, versions: readonly Published[]) {
+    const described = versions.map(({ manifest, file }) => {
+      const dist = { tarball: `${url}/${name}/-/${manifest.version}.tgz`, integrity: sha512(file) }
+      return [manifest.version, { ...manifest, dist }]
+    })
+    const latest = versions.at(-1)?.manifest.version
+    return { name, 'dist-tags': { latest }, versions: Object.fromEntries(described) }
   }
 
-  function packument(name: string, versions: readonly PackageUnderTest[]) {
-    const described = versions.map((one) => {
-      const integrity = integrityOf(name, one.version)
-      const dist = { tarball: `${url}/${name}/-/${one.version}.tgz`, integrity }
-      const hasInstallScript = one.scripts !== undefined
-      return [one.version, { ...manifestOf(one), dist, ...(hasInstallScript && { hasInstallScript }) }]
-    })
-    return {
-      name,
-      'dist-tags': { latest: versions.at(-1)?.version },
-      versions: Object.fromEntries(described),
-    }
+  function add(one: Published): void {
+    const { name } = one.manifest
+    published.set(name, [...(published.get(name) ?? []), one])
   }
 
   return {
@@ -103,12 +106,13 @@ export async function startRegistry(): Promise<RegistryUnderTest> {
       npm_config_cache: join(folder, 'cache'),
     },
     publish(...packages) {
-      for (const one of packages) {
-        pack(folder, one)
-        published.set(one.name, [...(published.get(one.name) ?? []), one])
-      }
+      for (const one of packages) add(pack(folder, one))
     },
-    integrityOf,
+    publishFile(file) {
+      const manifest = execFileSync('tar', ['-xzOf', file, 'package/package.json'], { encoding: 'utf8' })
+      add({ manifest: JSON.parse(manifest), file })
+    },
+    integrityOf: (name, version) => sha512(tarballFile(folder, name, version)),
     hold: (path) => hold(held, path),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
@@ -160,11 +164,15 @@ export function writeInstalled(project: string, one: PackageUnderTest): void {
   symlinkSync(`../${one.name}/program.js`, program)
 }
 
+function sha512(file: string): string {
+  return `sha512-${createHash('sha512').update(readFileSync(file)).digest('base64')}`
+}
+
 function tarballFile(folder: string, name: string, version: string): string {
   return join(folder, `${name.replaceAll('/', '+')}-${version}.tgz`)
 }
 
-function pack(folder: string, one: PackageUnderTest): void {
+function pack(folder: string, one: PackageUnderTest): Published {
   const content = mkdtempSync(join(folder, 'pack-'))
   const packed = { ...one, version: one.claims ?? one.version }
   const program = one.program ?? `console.log('${one.version}')`
@@ -176,5 +184,8 @@ function pack(folder: string, one: PackageUnderTest): void {
     writeFileSync(file, text)
     chmodSync(file, 0o755)
   }
-  execFileSync('tar', ['-czf', tarballFile(folder, one.name, one.version), '-C', content, 'package'])
+  const file = tarballFile(folder, one.name, one.version)
+  execFileSync('tar', ['-czf', file, '-C', content, 'package'])
+  const hasInstallScript = one.scripts !== undefined
+  return { manifest: { ...manifestOf(one), ...(hasInstallScript && { hasInstallScript }) }, file }
 }

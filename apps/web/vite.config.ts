@@ -74,16 +74,13 @@ function withPrecacheList(): Plugin {
     writeBundle({ dir = builtConsole }, bundle) {
       const files = Object.values(bundle)
         .filter((file) => (file.type === 'chunk' ? !isGrammar(file) : precachedAsset.test(file.fileName)))
-        .map(({ fileName }) => `/${fileName}`)
+        .map(({ fileName }) => fileName)
       const hash = createHash('sha256').update(files.join())
       for (const file of ['index.html', 'first.js']) hash.update(readFileSync(join(dir, file)))
       const script = join(dir, 'sw.js')
       const filled = readFileSync(script, 'utf8')
         .replace('const files = []', `const files = ${JSON.stringify(files)}`)
-        .replace(
-          "const name = 'parley-page'",
-          `const name = 'parley-page-${hash.digest('hex').slice(0, 12)}'`,
-        )
+        .replace("const build = ''", `const build = '${hash.digest('hex').slice(0, 12)}'`)
       writeFileSync(script, filled)
     },
   }
@@ -91,6 +88,8 @@ function withPrecacheList(): Plugin {
 
 export default defineConfig({
   root: import.meta.dirname,
+  // Addresses are relative to the base element, in which the server writes the path under which it is reached.
+  base: './',
   plugins: [withoutUnused(), withoutZod(), react(), tailwindcss(), withPrecacheList()],
   resolve: { conditions: ['source', 'module', 'browser', 'development|production'] },
   worker: { format: 'es' },

@@ -53,10 +53,11 @@ const actsOnImport: Claim = {
   ],
 }
 
-/** Modules that have effects when they are loaded: the page, its sign-in page and a worker. */
+/** Modules that have effects when they are loaded: the page, its sign-in pages and a worker. */
 const entryModules = [
   `${web}/app/main.tsx`,
   `${web}/parts/code/highlight.worker.ts`,
+  `${web}/sign-in/pair-page.tsx`,
   `${web}/sign-in/sign-in-page.tsx`,
 ]
 

@@ -52,7 +52,7 @@ export function consoleRules(): Rule[] {
   feature('plan')
   feature('request')
   feature('sessions')
-  feature('settings')
+  feature('settings', ['uqr'])
   feature('sign-in')
   feature('start', [], ['composer'])
   feature('terminal', ['@xterm/xterm', '@xterm/addon-fit', '@xterm/addon-search'])

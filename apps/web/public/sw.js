@@ -1,14 +1,19 @@
 // Caches the files of the page, so that stored sessions can be read while the server is unreachable. Requests under /api are
 // not handled here.
 
-// The build replaces both values: the list of files, and a cache name that changes whenever a file changes.
+// The build replaces both values: the list of files, and a hash that changes whenever a file changes.
 const files = []
-const name = 'parley-page'
+const build = ''
+
+// The path of the page. Pages of other programs on the same host have other caches.
+const base = new URL('.', location.href).pathname
+const family = base === '/' ? 'parley-page-' : `parley-page${base}-`
+const name = family + build
 
 // Caches all files of a build or none: an incomplete page would be useless offline.
 addEventListener('install', (event) => {
   skipWaiting()
-  event.waitUntil(caches.open(name).then((cache) => cache.addAll(['/', '/first.js', ...files])))
+  event.waitUntil(caches.open(name).then((cache) => cache.addAll(['.', 'first.js', ...files])))
 })
 
 // Keeps the previous build too: a tab that was opened before an update still loads files of that build.
@@ -17,7 +22,7 @@ addEventListener('activate', (event) => {
 })
 
 async function forgetOld() {
-  const others = (await caches.keys()).filter((other) => other !== name)
+  const others = (await caches.keys()).filter((other) => other !== name && other.startsWith(family))
   await Promise.all(others.slice(0, -1).map((other) => caches.delete(other)))
 }
 
@@ -25,10 +30,10 @@ addEventListener('fetch', (event) => {
   const { request } = event
   const { origin, pathname } = new URL(request.url)
   if (request.method !== 'GET' || origin !== location.origin) return
-  if (pathname.startsWith('/api/')) return
+  if (pathname.startsWith(`${base}api/`)) return
   if (request.mode === 'navigate') event.respondWith(page(request))
-  else if (pathname.startsWith('/assets/')) event.respondWith(asset(request))
-  else if (pathname === '/first.js') event.respondWith(first(event))
+  else if (pathname.startsWith(`${base}assets/`)) event.respondWith(asset(request))
+  else if (pathname === `${base}first.js`) event.respondWith(first(event))
   else event.respondWith(other(request))
 })
 
@@ -37,7 +42,7 @@ async function page(request) {
   try {
     return await fetch(request)
   } catch (error) {
-    const kept = await (await caches.open(name)).match('/')
+    const kept = await (await caches.open(name)).match('.')
     if (kept) return kept
     throw error
   }

@@ -11,6 +11,7 @@ import {
   OidcRequest,
 } from './device.ts'
 import { DeviceId, SessionId } from './ids.ts'
+import { NewPairing, Pairing } from './pairing.ts'
 import { NoContent, type RouteDefinition } from './route.ts'
 
 /** The routes with which browsers sign in and out, and download files from an address that needs no token. */
@@ -25,6 +26,27 @@ export const accessRoutes = {
     reply: z.object({ url: z.string(), expiresAt: z.number() }),
     status: 201,
   },
+  createPairing: {
+    method: 'POST',
+    path: '/api/pairings',
+    summary:
+      'Create a pairing code: signs in one device of the caller within ten minutes, with at most the scopes and limits of the caller',
+    scope: 'any',
+    limits: 'handled',
+    body: NewPairing,
+    reply: Pairing,
+    status: 201,
+  },
+  setPublicUrl: {
+    method: 'POST',
+    path: '/api/public-url',
+    summary:
+      'Set the public URL of this server until it ends: links contain it, and its Host and Origin are accepted',
+    scope: 'admin',
+    limits: 'none',
+    body: z.strictObject({ url: z.string().min(1).max(2000) }),
+    reply: z.object({ url: z.string() }),
+  },
   listDevices: {
     method: 'GET',
     path: '/api/devices',
@@ -36,7 +58,8 @@ export const accessRoutes = {
   createDevice: {
     method: 'POST',
     path: '/api/devices',
-    summary: 'Sign a browser in: register its public key with the code of a one-time link',
+    summary:
+      'Sign a browser in: register its public key with the code of a one-time link, or with a pairing code',
     scope: 'open',
     limits: 'none',
     body: NewDevice,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { DeviceId, PersonId } from './ids.ts'
+import { DeviceName } from './pairing.ts'
 import { Limits, PersonName } from './people.ts'
 import { Scope } from './scope.ts'
 
@@ -9,13 +10,17 @@ import { Scope } from './scope.ts'
  */
 export const Device = z.object({
   deviceId: DeviceId,
-  name: z.string().meta({ description: 'Browser and operating system, as reported at sign-in' }),
+  name: z.string().meta({ description: 'As given at sign-in, or the browser and its operating system' }),
   createdAt: z.number(),
   lastSeenAt: z.number().meta({ description: 'Updated at most once a minute' }),
   personId: PersonId,
   scopes: z.array(Scope),
   limits: Limits.optional(),
   expiresAt: z.number().optional(),
+  weak: z.literal(true).optional().meta({
+    description:
+      'Set for a device that has a secret instead of a key: whoever can read its network can act as it',
+  }),
   current: z.literal(true).optional().meta({ description: 'Set for the device that sent the request' }),
 })
 export type Device = z.infer<typeof Device>
@@ -27,9 +32,21 @@ const base64url = (least: number, most: number) =>
     .max(most)
     .regex(/^[\w-]+$/, 'base64url without padding')
 
+/** The secret of a weak device: 32 random bytes. */
+const Secret = base64url(43, 43)
+
 export const NewDevice = z.strictObject({
-  code: base64url(1, 200).meta({ description: 'The code of a one-time link: the part after #' }),
-  publicKey: base64url(1, 300).meta({ description: 'A P-256 public key as SubjectPublicKeyInfo (DER)' }),
+  code: base64url(1, 200).meta({
+    description: 'The code of a one-time link, which is the part after #, or a pairing code',
+  }),
+  publicKey: base64url(1, 300)
+    .optional()
+    .meta({ description: 'A P-256 public key as SubjectPublicKeyInfo (DER)' }),
+  secret: Secret.optional().meta({
+    description:
+      'Instead of a key, from a page over plain HTTP, if the server allows that (--allow-insecure)',
+  }),
+  name: DeviceName.optional().meta({ description: 'By default, the browser and its operating system' }),
   person: z
     .strictObject({ name: PersonName })
     .optional()
@@ -70,10 +87,11 @@ export type Nonce = z.infer<typeof Nonce>
 
 export const NewAccessToken = z.strictObject({
   deviceId: DeviceId,
-  nonce: base64url(1, 200),
-  signature: base64url(86, 86).meta({
+  nonce: base64url(1, 200).optional(),
+  signature: base64url(86, 86).optional().meta({
     description: 'ECDSA with SHA-256 over signedText, r and s as 32 bytes each',
   }),
+  secret: Secret.optional().meta({ description: 'Of a weak device, instead of nonce and signature' }),
 })
 export type NewAccessToken = z.infer<typeof NewAccessToken>
 

@@ -4,7 +4,7 @@ import { Command, Receipt } from './command.ts'
 import { Delta } from './delta.ts'
 import { ErrorInfo } from './error.ts'
 import { SessionEvent, UnknownEvent } from './event.ts'
-import { SessionId } from './ids.ts'
+import { DeviceId, SessionId } from './ids.ts'
 import { SessionSummary } from './session-summary.ts'
 import { taggedUnion } from './tagged-union.ts'
 
@@ -76,6 +76,8 @@ export const ServerFrame = taggedUnion('type', [
     change: z.enum(['created', 'changed', 'deleted']),
     summary: SessionSummary.optional(),
   }),
+  /** A device of the person of this socket was signed in, through any server on the same database. */
+  z.object({ type: z.literal('device-added'), device: z.object({ deviceId: DeviceId, name: z.string() }) }),
   /** The client reads too slowly: `buffered` bytes wait to be sent. */
   z.object({ type: z.literal('lagging'), buffered: z.int(), limit: z.int() }),
   /**

@@ -17,7 +17,7 @@ export const Limits = z.strictObject({
 })
 export type Limits = z.infer<typeof Limits>
 
-const Scopes = z.array(Scope).min(1).max(allScopes.length)
+export const Scopes = z.array(Scope).min(1).max(allScopes.length)
 /** A name is shown beside decisions, so it has one line and no hidden characters. */
 export const PersonName = z
   .string()
@@ -25,7 +25,7 @@ export const PersonName = z
   .min(1)
   .max(100)
   .refine((name) => withoutHidden(name) === name && !/[\t\r\n]/.test(name), 'has hidden characters')
-const Lifetime = z
+export const Lifetime = z
   .int()
   .min(60_000)
   .max(10 * 365 * 86_400_000)

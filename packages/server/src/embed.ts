@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import type { Host } from './core/index.ts'
 import { type ChatDefaults, createChatFace } from './faces/chat/index.ts'
 import { createHttpFace, type FaceSettings } from './faces/http/http-face.ts'
+import { pathUnder } from './faces/http/public-address.ts'
 import { createWebSocketFace } from './faces/websocket/index.ts'
 import type { Telemetry } from './telemetry/index.ts'
 import { version } from './version.ts'
@@ -66,15 +67,10 @@ export function createEmbedded(options: EmbedOptions): Embedded {
    */
   function stripBase(request: IncomingMessage & { originalUrl?: string }): boolean {
     const paths = base === '' ? [request.url] : [request.originalUrl, request.url]
-    const rest = paths.map(under).find((path) => path !== undefined)
+    const rest = paths.map((path) => pathUnder(base, path)).find((path) => path !== undefined)
     if (rest === undefined) return false
     request.url = rest
     return true
-  }
-
-  function under(path: string | undefined): string | undefined {
-    const rest = path?.startsWith(base) ? path.slice(base.length) : undefined
-    return rest !== undefined && /^([/?]|$)/.test(rest) ? rest.replace(/^(?!\/)/, '/') : undefined
   }
 
   return {

@@ -4,7 +4,7 @@ import { createRoot } from 'react-dom/client'
 import { client } from '../base/client.ts'
 import { isSignedIn } from '../base/device.ts'
 import { applyTheme } from '../base/preferences.ts'
-import { currentRoute } from '../base/route.ts'
+import { currentRoute, placeInside } from '../base/route.ts'
 import { registerServiceWorker } from '../base/service-worker.ts'
 import { Button } from '../parts/button.tsx'
 import { ErrorBoundary } from '../parts/error-boundary.tsx'
@@ -22,7 +22,9 @@ import './style.css'
 import { finishDeletions } from '../sessions/deleting.ts'
 
 applyTheme()
-if (location.pathname === '/open') void import('../sign-in/sign-in-page.tsx').then(show)
+const place = placeInside()
+if (place === '/open/') void import('../sign-in/sign-in-page.tsx').then(show)
+else if (place === '/pair/') void import('../sign-in/pair-page.tsx').then(show)
 else if (!isSignedIn()) void import('../sign-in/signed-out-page.tsx').then(show)
 else start()
 

@@ -6,7 +6,7 @@ const acceptedListeners = new Set<() => void>()
 
 /** The page's only connection to the server. It signs in with the device key of this browser. */
 export const client = createClient({
-  url: location.origin,
+  url: document.baseURI,
   name: 'parley-console',
   token: accessToken,
   async fetch(input, init) {

@@ -6,7 +6,11 @@ import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
  * The identity of this browser at the server: a private key that no script can read, and the id of its public key.
  * The access token is kept only in the memory of this tab.
  */
-type StoredDevice = { readonly deviceId: string; readonly key: CryptoKey }
+type StoredDevice = { readonly deviceId: string } & (
+  | { readonly key: CryptoKey }
+  // A page over plain HTTP has no keys.
+  | { readonly secret: string }
+)
 interface Devices extends DBSchema {
   devices: { key: string; value: StoredDevice }
 }
@@ -15,7 +19,7 @@ const deviceIdKey = 'parley:device'
 const recordKey = 'this'
 /** The share of a token's lifetime after which it is renewed. */
 const renewAfter = 0.9
-export const http = createHttp({ url: location.origin })
+export const http = createHttp({ url: document.baseURI })
 const revokedListeners = new Set<() => void>()
 let current: { readonly token: string; readonly goodUntil: number } | undefined
 let renewing: Promise<string | undefined> | undefined
@@ -49,11 +53,9 @@ async function renew(isSecondTry = false): Promise<string | undefined> {
   const asked = performance.now()
   const [device, { nonce }] = await Promise.all([storedDevice(), http.call('createNonce')])
   if (!device) return undefined
-  const { deviceId } = device
-  const text = new TextEncoder().encode(signedText({ origin: location.origin, deviceId, nonce }))
-  const bytes = await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, device.key, text)
+  const proof = 'secret' in device ? { secret: device.secret } : await signed(device, nonce)
   try {
-    const body = { deviceId, nonce, signature: base64url(bytes) }
+    const body = { deviceId: device.deviceId, ...proof }
     const { token, expiresInMs } = await http.call('createAccessToken', { body })
     current = { token, goodUntil: asked + expiresInMs * renewAfter }
     return token
@@ -64,6 +66,12 @@ async function renew(isSecondTry = false): Promise<string | undefined> {
     if (reason === 'revoked') for (const listener of revokedListeners) listener()
     throw thrown
   }
+}
+
+async function signed({ deviceId, key }: { deviceId: string; key: CryptoKey }, nonce: string) {
+  const text = new TextEncoder().encode(signedText({ origin: location.origin, deviceId, nonce }))
+  const bytes = await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, key, text)
+  return { nonce, signature: base64url(bytes) }
 }
 
 /** Stores the device that this browser signed in as. */

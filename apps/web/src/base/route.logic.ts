@@ -38,16 +38,17 @@ export function routeOf({ pathname, hash }: { pathname: string; hash: string }):
   return { name: first === undefined ? 'home' : 'nowhere' }
 }
 
+/** The address of a route, relative to the base of the page. */
 export function addressOf(route: Route): string {
   switch (route.name) {
     case 'home':
-      return '/'
+      return '.'
     case 'settings':
-      return `/settings/${route.section}`
+      return `settings/${route.section}`
     case 'session':
-      return `/sessions/${encodeURIComponent(route.id)}${route.seq === undefined ? '' : `#e${route.seq}`}`
+      return `sessions/${encodeURIComponent(route.id)}${route.seq === undefined ? '' : `#e${route.seq}`}`
     default:
-      return `/${route.name}`
+      return route.name
   }
 }
 

@@ -1,8 +1,18 @@
 import { addressOf, type Route, routeOf } from './route.logic.ts'
 import { createStore, useStore } from './store.ts'
 
-const route = createStore<Route>(routeOf(location))
-const follow = () => route.set(routeOf(location))
+/** The path under which the server is reached, with a slash at the end. The page's base element contains it. */
+export const basePath = new URL(document.baseURI).pathname
+
+/** The path of the page below `basePath`, with slashes around it. */
+export function placeInside(): string {
+  const path = `${location.pathname}/`
+  return path.startsWith(basePath) ? path.slice(basePath.length - 1) : path
+}
+
+const read = () => routeOf({ pathname: placeInside(), hash: location.hash })
+const route = createStore<Route>(read())
+const follow = () => route.set(read())
 addEventListener('popstate', follow)
 addEventListener('hashchange', follow)
 
@@ -12,8 +22,13 @@ export function useRoute(): Route {
 
 export const currentRoute = route.get
 
+/** The whole address of a route. */
+export function hrefOf(to: Route): string {
+  return new URL(addressOf(to), document.baseURI).href
+}
+
 export function navigate(to: Route): void {
-  const address = addressOf(to)
-  if (address !== location.pathname + location.hash) history.pushState(null, '', address)
+  const address = hrefOf(to)
+  if (address !== location.href) history.pushState(null, '', address)
   route.set(to)
 }

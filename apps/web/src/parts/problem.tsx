@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import { focusSearch } from '../base/focus.ts'
+import { currentRoute } from '../base/route.ts'
 import { Link } from './link.tsx'
 
 /** A page that shows only an error. */
@@ -21,7 +22,7 @@ export function AllSessions() {
     <Link
       to={{ name: 'home' }}
       // Deferred: the new page focuses the prompt field when it mounts, and the search field gets the focus after that.
-      onClick={() => setTimeout(() => location.pathname === '/' && focusSearch())}
+      onClick={() => setTimeout(() => currentRoute().name === 'home' && focusSearch())}
       className="mt-3 inline-flex items-center rounded text-sm text-mark hover:underline pointer-coarse:min-h-11"
     >
       All sessions

@@ -2,12 +2,14 @@ import { type SessionSummary, visible } from '@parley/protocol'
 import { client } from '../base/client.ts'
 import { preferences } from '../base/preferences.ts'
 import { currentRoute, navigate } from '../base/route.ts'
+import { toast } from '../parts/toasts.tsx'
 import { endedTurns, type News, newRequests, pageTitle, placeName } from './news.logic.ts'
 import { sessions } from './session-list.ts'
 import { waiting } from './waiting-list.ts'
 
 const notifiedKey = 'parley:notified'
 const maxStored = 200
+const newDeviceMs = 30_000
 
 /** Reports open requests and ended turns in the tab's title and icon, and by notifications if the session is not in view. */
 export function startNotifications(): void {
@@ -27,6 +29,10 @@ export function startNotifications(): void {
     for (const news of endedTurns(known, snapshot.sessions)) void notify(news)
     known = new Map(snapshot.sessions.map((session) => [session.id, session]))
   })
+  client.socket.onFrame((frame) => {
+    if (frame.type === 'device-added')
+      toast(`New device signed in: ${visible(frame.device.name)}`, { ms: newDeviceMs })
+  })
   addEventListener('popstate', updateTab)
   client.closing.addEventListener('abort', () => {
     document.title = 'Parley'
@@ -41,7 +47,7 @@ export function updateTab(): void {
   const title = pageTitle(count, placeName(route, here?.title))
   if (document.title !== title) document.title = title
   const busy = all.some((session) => session.status === 'working' || session.status === 'background')
-  const icon = count > 0 ? '/icon-waiting.svg' : busy ? '/icon-working.svg' : '/icon.svg'
+  const icon = count > 0 ? 'icon-waiting.svg' : busy ? 'icon-working.svg' : 'icon.svg'
   const link = document.querySelector<HTMLLinkElement>('link[rel=icon]')
   if (link && link.getAttribute('href') !== icon) link.href = icon
 }
@@ -56,7 +62,7 @@ async function notify(news: News): Promise<void> {
     const looking = document.hasFocus() && route.name === 'session' && route.id === news.sessionId
     if (looking) return
     const body = visible(news.text)
-    const shown = new Notification(visible(news.title), { body, tag: news.key, icon: '/icon.svg' })
+    const shown = new Notification(visible(news.title), { body, tag: news.key, icon: 'icon.svg' })
     shown.onclick = () => {
       focus()
       navigate({ name: 'session', id: news.sessionId })

@@ -22,7 +22,7 @@ export function watchSignOut(): void {
 }
 
 function leave(): Promise<void> {
-  leaving ??= clear().finally(() => location.assign('/'))
+  leaving ??= clear().finally(() => location.assign('.'))
   return leaving
 }
 

@@ -66,7 +66,8 @@ export function exportEntry(sessionId: string) {
 async function fetchExport(sessionId: string, format: ExportFormat): Promise<void> {
   const { path } = await client.call('createDownload', { params: { id: sessionId }, body: { as: format } })
   const link = document.createElement('a')
-  link.href = path
+  // Relative to the base of the page.
+  link.href = path.slice(1)
   if (format === 'html') Object.assign(link, { target: '_blank', rel: 'noopener' })
   else link.download = ''
   link.click()

@@ -1,4 +1,5 @@
 import type { Device } from '@parley/protocol'
+import { useEffect } from 'react'
 import { client } from '../base/client.ts'
 import { useNow } from '../base/clock.ts'
 import { agoInWords } from '../base/format.logic.ts'
@@ -9,6 +10,7 @@ import { NotificationPermission } from '../parts/notification-permission.tsx'
 import { toast, toastError } from '../parts/toasts.tsx'
 import { signOut } from '../session-data/sign-out.ts'
 import { Switch } from './form-parts.tsx'
+import { PairButton } from './pair-button.tsx'
 import { Section } from './section.tsx'
 import { useServerList } from './use-server-list.ts'
 
@@ -53,7 +55,9 @@ const listDevices = () => client.call('listDevices').then(({ devices }) => devic
 
 /** The browsers that are signed in. Each can be signed out here. */
 export function DevicesSection() {
-  const { list: devices, change } = useServerList(listDevices)
+  const { list: devices, change, reload } = useServerList(listDevices)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what a frame does is the same after each render
+  useEffect(() => client.socket.onFrame(({ type }) => type === 'device-added' && reload()), [])
   const now = useNow()
   const revoke = ({ deviceId, name, current }: Device) => {
     if (current) return void signOut().catch(toastError)
@@ -65,7 +69,8 @@ export function DevicesSection() {
   return (
     <Section
       title="Signed-in browsers"
-      purpose="Each browser has its own key and full access. Signing one out closes its pages at once."
+      purpose="Each browser has its own key. Signing one out closes its pages at once."
+      beside={<PairButton />}
     >
       <ul className="flex flex-col gap-2">
         {devices?.map((device) => (

@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'react'
-import { accessToken, base64url, http, storeDevice } from '../base/device.ts'
 import { errorText, isUnreachable } from '../base/error-text.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { ProviderButton } from './provider-button.tsx'
 import { finishAtProvider, providerName, startAtProvider } from './provider-sign-in.ts'
+import { isKnownHere, signIn, signInWithCode } from './sign-in.ts'
 
 const code = location.hash.slice(1)
 const query = location.search.slice(1)
@@ -14,7 +14,7 @@ const answer = new URLSearchParams(query).has('state') ? query : undefined
 const wantsAccount = new URLSearchParams(query).has('account')
 const isInvitation = code.startsWith('invite-')
 // Remove the one-time code from the address and the history.
-history.replaceState(null, '', '/open')
+history.replaceState(null, '', 'open')
 addEventListener('hashchange', () => location.reload())
 
 /** The target of a one-time link: signs this browser in and opens the session list. */
@@ -39,7 +39,7 @@ export default function SignInPage() {
     )
   if (problem === undefined) return <Problem title="Signing in" text="One moment." />
   return (
-    <Problem title="This browser could not be signed in" text={problemText(problem)}>
+    <Problem title="This browser could not be signed in" text={errorText(problem)}>
       {isUnreachable(problem) && (
         <div className="pt-3">
           <Button onClick={attempt}>Try again</Button>
@@ -68,33 +68,9 @@ function enter(): Promise<void> {
 }
 
 async function enterOnce(): Promise<void> {
-  const known = await accessToken().catch((thrown: unknown) => {
-    if (isUnreachable(thrown)) throw thrown
-  })
-  if (known === undefined && wantsAccount) return startAtProvider(code)
-  if (known === undefined) await signIn()
-  location.replace('/')
-}
-
-/**
- * Creates a private key that no script can read, and registers its public key with the code of a one-time link or the
- * answer of the OpenID provider.
- */
-async function signIn(): Promise<void> {
-  const { publicKey, privateKey } = await crypto.subtle.generateKey(
-    { name: 'ECDSA', namedCurve: 'P-256' },
-    false,
-    ['sign', 'verify'],
-  )
-  const exported = base64url(await crypto.subtle.exportKey('spki', publicKey))
-  const { deviceId } =
-    answer === undefined
-      ? await http.call('createDevice', { body: { code, publicKey: exported } })
-      : await finishAtProvider(answer, exported)
-  await storeDevice({ deviceId, key: privateKey })
-}
-
-function problemText(problem: unknown): string {
-  if (isSecureContext) return errorText(problem)
-  return 'Browsers store keys only for pages that are served over HTTPS or from this machine. Open Parley at 127.0.0.1, through an SSH tunnel, or behind a proxy with HTTPS.'
+  const isKnown = await isKnownHere()
+  if (!isKnown && wantsAccount) return startAtProvider(code)
+  if (!isKnown)
+    await (answer === undefined ? signInWithCode(code) : signIn((key) => finishAtProvider(answer, key)))
+  location.replace('.')
 }

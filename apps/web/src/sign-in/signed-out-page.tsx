@@ -28,6 +28,12 @@ export default function SignedOutPage({ error: given }: { error?: unknown }) {
         <CopyButton text={() => command} label="Copy command" />
       </p>
       <ProviderButton />
+      <a
+        href="pair"
+        className="mt-3 inline-flex items-center rounded text-sm text-mark hover:underline pointer-coarse:min-h-11"
+      >
+        Type a pairing code
+      </a>
     </Problem>
   )
 }

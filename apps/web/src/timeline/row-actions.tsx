@@ -1,7 +1,7 @@
 import { Link as LinkIcon, RotateCcw } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { useAgent } from '../base/agents.ts'
-import { addressOf } from '../base/route.logic.ts'
+import { hrefOf } from '../base/route.ts'
 import { IconButton } from '../parts/button.tsx'
 import { CopyButton, copyText } from '../parts/copy-button.tsx'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
@@ -34,7 +34,7 @@ export function RowActions(props: Props) {
 function Actions({ seq, text, promptId, className = '' }: Props) {
   const id = useSessionId()
   const copyLink = () => {
-    const address = location.origin + addressOf({ name: 'session', id, seq })
+    const address = hrefOf({ name: 'session', id, seq })
     void copyText(address, () => toast('Copied a link to this message.'))
   }
   return (

@@ -1,9 +1,17 @@
-import { createHash, createPublicKey, type KeyObject, randomBytes, verify } from 'node:crypto'
+import {
+  createHash,
+  createPublicKey,
+  type KeyObject,
+  randomBytes,
+  timingSafeEqual,
+  verify,
+} from 'node:crypto'
 import {
   type AccessToken,
   type Device,
   defined,
   type NewAccessToken,
+  type NewDevice,
   type Nonce,
   newId,
   ParleyError,
@@ -29,7 +37,14 @@ export type DevicesOptions = {
   readonly holders: Holders
   readonly now?: () => number
   readonly others?: NodeTokens | undefined
+  /** Accepts devices with a secret instead of a key. */
+  readonly allowInsecure?: boolean | undefined
 }
+
+/** With what a device proves what it is. A weak device has a secret, of which the server stores the hash. */
+export type DeviceCredential = { readonly publicKey: string } | { readonly secretHash: string }
+
+type SignedRequest = NewAccessToken & { readonly origin: string }
 
 /** Who a new device belongs to, and what it may do. */
 export type DeviceGrant = Rights & { readonly personId: string }
@@ -56,9 +71,11 @@ export class Devices {
   /** The device and the expiry time of each access token, by the hash of the token. The oldest token is first. */
   readonly #issued = new Map<string, { readonly deviceId: string; readonly expiresAt: number }>()
   readonly #others: NodeTokens | undefined
+  readonly #allowInsecure: boolean
   readonly #keys = new WeakMap<object, KeyObject>()
 
-  constructor({ holders, now = () => performance.now(), others }: DevicesOptions) {
+  constructor({ holders, now = () => performance.now(), others, allowInsecure }: DevicesOptions) {
+    this.#allowInsecure = allowInsecure === true
     this.#holders = holders
     this.#now = now
     this.#others = others
@@ -66,9 +83,18 @@ export class Devices {
     this.#renewals = createRateLimit({ max: 240, perMs: 60_000, now })
   }
 
-  /** Throws ParleyError `validation_error` if the key is not a P-256 key. */
-  checkKey(publicKey: string): void {
-    if (parsedKey(publicKey)) return
+  /**
+   * How a new device will prove what it is. Throws ParleyError `validation_error` unless it is a P-256 key, or a secret
+   * that this server allows.
+   */
+  credentialOf({ publicKey, secret }: Pick<NewDevice, 'publicKey' | 'secret'>): DeviceCredential {
+    if ((publicKey === undefined) === (secret === undefined))
+      throw new ParleyError('validation_error', 'Send either publicKey or secret.')
+    if (secret !== undefined) {
+      this.#expectInsecure()
+      return { secretHash: hashOf(secret) }
+    }
+    if (publicKey !== undefined && parsedKey(publicKey)) return { publicKey }
     throw new ParleyError(
       'validation_error',
       'publicKey is not a P-256 public key (SubjectPublicKeyInfo, base64url).',
@@ -76,16 +102,22 @@ export class Devices {
   }
 
   /** Stores a new device. The caller must have checked a one-time code. */
-  async register(publicKey: string, name: string, grant: DeviceGrant): Promise<Device> {
-    this.checkKey(publicKey)
+  async register(credential: DeviceCredential, given: string, grant: DeviceGrant): Promise<Device> {
+    // Wherever the name is shown, it tells that the device is weak.
+    const name = 'secretHash' in credential ? `${given} (weak)` : given
     await this.#holders.load()
     await this.#makeRoom()
     const at = Date.now()
     const { personId, scopes, limits, expiresAt } = grant
-    const data = { name, publicKey, personId, scopes, ...defined({ limits, expiresAt }) }
+    const data = { name, ...credential, personId, scopes, ...defined({ limits, expiresAt }) }
     const id = newId('dev')
     await this.#holders.put({ kind: 'device', id, data, createdAt: at, usedAt: at })
     return this.#shown(this.#device(id) as Holder)
+  }
+
+  /** Calls the listener with each device that is signed in from now on, through any node. */
+  onAdded(listener: (device: Device) => void): void {
+    this.#holders.onAdded((holder) => holder.kind === 'device' && listener(this.#shown(holder)))
   }
 
   /** The devices that are not revoked, oldest first. */
@@ -130,21 +162,43 @@ export class Devices {
    * Returns a new access token. Rejects with ParleyError `unauthorized` unless the device signed the nonce
    * for this origin; `details.reason` is `revoked` for a revoked device.
    */
-  async accessToken(request: NewAccessToken & { readonly origin: string }): Promise<AccessToken> {
-    const { deviceId, nonce, signature, origin } = request
+  async accessToken(request: SignedRequest): Promise<AccessToken> {
+    const { deviceId, secret } = request
     await this.#holders.upToDate()
     const holder = this.#device(deviceId)
-    const key = holder && this.#keyOf(holder)
-    if (!key || !isSigned(key, signedText({ origin, deviceId, nonce }), signature)) {
-      throw refused('This browser is not signed in here.', 'unknown')
-    }
-    if (!this.#nonces.isFresh(nonce)) throw refused('That nonce was already used, or has expired.', 'nonce')
-    this.#nonces.use(nonce)
+    if (!holder) throw refused('This browser is not signed in here.', 'unknown')
+    if (secret === undefined) this.#checkSignature(holder, request)
+    else this.#checkSecret(holder, secret)
     if (!this.#holders.callerOf(holder)) throw refused('This browser was signed out.', 'revoked')
     this.#renewals.check(deviceId)
     this.#renewals.count(deviceId)
     const token = this.#others?.tokens.issue(deviceId, accessTokenLifetimeMs) ?? this.#newToken(deviceId)
     return { token, expiresInMs: accessTokenLifetimeMs }
+  }
+
+  #checkSignature(holder: Holder, { deviceId, nonce, signature, origin }: SignedRequest): void {
+    const key = this.#keyOf(holder)
+    if (nonce === undefined || signature === undefined)
+      throw new ParleyError('validation_error', 'Send nonce and signature.')
+    if (!key || !isSigned(key, signedText({ origin, deviceId, nonce }), signature))
+      throw refused('This browser is not signed in here.', 'unknown')
+    if (!this.#nonces.isFresh(nonce)) throw refused('That nonce was already used, or has expired.', 'nonce')
+    this.#nonces.use(nonce)
+  }
+
+  #checkSecret({ data }: Holder, secret: string): void {
+    this.#expectInsecure()
+    const { secretHash } = data as DeviceData
+    if (secretHash === undefined || !isSame(secretHash, hashOf(secret)))
+      throw refused('This browser is not signed in here.', 'unknown')
+  }
+
+  #expectInsecure(): void {
+    if (this.#allowInsecure) return
+    throw new ParleyError(
+      'forbidden',
+      'Browsers store keys only for pages that are served over HTTPS or from this machine. Open Parley at 127.0.0.1, through an SSH tunnel, or over HTTPS. On a network that you trust, the server can be started with --allow-insecure.',
+    )
   }
 
   #newToken(deviceId: string): string {
@@ -180,7 +234,8 @@ export class Devices {
 
   /** The public key of a device. Undefined if it is damaged: such a device gets no access token. */
   #keyOf({ data }: Holder): KeyObject | undefined {
-    const known = this.#keys.get(data) ?? parsedKey((data as DeviceData).publicKey)
+    const { publicKey } = data as DeviceData
+    const known = this.#keys.get(data) ?? (publicKey === undefined ? undefined : parsedKey(publicKey))
     if (known) this.#keys.set(data, known)
     return known
   }
@@ -197,6 +252,7 @@ export class Devices {
       personId,
       scopes,
       ...defined({ limits, expiresAt }),
+      ...((holder.data as DeviceData).secretHash !== undefined && { weak: true as const }),
     }
   }
 
@@ -214,6 +270,11 @@ export class Devices {
     }
     await this.#holders.forget(revoked)
   }
+}
+
+function isSame(one: string, other: string): boolean {
+  const [left, right] = [Buffer.from(one), Buffer.from(other)]
+  return left.length === right.length && timingSafeEqual(left, right)
 }
 
 function parsedKey(publicKey: string): KeyObject | undefined {

@@ -53,6 +53,7 @@ export class Holders {
   readonly #people = new Map<string, AccessRecord>()
   readonly #holders = new Map<string, Holder>()
   readonly #reloaded: (() => void)[] = []
+  readonly #added: ((holder: Holder) => void)[] = []
   #loading: Promise<void> | undefined
   #isLoaded = false
 
@@ -80,6 +81,11 @@ export class Holders {
   /** Calls the listener after each reading of the store. */
   onRead(listener: () => void): void {
     this.#reloaded.push(listener)
+  }
+
+  /** Calls the listener with each device and token that is created from now on, by any process. */
+  onAdded(listener: (holder: Holder) => void): void {
+    this.#added.push(listener)
   }
 
   load(): Promise<void> {
@@ -230,7 +236,9 @@ export class Holders {
     const holder = this.#holders.get(key)
     if (!holder) {
       const kind = record.kind as Holder['kind']
-      this.#holders.set(key, { kind, id: record.id, record, data, held: new Set() })
+      const added: Holder = { kind, id: record.id, record, data, held: new Set() }
+      this.#holders.set(key, added)
+      if (this.#isLoaded) for (const listener of this.#added) listener(added)
       return
     }
     const isSame = JSON.stringify(holder.data) === JSON.stringify(data)

@@ -26,7 +26,12 @@ const grant = {
 }
 
 /** The data of a device's record. A device of an earlier version has a name and a key only. */
-export const DeviceData = z.object({ ...grant, publicKey: z.string() })
+export const DeviceData = z.object({
+  ...grant,
+  publicKey: z.string().optional(),
+  /** The SHA-256 of the secret of a weak device, which has no key. */
+  secretHash: z.string().optional(),
+})
 export type DeviceData = z.infer<typeof DeviceData>
 
 /** The data of a token's record. `hash` is the SHA-256 of the secret. */

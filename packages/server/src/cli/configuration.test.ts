@@ -33,6 +33,8 @@ describe('a setting', () => {
       allowRemote: false,
       allowedOrigins: [],
       allowedHosts: [],
+      trustedProxies: [],
+      allowInsecure: false,
       limits: {},
       agents: {},
       chat: {},

@@ -10,17 +10,15 @@ import { shortestToken } from '../faces/http/token-length.ts'
 import type { TelemetryOptions } from '../telemetry/index.ts'
 import { type ConfigFile, decideFromValues, type LogLevel, logLevels } from './config-file.ts'
 import { parseAge } from './durations.ts'
+import { type ReachFlags, type ReachSettings, resolveReach } from './reach-settings.ts'
 
 /** The options of a command as they were typed. */
-export type Flags = {
+export type Flags = ReachFlags & {
   readonly host?: string
   readonly port?: string
   readonly dataDir?: string
   readonly token?: string
   readonly tokenFile?: string
-  readonly allowRemote?: boolean
-  readonly allowOrigin?: readonly string[]
-  readonly allowHost?: readonly string[]
   readonly logLevel?: string
   readonly verbose?: boolean
   readonly databaseUrl?: string
@@ -29,15 +27,12 @@ export type Flags = {
   readonly decideFrom?: string
 }
 
-export type Configuration = {
+export type Configuration = ReachSettings & {
   readonly dataDir: string
   readonly host: string
   readonly port: number
   /** An explicit token and where it was given. Without one, the token file in the data folder is used. */
   readonly token?: { readonly value: string; readonly from: string }
-  readonly allowRemote: boolean
-  readonly allowedOrigins: readonly string[]
-  readonly allowedHosts: readonly string[]
   readonly logLevel?: LogLevel
   /** The PostgreSQL database that makes this server a node. It may contain a password. Without it, SQLite is used. */
   readonly databaseUrl?: string
@@ -119,13 +114,11 @@ export function resolveConfiguration(sources: ConfigurationSources): Configurati
     [file, config.place],
   )
   return {
+    ...resolveReach({ flags, env, cwd, config, file }),
     dataDir,
     host: host?.value ?? defaultHost,
     port: port ? portOf(port.value, port.from) : defaultPort,
     ...(token && { token: checkedToken(token) }),
-    allowRemote: flags.allowRemote ?? config.allowRemote ?? false,
-    allowedOrigins: flags.allowOrigin ?? config.allowOrigins ?? [],
-    allowedHosts: flags.allowHost ?? config.allowHosts ?? [],
     ...(logLevel && { logLevel: levelOf(logLevel.value, logLevel.from) }),
     ...(databaseUrl && { databaseUrl: databaseUrlOf(databaseUrl) }),
     ...(nodeUrl && { nodeUrl: nodeUrlOf(nodeUrl) }),

@@ -97,7 +97,7 @@ export async function findServer(
   if (lock !== 'held' && !isRunning) return undefined
   if (!(await provesRecord(owner, healthMs).catch(() => false))) return undefined
   if (owner.database !== identityOf(databaseFile(configuration.dataDir))) throw copied(configuration, owner)
-  const server = createProvenClient(owner, configuration)
+  const server = await createProvenClient(owner, configuration)
   const { client } = server
   try {
     await client.call('listSessions', { query: { limit: 1 } }).catch(unlessForbidden)
@@ -127,6 +127,20 @@ export async function findServer(
 /** A named token without the scope `read` reaches the server, too: each operation is checked by itself. */
 function unlessForbidden(thrown: unknown): void {
   if (!hasCode(thrown, 'forbidden')) throw thrown
+}
+
+/** The running server of this data folder. Rejects if there is none, because a temporary server would be of no use. */
+export async function runningServer(
+  configuration: Configuration,
+  { commandLine }: Context,
+): Promise<Connected> {
+  const server = await findServer(configuration)
+  if (server) return server
+  if (await isFolderHeld(configuration.dataDir)) throw silent(configuration)
+  throw new ParleyError(
+    'not_found',
+    `No server uses ${configuration.dataDir}. Start one, which prints a link: ${commandLine('serve')}`,
+  )
 }
 
 /** Whether a process has locked the data folder. The owner record is not enough: it may be out of date. */

@@ -27,7 +27,8 @@ const listNodesMs = 10_000
  * now, so the token is sent only after this check. Rejects if nothing answers.
  */
 export async function provesRecord(owner: ProvableOwner, timeoutMs: number): Promise<boolean> {
-  using stranger = createClient({ url: owner.url, name: 'parley cli' })
+  const { fetch } = await transportFor(owner.url)
+  using stranger = createClient({ url: owner.url, name: 'parley cli', fetch })
   const challenge = randomValue()
   const { proof } = await stranger.call('health', { query: { challenge }, timeoutMs })
   return isProof(proof, owner, challenge)
@@ -38,7 +39,11 @@ export async function provesRecord(owner: ProvableOwner, timeoutMs: number): Pro
  * after `provenMs`, a failed request or a lost socket, the client sends the token only after another proof, of the
  * server or of another node.
  */
-export function createProvenClient(proven: ProvableOwner, configuration: Configuration): ProvenClient {
+export async function createProvenClient(
+  proven: ProvableOwner,
+  configuration: Configuration,
+): Promise<ProvenClient> {
+  const own = await transportFor(proven.url)
   const token = tokenOf(configuration)
   let url = proven.url
   let provenUntil = performance.now() + provenMs
@@ -76,16 +81,17 @@ export function createProvenClient(proven: ProvableOwner, configuration: Configu
       provenUntil = performance.now() + provenMs
       return token
     },
-    fetch: (address, init) =>
-      fetch(redirected(String(address), url), init).catch((thrown) => {
+    fetch: (address, init) => {
+      const { fetch } = url === proven.url ? own : plainTransport
+      return fetch(redirected(String(address), url), init).catch((thrown) => {
         forgetProof()
         throw thrown
-      }),
-    WebSocket: class extends WebSocket {
-      constructor(address: string | URL, protocols?: string | string[]) {
-        super(redirected(String(address), url.replace(/^http/, 'ws')), protocols)
-      }
+      })
     },
+    WebSocket: function open(address: string | URL, protocols?: string | string[]) {
+      const { WebSocket } = url === proven.url ? own : plainTransport
+      return new WebSocket(redirected(String(address), url.replace(/^http/, 'ws')), protocols)
+    } as unknown as typeof WebSocket,
   })
   client.socket.onStatus(({ state }) => {
     if (state === 'waiting') forgetProof()
@@ -111,6 +117,17 @@ export function createProvenClient(proven: ProvableOwner, configuration: Configu
       client.close()
     },
   }
+}
+
+type Transport = { readonly fetch: typeof fetch; readonly WebSocket: typeof WebSocket }
+
+const plainTransport: Transport = { fetch, WebSocket }
+
+/** How to reach the server of the owner record. The code for TLS is loaded only if that server uses it. */
+async function transportFor(url: string): Promise<Transport> {
+  if (!url.startsWith('https:')) return plainTransport
+  const { ownTlsFetch, OwnTlsWebSocket } = await import('./own-tls.ts')
+  return { fetch: ownTlsFetch, WebSocket: OwnTlsWebSocket }
 }
 
 /** The address with the origin of another URL. */

@@ -17,7 +17,7 @@ import type { DecideFrom } from '../faces/http/authentication.ts'
 import { type CommandLine, plainCommandLine } from '../faces/http/command-line.ts'
 import type { OidcSettings } from '../faces/http/oidc/settings.ts'
 import { urlHost } from '../faces/http/request-source.ts'
-import { type HttpServer, startServer } from '../faces/http/serve.ts'
+import { type HttpServer, type ServeSettings, startServer } from '../faces/http/serve.ts'
 import type { Upgrade } from '../faces/sockets.ts'
 import { createTerminalFace } from '../faces/terminal/index.ts'
 import { createWebSocketFace } from '../faces/websocket/index.ts'
@@ -34,32 +34,34 @@ import { logSteps } from './log-steps.ts'
 import type { OpenedStore, StoreOptions } from './open-node.ts'
 import { openStore } from './open-store.ts'
 import { proofOf, randomValue } from './owner.ts'
+import type { ReachSettings } from './reach-settings.ts'
 
 /** The built console is inside the package. The path is the same for the published program and for its sources. */
 const builtConsole = fileURLToPath(new URL('../../dist/console', import.meta.url))
 
-export type StartOptions = StoreOptions & {
-  /** 0 picks a free port. */
-  readonly port: number
-  readonly adapters?: readonly AgentAdapter[]
-  /** Settings of the built-in adapters from the configuration. */
-  readonly agents?: BuiltInAdapterOptions['agents']
-  readonly limits?: Partial<Limits>
-  readonly recover?: HostOptions['recover']
-  readonly chat?: ChatDefaults
-  readonly alerts?: AlertSettings
-  readonly telemetry?: Pick<TelemetryOptions, 'content' | 'openTelemetry'>
-  /** Who may decide. Default: every caller with the scope `decide`. */
-  readonly decideFrom?: DecideFrom
-  /** Lets people sign in with an OpenID provider. */
-  readonly oidc?: OidcSettings
-  readonly allowedOrigins?: readonly string[]
-  readonly allowedHosts?: readonly string[]
-  /** Formats a command of this program, for messages to signed-in callers. The default is `parley <words>`. */
-  readonly commandLine?: CommandLine
-  /** Like `commandLine`, but without the data folder, for public messages. */
-  readonly publicCommandLine?: CommandLine
-}
+export type StartOptions = StoreOptions &
+  Partial<ReachSettings> & {
+    /** 0 picks a free port. */
+    readonly port: number
+    readonly adapters?: readonly AgentAdapter[]
+    /** Settings of the built-in adapters from the configuration. */
+    readonly agents?: BuiltInAdapterOptions['agents']
+    readonly limits?: Partial<Limits>
+    readonly recover?: HostOptions['recover']
+    readonly chat?: ChatDefaults
+    readonly alerts?: AlertSettings
+    readonly telemetry?: Pick<TelemetryOptions, 'content' | 'openTelemetry'>
+    /** Who may decide. Default: every caller with the scope `decide`. */
+    readonly decideFrom?: DecideFrom
+    /** Lets people sign in with an OpenID provider. */
+    readonly oidc?: OidcSettings
+    readonly allowedOrigins?: readonly string[]
+    readonly allowedHosts?: readonly string[]
+    /** Formats a command of this program, for messages to signed-in callers. The default is `parley <words>`. */
+    readonly commandLine?: CommandLine
+    /** Like `commandLine`, but without the data folder, for public messages. */
+    readonly publicCommandLine?: CommandLine
+  }
 
 export type Parley = {
   readonly host: Host
@@ -102,7 +104,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   const instance = randomUUID()
   const secret = randomValue()
   let ownerUrl = ''
-  const http: HttpServer = await startServer({
+  const http: HttpServer = await startAnnouncing(sockets, {
     consoleFolder: builtConsole,
     workspace,
     terminals,
@@ -156,6 +158,7 @@ function createSockets({ host, peers }: Hosts, logger: Logger, onPresence: Alert
     get clients() {
       return people.peers
     },
+    announce: people.announce,
     accept(upgrade: Upgrade): void {
       if (upgrade.isNode && nodes) return nodes.accept(upgrade)
       followers++
@@ -187,13 +190,29 @@ function servedFrom({ node, store }: OpenedStore, dataDir: string) {
   return { snapshot }
 }
 
+/** Starts the HTTP server. Whenever a device is signed in, it tells the other devices of the person. */
+async function startAnnouncing(
+  { announce }: ReturnType<typeof createSockets>,
+  settings: ServeSettings,
+): Promise<HttpServer> {
+  const http = await startServer(settings)
+  http.authentication.devices().onAdded((device) => {
+    const { deviceId, name, personId } = device
+    settings.logger.info({ device: deviceId, name, person: personId }, 'a browser was signed in')
+    announce(device)
+  })
+  return http
+}
+
 /**
  * The URL of the owner record, and of a node without `nodeUrl`. A name such as localhost may have several addresses, and another program may listen at
  * one of them, so the URL has the loopback address of the socket instead.
  */
 function ownerUrlOf({ url, port, server }: HttpServer): string {
   const { address } = server.address() as AddressInfo
-  return address === '127.0.0.1' || address === '::1' ? `http://${urlHost(address)}:${port}` : url
+  return address === '127.0.0.1' || address === '::1'
+    ? `${new URL(url).protocol}//${urlHost(address)}:${port}`
+    : url
 }
 
 function chatOf({ chat, logger }: StartOptions) {
@@ -219,7 +238,7 @@ function alertsOn(
   return createAlerts({
     store,
     principalOf: (holder) => http().authentication.principalOf(holder),
-    url: () => http().url,
+    url: () => http().address.url,
     settings,
     problem: (error, doing) => logger.error({ err: error }, `could not ${doing}`),
   })
@@ -259,6 +278,7 @@ function hostOn(
 
 function servingOptions({ hostname, port, token, logger, ...rest }: StartOptions) {
   const { allowedOrigins, nodeUrl, publicCommandLine, decideFrom, oidc } = rest
+  const { publicUrl, tls, trustedProxies, allowInsecure } = rest
   const allowedHosts = [...(rest.allowedHosts ?? []), ...(nodeUrl ? [new URL(nodeUrl).host] : [])]
   return defined({
     hostname,
@@ -267,8 +287,8 @@ function servingOptions({ hostname, port, token, logger, ...rest }: StartOptions
     logger,
     allowedOrigins,
     allowedHosts,
-    decideFrom,
-    oidc,
+    ...{ decideFrom, oidc },
+    ...{ publicUrl, tls, trustedProxies, allowInsecure },
     commandLine: publicCommandLine,
     ownerName: userInfo().username,
   })

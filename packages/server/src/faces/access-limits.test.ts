@@ -184,6 +184,10 @@ const cases: Readonly<Record<Handled, (ask: Ask, kind: Kind) => Promise<void>>> 
       details: { scope: 'admin' },
     })
   },
+  async createPairing(ask) {
+    const answer = await ask('/api/pairings', {})
+    expect(answer.body.error).toMatchObject({ details: { scope: 'admin' } })
+  },
   async listDevices(ask) {
     expect((await ask('/api/devices')).body.devices).toEqual([])
   },

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Actor, type Route, type Terminal } from '@parley/protocol'
+import { Actor, pairingLetters, pairingNodeLength, type Route, type Terminal } from '@parley/protocol'
 import type { Upgrade } from './sockets.ts'
 
 /**
@@ -22,6 +22,14 @@ export type OtherNodes = {
   clientAddress(incoming: IncomingMessage): string | undefined
   /** The terminals that other nodes have opened for the session. */
   terminals(sessionId: string): Promise<Terminal[]>
+}
+
+/** The letters at the end of a pairing code that name the node with this suffix. */
+export function nodeLetters(suffix: string): string {
+  const bits = Number.parseInt(suffix.slice(-8), 16)
+  return Array.from({ length: pairingNodeLength }, (_, at) => pairingLetters[(bits >>> (5 * at)) & 31]).join(
+    '',
+  )
 }
 
 const actorHeader = 'parley-actor'
@@ -47,6 +55,8 @@ export type PassedRequest = {
   /** Who sent the request, for the events that the other node records. */
   readonly actor: Actor | undefined
   readonly isFromNode: boolean
+  /** The address of the client, which the other node uses for its rate limits. */
+  readonly address: string
   readonly incoming: IncomingMessage
   readonly outgoing: ServerResponse
 }

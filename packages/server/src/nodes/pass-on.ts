@@ -1,7 +1,22 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { hasCode, ParleyError, type Route, type RouteName, routes, type Terminal } from '@parley/protocol'
-import { actorHeaders, type OtherNodes, type PassedRequest, type SharedTokens } from '../faces/other-nodes.ts'
+import {
+  hasCode,
+  ParleyError,
+  pairingCodeLength,
+  pairingCodeOf,
+  type Route,
+  type RouteName,
+  routes,
+  type Terminal,
+} from '@parley/protocol'
+import {
+  actorHeaders,
+  nodeLetters,
+  type OtherNodes,
+  type PassedRequest,
+  type SharedTokens,
+} from '../faces/other-nodes.ts'
 import type { Upgrade } from '../faces/sockets.ts'
 import type { PostgresOwnership } from '../stores/postgres/ownership.ts'
 import { createAccessTokens } from './access-tokens.ts'
@@ -88,7 +103,7 @@ export class PassOn implements OtherNodes {
       url: maker,
       method: 'GET',
       path: `/api/terminals/${encodeURIComponent(terminalId)}`,
-      headers: { ...upgradeHeaders(request), ...clientOf(request) },
+      headers: upgradeHeaders(request),
       deadlineMs: this.#limits.answerMs,
     })
     if (socket.destroyed) peer.socket.destroy()
@@ -151,8 +166,10 @@ export class PassOn implements OtherNodes {
   /** The address of the living node that made an id or a code. Undefined if it is this node, or there is none. */
   async #makerOf(made: string): Promise<string | undefined> {
     const [suffix] = /-[0-9a-f]{8}$/.exec(made) ?? []
-    if (suffix === undefined || suffix === this.suffix()) return undefined
-    return this.#others(await this.#directory.living()).find((url) => suffixOf(url) === suffix)
+    const mark = suffix ?? pairingCodeOf(made)?.slice(pairingCodeLength)
+    const isMaker = (one: string) => mark === (suffix ? one : nodeLetters(one))
+    if (!mark || isMaker(this.suffix())) return undefined
+    return this.#others(await this.#directory.living()).find((url) => isMaker(suffixOf(url)))
   }
 
   #others(nodes: readonly string[]): string[] {
@@ -169,7 +186,7 @@ export class PassOn implements OtherNodes {
       path: pathOf(request.route, request),
       headers: {
         ...passedHeaders(incoming),
-        ...clientOf(incoming),
+        [clientAddressHeader]: request.address,
         ...actorHeaders(request.actor),
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
@@ -215,10 +232,6 @@ function suffixOf(url: string): string {
 /** The refusal for callers without a credential. They do not learn the addresses of nodes. */
 function outOfReach(): ParleyError {
   return new ParleyError('busy', 'The node that can answer this request cannot be reached. Try again soon.')
-}
-
-function clientOf({ socket }: IncomingMessage): Record<string, string> {
-  return { [clientAddressHeader]: socket.remoteAddress ?? '' }
 }
 
 function pathOf(route: Route, { params, query }: Partial<Pick<PassedRequest, 'params' | 'query'>>): string {

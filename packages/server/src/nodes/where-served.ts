@@ -83,6 +83,9 @@ export const whereServed: Readonly<Record<RouteName, Where>> = {
   testTarget: 'any',
 
   createLink: 'any',
+  createPairing: 'any',
+  // Other nodes have their own addresses.
+  setPublicUrl: 'here',
   createDevice: 'maker',
   listDevices: 'any',
   revokeDevice: 'any',

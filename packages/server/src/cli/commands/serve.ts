@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Logger } from 'pino'
 import { assertBindable, isLoopback } from '../../faces/http/authentication.ts'
-import { createRequestSource, remoteUrls } from '../../faces/http/request-source.ts'
+import { type Bound, createRequestSource, remoteUrls } from '../../faces/http/request-source.ts'
 import { systemClock } from '../../system-clock.ts'
 import { version } from '../../version.ts'
 import { createCommandLine } from '../command-line.ts'
@@ -50,9 +50,12 @@ export async function serve(options: ServeOptions, context: Context): Promise<nu
   if (!configuration.token && isTokenExposed(dataDir)) {
     logger.warn(`other users can read ${tokenFile(dataDir)}; run chmod 600 on it`)
   }
+  warnOfReach(parley, configuration, logger)
+  const { publicUrl } = configuration
+  const { url } = parley.http
   // A service writes its output to the log of the system, which must not contain a link or a token.
-  if (options.quiet) logger.info({ url: parley.http.url, version }, 'listening')
-  else if (options.json) output.out(`${JSON.stringify({ url: parley.http.url, token, pid: process.pid })}\n`)
+  if (options.quiet) logger.info({ url, publicUrl, version }, 'listening')
+  else if (options.json) output.out(`${JSON.stringify({ url, publicUrl, token, pid: process.pid })}\n`)
   else output.out(greeting(parley, configuration, context))
   collectGarbageSoon()
   const retention = await startRetention(configuration, parley, logger)
@@ -75,14 +78,33 @@ async function startRetention({ retention: times }: Configuration, parley: Parle
   })
 }
 
-function greeting({ http }: Parley, { host, dataDir }: Configuration, context: Context): string {
+/** Warns of settings under which signing in protects less than it seems. */
+function warnOfReach({ http }: Parley, { publicUrl, allowInsecure }: Configuration, logger: Logger): void {
+  if (http.address.basePath !== '/') {
+    logger.warn(
+      `other pages of ${new URL(publicUrl ?? http.url).origin} can act as the browsers that sign in here, because browsers do not separate the paths of a host; give Parley a host name of its own`,
+    )
+  }
+  if (allowInsecure)
+    logger.warn('browsers may sign in over plain HTTP: whoever can read the network can act as them')
+}
+
+function greeting(
+  { http }: Parley,
+  { host, dataDir, publicUrl, tls }: Configuration,
+  context: Context,
+): string {
   const { output, commandLine } = context
   const { bold, dim } = output.outStyle
   return [
     `${bold(`Parley ${version}`)} runs at ${http.url}`,
-    ...(isLoopback(host) ? [] : remoteLines({ hostname: host, port: http.port }, context)),
+    ...(publicUrl === undefined ? [] : [`${dim('public')} ${publicUrl}`]),
+    ...(isLoopback(host)
+      ? []
+      : remoteLines({ hostname: host, port: http.port, isSecure: tls !== undefined }, context)),
     `${dim('data')}  ${dataDir}`,
     `${dim('stop')}  Ctrl-C`,
+    `${dim('phone')} ${commandLine('pair')}   ${dim('(in another terminal)')}`,
     `${dim('try')}   ${commandLine('run demo "help"')}   ${dim('(in another terminal)')}`,
     'This link signs a browser in, once:',
     http.link(),
@@ -90,13 +112,15 @@ function greeting({ http }: Parley, { host, dataDir }: Configuration, context: C
   ].join('\n')
 }
 
-function remoteLines(bound: { hostname: string; port: number }, { output }: Context): string[] {
+function remoteLines(bound: Bound, { output }: Context): string[] {
   const { yellow } = output.outStyle
   const urls = remoteUrls(bound)
   return [
     yellow(`The server can be reached from other machines${urls.length > 0 ? ', at' : '.'}`),
     ...urls.map((url) => `  ${url}`),
-    yellow('Anybody who has the token can run commands here as you, and connections are not encrypted.'),
+    yellow(
+      `Anybody who has the token can run commands here as you${bound.isSecure ? '.' : ', and connections are not encrypted.'}`,
+    ),
   ]
 }
 

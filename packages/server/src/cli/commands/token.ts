@@ -1,6 +1,6 @@
 import { ParleyError } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
-import { findServer, isFolderHeld, silent } from '../connect.ts'
+import { runningServer } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { existingConfigurationOf } from '../existing-data.ts'
 import { isAlive, readOwner } from '../owner.ts'
@@ -14,20 +14,13 @@ export type TokenOptions = Flags & {
 
 /** Prints the token, creates a new one, or asks the running server for a sign-in link. */
 export async function token(options: TokenOptions, context: Context): Promise<number> {
-  const { output, commandLine } = context
+  const { output } = context
   const configuration = (options.rotate ? configurationOf : existingConfigurationOf)(context, options)
   if (options.link && options.rotate) {
     throw new ParleyError('validation_error', 'Give either --link or --rotate.')
   }
   if (options.link) {
-    await using server = await findServer(configuration)
-    if (!server) {
-      if (await isFolderHeld(configuration.dataDir)) throw silent(configuration)
-      throw new ParleyError(
-        'not_found',
-        `No server uses ${configuration.dataDir}. Start one, which prints a link: ${commandLine('serve')}`,
-      )
-    }
+    await using server = await runningServer(configuration, context)
     const { url } = await server.client.call('createLink')
     output.out(options.json ? `${JSON.stringify({ url })}\n` : `${url}\n`)
     return 0

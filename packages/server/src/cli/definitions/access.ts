@@ -1,9 +1,10 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { list, type Registry } from './registry.ts'
 
 /** The commands about people, and the browsers and tokens by which they reach the server. */
 export function addAccessCommands(registry: Registry): void {
   addPeople(registry)
+  addPair(registry)
   addDevices(registry)
   addToken(registry)
   addWhoami(registry)
@@ -73,6 +74,35 @@ function addInvites(people: Command, { under, run }: Registry): void {
     .argument('<invitation>', 'its id, the beginning of its id, or its name')
     .option('--json', 'print the invitation as JSON')
     .action(run(async () => (await load()).withdrawInvite))
+}
+
+function addPair({ add, run }: Registry): void {
+  add(
+    'pair',
+    'sign a phone or another browser in: prints a QR code and a code to type',
+    'parley pair',
+    'parley pair --as viewer --name "kitchen tablet"',
+    'parley pair --tailscale',
+  )
+    .addOption(
+      new Option('--as <role>', 'what the device may do (default: what you may do)').choices([
+        'viewer',
+        'member',
+        'approver',
+        'admin',
+      ]),
+    )
+    .option('--name <name>', 'the name of the device (default: its browser and operating system)')
+    .option('--url <url>', 'use this address of the running server from now on, until it is restarted')
+    .option('--tailscale', 'let the other machines of your tailnet reach the server, with tailscale serve')
+    .option('--json', 'print {"code","url","expiresAt","scopes"} as JSON')
+    .addHelpText(
+      'after',
+      `
+The code is valid for ten minutes and signs one device in. Scan the QR code, or open the page /pair of the server and
+type the code. A phone cannot reach 127.0.0.1: see docs/operations.md for the ways to make the server reachable.`,
+    )
+    .action(run(async () => (await import('../commands/pair.ts')).pair))
 }
 
 function addDevices({ add, under, run }: Registry): void {

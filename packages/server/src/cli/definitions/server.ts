@@ -24,6 +24,16 @@ export function addServe({ add, run }: Registry): void {
     .option('--allow-remote', 'confirm that a non-loopback --host is intended; needs a token of your own')
     .addOption(list('--allow-origin <origin>', 'allow web pages of this origin; repeatable'))
     .addOption(list('--allow-host <name>', 'also accept this host name; repeatable'))
+    .option('--public-url <url>', 'where browsers reach this server, as in https://host or https://host/path')
+    .option('--tls-cert <file>', 'serve https with this certificate and its chain (PEM)')
+    .option('--tls-key <file>', 'the private key of the certificate (PEM)')
+    .addOption(
+      list('--trust-proxy <network>', 'use X-Forwarded-For of this proxy for rate limits; repeatable'),
+    )
+    .option(
+      '--allow-insecure',
+      'let browsers on other machines sign in over plain HTTP; they are marked weak',
+    )
     .option('--database-url <url>', databaseUrlHelp)
     .option('--node-url <url>', 'where other nodes reach this one (default: the address it listens on)')
     .option('--place <name>', 'the name of this machine among the nodes (default: made from its machine id)')

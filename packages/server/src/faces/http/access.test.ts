@@ -115,7 +115,7 @@ describe('the one-time link', () => {
 
   it('expires', () => {
     let now = 1000
-    const codes = createOneTimeCodes<true>(() => now)
+    const codes = createOneTimeCodes<true>({ now: () => now })
     const early = codes.issue(true, 500)
     const late = codes.issue(true, 500)
     now = 1499
@@ -126,7 +126,7 @@ describe('the one-time link', () => {
   })
 
   it('is dropped when there are too many newer ones', () => {
-    const codes = createOneTimeCodes<number>(() => 0, 2)
+    const codes = createOneTimeCodes<number>({ now: () => 0, max: 2 })
     const issued = [1, 2, 3].map((value) => codes.issue(value, 1))
     expect(issued.map((code) => codes.redeem(code))).toEqual([undefined, 2, 3])
   })

@@ -16,9 +16,10 @@ import {
   unstoredCaller,
 } from '../../access/index.ts'
 import type { AccessStore } from '../../core/access-store.ts'
-import type { OtherNodes } from '../other-nodes.ts'
+import { nodeLetters, type OtherNodes } from '../other-nodes.ts'
+import { type ClientAddress, createClientAddress } from './client-address.ts'
 import { type CommandLine, plainCommandLine } from './command-line.ts'
-import { createOneTimeCodes, type OneTimeCodes } from './one-time-codes.ts'
+import { createOneTimeCodes, type OneTimeCodes, randomLetters } from './one-time-codes.ts'
 import { createRequestSource, type RequestSource, type SourceSettings } from './request-source.ts'
 import { shortestToken } from './token-length.ts'
 
@@ -28,7 +29,12 @@ export type { DecideFrom } from '../../access/index.ts'
 export type Download = { readonly sessionId: string; readonly as: ExportFormat; readonly caller: Caller }
 
 /** What a one-time sign-in code gives: the rights of the browser that it signs in, and the caller that asked for it. */
-export type SignInCode = { readonly caller: Caller; readonly grant: DeviceGrant }
+export type SignInCode = {
+  readonly caller: Caller
+  readonly grant: DeviceGrant
+  /** The name of the device, unless the device gives one itself. */
+  readonly name?: string | undefined
+}
 
 /**
  * Authenticates callers by the server's token, a named token or a device's access token. Defines no routes and no
@@ -36,8 +42,12 @@ export type SignInCode = { readonly caller: Caller; readonly grant: DeviceGrant 
  */
 export type Authentication = {
   readonly source: RequestSource
+  /** The address of the client, for logs and rate limits only. */
+  readonly clientAddress: ClientAddress
   /** The codes of one-time links. */
   readonly codes: OneTimeCodes<SignInCode>
+  /** The pairing codes, without the dashes between their groups. */
+  readonly pairings: OneTimeCodes<SignInCode>
   readonly downloads: OneTimeCodes<Download>
   /** The signed-in browsers. Throws ParleyError `not_supported` if there is no access store. */
   devices(): Devices
@@ -72,6 +82,9 @@ export type Authenticate = (
 ) => Principal | undefined | Promise<Principal | undefined>
 
 export type AuthenticationSettings = SourceSettings & {
+  readonly trustedProxies?: readonly string[] | undefined
+  /** Lets browsers sign in over plain HTTP from other machines, with a secret instead of a key. */
+  readonly allowInsecure?: boolean | undefined
   readonly token: string
   /** Stores people, browsers and named tokens. Without it, only the server's token gives access. */
   readonly access?: AccessStore | undefined
@@ -130,7 +143,10 @@ function createEmbeddedCallers(authenticate: Authenticate | undefined) {
 
 export const linkLifetimeMs = 15 * 60_000
 export const startLinkLifetimeMs = 24 * 60 * 60_000
+export const pairingLifetimeMs = 10 * 60_000
 export const downloadLifetimeMs = 60_000
+/** Each further code makes guessing easier. */
+const maxPairings = 100
 
 export function createAuthentication(settings: AuthenticationSettings): Authentication {
   const { token, commandLine = plainCommandLine, now } = settings
@@ -139,8 +155,9 @@ export function createAuthentication(settings: AuthenticationSettings): Authenti
   }
   const link = commandLine('token --link')
   const { access: store, otherNodes: others, peers, ownerName = 'owner', decideFrom = 'anywhere' } = settings
+  const { allowInsecure } = settings
   const holders = store && new Holders(store, ownerName, decideFrom)
-  const devices = holders && new Devices({ holders, others, ...(now && { now }) })
+  const devices = holders && new Devices({ holders, others, allowInsecure, ...(now && { now }) })
   const tokens = holders && new Tokens(holders)
   const people = holders && new People(holders, store)
   const machineOf = createMachineCallers(decideFrom)
@@ -154,8 +171,10 @@ export function createAuthentication(settings: AuthenticationSettings): Authenti
 
   return {
     source: createRequestSource(settings),
-    codes: createOneTimeCodes(now, undefined, others?.suffix),
-    downloads: createOneTimeCodes(now, undefined, others?.suffix),
+    clientAddress: createClientAddress(settings.trustedProxies),
+    codes: createOneTimeCodes({ now, suffix: others?.suffix }),
+    pairings: createPairingCodes(now, others),
+    downloads: createOneTimeCodes({ now, suffix: others?.suffix }),
     devices: () => present(devices),
     tokens: () => present(tokens),
     people: () => present(people),
@@ -210,6 +229,11 @@ async function principalOf(
   await holders?.upToDate()
   const holder = holders?.get(kind, id)
   return holder && holders?.principalOf(holder)
+}
+
+function createPairingCodes(now: (() => number) | undefined, others: OtherNodes | undefined) {
+  const suffix = others && (() => nodeLetters(others.suffix()))
+  return createOneTimeCodes<SignInCode>({ now, suffix, max: maxPairings, random: randomLetters })
 }
 
 /** The credential of a request: in its Authorization header or, for a WebSocket of a browser, in a subprotocol. */

@@ -23,7 +23,7 @@ export const consolePolicy = [
   "img-src 'self' data: blob:",
   "connect-src 'self'",
   "worker-src 'self'",
-  "base-uri 'none'",
+  "base-uri 'self'",
   "form-action 'none'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",

@@ -5,7 +5,17 @@ import { type App, type AppParts, htmlResponse, type RequestContext } from './mo
 import { problem, problemResponse } from './problem.ts'
 
 /** The paths that serve the console page. The page itself reads the rest of the URL. */
-const places = ['/', '/open', '/new', '/inbox', '/import', '/settings', '/settings/:section', '/sessions/:id']
+const places = [
+  '/',
+  '/open',
+  '/pair',
+  '/new',
+  '/inbox',
+  '/import',
+  '/settings',
+  '/settings/:section',
+  '/sessions/:id',
+]
 
 /** Files that must be at the root: a worker for the whole page, and the files that the page's head names. */
 const filesBeside = ['/first.js', '/sw.js', '/icon.svg', '/icon-waiting.svg', '/icon-working.svg']
@@ -16,18 +26,19 @@ const filesBeside = ['/first.js', '/sw.js', '/icon.svg', '/icon-waiting.svg', '/
  * browser at an unknown URL.
  */
 export function mountConsole(app: App, parts: AppParts): () => Promise<Response> {
-  const { url, commandLine, consoleFolder } = parts
+  const { address, commandLine, consoleFolder } = parts
   const files = consoleFolder === undefined ? undefined : createConsoleFiles(consoleFolder)
 
   async function built(status: number): Promise<Response | undefined> {
     const page = await files?.page()
     return page === undefined
       ? undefined
-      : htmlResponse(page, status, { 'Content-Security-Policy': consolePolicy })
+      : htmlResponse(withBase(page, address.basePath), status, { 'Content-Security-Policy': consolePolicy })
   }
-  const show = async () => (await built(200)) ?? htmlResponse(frontPage({ url: url(), commandLine }), 200)
+  const show = async () =>
+    (await built(200)) ?? htmlResponse(frontPage({ url: address.url, commandLine }), 200)
   for (const place of places) app.get(place, show)
-  const unknownPage = async () => (await built(404)) ?? htmlResponse(noPage, 404)
+  const unknownPage = async () => (await built(404)) ?? htmlResponse(noPage(address.basePath), 404)
 
   if (!files) return unknownPage
   for (const path of ['/assets/:name', ...filesBeside]) {
@@ -48,11 +59,17 @@ export function wantsPage({ req }: RequestContext): boolean {
   return !/^\/api(\/|$)/.test(req.path) && /\btext\/html\b/.test(req.header('Accept') ?? '')
 }
 
-const noPage = page({
-  title: 'Parley',
-  body: html`<h1>Page not found</h1>
-    <p>The link may be old or mistyped. <a href="/">All sessions</a></p>`,
-})
+/** All addresses in the page are relative to its base element, so that it works under any path. */
+function withBase(text: string, basePath: string): string {
+  return text.replace('<base href="/" />', () => `<base href="${basePath}" />`)
+}
+
+const noPage = (basePath: string) =>
+  page({
+    title: 'Parley',
+    body: html`<h1>Page not found</h1>
+    <p>The link may be old or mistyped. <a href="${basePath}">All sessions</a></p>`,
+  })
 
 /**
  * The page that is served if the console was not built. It is public, so it says how to use the server and

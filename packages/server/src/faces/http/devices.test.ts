@@ -206,7 +206,7 @@ describe('signed-in browsers', () => {
     const devices = new Devices({ holders: new Holders(access, 'owner') })
     const { publicKey } = deviceUnderTest(server)
     const grant = { personId: 'per_owner', scopes: ['read'] } as const
-    const { deviceId } = await devices.register(publicKey, 'A browser', grant)
+    const { deviceId } = await devices.register({ publicKey }, 'A browser', grant)
     await expect(devices.revoke(deviceId)).rejects.toMatchObject({ code: 'busy' })
     expect(await devices.list()).toEqual([])
   })

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import type { Logger } from 'pino'
 import type { DecideFrom } from '../../access/index.ts'
@@ -21,17 +22,24 @@ import {
 } from './authentication.ts'
 import { createChangeStreams } from './change-streams.ts'
 import { type CommandLine, plainCommandLine } from './command-line.ts'
-import type { ChatHandler, MetricsWriter, NodeDirectory, Prove, TakeSnapshot } from './mount.ts'
+import type { ChatHandler, MetricsWriter, NodeDirectory, Prove, ReachedAt, TakeSnapshot } from './mount.ts'
 import type { OidcSettings } from './oidc/settings.ts'
 import { problem, problemOf, problemResponse } from './problem.ts'
-import { isWildcard, urlHost } from './request-source.ts'
+import { pathUnder, publicAddressOf } from './public-address.ts'
+import { type Bound, isWildcard, urlAt } from './request-source.ts'
 import { createEventStreams } from './sse.ts'
 import { createUpgrade, type WebSocketHandler } from './upgrade.ts'
 
 export type FaceSettings = {
   readonly host: Host
   /** The address that the server listens on, once it listens. */
-  readonly bound: () => { hostname: string; port: number }
+  readonly bound: () => Bound
+  /** Where browsers reach the server through a proxy. Absent: at the address that it listens on. */
+  readonly publicUrl?: string | undefined
+  /** The networks of the proxies whose X-Forwarded-For is used for shown addresses and rate limits. */
+  readonly trustedProxies?: readonly string[] | undefined
+  /** Lets browsers sign in over plain HTTP from other machines, with a secret instead of a key. */
+  readonly allowInsecure?: boolean | undefined
   readonly token: string
   /** Stores people, browsers and named tokens. Without it, only the server's token gives access. */
   readonly access?: AccessStore | undefined
@@ -95,43 +103,73 @@ export function createHttpFace(settings: FaceSettings) {
   const commandLine = settings.commandLine ?? plainCommandLine
   const limits = { ...defaultLimits, ...settings.limits }
   const url = () => {
-    const { hostname, port } = bound()
-    return `http://${urlHost(isWildcard(hostname) ? '127.0.0.1' : hostname)}:${port}`
+    const { hostname, ...rest } = bound()
+    return urlAt({ ...rest, hostname: isWildcard(hostname) ? '127.0.0.1' : hostname })
+  }
+  let publicAddress = settings.publicUrl === undefined ? undefined : publicAddressOf(settings.publicUrl)
+  const address: ReachedAt = {
+    get url() {
+      return publicAddress?.url ?? url()
+    },
+    get ownUrl() {
+      return url()
+    },
+    get basePath() {
+      return `${publicAddress?.prefix ?? ''}/`
+    },
+    isPublic: () => publicAddress !== undefined,
+    set: (text) => {
+      publicAddress = publicAddressOf(text)
+    },
+  }
+  const withoutPrefix = (incoming: IncomingMessage) => {
+    if (publicAddress) incoming.url = pathUnder(publicAddress.prefix, incoming.url) ?? incoming.url ?? ''
   }
 
-  const authentication = createAuthentication({ ...settings, commandLine })
+  const authentication = createAuthentication({
+    ...settings,
+    commandLine,
+    publicAddress: () => publicAddress,
+  })
   const workspace = settings.workspace ?? createWorkspace({ env: { PATH: '/usr/local/bin:/usr/bin:/bin' } })
   const changeStreams = createChangeStreams({ workspace, heartbeatMs: limits.heartbeatMs })
   const { heartbeatMs, bufferBytes: bufferLimit, bodyBytes: bodyLimit } = limits
   const faceOf = (host: Host) => {
     const streams = createEventStreams({ host, logger, heartbeatMs, bufferLimit })
-    const parts = { commandLine, workspace, authentication, streams, changeStreams, url, bodyLimit }
+    const parts = { commandLine, workspace, authentication, streams, changeStreams, address, bodyLimit }
     const app = createApp({ ...settings, host, ...parts })
     const errorHandler = (thrown: unknown) => problemResponse(unroutable(thrown, logger))
     return { streams, answer: getRequestListener(app.fetch, { overrideGlobalObjects: false, errorHandler }) }
   }
   const forCallers = faceOf(settings.host)
   const forPeers = settings.peers && faceOf(settings.peers.host)
+  const upgrade = createUpgrade({
+    authentication,
+    logger,
+    websocket: settings.websocket,
+    terminal: settings.terminal,
+    otherNodes: settings.otherNodes,
+  })
   return {
     authentication,
     url,
+    address,
     /** A new one-time link that signs a browser in, valid for a day. */
-    link: () => linkTo(url(), authentication.codes.issue(machineCode(authentication), startLinkLifetimeMs)),
+    link: () =>
+      linkTo(address.url, authentication.codes.issue(machineCode(authentication), startLinkLifetimeMs)),
     answer(incoming: IncomingMessage, outgoing: ServerResponse): void {
       // A stream to a device has about a dozen listeners for its end, more than Node's default limit.
       outgoing.setMaxListeners(20)
-      logWhenDone(incoming, outgoing, logger)
+      withoutPrefix(incoming)
+      logWhenDone(incoming, outgoing, { logger, authentication })
       setSecurityHeaders(incoming, outgoing, authentication)
       const face = forPeers && isFromPeer(incoming) ? forPeers : forCallers
       void face.answer(incoming, outgoing)
     },
-    upgrade: createUpgrade({
-      authentication,
-      logger,
-      websocket: settings.websocket,
-      terminal: settings.terminal,
-      otherNodes: settings.otherNodes,
-    }),
+    upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+      withoutPrefix(request)
+      return upgrade(request, socket, head)
+    },
     close(): void {
       forCallers.streams.close()
       forPeers?.streams.close()
@@ -176,7 +214,11 @@ function setSecurityHeaders(
   outgoing.setHeader('Access-Control-Expose-Headers', 'Content-Disposition')
 }
 
-function logWhenDone(incoming: IncomingMessage, outgoing: ServerResponse, logger: Logger): void {
+function logWhenDone(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  { logger, authentication }: { logger: Logger; authentication: Authentication },
+): void {
   const start = performance.now()
   outgoing.once('close', () => {
     const status = outgoing.statusCode
@@ -186,7 +228,8 @@ function logWhenDone(incoming: IncomingMessage, outgoing: ServerResponse, logger
       status,
       ms: Math.round((performance.now() - start) * 10) / 10,
     }
-    if (status === 401 || status === 403) logger.info(line, 'refused')
+    if (status === 401 || status === 403 || status === 429)
+      logger.info({ ...line, address: authentication.clientAddress(incoming) }, 'refused')
     else logger.debug(line, 'request')
   })
 }
@@ -201,5 +244,5 @@ function loggablePath(url: string): string {
   try {
     decoded = decodeURIComponent(path)
   } catch {}
-  return decoded.replace(/(open|downloads)\/.*/is, '$1/***').slice(0, 300)
+  return decoded.replace(/(open|pair|downloads)\/.*/is, '$1/***').slice(0, 300)
 }

@@ -31,6 +31,7 @@ import type { Terminals } from '../../workspace/terminals.ts'
 import { type OtherNodes, passedActor } from '../other-nodes.ts'
 import type { Authentication, PeerAuthentication } from './authentication.ts'
 import type { ChangeStreams } from './change-streams.ts'
+import { clientKey } from './client-address.ts'
 import type { CommandLine } from './command-line.ts'
 import { readJson } from './json-body.ts'
 import type { OidcSettings } from './oidc/settings.ts'
@@ -62,8 +63,7 @@ export type AppParts = {
   readonly instance?: string
   readonly prove?: Prove
   readonly bodyLimit: number
-  /** The server's URL, without a slash at the end. */
-  readonly url: () => string
+  readonly address: ReachedAt
   readonly commandLine: CommandLine
   /** The chat face. Without it, the chat routes answer that it is not available. */
   readonly chat?: ChatHandler | undefined
@@ -80,6 +80,19 @@ export type AppParts = {
   readonly otherNodes?: OtherNodes | undefined
   /** Lets people sign in with an OpenID provider. */
   readonly oidc?: OidcSettings | undefined
+}
+
+/** Where browsers reach the server. */
+export type ReachedAt = {
+  /** The public URL, or else the one at which the server listens, without a slash at the end. */
+  readonly url: string
+  /** The URL at which the server listens. */
+  readonly ownUrl: string
+  /** The path of `url`, with a slash at the end. */
+  readonly basePath: string
+  isPublic(): boolean
+  /** Changes the public URL until the server ends. Throws ParleyError `validation_error` for an unusable URL. */
+  set(url: string): void
 }
 
 /** Returns a proof that this server wrote the owner record, for programs that have read the record. */
@@ -131,13 +144,15 @@ export type Call<R extends Route> = {
 /** The largest body of a route that needs no token, such as those for signing in. */
 const openBodyBytes = 64 * 1024
 
+type MountParts = Pick<AppParts, 'bodyLimit' | 'otherNodes' | 'host' | 'authentication'>
+
 /**
  * Mounts a route of the protocol. A handler returns the reply, nothing if the route has none, or a Response if the
  * reply is not plain JSON.
  */
 export function mount<R extends Route>(
   app: App,
-  { bodyLimit, otherNodes, host: wholeHost }: Pick<AppParts, 'bodyLimit' | 'otherNodes' | 'host'>,
+  { bodyLimit, otherNodes, host: wholeHost, authentication }: MountParts,
   route: R,
   handle: (call: Call<R>) => Promise<Reply<R>> | Reply<R>,
 ): void {
@@ -150,7 +165,8 @@ export function mount<R extends Route>(
       ? checked(route.body, 'The body', await readJson(context.env.incoming, limit))
       : undefined
     const actor = actorOfRequest(context, route)
-    const request = { route, params, query, body, actor, ...requestOf(context) }
+    const address = authentication.clientAddress(context.env.incoming)
+    const request = { route, params, query, body, actor, address, ...requestOf(context) }
     // A session outside the limits of the caller is refused before another node is asked.
     if (route.limits === 'session' && !isFromNode(context))
       await expectReach(wholeHost, context.get('caller').principal, String(params?.id))
@@ -191,6 +207,13 @@ function requestOf(context: RequestContext) {
 
 export function isFromNode(context: RequestContext): boolean {
   return context.get('caller')?.kind === 'node'
+}
+
+/** What counts as the client of a request for rate limits, also if another node has passed the request on. */
+export function clientOf({ authentication, otherNodes }: AppParts, context: RequestContext): string {
+  const { incoming } = context.env
+  const passed = isFromNode(context) ? otherNodes?.clientAddress(incoming) : undefined
+  return clientKey(passed ?? authentication.clientAddress(incoming))
 }
 
 export function json(text: string, status = 200): Response {

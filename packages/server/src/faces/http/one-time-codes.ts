@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { pairingCodeLength, pairingLetters } from '@parley/protocol'
 
 /** Codes that can be redeemed once. They are kept in memory only, so a restart voids them. */
 export type OneTimeCodes<Value> = {
@@ -7,15 +8,19 @@ export type OneTimeCodes<Value> = {
   redeem(code: string): Value | undefined
 }
 
-/**
- * `now` is monotonic, so changing the system clock does not change when a code expires. Every code ends with
- * `suffix`.
- */
-export function createOneTimeCodes<Value>(
-  now: () => number = () => performance.now(),
-  max = 1000,
-  suffix: () => string = () => '',
-): OneTimeCodes<Value> {
+export type CodeOptions = {
+  /** Monotonic, so changing the system clock does not change when a code expires. */
+  readonly now?: (() => number) | undefined
+  /** How many codes are kept. A further one removes the oldest. */
+  readonly max?: number
+  /** Every code ends with this text. */
+  readonly suffix?: (() => string) | undefined
+  /** Makes the random part of a code. */
+  readonly random?: () => string
+}
+
+export function createOneTimeCodes<Value>(options: CodeOptions = {}): OneTimeCodes<Value> {
+  const { now = () => performance.now(), max = 1000, suffix = () => '', random = longCode } = options
   const issued = new Map<string, { value: Value; expiresAt: number }>()
 
   function prune(): void {
@@ -29,7 +34,7 @@ export function createOneTimeCodes<Value>(
   return {
     issue(value, lifetimeMs) {
       prune()
-      const code = randomBytes(32).toString('base64url') + suffix()
+      const code = random() + suffix()
       issued.set(code, { value, expiresAt: now() + lifetimeMs })
       return code
     },
@@ -39,4 +44,15 @@ export function createOneTimeCodes<Value>(
       return found && found.expiresAt > now() ? found.value : undefined
     },
   }
+}
+
+function longCode(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+/** The random letters of a pairing code. */
+export function randomLetters(): string {
+  return [...randomBytes(pairingCodeLength)]
+    .map((byte) => pairingLetters[byte % pairingLetters.length])
+    .join('')
 }

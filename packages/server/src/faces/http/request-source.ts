@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { ParleyError } from '@parley/protocol'
+import type { PublicAddress } from './public-address.ts'
 
 /**
  * Checks the Host and Origin of requests. A foreign Host means that a foreign name points to this server (DNS
@@ -12,12 +13,24 @@ export type RequestSource = {
   check(request: IncomingMessage): void
   /** The Origin of this request if it is an allowed one, so that its page may read the answer. */
   sharedOrigin(request: IncomingMessage): string | undefined
+  /** The origin of the page that sent this request, if this server has served the page. `check` must have passed. */
+  pageOrigin(request: IncomingMessage): string | undefined
 }
 
 export type SourceSettings = {
-  readonly bound: () => { hostname: string; port: number }
+  readonly bound: () => Bound
+  /** Where browsers reach the server through a proxy. */
+  readonly publicAddress?: (() => PublicAddress | undefined) | undefined
   readonly allowedHosts?: readonly string[]
   readonly allowedOrigins?: readonly string[]
+}
+
+/** The address that the server listens on. */
+export type Bound = {
+  readonly hostname: string
+  readonly port: number
+  /** Whether the server itself uses TLS. */
+  readonly isSecure?: boolean
 }
 
 export function createRequestSource(settings: SourceSettings): RequestSource {
@@ -26,26 +39,35 @@ export function createRequestSource(settings: SourceSettings): RequestSource {
   let own: ReadonlySet<string> | undefined
 
   function isOurs(host: string): boolean {
-    own ??= ownHosts(settings.bound())
+    const bound = settings.bound()
+    own ??= ownHosts(bound)
     return (
-      own.has(withPort(host)) || extraHosts.some((extra) => extra === host || extra === withoutPort(host))
+      own.has(withPort(host, bound)) ||
+      extraHosts.some((extra) => extra === host || extra === withoutPort(host))
     )
+  }
+
+  /** Whether the origin is one at which browsers reach this server. */
+  function isOwnOrigin(origin: string): boolean {
+    if (origin === settings.publicAddress?.()?.origin) return true
+    const scheme = settings.bound().isSecure ? 'https://' : 'http://'
+    const from = origin.startsWith(scheme) ? origin.slice(scheme.length) : ''
+    return /^[^/]+$/.test(from) && isOurs(from)
   }
 
   return {
     check(request) {
       const host = request.headers.host?.toLowerCase() ?? ''
-      if (!isOurs(host)) {
+      if (!isOurs(host) && !settings.publicAddress?.()?.hosts.includes(host)) {
         throw new ParleyError(
           'forbidden',
-          'This server does not answer to that host name. Use the address that it printed when it started, or add the name to its allowed hosts (--allow-host).',
+          'This server does not answer to that host name. Use the address that it printed when it started, or name that address with --public-url, or the host with --allow-host.',
           { details: { header: 'Host' } },
         )
       }
       const { origin } = request.headers
       if (origin === undefined || sharedOrigins.has(origin.toLowerCase())) return
-      const from = /^http:\/\/([^/]+)$/.exec(origin.toLowerCase())?.[1]
-      if (from === undefined || !isOurs(from)) {
+      if (!isOwnOrigin(origin.toLowerCase())) {
         throw new ParleyError(
           'forbidden',
           'Pages from that address may not use this server. To allow them, add their address to the allowed origins (--allow-origin).',
@@ -57,6 +79,9 @@ export function createRequestSource(settings: SourceSettings): RequestSource {
       const { origin } = request.headers
       return origin !== undefined && sharedOrigins.has(origin.toLowerCase()) ? origin : undefined
     },
+    pageOrigin({ headers: { origin, host } }) {
+      return origin?.replace(/^https?:\/\//i, '') === host ? origin : undefined
+    },
   }
 }
 
@@ -66,9 +91,14 @@ export function urlHost(hostname: string): string {
 }
 
 /** The URLs under which other machines reach a server that listens here. */
-export function remoteUrls({ hostname, port }: { hostname: string; port: number }): string[] {
+export function remoteUrls({ hostname, port, isSecure }: Bound): string[] {
   const names = isWildcard(hostname) ? outerAddresses(hostname === '0.0.0.0') : [hostname]
-  return names.map((name) => `http://${urlHost(name)}:${port}`)
+  return names.map((name) => urlAt({ hostname: name, port, ...(isSecure && { isSecure }) }))
+}
+
+/** The URL of a server that listens here, without a slash at the end. */
+export function urlAt({ hostname, port, isSecure = false }: Bound): string {
+  return `${isSecure ? 'https' : 'http'}://${urlHost(hostname)}:${port}`
 }
 
 function outerAddresses(onlyFour: boolean): string[] {
@@ -85,7 +115,7 @@ export function isWildcard(hostname: string): boolean {
   return hostname === '0.0.0.0' || hostname === '::' || hostname === ''
 }
 
-function ownHosts({ hostname, port }: { hostname: string; port: number }): Set<string> {
+function ownHosts({ hostname, port }: Bound): Set<string> {
   const names = ['127.0.0.1', 'localhost', '::1', hostname, ...(isWildcard(hostname) ? addresses() : [])]
   return new Set(names.map((name) => `${urlHost(name).toLowerCase()}:${port}`))
 }
@@ -98,8 +128,8 @@ function addresses(): string[] {
 
 const portAtEnd = /:\d+$/
 
-function withPort(host: string): string {
-  return portAtEnd.test(host) ? host : `${host}:80`
+function withPort(host: string, { isSecure }: Bound): string {
+  return portAtEnd.test(host) ? host : `${host}:${isSecure ? 443 : 80}`
 }
 
 function withoutPort(host: string): string {

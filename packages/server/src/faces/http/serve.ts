@@ -1,9 +1,19 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { ParleyError } from '@parley/protocol'
+import type { Logger } from 'pino'
 import type { Authentication } from './authentication.ts'
+import type { CertificateFiles } from './certificate.ts'
 import { createHttpFace, type FaceLimits, type FaceSettings } from './http-face.ts'
+import type { ReachedAt } from './mount.ts'
 import { urlHost } from './request-source.ts'
 
 export type ServeSettings = Omit<FaceSettings, 'bound' | 'limits'> & {
@@ -11,6 +21,8 @@ export type ServeSettings = Omit<FaceSettings, 'bound' | 'limits'> & {
   /** 0 picks a free port. */
   readonly port: number
   readonly limits?: Partial<HttpLimits>
+  /** Serves https and wss with this certificate. */
+  readonly tls?: CertificateFiles | undefined
 }
 
 export type HttpLimits = FaceLimits & {
@@ -21,6 +33,7 @@ export type HttpServer = {
   readonly url: string
   readonly port: number
   readonly server: Server
+  readonly address: ReachedAt
   readonly authentication: Authentication
   /** A new one-time link that signs a browser in, valid for a day. */
   link(): string
@@ -34,31 +47,49 @@ export type HttpServer = {
 const usualGraceMs = 1000
 
 export async function startServer(settings: ServeSettings): Promise<HttpServer> {
-  const { hostname } = settings
+  const { hostname, tls } = settings
   let { port } = settings
-  const face = createHttpFace({ ...settings, bound: () => ({ hostname, port }) })
+  const isSecure = tls !== undefined
+  const face = createHttpFace({ ...settings, bound: () => ({ hostname, port, isSecure }) })
   const traffic = createTraffic()
-  const server = createServer({ shouldUpgradeCallback: asksForWebSocket }, (incoming, outgoing) => {
+  const answer: RequestListener = (incoming, outgoing) => {
     traffic.enter(outgoing)
     face.answer(incoming, outgoing)
-  })
+  }
+  const options = { shouldUpgradeCallback: asksForWebSocket }
+  const secure = tls && (await startTls(tls, options, answer))
+  const server = secure?.server ?? createServer(options, answer)
   server.on('connection', traffic.connect)
   server.on('upgrade', face.upgrade)
 
   port = await listen(server, hostname, port)
+  const unfollow = secure?.follow(settings.logger)
   let closing: Promise<void> | undefined
   return {
     url: face.url(),
     port,
     server,
+    address: face.address,
     authentication: face.authentication,
     link: face.link,
     close: () => {
+      unfollow?.()
       const graceMs = settings.limits?.closeGraceMs ?? usualGraceMs
       closing ??= close(server, traffic, { streams: face, graceMs })
       return closing
     },
   }
+}
+
+/** The code for TLS is loaded only if it is used. */
+async function startTls(files: CertificateFiles, options: ServerOptions, answer: RequestListener) {
+  const [{ readCertificate, followCertificate }, https] = await Promise.all([
+    import('./certificate.ts'),
+    import('node:https'),
+  ])
+  const { cert, key } = readCertificate(files)
+  const server = https.createServer({ ...options, cert, key }, answer)
+  return { server, follow: (logger: Logger) => followCertificate(server, files, logger) }
 }
 
 async function listen(server: Server, hostname: string, port: number): Promise<number> {

@@ -1,9 +1,10 @@
-import { webSocketProtocol } from '@parley/protocol'
+import { type Device, type ServerFrame, webSocketProtocol } from '@parley/protocol'
 import type { Logger } from 'pino'
 import { WebSocketServer } from 'ws'
 import { hostFor, seesChange } from '../../access/index.ts'
 import type { Host } from '../../core/index.ts'
 import { type AnswerHeaders, addAnswerHeaders, type Upgrade } from '../sockets.ts'
+import { encodeFrames } from './encode.ts'
 import { defaultOutboxLimits, type OutboxLimits } from './outbox.ts'
 import { changeFrame, Peer } from './peer.ts'
 
@@ -52,6 +53,7 @@ export function createWebSocketFace(options: {
         const peer = new Peer(websocket, socket, {
           host: isNode ? host : hostFor(host, principal, 'websocket'),
           isNode,
+          personId: principal.person.id,
           sees: (change) => isNode || seesChange(principal, change),
           logger,
           version,
@@ -65,6 +67,12 @@ export function createWebSocketFace(options: {
         onSignedOut(() => peer.signOut())
         websocket.once('close', () => peers.delete(peer))
       })
+    },
+    /** Tells the other clients of the person that a device was signed in. */
+    announce({ deviceId, name, personId }: Device): void {
+      const frame: ServerFrame = { type: 'device-added', device: { deviceId, name } }
+      const bytes = encodeFrames([JSON.stringify(frame)])
+      for (const peer of peers) peer.announce(personId, bytes)
     },
     close(): void {
       clearInterval(heart)

@@ -28,6 +28,7 @@ export type PeerOptions = {
   readonly host: Host
   /** True if the client is another node: its frames may name an actor. */
   readonly isNode: boolean
+  readonly personId: string
   /** Whether the client may learn of a change of the session list. */
   readonly sees: (change: SessionChange) => boolean
   readonly logger: Logger
@@ -101,6 +102,12 @@ export class Peer {
    */
   send(change: SessionChange, frames: Buffer): void {
     if (this.#greeted && this.#options.sees(change)) this.#outbox.write(frames)
+  }
+
+  /** Writes a notice to the client, if it has sent hello and acts for this person. */
+  announce(personId: string, frames: Buffer): void {
+    const { isNode, personId: own } = this.#options
+    if (this.#greeted && !isNode && own === personId) this.#outbox.write(frames)
   }
 
   #receive(data: Buffer, isBinary: boolean): void {

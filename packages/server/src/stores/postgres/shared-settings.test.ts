@@ -181,7 +181,7 @@ it('a browser that is signed in or out on one node is known on the others, and i
   expect(await there.list()).toEqual([])
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const key = publicKey.export({ type: 'spki', format: 'der' }).toString('base64url')
-  const device = await here.register(key, 'Firefox', grant)
+  const device = await here.register({ publicKey: key }, 'Firefox', grant)
   expect(await there.list()).toEqual([device])
   const { deviceId } = device
   const signed = { origin: 'http://here', deviceId, nonce: here.nonce().nonce }
@@ -213,7 +213,7 @@ it('a node that is cut off from the database closes the connections of browsers,
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const key = publicKey.export({ type: 'spki', format: 'der' }).toString('base64url')
   const here = devicesOn(one.node.store)
-  const { deviceId } = await here.register(key, 'Firefox', grant)
+  const { deviceId } = await here.register({ publicKey: key }, 'Firefox', grant)
   await there.learn(deviceId)
   expect(there.learn(deviceId)).toBeUndefined()
   let isCut = false
@@ -240,7 +240,7 @@ it('a node that resumes after its lease has expired uses no cached device, even 
   const there = devicesOn(other.node.store, { tokens } as unknown as OtherNodes)
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const key = publicKey.export({ type: 'spki', format: 'der' }).toString('base64url')
-  const device = await here.register(key, 'Firefox', grant)
+  const device = await here.register({ publicKey: key }, 'Firefox', grant)
   const { deviceId } = device
   await there.learn(deviceId)
   const caller = there.callerOf(deviceId)

@@ -1,37 +1,20 @@
-import { execFileSync } from 'node:child_process'
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { ParleyError } from '@parley/protocol'
 import { describe, expect, it, vi } from 'vitest'
+import { CertificateAuthority } from '../../testing/certificate-authority.ts'
 import { folderForFile } from '../../testing/temporary-folder.ts'
 import { PostgresDatabase } from './database.ts'
 import { parseDatabaseUrl } from './database-url.ts'
 import { PostgresServer } from './postgres-under-test.ts'
 import { encryptionsOf } from './tls.ts'
 
-/** Certificates are made by the program openssl. */
 const folder = folderForFile()
-const path = (name: string) => join(folder, name)
-const text = (name: string) => readFileSync(path(name), 'utf8')
-const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' })
-const keyArgs = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-
-function createAuthority(name: string): void {
-  const files = ['-keyout', `${name}.key`, '-out', `${name}.crt`]
-  openssl('req', '-x509', ...keyArgs, ...files, '-days', '2', '-subj', `/CN=${name}`)
-}
-
-function createCertificate(name: string, subject: string, extension: string): void {
-  openssl('req', ...keyArgs, '-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', `/CN=${subject}`)
-  writeFileSync(path(`${name}.ext`), extension)
-  const signer = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial', '-extfile', `${name}.ext`]
-  openssl('x509', '-req', '-in', `${name}.csr`, ...signer, '-days', '2', '-out', `${name}.crt`)
-}
-
-createAuthority('ca')
-createAuthority('other')
-createCertificate('server', 'server', 'subjectAltName=DNS:localhost')
-createCertificate('parley', 'parley', 'extendedKeyUsage=clientAuth')
+const authority = new CertificateAuthority(folder)
+const path = (name: string) => authority.path(name)
+const text = (name: string) => authority.text(name)
+new CertificateAuthority(folder, 'other')
+authority.issue('server', 'subjectAltName=DNS:localhost')
+authority.issue('parley', 'extendedKeyUsage=clientAuth')
 
 const server = await PostgresServer.forFile({
   settings: ['ssl=on', 'ssl_cert_file=server.crt', 'ssl_key_file=server.key', 'ssl_ca_file=ca.crt'],

@@ -10,7 +10,7 @@ import {
 } from '@parley/protocol'
 import { createRateLimit, type DeviceGrant, invitePrefix } from '../../../access/index.ts'
 import { deviceName } from '../device-name.ts'
-import type { AppParts, Call, RequestContext } from '../mount.ts'
+import { type AppParts, type Call, clientOf, type RequestContext } from '../mount.ts'
 import { createOneTimeCodes } from '../one-time-codes.ts'
 import { createOidcProvider, type OidcAccount, type OidcChecks } from './provider.ts'
 import type { OidcSettings } from './settings.ts'
@@ -35,11 +35,11 @@ export type OidcSignIn = {
 /** Sign-in with an OpenID provider: an authorization code with PKCE, bound to the browser that started it. */
 export function createOidcSignIn(parts: AppParts, oidc: OidcSettings): OidcSignIn {
   const { authentication, otherNodes } = parts
-  const pending = createOneTimeCodes<Pending>(undefined, undefined, () => otherNodes?.suffix() ?? '')
+  const pending = createOneTimeCodes<Pending>({ suffix: otherNodes?.suffix })
   const limit = createRateLimit({ ...attempts, now: () => performance.now() })
   const provider = createOidcProvider(oidc)
-  const countAttempt = ({ env }: RequestContext) => {
-    const address = env.incoming.socket.remoteAddress ?? ''
+  const countAttempt = (context: RequestContext) => {
+    const address = clientOf(parts, context)
     limit.check(address)
     limit.count(address)
   }
@@ -48,7 +48,7 @@ export function createOidcSignIn(parts: AppParts, oidc: OidcSettings): OidcSignI
     async start({ body, context }) {
       countAttempt(context)
       const secret = randomBytes(32).toString('base64url')
-      const redirectUri = `${parts.url()}/open`
+      const redirectUri = `${parts.address.url}/open`
       const checks = provider.newChecks()
       const waiting = { checks, redirectUri, secretHash: hashOf(secret), code: body.code }
       const state = pending.issue(waiting, requestLifetimeMs)
@@ -58,13 +58,13 @@ export function createOidcSignIn(parts: AppParts, oidc: OidcSettings): OidcSignI
     async finish({ body, context }) {
       countAttempt(context)
       const devices = authentication.devices()
-      devices.checkKey(body.publicKey)
+      const credential = devices.credentialOf({ publicKey: body.publicKey })
       const found = pending.redeem(body.state)
       if (!found || !timingSafeEqual(hashOf(body.secret), found.secretHash)) throw notStartedHere()
       const answer = new URL(`${found.redirectUri}?${new URLSearchParams(body.answer)}`)
       const account = await provider.account(answer, { ...found.checks, state: body.state })
       const grant = await grantFor(parts, account, { ...body, code: found.code })
-      return devices.register(body.publicKey, deviceName(context.req.header('User-Agent')), grant)
+      return devices.register(credential, deviceName(context.req.header('User-Agent')), grant)
     },
   }
 }

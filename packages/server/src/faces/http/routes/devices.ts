@@ -1,50 +1,74 @@
-import { allScopes, defined, hasCode, type NewDevice, ParleyError, routes } from '@parley/protocol'
+import {
+  allScopes,
+  defined,
+  groupedCode,
+  hasCode,
+  type NewDevice,
+  type NewPairing,
+  ParleyError,
+  pairingCodeOf,
+  routes,
+} from '@parley/protocol'
 import {
   type Caller,
   createRateLimit,
-  type DeviceGrant,
+  expectGrantable,
   expectRevocable,
   expectScopes,
   invitePrefix,
   machineId,
   maySee,
 } from '../../../access/index.ts'
+import type { Host } from '../../../core/index.ts'
 import {
   type Authentication,
   linkLifetimeMs,
   linkTo,
   machineCode,
+  pairingLifetimeMs,
   type SignInCode,
 } from '../authentication.ts'
+import type { CommandLine } from '../command-line.ts'
 import { deviceName } from '../device-name.ts'
-import { type App, type AppParts, isFromNode, mount, type RequestContext } from '../mount.ts'
+import { type App, type AppParts, clientOf, mount, type RequestContext } from '../mount.ts'
 import type { OidcSignIn } from '../oidc/sign-in.ts'
+import { rightsIn } from './people.ts'
 
-const failures = { max: 300, perMs: 60_000 }
+/** The most failures from one address: of signing in, and stricter, of typing a pairing code. */
+const limits = {
+  failures: { max: 300, perMs: 60_000 },
+  codes: { max: 20, perMs: 60_000 },
+}
 
-export function mountDevices(app: App, parts: AppParts): void {
-  const { authentication, commandLine } = parts
-  const limit = createRateLimit({ ...failures, now: () => performance.now() })
+type LimitedWork = <Reply>(
+  context: RequestContext,
+  work: () => Promise<Reply>,
+  limit?: keyof typeof limits,
+) => Promise<Reply>
 
-  /** Limits the rate of failures per address. */
-  async function guarded<Reply>(context: RequestContext, work: () => Promise<Reply>): Promise<Reply> {
-    const { incoming } = context.env
-    const passed = isFromNode(context) ? parts.otherNodes?.clientAddress(incoming) : undefined
-    const address = passed ?? incoming.socket.remoteAddress ?? ''
-    limit.check(address)
+/** Returns a function that does work, unless too much work for the same address has failed. */
+function createAttemptLimits(parts: AppParts): LimitedWork {
+  const now = () => performance.now()
+  const counters = {
+    failures: createRateLimit({ ...limits.failures, now }),
+    codes: createRateLimit({ ...limits.codes, now }),
+  }
+  return async (context, work, limit = 'failures') => {
+    const address = clientOf(parts, context)
+    counters[limit].check(address)
     try {
       return await work()
     } catch (error) {
-      if (hasCode(error, 'unauthorized')) limit.count(address)
+      if (hasCode(error, 'unauthorized')) counters[limit].count(address)
       throw error
     }
   }
+}
 
-  mount(app, parts, routes.createLink, async ({ context }) => {
-    await authentication.devices().list()
-    const code = authentication.codes.issue(codeOf(authentication, context.get('caller')), linkLifetimeMs)
-    return { url: linkTo(parts.url(), code), expiresAt: Date.now() + linkLifetimeMs }
-  })
+export function mountDevices(app: App, parts: AppParts): void {
+  const { authentication } = parts
+  const limited = createAttemptLimits(parts)
+  mountSignIn(app, parts, limited)
   mount(app, parts, routes.listDevices, async ({ context }) => {
     const { principal } = context.get('caller')
     const devices = await authentication.devices().list()
@@ -54,19 +78,6 @@ export function mountDevices(app: App, parts: AppParts): void {
         .map((device) => (principal.id === device.deviceId ? { ...device, current: true as const } : device)),
     }
   })
-  mount(app, parts, routes.createDevice, ({ body, context }) =>
-    guarded(context, async () => {
-      const devices = authentication.devices()
-      devices.checkKey(body.publicKey)
-      const grant = await grantOf(authentication, body)
-      if (grant) return devices.register(body.publicKey, deviceName(context.req.header('User-Agent')), grant)
-      throw new ParleyError(
-        'unauthorized',
-        `This link was used or has expired. To create a new one, run: ${commandLine('token --link')}`,
-        { details: { reason: 'link' } },
-      )
-    }),
-  )
   mount(app, parts, routes.revokeDevice, async ({ params, context }) => {
     const { principal } = context.get('caller')
     const device = (await authentication.devices().list()).find(({ deviceId }) => deviceId === params.id)
@@ -82,7 +93,7 @@ export function mountDevices(app: App, parts: AppParts): void {
   mountOidc(app, parts)
   mount(app, parts, routes.createNonce, () => authentication.devices().nonce())
   mount(app, parts, routes.createAccessToken, ({ body, context }) =>
-    guarded(context, () =>
+    limited(context, () =>
       authentication.devices().accessToken({ ...body, origin: context.req.header('Origin') ?? '' }),
     ),
   )
@@ -104,6 +115,50 @@ function mountOidc(app: App, parts: AppParts): void {
   mount(app, parts, routes.finishOidc, async (call) => (await signIn()).finish(call))
 }
 
+/** The routes that create codes, and the one that signs a browser in with a code. */
+function mountSignIn(app: App, parts: AppParts, limited: LimitedWork): void {
+  const { authentication, commandLine } = parts
+  mount(app, parts, routes.createLink, async ({ context }) => {
+    await authentication.devices().list()
+    const code = authentication.codes.issue(codeOf(authentication, context.get('caller')), linkLifetimeMs)
+    return { url: linkTo(urlFor(parts, context), code), expiresAt: Date.now() + linkLifetimeMs }
+  })
+  mount(app, parts, routes.createPairing, async ({ body, host, context }) => {
+    authentication.devices()
+    const grant = await pairingOf(codeOf(authentication, context.get('caller')), body, host)
+    const code = authentication.pairings.issue(grant, pairingLifetimeMs)
+    return {
+      code: groupedCode(code),
+      url: `${urlFor(parts, context)}/pair#${code}`,
+      expiresAt: Date.now() + pairingLifetimeMs,
+      scopes: grant.grant.scopes.filter((scope) => grant.caller.principal.scopes.has(scope)),
+    }
+  })
+  mount(app, parts, routes.setPublicUrl, ({ body }) => {
+    parts.address.set(body.url)
+    parts.logger.info({ url: parts.address.url }, 'the public URL was set')
+    return { url: parts.address.url }
+  })
+  mount(app, parts, routes.createDevice, ({ body, context }) => {
+    const letters = pairingCodeOf(body.code)
+    const register = async () => {
+      const devices = authentication.devices()
+      const credential = devices.credentialOf(body)
+      const found = await signInOf(authentication, body, letters)
+      if (!found) throw unknownCode(letters === undefined ? 'link' : 'code', commandLine)
+      const name = body.name ?? found.name ?? deviceName(context.req.header('User-Agent'))
+      return devices.register(credential, name, found.grant)
+    }
+    return limited(context, register, letters === undefined ? 'failures' : 'codes')
+  })
+}
+
+/** The URL in a link: the public one, or else that of the page which asked, because a browser has reached it. */
+function urlFor({ address, authentication }: AppParts, { env }: RequestContext): string {
+  const page = address.isPublic() ? undefined : authentication.source.pageOrigin(env.incoming)
+  return page ?? address.url
+}
+
 /**
  * A code for another browser of the caller, with the same rights. Only a browser may create one, or a caller with the
  * scope admin: a token that expires must not leave a browser behind that does not.
@@ -121,15 +176,41 @@ function codeOf(authentication: Authentication, caller: Caller): SignInCode {
   return { caller, grant: { personId: person.id, scopes: [...scopes], ...defined({ limits, expiresAt }) } }
 }
 
-/** The rights that a sign-in code gives. Undefined if the code is unknown, used or expired. */
-async function grantOf(
-  { codes, people }: Authentication,
+/** What a pairing code of the caller gives: at most the rights of the caller. */
+async function pairingOf(own: SignInCode, body: NewPairing, host: Host): Promise<SignInCode> {
+  const { scopes, limits, expiresAt } = await rightsIn(host, {
+    ...body,
+    scopes: body.scopes ?? [...own.grant.scopes],
+  })
+  const grant = {
+    personId: own.grant.personId,
+    scopes,
+    ...defined({ limits: limits ?? own.grant.limits, expiresAt: expiresAt ?? own.grant.expiresAt }),
+  }
+  // The grant of a device may have scopes that the role of its person does not permit. They are copied, but not chosen.
+  const held = body.scopes ? [...own.caller.principal.scopes] : own.grant.scopes
+  expectGrantable(grant, { ...own.grant, scopes: held })
+  return { ...own, grant, ...defined({ name: body.name }) }
+}
+
+/** What a sign-in code gives. Undefined if the code is unknown, used or expired. `letters`: a pairing code. */
+async function signInOf(
+  { codes, pairings, people }: Authentication,
   { code, person }: NewDevice,
-): Promise<DeviceGrant | undefined> {
+  letters: string | undefined,
+): Promise<Omit<SignInCode, 'caller'> | undefined> {
   if (code.startsWith(invitePrefix)) {
     const guest = await people().accept(code, { name: person?.name })
-    return guest && { personId: guest.personId, scopes: allScopes }
+    return guest && { grant: { personId: guest.personId, scopes: allScopes } }
   }
-  const found = codes.redeem(code)
-  return found && !(await found.caller.isSignedOut()) ? found.grant : undefined
+  const found = letters === undefined ? codes.redeem(code) : pairings.redeem(letters)
+  return found && !(await found.caller.isSignedOut()) ? found : undefined
+}
+
+function unknownCode(kind: 'link' | 'code', commandLine: CommandLine): ParleyError {
+  const what = kind === 'link' ? 'link was used or' : 'code is mistyped, was used or'
+  const command = commandLine(kind === 'link' ? 'token --link' : 'pair')
+  return new ParleyError('unauthorized', `This ${what} has expired. To create a new one, run: ${command}`, {
+    details: { reason: 'link' },
+  })
 }

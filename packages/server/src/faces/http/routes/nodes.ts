@@ -15,7 +15,8 @@ export function mountNodes(app: App, parts: AppParts): void {
   })
 }
 
-function onlyNode({ url, version }: AppParts): NodeInfo {
+function onlyNode({ address, version }: AppParts): NodeInfo {
   const startedAt = Math.round(performance.timeOrigin)
-  return { id: 1, url: url(), machine: hostname(), version, startedAt, isSelf: true, state: 'alive' }
+  const about = { url: address.ownUrl, machine: hostname(), version, startedAt }
+  return { id: 1, ...about, isSelf: true, state: 'alive' }
 }

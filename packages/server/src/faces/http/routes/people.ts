@@ -46,7 +46,7 @@ export function mountPeople(app: App, parts: AppParts): void {
   mount(app, parts, routes.createInvite, async ({ body, context }) => {
     expectGrantable({ scopes: roleScopes[body.role] }, rightsOf(context.get('caller').principal))
     const { invite, code } = await authentication.people().invite(body)
-    return { ...invite, url: linkTo(parts.url(), code) }
+    return { ...invite, url: linkTo(parts.address.url, code) }
   })
   mount(app, parts, routes.revokeInvite, ({ params }) => authentication.people().withdraw(params.id))
   mountTokens(app, parts)
@@ -85,7 +85,7 @@ function mountTokens(app: App, parts: AppParts): void {
 }
 
 /** The rights that a body asks for, with the real paths of its folders. */
-async function rightsIn(
+export async function rightsIn(
   host: Host,
   { scopes, limits, lifetimeMs }: Pick<NewToken, 'scopes' | 'limits' | 'lifetimeMs'>,
 ): Promise<Rights> {

@@ -59,6 +59,11 @@ export function millisecondsText(ms: number): string {
   return ms < 10 ? `${ms.toFixed(1)} ms` : durationText(ms)
 }
 
+/** A time in the time zone of this machine: 2026-11-18 20:05. */
+export function localTimeText(at: number): string {
+  return new Date(at).toLocaleString('sv-SE').slice(0, 16)
+}
+
 export function ageText(ms: number): string {
   const minutes = Math.floor(ms / 60_000)
   if (minutes < 1) return 'now'

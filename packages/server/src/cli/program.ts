@@ -135,7 +135,8 @@ function usageLine(
   return `parley: ${words.replace(/([^.)?])$/, '$1.')} See: ${invocation} ${isCommand ? `${whole} ` : ''}--help`
 }
 
-function createProgram(context: Context, done: (exitCode: number) => void): Command {
+/** The whole command tree. `done` gets the exit code of the command. */
+export function createProgram(context: Context, done: (exitCode: number) => void): Command {
   const program = new Command(context.invocation)
     .description('The session server for coding agents. Without a command, it runs the server.')
     .version(version, '-V, --version', 'print the version')

@@ -105,7 +105,7 @@ const verbs = {
 }
 if (name === 'loginctl' && args[0] === 'enable-linger') writeFileSync(state + '/linger', '')
 if (name === 'loginctl' && args[0] === 'show-user') console.log('Linger=' + (read('linger') === undefined ? 'no' : 'yes'))
-if (name === 'journalctl') console.log('a line of the log')
+if (name === 'journalctl') console.log(args.includes('--output=cat') ? '{"msg":"listening"}' : 'a line of the log')
 if (name === 'systemctl') {
   const [, verb, ...rest] = args
   if (process.env.NO_USER_SYSTEMD) {

@@ -4,6 +4,7 @@ import { connect } from '../connect.ts'
 import type { Context } from '../context.ts'
 import { existingConfigurationOf } from '../existing-data.ts'
 import { findSession } from '../session-reference.ts'
+import { printResult } from '../terminal/output.ts'
 
 export type CancelOptions = Flags & { readonly tasks?: boolean; readonly json?: boolean }
 
@@ -27,15 +28,17 @@ export async function cancel(reference: string, options: CancelOptions, context:
 }
 
 /** Resumes the queue of a session, so that its paused prompts run. */
-export async function resume(reference: string, options: Flags, context: Context): Promise<number> {
+export async function resume(
+  reference: string,
+  options: Flags & { readonly json?: boolean },
+  context: Context,
+): Promise<number> {
   await using server = await connect(existingConfigurationOf(context, options), context)
   const id = await findSession(server.client, reference, context)
   const paused = pausedPrompts(await server.client.call('getSession', { params: { id }, query: { tail: 0 } }))
   await server.client.resumeQueue(id)
-  context.output.err(
-    paused > 0 ? `Resumed ${promptText(paused)} of ${id}.\n` : `No prompt of ${id} is paused.\n`,
-  )
-  return 0
+  const text = paused > 0 ? `Resumed ${promptText(paused)} of ${id}.` : `No prompt of ${id} is paused.`
+  return printResult(context.output, options.json, { value: { sessionId: id, resumed: paused }, text })
 }
 
 function pausedText(count: number): string {

@@ -7,7 +7,7 @@ import { printResult } from '../terminal/output.ts'
 import { oneLine } from '../terminal/visible.ts'
 
 type EditOptions = Flags & { readonly json?: boolean }
-type Patch = { readonly title: string } | { readonly archived: boolean }
+type Patch = { readonly title: string } | { readonly archived: boolean } | { readonly pinned: boolean }
 
 export function rename(reference: string, title: string, options: EditOptions, context: Context) {
   return patch(reference, { title }, options, context)
@@ -21,6 +21,14 @@ export function unarchive(reference: string, options: EditOptions, context: Cont
   return patch(reference, { archived: false }, options, context)
 }
 
+export function pin(reference: string, options: EditOptions, context: Context) {
+  return patch(reference, { pinned: true }, options, context)
+}
+
+export function unpin(reference: string, options: EditOptions, context: Context) {
+  return patch(reference, { pinned: false }, options, context)
+}
+
 async function patch(reference: string, body: Patch, options: EditOptions, context: Context) {
   await using server = await connect(existingConfigurationOf(context, options), context)
   const id = await findSession(server.client, reference, context)
@@ -30,6 +38,8 @@ async function patch(reference: string, body: Patch, options: EditOptions, conte
 
 function patchText(id: string, body: Patch, { commandLine }: Context): string {
   if ('title' in body) return `Renamed ${id} to ${oneLine(body.title)}.`
+  if ('pinned' in body)
+    return body.pinned ? `Pinned ${id}. Undo: ${commandLine(`unpin ${id}`)}` : `Unpinned ${id}.`
   if (!body.archived) return `Unarchived ${id}.`
   return `Archived ${id}. Undo: ${commandLine(`unarchive ${id}`)}`
 }

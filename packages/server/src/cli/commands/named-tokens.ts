@@ -4,7 +4,7 @@ import { defined, type Limits, type NamedToken, type NewTokenInput } from '@parl
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import type { Context } from '../context.ts'
-import { ageText, parseLifetime } from '../durations.ts'
+import { ageText, localTimeText, parseLifetime } from '../durations.ts'
 import { existingConfigurationOf } from '../existing-data.ts'
 import { personNames } from '../person-names.ts'
 import { referredTo } from '../reference.ts'
@@ -57,7 +57,7 @@ function rightsLines({ scopes, limits, expiresAt }: NamedToken): string[] {
   return [
     `Scopes: ${scopesText(scopes)}`,
     ...(limits ? [`Limits: ${oneLine(limitsText(limits))}`] : []),
-    `Expires: ${expiresAt === undefined ? 'never' : new Date(expiresAt).toISOString().slice(0, 16).replace('T', ' ')}`,
+    `Expires: ${expiresAt === undefined ? 'never' : localTimeText(expiresAt)}`,
   ]
 }
 

@@ -7,6 +7,7 @@ import { type Configuration, databaseFile, type Flags } from '../configuration.t
 import { findServer } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { makeDataFolder } from '../data-folder.ts'
+import { localTimeText } from '../durations.ts'
 import { printResult } from '../terminal/output.ts'
 import { startProgress } from '../terminal/progress.ts'
 import { megabytes, refusePostgres } from './backup.ts'
@@ -61,7 +62,7 @@ function summary(
   dataDir: string,
   { commandLine }: Context,
 ): string {
-  const at = new Date(manifest.createdAt).toLocaleString()
+  const at = localTimeText(manifest.createdAt)
   return [
     `Restored ${sessions} sessions into ${dataDir}, from the backup of ${at} (Parley ${manifest.version}).`,
     ...kept.map((name) => `The current ${name} was kept.`),

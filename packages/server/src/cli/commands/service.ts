@@ -20,7 +20,7 @@ type InstallOptions = Flags & {
   readonly json?: boolean
 }
 type StatusOptions = Flags & { readonly json?: boolean }
-type LogsOptions = Flags & { readonly lines: string; readonly follow?: boolean }
+type LogsOptions = Flags & { readonly lines: string; readonly follow?: boolean; readonly json?: boolean }
 
 const startMs = 30_000
 const retryMs = 100
@@ -144,7 +144,11 @@ export async function serviceLogs(flags: LogsOptions, context: Context): Promise
   if (!Number.isSafeInteger(lines) || lines < 1)
     throw new ParleyError('validation_error', `--lines takes a number of at least 1, not "${flags.lines}".`)
   const manager = needManager(configurationOf(context, flags), context)
-  const [name = '', ...args] = manager.logs({ lines, follow: flags.follow ?? false })
+  const [name = '', ...args] = manager.logs({
+    lines,
+    follow: flags.follow ?? false,
+    json: flags.json ?? false,
+  })
   const program = findProgram({ name, env: context.env })
   if (program === undefined) throw new ParleyError('not_found', `${name} was not found on the PATH.`)
   const child = spawn(program, args, { env: context.env, stdio: ['ignore', 'pipe', 'pipe'] })

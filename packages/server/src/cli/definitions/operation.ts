@@ -57,6 +57,7 @@ Parley or Node. Its definition is readable only by you. It stores no token and n
   )
     .option('--lines <number>', 'how many lines', '100')
     .option('--follow', 'print new lines as they are written')
+    .option('--json', 'only what the server wrote, one JSON object per line')
     .action(run(async () => (await load()).serviceLogs))
   add('uninstall', 'stop the service and remove it; the data stays', 'parley service uninstall')
     .option('--json', 'print {"removed","file"} as JSON')

@@ -112,6 +112,7 @@ function addStopping({ add, run }: Registry): void {
     .action(run(async () => (await import('../commands/cancel.ts')).cancel))
   add('resume', 'run the prompts that were paused when a turn was stopped', 'parley resume last')
     .argument(...sessionArgument)
+    .option('--json', 'print {"sessionId","resumed"} as JSON')
     .action(run(async () => (await import('../commands/cancel.ts')).resume))
   add(
     'release',
@@ -119,6 +120,7 @@ function addStopping({ add, run }: Registry): void {
     'parley release last',
   )
     .argument(...sessionArgument)
+    .option('--json', 'print {"sessionId","cwd","terminal"} as JSON')
     .action(run(async () => (await import('../commands/release.ts')).release))
   add('delete', 'delete a session and all its events', 'parley delete ses_01k2 --yes')
     .argument(...sessionArgument)
@@ -143,6 +145,14 @@ function addEditing({ add, run }: Registry): void {
     .argument(...sessionArgument)
     .option(...json)
     .action(run(async () => (await load()).unarchive))
+  add('pin', 'keep a session at the top of the lists, and from retention', 'parley pin last')
+    .argument(...sessionArgument)
+    .option(...json)
+    .action(run(async () => (await load()).pin))
+  add('unpin', 'undo pin', 'parley unpin last')
+    .argument(...sessionArgument)
+    .option(...json)
+    .action(run(async () => (await load()).unpin))
   add(
     'fork',
     'create a session that continues from the current state of another',

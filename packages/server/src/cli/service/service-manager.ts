@@ -20,7 +20,11 @@ export type ServiceManager = {
   stop(): Promise<void>
   state(): Promise<ServiceState>
   /** The program that prints the log, with its arguments. */
-  logs(options: { readonly lines: number; readonly follow: boolean }): readonly string[]
+  logs(options: {
+    readonly lines: number
+    readonly follow: boolean
+    readonly json: boolean
+  }): readonly string[]
 }
 
 export type ServiceState = {

@@ -49,11 +49,12 @@ export function createSystemd({ name, home, env }: ManagerOptions): ServiceManag
         ...(found.Result && found.Result !== 'success' && { reason: found.Result }),
       }
     },
-    logs: ({ lines, follow }) => [
+    logs: ({ lines, follow, json }) => [
       'journalctl',
       '--user',
       `--user-unit=${unit}`,
       `--lines=${lines}`,
+      ...(json ? ['--output=cat'] : []),
       ...(follow ? ['--follow'] : ['--no-pager']),
     ],
   }

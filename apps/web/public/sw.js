@@ -1,5 +1,5 @@
 // Caches the files of the page, so that stored sessions can be read while the server is unreachable. Requests under /api are
-// not handled here.
+// not handled here. Also shows the notifications that the server pushes.
 
 // The build replaces both values: the list of files, and a hash that changes whenever a file changes.
 const files = []
@@ -81,4 +81,29 @@ async function other(request) {
     if (kept) return kept
     throw error
   }
+}
+
+// The server sends the format of Declarative Web Push, which Safari shows without this worker.
+addEventListener('push', (event) => {
+  const { title, navigate, ...options } = event.data.json().notification
+  const shown = { icon: 'icon-192.png', ...options, data: { navigate } }
+  event.waitUntil(registration.showNotification(title, shown))
+})
+
+addEventListener('notificationclick', (event) => {
+  event.notification.close()
+  event.waitUntil(openPage(event.notification.data.navigate))
+})
+
+/** Shows a page of the console. The server may know itself by another address than this browser does. */
+async function openPage(address) {
+  const given = new URL(address)
+  const { origin, pathname } = new URL(registration.scope)
+  const path = given.pathname.startsWith(pathname) ? given.pathname : pathname + given.pathname.slice(1)
+  const url = origin + path + given.hash
+  const pages = await clients.matchAll({ type: 'window', includeUncontrolled: true })
+  const page = pages.find((one) => one.url === url) ?? pages[0]
+  if (!page) return clients.openWindow(url)
+  await page.focus().catch(() => {})
+  if (page.url !== url) await page.navigate(url)
 }

@@ -4,6 +4,7 @@ import { createRoot } from 'react-dom/client'
 import { client } from '../base/client.ts'
 import { isSignedIn } from '../base/device.ts'
 import { applyTheme } from '../base/preferences.ts'
+import { pushMark } from '../base/push-mark.ts'
 import { currentRoute, placeInside } from '../base/route.ts'
 import { registerServiceWorker } from '../base/service-worker.ts'
 import { Button } from '../parts/button.tsx'
@@ -11,6 +12,7 @@ import { ErrorBoundary } from '../parts/error-boundary.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { startAnswers } from '../request/answers.ts'
 import { startNotifications } from '../session-data/news.ts'
+import { startPresence } from '../session-data/presence.ts'
 import { startPrompts } from '../session-data/prompts.ts'
 import { cacheSessionList } from '../session-data/session-list.ts'
 import { sessionSource } from '../session-data/session-source.ts'
@@ -38,10 +40,13 @@ function start(): void {
   cacheSessionList()
   cacheWaitingList()
   startNotifications()
+  startPresence()
   startPrompts()
   finishDeletions()
   startAnswers()
   registerServiceWorker()
+  if (pushMark() !== undefined)
+    void import('../base/push.ts').then(({ renewPush }) => renewPush()).catch(() => {})
   watchSignOut()
   show({ default: App })
 }

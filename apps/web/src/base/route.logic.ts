@@ -17,6 +17,7 @@ export const sectionNames = {
   appearance: 'Appearance',
   keys: 'Keyboard',
   browser: 'Browsers',
+  notifications: 'Notifications',
   nodes: 'Nodes',
 }
 export type SettingsSection = keyof typeof sectionNames

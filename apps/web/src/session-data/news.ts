@@ -1,6 +1,7 @@
 import { type SessionSummary, visible } from '@parley/protocol'
 import { client } from '../base/client.ts'
 import { preferences } from '../base/preferences.ts'
+import { pushMark } from '../base/push-mark.ts'
 import { currentRoute, navigate } from '../base/route.ts'
 import { toast } from '../parts/toasts.tsx'
 import { endedTurns, type News, newRequests, pageTitle, placeName } from './news.logic.ts'
@@ -56,6 +57,8 @@ export function updateTab(): void {
 async function notify(news: News): Promise<void> {
   if (!preferences.get().notifications || !('Notification' in window)) return
   if (Notification.permission !== 'granted') return
+  // The server pushes what this page would show.
+  if (pushMark() !== undefined) return
   await navigator.locks.request('parley-news', async () => {
     if (wasNotified(news.key)) return
     const route = currentRoute()

@@ -1,6 +1,7 @@
 import { client } from '../base/client.ts'
 import { forgetDevice, onRevoked } from '../base/device.ts'
 import { preferences } from '../base/preferences.ts'
+import { setPushMark } from '../base/push-mark.ts'
 import { removeServiceWorker } from '../base/service-worker.ts'
 import { clearCache, stopCaching } from './cache.ts'
 
@@ -31,6 +32,7 @@ async function clear(): Promise<void> {
   client.close()
   // Calls that are aborted by the close may still write to storage, so storage is cleared after them.
   await new Promise((resolve) => setTimeout(resolve))
+  setPushMark(undefined)
   preferences.set(({ agent, folder, ...rest }) => rest)
   await Promise.all([forgetDevice(), clearCache(), removeServiceWorker()])
   localStorage.setItem(signedOutKey, String(Date.now()))

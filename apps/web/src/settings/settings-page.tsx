@@ -8,6 +8,7 @@ import { AppearanceSection } from './appearance-section.tsx'
 import { BrowserSection, DevicesSection } from './browser-section.tsx'
 import { KeysSection } from './key-table.tsx'
 import { NodesSection } from './nodes-section.tsx'
+import { PushSection, TargetsSection } from './notifications-section.tsx'
 import { RulesSection, TrustSection } from './rules-section.tsx'
 import { VariablesSection } from './variables-section.tsx'
 
@@ -17,6 +18,7 @@ const sections: Record<SettingsSection, readonly ComponentType[]> = {
   appearance: [AppearanceSection],
   keys: [KeysSection],
   browser: [BrowserSection, DevicesSection],
+  notifications: [PushSection, TargetsSection],
   nodes: [NodesSection],
 }
 

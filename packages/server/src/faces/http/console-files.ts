@@ -22,6 +22,7 @@ export const consolePolicy = [
   "font-src 'self'",
   "img-src 'self' data: blob:",
   "connect-src 'self'",
+  "manifest-src 'self'",
   "worker-src 'self'",
   "base-uri 'self'",
   "form-action 'none'",
@@ -68,6 +69,8 @@ const types: Record<string, string> = {
   js: 'text/javascript; charset=UTF-8',
   css: 'text/css; charset=UTF-8',
   svg: 'image/svg+xml',
+  png: 'image/png',
+  webmanifest: 'application/manifest+json',
   woff2: 'font/woff2',
 }
 
@@ -85,6 +88,6 @@ const pack = promisify(gzip)
 async function load(file: string): Promise<Kept | undefined> {
   const plain = await readFile(file).catch(() => undefined)
   if (!plain) return undefined
-  const packed = file.endsWith('.woff2') ? undefined : await pack(plain)
+  const packed = /\.(woff2|png)$/.test(file) ? undefined : await pack(plain)
   return { plain, packed }
 }

@@ -18,7 +18,18 @@ const places = [
 ]
 
 /** Files that must be at the root: a worker for the whole page, and the files that the page's head names. */
-const filesBeside = ['/first.js', '/sw.js', '/icon.svg', '/icon-waiting.svg', '/icon-working.svg']
+const filesBeside = [
+  '/first.js',
+  '/sw.js',
+  '/manifest.webmanifest',
+  '/icon.svg',
+  '/icon-waiting.svg',
+  '/icon-working.svg',
+  '/icon-192.png',
+  '/icon-512.png',
+  '/icon-maskable.png',
+  '/icon-touch.png',
+]
 
 /**
  * Mounts the web console. The page is the same for everybody and contains no data; it fetches data with its access

@@ -135,6 +135,14 @@ describe('an invalid setting is refused', () => {
         message: expect.stringContaining('at least 16 characters'),
       })
     }
+    const env = { PARLEY_TOKEN_FILE: 'given' }
+    expect(resolved({ env }).token).toEqual({
+      value: 'token-from-/somewhere/given',
+      from: 'PARLEY_TOKEN_FILE',
+    })
+    expect(resolved({ env: { ...env, PARLEY_TOKEN: 'a-token-of-the-variable' } }).token).toMatchObject({
+      from: 'PARLEY_TOKEN',
+    })
     expect(resolved({ flags: { tokenFile: 'kept' } }).token).toEqual({
       value: 'token-from-/somewhere/kept',
       from: '--token-file',

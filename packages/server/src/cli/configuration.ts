@@ -60,7 +60,8 @@ export type ConfigurationSources = {
   /** The base of relative paths. */
   readonly cwd: string
   readonly readConfig: (file: string) => ConfigFile
-  readonly readToken: (file: string) => string
+  /** Reads a file that contains the token. `from` says for an error who named the file. */
+  readonly readToken: (file: string, from: string) => string
 }
 
 export const defaultHost = '127.0.0.1'
@@ -84,15 +85,12 @@ export function resolveConfiguration(sources: ConfigurationSources): Configurati
     [file, config.port],
   )
   const host = first(['--host', flags.host], ['PARLEY_HOST', said(env.PARLEY_HOST)], [file, config.host])
-  const token = first(
-    ['--token', flags.token],
-    [
-      '--token-file',
-      flags.tokenFile === undefined ? undefined : sources.readToken(resolve(cwd, flags.tokenFile)),
-    ],
-    ['PARLEY_TOKEN', said(env.PARLEY_TOKEN)],
-    [file, config.token],
-  )
+  const tokenIn = (from: string, path: string | undefined) =>
+    [from, path === undefined ? undefined : sources.readToken(resolve(cwd, path), from)] as const
+  const token =
+    first(['--token', flags.token]) ??
+    first(tokenIn('--token-file', flags.tokenFile), ['PARLEY_TOKEN', said(env.PARLEY_TOKEN)]) ??
+    first(tokenIn('PARLEY_TOKEN_FILE', said(env.PARLEY_TOKEN_FILE)), [file, config.token])
   const logLevel = first(
     ['--log-level', flags.logLevel ?? (flags.verbose ? 'debug' : undefined)],
     ['PARLEY_LOG_LEVEL', said(env.PARLEY_LOG_LEVEL)],

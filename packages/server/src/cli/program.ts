@@ -153,7 +153,7 @@ export function createProgram(context: Context, done: (exitCode: number) => void
     .addHelpText(
       'after',
       `
-Settings come from options, then PARLEY_HOST, PARLEY_PORT, PARLEY_DATA_DIR, PARLEY_TOKEN, PARLEY_LOG_LEVEL,
+Settings come from options, then PARLEY_HOST, PARLEY_PORT, PARLEY_DATA_DIR, PARLEY_TOKEN, PARLEY_TOKEN_FILE, PARLEY_LOG_LEVEL,
 PARLEY_DATABASE_URL, PARLEY_NODE_URL and PARLEY_PLACE, then config.json in the data folder, then defaults
 (127.0.0.1, 4747, ~/.parley, SQLite in the data folder).`,
     )

@@ -24,18 +24,14 @@ export function machineTokenOf(configuration: Pick<Configuration, 'token' | 'dat
   )
 }
 
-export function readTokenFile(file: string): string {
+export function readTokenFile(file: string, from: string): string {
   try {
     return readFileSync(file, 'utf8').trim()
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException
-    throw new ParleyError(
-      'validation_error',
-      `The file of --token-file, ${file}, cannot be read (${code}).`,
-      {
-        cause: thrown,
-      },
-    )
+    throw new ParleyError('validation_error', `The file of ${from}, ${file}, cannot be read (${code}).`, {
+      cause: thrown,
+    })
   }
 }
 

@@ -30,7 +30,7 @@ export async function serve(options: ServeOptions, context: Context): Promise<nu
   createRequestSource({ bound: () => ({ hostname: host, port }), allowedOrigins, allowedHosts })
   const token = machineTokenOf(configuration)
   // The variables are removed, so that no program that the server starts inherits them.
-  for (const name of ['PARLEY_TOKEN', 'PARLEY_DATABASE_URL']) delete process.env[name]
+  for (const name of ['PARLEY_TOKEN', 'PARLEY_TOKEN_FILE', 'PARLEY_DATABASE_URL']) delete process.env[name]
   const logger = createLogger(configuration.logLevel ?? 'info', output)
 
   const stopped = stopSignal()

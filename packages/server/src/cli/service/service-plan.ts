@@ -38,6 +38,7 @@ const settings = [
   'PARLEY_HOST',
   'PARLEY_PORT',
   'PARLEY_LOG_LEVEL',
+  'PARLEY_TOKEN_FILE',
   'PARLEY_NODE_URL',
   'PARLEY_PLACE',
   'LANG',

@@ -9,6 +9,7 @@ const ownershipPort = `${server}/core/session-ownership.ts`
 const settingsPort = `${server}/core/shared-settings.ts`
 const accessStorePort = `${server}/core/access-store.ts`
 const alertStorePort = `${server}/core/alert-store.ts`
+const ledgerStorePort = `${server}/core/ledger-store.ts`
 const access = `${server}/access/index.ts`
 const sockets = `${server}/faces/sockets.ts`
 const otherNodes = `${server}/faces/other-nodes.ts`
@@ -41,7 +42,14 @@ export const serverRules: readonly Rule[] = [
   },
   {
     folder: `${server}/stores`,
-    mayImport: [sessionStorePort, accessStorePort, alertStorePort, ownershipPort, settingsPort],
+    mayImport: [
+      sessionStorePort,
+      accessStorePort,
+      alertStorePort,
+      ledgerStorePort,
+      ownershipPort,
+      settingsPort,
+    ],
     packages: ['@parley/protocol', 'node:fs', 'node:path', 'node:sqlite', 'node:timers', 'postgres'],
     instead: 'a store uses its ports and the protocol. A decision belongs in core.',
   },
@@ -65,6 +73,7 @@ export const serverRules: readonly Rule[] = [
       accessStorePort,
       sockets,
       otherNodes,
+      `${server}/proof`,
       `${server}/transcripts`,
       `${server}/workspace`,
     ],
@@ -105,6 +114,12 @@ export const serverRules: readonly Rule[] = [
     packages: ['@parley/protocol', 'node:crypto', 'node:dns', 'node:http', 'node:https', 'node:net', 'zod'],
     instead:
       'alerts read logs through the ports of the store, and send requests. Routes and frames belong in a face.',
+  },
+  {
+    folder: `${server}/proof`,
+    mayImport: [core],
+    packages: ['@parley/protocol', 'node:crypto', 'node:fs'],
+    instead: 'proof signs and verifies logs. It works without a server and a store: pass in what it needs.',
   },
   {
     folder: sockets,
@@ -183,6 +198,7 @@ export const serverRules: readonly Rule[] = [
       `${server}/adapters/scripted/transcript.ts`,
       `${server}/alerts`,
       `${server}/nodes`,
+      `${server}/proof`,
       `${server}/stores`,
       `${server}/faces`,
       `${server}/transcripts`,
@@ -231,6 +247,7 @@ export const serverRules: readonly Rule[] = [
       ownershipPort,
       accessStorePort,
       alertStorePort,
+      ledgerStorePort,
       agentList,
       agentHelpers,
       `${server}/adapters/scripted`,

@@ -115,7 +115,7 @@ describe('the query of a session', () => {
 
 describe('the query of an export', () => {
   it('defaults to JSON lines', () => {
-    expect(routes.exportSession.query.parse({})).toEqual({ as: 'jsonl' })
+    expect(routes.exportSession.query.parse({})).toEqual({ as: 'jsonl', proof: 'false' })
     expect(reads(routes.exportSession.query, { as: 'pdf' })).toBe(false)
   })
 })

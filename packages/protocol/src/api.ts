@@ -3,6 +3,7 @@ import { accessRoutes } from './access-routes.ts'
 import { agentRoutes } from './agent-routes.ts'
 import { alertRoutes } from './alert-routes.ts'
 import { chatRoutes } from './chat-routes.ts'
+import { ledgerRoutes } from './ledger-routes.ts'
 import { NodeCheck, NodeList, SessionNode } from './node.ts'
 import { operationRoutes } from './operation-routes.ts'
 import { peopleRoutes } from './people-routes.ts'
@@ -49,6 +50,7 @@ const definitions = {
   ...accessRoutes,
   ...peopleRoutes,
   ...operationRoutes,
+  ...ledgerRoutes,
   listNodes: {
     method: 'GET',
     path: '/api/nodes',

@@ -58,7 +58,7 @@ export function withCarried(
   if (event.carriedFrom) return withoutAnswer(state, event.carriedFrom)
   const request = state.requests.find((open) => open.requestId === event.requestId)
   if (!request?.stale) return {}
-  const { seq, at, sessionId, turnId, type, version, ...resolution } = event
+  const { seq, at, sessionId, salt, turnId, type, version, ...resolution } = event
   const answer = (
     request.type === 'permission'
       ? { type: 'permission', inputHash: request.inputHash, resolution }

@@ -5,6 +5,7 @@ import { PermissionScope } from './permission.ts'
 import { Delivery, PromptParts } from './prompt.ts'
 import { Answers } from './question.ts'
 import { SessionOptions, SessionSettings } from './session.ts'
+import { CommandSignature } from './signed-answer.ts'
 import { taggedUnion } from './tagged-union.ts'
 
 const base = { commandId: CommandId }
@@ -66,8 +67,18 @@ export const Command = taggedUnion('type', [
     message: z.string().optional(),
     input: z.unknown().optional(),
     endTurn: z.boolean().optional(),
+    inputHash: z.string().optional().meta({
+      description: 'Of the request that was shown; refused with conflict if the request has another hash',
+    }),
+    signature: CommandSignature.optional().meta({ description: 'By the browser, over decisionText' }),
   }),
-  z.strictObject({ ...base, type: z.literal('question.answer'), requestId: RequestId, answers: Answers }),
+  z.strictObject({
+    ...base,
+    type: z.literal('question.answer'),
+    requestId: RequestId,
+    answers: Answers,
+    signature: CommandSignature.optional().meta({ description: 'By the browser, over answerText' }),
+  }),
   z.strictObject({
     ...base,
     type: z.literal('session.configure'),

@@ -23,6 +23,9 @@ export const envelope = {
   at: z.number(),
   sessionId: SessionId,
   turnId: TurnId.optional(),
+  salt: z.string().optional().meta({
+    description: 'Random characters: a hash of the event does not let anybody confirm a guess of its content',
+  }),
   actor: Actor.optional().meta({
     description: 'Who caused the event, and from where. Absent if no command caused it',
   }),
@@ -172,6 +175,10 @@ export const SessionEvent = taggedUnion('type', [
     toolCallId: ToolCallId,
     outcome: ToolOutcome,
     content: z.array(ToolContent),
+    checked: z.string().optional().meta({
+      description:
+        'The agent approved the call itself, after the host had found that neither a rule nor the mode refuses it: the hash of the tool and its input',
+    }),
     ...parent,
   }),
 
@@ -190,6 +197,37 @@ export const SessionEvent = taggedUnion('type', [
     before: z.number().optional(),
     after: z.number().optional(),
     summary: z.string().optional(),
+  }),
+
+  // log
+  /**
+   * Vouches for the events `from` to `to`, the previous seal among them. The rules of `hash` and `signature` are in
+   * docs/proof.md.
+   */
+  event('log.sealed', {
+    from: z.int().min(1),
+    to: z.int().min(1),
+    prev: z.string().meta({ description: 'The hash of the previous seal; empty in the first seal' }),
+    hash: z.string(),
+    late: z.literal(true).optional().meta({
+      description:
+        'The log was begun by a version without seals: its events were not sealed as they happened',
+    }),
+    keyId: z.string(),
+    signature: z.string(),
+  }),
+  /** Stands in the place of an event whose content an administrator removed. */
+  event('event.redacted', {
+    was: z.string().meta({ description: 'The type of the event' }),
+    kept: z.record(z.string(), z.unknown()).meta({
+      description: 'The fields of the event without its content; with them, the event is still valid',
+    }),
+    leaf: z.string().meta({ description: 'The hash of the original event' }),
+    reason: z.string(),
+    redactedAt: z.number(),
+    redactedBy: Actor.optional(),
+    keyId: z.string(),
+    signature: z.string(),
   }),
 ])
 export type SessionEvent = z.infer<typeof SessionEvent>

@@ -4,13 +4,15 @@ import { withCarried, withInherited, withoutCarried, withStartedTask } from './c
 import { defined } from './defined.ts'
 import type { EventOf, EventType, SessionEvent } from './event.ts'
 import { type Prompt, promptText } from './prompt.ts'
+import { unredacted } from './redaction.ts'
 import type { KnownTask, OpenRequest, SessionState } from './session-state.ts'
 
 /**
  * Folds one event into the state. Pure: the old state is not modified, and unchanged parts are shared. The
  * cost depends on what is open now, never on the length of the session.
  */
-export function applyToState(state: SessionState, event: SessionEvent): SessionState {
+export function applyToState(state: SessionState, given: SessionEvent): SessionState {
+  const event = unredacted(given)
   const updatedAt = isNews(event) ? event.at : state.updatedAt
   const next: SessionState = { ...state, ...folds.get(event.type)?.(state, event), seq: event.seq, updatedAt }
   next.status = statusOf(next)
@@ -31,6 +33,7 @@ const bookkeeping: ReadonlySet<string> = new Set([
   'session.unpinned',
   'session.forked',
   'session.released',
+  'log.sealed',
 ])
 
 /**
@@ -68,6 +71,9 @@ const sessionFolds: Folds = {
   'session.pinned': () => ({ pinned: true }),
   'session.unpinned': () => ({ pinned: false }),
   'session.released': (_, { at }) => ({ released: at }),
+  // A fork has copies of the seals of its original, which vouch for the original.
+  'log.sealed': ({ forkedFrom }, { seq, hash }) =>
+    seq <= (forkedFrom?.seq ?? 0) ? {} : { sealed: { seq, hash } },
 }
 
 const agentFolds: Folds = {
@@ -129,7 +135,7 @@ const folds = new Map(
 )
 
 function connected(state: SessionState, event: EventOf<'agent.connected'>): Partial<SessionState> {
-  const { seq, at, sessionId, turnId, type, version, ...connection } = event
+  const { seq, at, sessionId, salt, turnId, type, version, ...connection } = event
   return {
     connected: true,
     released: undefined,
@@ -163,7 +169,7 @@ function resumed(state: SessionState): Partial<SessionState> {
 }
 
 function ended(state: SessionState, event: EventOf<'turn.ended'>): Partial<SessionState> {
-  const { seq, at, sessionId, turnId, actor, type, version, ...end } = event
+  const { seq, at, sessionId, salt, turnId, actor, type, version, ...end } = event
   return {
     turn: undefined,
     ...withInherited(state),
@@ -194,7 +200,7 @@ const maxTasks = 100
  * its limit, ended tasks are dropped first.
  */
 function taskUpdated(state: SessionState, event: EventOf<'task.updated'>): Partial<SessionState> {
-  const { seq, at, sessionId, turnId, actor, type, version, ...update } = event
+  const { seq, at, sessionId, salt, turnId, actor, type, version, ...update } = event
   const before = state.tasks.find((task) => task.taskId === update.taskId)
   const keeps = before?.carried && update.status === 'running'
   const task: KnownTask = keeps ? { ...update, carried: before.carried } : update
@@ -335,7 +341,7 @@ function openRequest(
   type: 'permission' | 'question',
   event: EventOf<'permission.requested'> | EventOf<'question.asked'>,
 ): OpenRequest {
-  const { seq, sessionId, version, ...request } = event
+  const { seq, sessionId, salt, version, ...request } = event
   return { ...request, type, stale: false } as OpenRequest
 }
 

@@ -3,6 +3,7 @@ import { compactionText } from './compaction-text.ts'
 import { defined } from './defined.ts'
 import type { EventOf, EventType, SessionEvent } from './event.ts'
 import { causeText, interruptionText, lossText, parkText, releaseText } from './notice-text.ts'
+import { unredacted } from './redaction.ts'
 
 /**
  * Folds events into the timeline of blocks. Pure: copies the array once, however many events there are, and replaces
@@ -11,13 +12,16 @@ import { causeText, interruptionText, lossText, parkText, releaseText } from './
  */
 export function applyToTimeline(timeline: readonly Block[], events: readonly SessionEvent[]): Block[] {
   const blocks = timeline.slice()
-  for (const event of events) folds.get(event.type)?.(blocks, event)
+  for (const given of events) {
+    const event = unredacted(given)
+    folds.get(event.type)?.(blocks, event)
+  }
   return blocks
 }
 
 /** True if this event changes the timeline. For other events, the timeline need not be copied. */
 export function touchesTimeline(event: SessionEvent): boolean {
-  return folds.has(event.type)
+  return folds.has(unredacted(event).type)
 }
 
 type Folds = { readonly [Type in EventType]?: (blocks: Block[], event: EventOf<Type>) => void }
@@ -52,7 +56,7 @@ const turnFolds: Folds = {
     }))
   },
   'turn.ended': (blocks, event) => {
-    const { seq, at, sessionId, turnId, actor, type, version, ...end } = event
+    const { seq, at, sessionId, salt, turnId, actor, type, version, ...end } = event
     leaveSteers(blocks, turnId)
     blocks.push({ ...base(event, `end:${turnId}`), type: 'turn-end', end })
   },
@@ -101,19 +105,19 @@ const blockFolds: Folds = {
 
 const requestFolds: Folds = {
   'permission.requested': (blocks, event) => {
-    const { seq, at, sessionId, turnId, actor, type, version, ...request } = event
+    const { seq, at, sessionId, salt, turnId, actor, type, version, ...request } = event
     blocks.push({ ...base(event, event.requestId), type: 'permission', request })
   },
   'question.asked': (blocks, event) => {
-    const { seq, at, sessionId, turnId, actor, type, version, ...request } = event
+    const { seq, at, sessionId, salt, turnId, actor, type, version, ...request } = event
     blocks.push({ ...base(event, event.requestId), type: 'question', request })
   },
   'permission.resolved': (blocks, event) => {
-    const { seq, at, sessionId, turnId, actor, type, version, ...resolution } = event
+    const { seq, at, sessionId, salt, turnId, actor, type, version, ...resolution } = event
     replace(blocks, event.requestId, 'permission', (block) => ({ ...block, resolution, ...settled(event) }))
   },
   'question.resolved': (blocks, event) => {
-    const { seq, at, sessionId, turnId, actor, type, version, ...resolution } = event
+    const { seq, at, sessionId, salt, turnId, actor, type, version, ...resolution } = event
     replace(blocks, event.requestId, 'question', (block) => ({ ...block, resolution, ...settled(event) }))
   },
 }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { Actor } from './actor.ts'
 import { AgentId, RequestId, SessionId, ToolCallId } from './ids.ts'
 import { Place } from './place.ts'
+import { AnswerSignature } from './signed-answer.ts'
 import { Diff, ToolKind } from './tool-call.ts'
 
 export const PermissionMode = z.enum(['ask', 'accept-edits', 'read-only', 'plan', 'bypass'])
@@ -115,5 +116,6 @@ export const PermissionResolution = z.object({
   endTurn: z.boolean().optional(),
   carriedFrom: RequestId.optional().meta({ description: 'The stale request that this answer was given to' }),
   ruleId: z.string().optional().meta({ description: 'The rule that decided, or that the answer created' }),
+  signature: AnswerSignature.optional(),
 })
 export type PermissionResolution = z.infer<typeof PermissionResolution>

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { RequestId, ToolCallId } from './ids.ts'
 import { ResolvedBy } from './permission.ts'
+import { AnswerSignature } from './signed-answer.ts'
 
 export const QuestionOption = z.object({
   label: z.string(),
@@ -43,6 +44,7 @@ export const QuestionResolution = z.object({
   answers: Answers.optional(),
   carriedFrom: RequestId.optional().meta({ description: 'The stale request that this answer was given to' }),
   by: ResolvedBy,
+  signature: AnswerSignature.optional(),
 })
 export type QuestionResolution = z.infer<typeof QuestionResolution>
 

@@ -135,7 +135,12 @@ export const sessionRoutes = {
     scope: 'read',
     limits: 'session',
     params: bySession,
-    query: z.object({ as: ExportFormat.default('jsonl') }),
+    query: z.object({
+      as: ExportFormat.default('jsonl'),
+      proof: z.enum(['true', 'false']).default('false').meta({
+        description: 'With jsonl: seals the log first, and adds a last line with the public keys',
+      }),
+    }),
     reply: z.string(),
     also: ['application/jsonl', 'text/markdown', 'text/html'],
   },

@@ -98,6 +98,9 @@ export const SessionState = z.object({
   tasks: z.array(KnownTask),
   usage: Usage.optional(),
   openBlocks: z.array(OpenBlock),
+  sealed: z.object({ seq: z.int(), hash: z.string() }).optional().meta({
+    description: 'The last seal of the log: its seq and its hash',
+  }),
 })
 export type SessionState = z.infer<typeof SessionState>
 

@@ -121,6 +121,25 @@ export const samples: { readonly [Type in EventType]: DraftOf<Type> } = {
     context: { used: 10, window: 100 },
     total: { input: 5, output: 7 },
   },
+  'log.sealed': {
+    type: 'log.sealed',
+    from: 1,
+    to: 2,
+    prev: '',
+    hash: 'hash',
+    keyId: 'key',
+    signature: 'signature',
+  },
+  'event.redacted': {
+    type: 'event.redacted',
+    was: 'text.written',
+    kept: { blockId: 'b', text: '[redacted]' },
+    leaf: 'leaf',
+    reason: 'a secret',
+    redactedAt: 1,
+    keyId: 'key',
+    signature: 'signature',
+  },
   'context.compacted': { type: 'context.compacted', turnId: 'trn_1', trigger: 'auto' },
 }
 

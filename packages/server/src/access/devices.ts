@@ -10,6 +10,7 @@ import {
   type AccessToken,
   type Device,
   defined,
+  type ExportProof,
   type NewAccessToken,
   type NewDevice,
   type Nonce,
@@ -17,6 +18,7 @@ import {
   ParleyError,
   signedText,
 } from '@parley/protocol'
+import { keyIdOf } from '../core/index.ts'
 import type { Caller, Holder, Holders } from './holders.ts'
 import { createNonces } from './nonces.ts'
 import type { Rights } from './principal.ts'
@@ -140,6 +142,17 @@ export class Devices {
     if (!data) return undefined
     const { personId, scopes, limits, expiresAt } = data
     return { personId, scopes, ...defined({ limits, expiresAt }) }
+  }
+
+  /** The devices with these keys, revoked ones among them, with their public keys. */
+  async withKeys(keyIds: ReadonlySet<string>): Promise<ExportProof['devices']> {
+    await this.#holders.load()
+    return this.#holders.all('device').flatMap(({ id: deviceId, data }) => {
+      const { publicKey } = data as DeviceData
+      if (publicKey === undefined) return []
+      const keyId = keyIdOf(Buffer.from(publicKey, 'base64url'))
+      return keyIds.has(keyId) ? [{ keyId, publicKey, deviceId, name: data.name }] : []
+    })
   }
 
   /**

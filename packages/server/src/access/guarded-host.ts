@@ -13,6 +13,7 @@ import {
   type Via,
 } from '@parley/protocol'
 import { createFeedLoops, type Host, type SessionChange } from '../core/index.ts'
+import { expectSigned } from './answer-signature.ts'
 import {
   actorOf,
   expectScopes,
@@ -49,6 +50,7 @@ export function hostActingFor(host: Host, actor: Actor | undefined): Host {
     command: (sessionId, command) => host.command(sessionId, command, actor),
     patch: (sessionId, patch) => host.patch(sessionId, patch, actor),
     delete: (sessionId) => host.delete(sessionId, actor),
+    redact: (sessionId, redaction) => host.redact(sessionId, redaction, actor),
   }
 }
 
@@ -118,6 +120,7 @@ function readingMethods({ host, principal, needing, ofSession }: Guard) {
     state: ofSession(['read'], host.state),
     detail: ofSession(['read'], host.detail),
     read: ofSession(['read'], host.read),
+    seal: ofSession(['read'], host.seal),
     follow,
     followOwned: ofSession(['read'], host.followOwned),
     ...createFeedLoops(follow),
@@ -141,13 +144,18 @@ function sessionMethods({ host, principal, by, needing, ofSession }: Guard) {
     create: (input: Parameters<Host['create']>[0], own?: Parameters<Host['create']>[1]) => create(own)(input),
     prepareSession: prompting(host.prepareSession),
     async command(sessionId: string, command: CommandInput) {
-      await expectCommand(host, principal, sessionId, checkedCommand(command))
+      const checked = checkedCommand(command)
+      await expectCommand(host, principal, sessionId, checked)
+      expectSigned(principal, sessionId, checked)
       return host.command(sessionId, command, by)
     },
     patch: ofSession(['prompt'], (sessionId, patch: Parameters<Host['patch']>[1]) =>
       host.patch(sessionId, patch, by),
     ),
     delete: ofSession(['admin'], (sessionId) => host.delete(sessionId, by)),
+    redact: ofSession(['admin'], (sessionId, redaction: Parameters<Host['redact']>[1]) =>
+      host.redact(sessionId, redaction, by),
+    ),
     previewRewind: ofSession(['decide'], host.previewRewind),
     offerTools: ofSession(['prompt'], host.offerTools),
     releaseTools: host.releaseTools,
@@ -174,6 +182,10 @@ function settingMethods({ host, principal, by, needing }: Guard) {
     environments: needing(['read'], unlimited(limits, 'The list of variables', host.environments)),
     setEnvironment: needing(['admin', 'decide'], host.setEnvironment),
     unsetEnvironment: needing(['admin'], host.unsetEnvironment),
+    recordInLedger: needing(['admin'], host.recordInLedger),
+    ledgerEntries: needing(['admin'], host.ledgerEntries),
+    lastLedgerEntry: needing(['admin'], host.lastLedgerEntry),
+    sealKeys: needing(['read'], host.sealKeys),
     async locateFolder(folder: string, place?: string) {
       if (!limits) return host.locateFolder(folder, place)
       const at = await host.locateFolder(folder, place).catch(() => undefined)

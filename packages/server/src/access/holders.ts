@@ -146,8 +146,13 @@ export class Holders {
     if (disabledAt !== undefined) return undefined
     const { kind, id } = holder
     const { limits, expiresAt } = data
+    const publicKey = 'publicKey' in data ? data.publicKey : undefined
     const about = { person: { id: person.id, name }, kind, id, name: data.name }
-    const given = { ...about, scopes: new Set(this.scopesOf(holder)), ...defined({ limits, expiresAt }) }
+    const given = {
+      ...about,
+      scopes: new Set(this.scopesOf(holder)),
+      ...defined({ limits, expiresAt, publicKey }),
+    }
     const principal = decidingFrom(this.#decideFrom, given)
     holder.derived = { person, data, principal }
     return principal

@@ -16,6 +16,8 @@ export type Principal = {
   readonly isBarredFromDeciding?: true
   /** Of an embedded principal: aborted when the access ends. Connections of the principal are then closed. */
   readonly signal?: AbortSignal
+  /** Of a device: the key with which it signs answers, as SPKI in base64url. */
+  readonly publicKey?: string | undefined
 }
 
 export function actorOf({ person, kind, id, name }: Principal, via: Via): Actor {

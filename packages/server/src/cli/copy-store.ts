@@ -20,6 +20,9 @@ export type CopyCounts = { sessions: number; events: number; receipts: number }
 
 /** How many rows are held in memory at once. */
 const pageSize = 100
+const ledgerPage = 1000
+/** More drafts than a server can have queued when it ends. */
+const maxQueued = 1_000_000
 /** The bytes of events that are written at once, unless a single event is larger. */
 const batchBytes = 4 * 1024 * 1024
 
@@ -32,8 +35,31 @@ export async function copyStore({ source, target, settings, progress }: CopyPart
     progress(counts)
   }
   await copySettings(target, settings)
+  await copyLedger(source, target)
   await copyPushKey(source, target)
   return counts
+}
+
+async function copyLedger(source: TransferStore, target: TransferStore): Promise<void> {
+  for (const key of await source.sealKeys()) await target.addSealKey(key)
+  for (;;) {
+    const last = await target.lastOfLedger()
+    const entries = await source.ledger({ after: last?.n, limit: ledgerPage })
+    if (entries.length === 0) break
+    await target.chainLedger(entries, [])
+  }
+  const queued = await source.queuedLedger(maxQueued)
+  const copied = (await target.queuedLedger(maxQueued)).length
+  await target.queueLedger(queued.slice(copied).map(({ draft }) => draft))
+}
+
+async function compareLedgers(source: TransferStore, target: TransferStore): Promise<void> {
+  const facts = async (store: TransferStore) => ({
+    keys: await store.sealKeys(),
+    last: await store.lastOfLedger(),
+    queued: (await store.queuedLedger(maxQueued)).map(({ draft }) => draft),
+  })
+  if (!isDeepStrictEqual(await facts(source), await facts(target))) throw different('the ledger differs')
 }
 
 type Copying = Pick<CopyParts, 'source' | 'target' | 'progress'> & { readonly counts: CopyCounts }
@@ -107,6 +133,7 @@ export async function compareStores({ source, target, settings, progress }: Copy
   let found = 0
   for await (const _ of sessionIds(target)) found++
   if (found !== counts.sessions) throw different(`the target has ${found} sessions, not ${counts.sessions}`)
+  await compareLedgers(source, target)
   const stored = await readSettings(target)
   for (const name of Object.keys(settings) as (keyof StoreSettings)[])
     if (!isDeepStrictEqual(stored[name], settings[name])) throw different(`the ${names[name]} differ`)

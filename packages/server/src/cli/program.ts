@@ -8,6 +8,7 @@ import { addAgentCommands } from './definitions/agents.ts'
 import { addNotify } from './definitions/notify.ts'
 import { addCompletions, addOperationCommands } from './definitions/operation.ts'
 import { addPermissionCommands } from './definitions/permissions.ts'
+import { addProofCommands } from './definitions/proof.ts'
 import { createRegistry, examples, visibleTokenWarning } from './definitions/registry.ts'
 import { addServe, addServerCommands } from './definitions/server.ts'
 import { addSessionCommands } from './definitions/sessions.ts'
@@ -160,6 +161,7 @@ PARLEY_DATABASE_URL, PARLEY_NODE_URL and PARLEY_PLACE, then config.json in the d
   const registry = createRegistry(program, context, done)
   addServe(registry)
   addSessionCommands(registry)
+  addProofCommands(registry)
   addPermissionCommands(registry)
   addAgentCommands(registry)
   addServerCommands(registry)

@@ -49,7 +49,7 @@ describe('parley release', () => {
     expect([exitCode, stdout]).toEqual([0, ''])
     expect(stderr).toMatch(/^Released ses_\w+\. Its agent has no program in which you can continue it/)
     const log = (await home.run(['export', 'last'])).stdout.trimEnd().split('\n')
-    expect(JSON.parse(log.at(-1) ?? '')).toMatchObject({ type: 'agent.disconnected', reason: 'closed' })
+    expect(JSON.parse(log.at(-2) ?? '')).toMatchObject({ type: 'agent.disconnected', reason: 'closed' })
     expect(await home.run(['release', 'nothing'])).toMatchObject({ exitCode: 1, stdout: '' })
   })
 })

@@ -9,7 +9,14 @@ import { type BuiltInAdapterOptions, builtInAdapters } from '../adapters/index.t
 import { fileTranscript } from '../adapters/scripted/transcript.ts'
 import { type AlertSettings, type Alerts, createAlerts } from '../alerts/index.ts'
 import type { AgentAdapter } from '../core/agent-adapter.ts'
-import { type AgentKeeper, bothObservers, type Host, type HostOptions, type Limits } from '../core/index.ts'
+import {
+  type AgentKeeper,
+  bothObservers,
+  type Host,
+  type HostOptions,
+  type Limits,
+  type Sealer,
+} from '../core/index.ts'
 import { createHost } from '../create-host.ts'
 import type { ChatDefaults } from '../faces/chat/index.ts'
 import { lazyChatFace } from '../faces/chat/lazy.ts'
@@ -22,6 +29,7 @@ import type { Upgrade } from '../faces/sockets.ts'
 import { createTerminalFace } from '../faces/terminal/index.ts'
 import { createWebSocketFace } from '../faces/websocket/index.ts'
 import type { NodeHosts } from '../nodes/index.ts'
+import { openSealer } from '../proof/seal-key.ts'
 import { createTelemetry, type Telemetry, type TelemetryOptions } from '../telemetry/index.ts'
 import { version } from '../version.ts'
 import { createWorkspace, type Workspace } from '../workspace/index.ts'
@@ -251,7 +259,7 @@ type HostParts = {
   readonly alerts: Alerts
 }
 
-function hostOn(
+async function hostOn(
   { store, ownership, leftovers, node }: OpenedStore,
   { options, workspace, telemetry, alerts }: HostParts,
 ): Promise<Host> {
@@ -272,8 +280,20 @@ function hostOn(
     agentInstaller: createAgentInstaller({ adapters, folder: agentsFolder(dataDir), env: process.env }),
     limits: { maxSpares: 1, ...limits },
     ...(recover && { recover }),
+    sealer: await registeredSealer(store, join(dataDir, 'seal-key.pem')),
+    ledger: store,
     problem: ({ error, doing, sessionId }) => logger.error({ err: error, sessionId }, `could not ${doing}`),
   })
+}
+
+/** The sealer of this server. Its public key is stored, so that the seals can be verified without this data folder. */
+async function registeredSealer(store: OpenedStore['store'], file: string): Promise<Sealer> {
+  const { publicKey, ...sealer } = openSealer(file)
+  const { keyId } = sealer
+  const at = Date.now()
+  if (await store.addSealKey({ keyId, publicKey, addedAt: at }))
+    await store.queueLedger([{ at, kind: 'key.added', subject: keyId, data: { publicKey } }])
+  return sealer
 }
 
 function servingOptions({ hostname, port, token, logger, ...rest }: StartOptions) {

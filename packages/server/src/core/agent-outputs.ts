@@ -90,7 +90,8 @@ class OutputRecorder {
 
   #place(output: DeltaDraft | RecordedOutput): Promise<void> | undefined {
     const { log } = this.#context
-    if (!isDelta(output)) return this.#store(this.#parts.toolCalls.withResult(output))
+    if (!isDelta(output))
+      return this.#store(this.#context.checkedCalls.marked(this.#parts.toolCalls.withResult(output)))
     const delta = deltaOf(output, log.state, this.#progressFor(output))
     const wait = delta && log.stream(delta)
     return wait?.then(() => this.record(output))

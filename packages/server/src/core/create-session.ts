@@ -172,7 +172,7 @@ async function expectSameCommand(
 
 /** The first events, in one batch: a session and its first prompt are stored together or not at all. */
 function firstEvents(
-  { clock, ids, limits }: SessionServices,
+  { clock, ids, limits, sealer }: SessionServices,
   input: NewSession & { startCommit?: string },
   id: string,
   agent: AgentAdapter,
@@ -180,7 +180,7 @@ function firstEvents(
 ): LogWriter {
   const { prompt, commandId, trust, env, ...creation } = input
   const now = clock.now()
-  const writer = new LogWriter(emptyState(id, ids('epo')))
+  const writer = new LogWriter(emptyState(id, ids('epo')), sealer)
   writer.add(now, ...causedBy(by, [{ type: 'session.created', ...creation }]))
   if (prompt === undefined) return writer
   const words = typeof prompt === 'string' ? { text: prompt } : { parts: prompt }

@@ -41,7 +41,16 @@ export function decidePermission(
   context: DecideContext,
 ): Decision {
   const request = openRequest(state, command.requestId, 'permission')
-  const { decision, scope, message, input, endTurn: end } = command
+  const { decision, scope, message, input, endTurn: end, inputHash } = command
+  if (inputHash !== undefined && inputHash !== request.inputHash) {
+    throw new ParleyError(
+      'conflict',
+      'The request has another input than the one that was decided. Look at it again.',
+      {
+        details: { requestId: request.requestId, inputHash: request.inputHash },
+      },
+    )
+  }
   if (input !== undefined) {
     need(context, 'editInput')
     refuseIf(
@@ -75,12 +84,18 @@ export function decidePermission(
         scope,
         by: 'person',
         ...defined({ message, input, endTurn: end }),
+        ...signatureOf(command),
         ...(rule && { ruleId: rule.ruleId }),
       },
       ...(end === true ? pauseQueued(state) : []),
     ],
     ...(rule && { rules: [rule] }),
   }
+}
+
+/** The signature of the answer. Whoever passes a command on to a host has checked it. */
+function signatureOf({ signature, commandId }: CommandOf<'permission.decide' | 'question.answer'>) {
+  return signature ? { signature: { ...signature, commandId } } : {}
 }
 
 function grant(
@@ -109,10 +124,8 @@ function grant(
   }
 }
 
-export function answerQuestion(
-  state: SessionState,
-  { requestId, answers }: CommandOf<'question.answer'>,
-): Decision {
+export function answerQuestion(state: SessionState, command: CommandOf<'question.answer'>): Decision {
+  const { requestId, answers } = command
   const request = openRequest(state, requestId, 'question')
   const problem = answersProblem(request.questions, answers)
   refuseIf(problem !== undefined, 'validation_error', `The answers are not valid: ${problem}.`)
@@ -125,6 +138,7 @@ export function answerQuestion(
         outcome: 'answered',
         answers,
         by: 'person',
+        ...signatureOf(command),
       },
     ],
   }

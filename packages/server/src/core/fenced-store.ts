@@ -15,7 +15,8 @@ export function fencedStore(store: SessionStore, term: number | undefined, lost:
     ...store,
     append: (batch) => store.append({ term, ...batch }).catch(refused),
     checkpoint: (sessionId, blocks) => store.checkpoint(sessionId, blocks, term).catch(refused),
-    delete: (sessionId, given = term) => store.delete(sessionId, given),
+    redact: (batch) => store.redact({ term, ...batch }).catch(refused),
+    delete: (sessionId, given = term, ledger) => store.delete(sessionId, given, ledger),
   }
 }
 

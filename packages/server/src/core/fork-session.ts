@@ -56,7 +56,7 @@ type Copied = {
 
 /** Copies a log into a new session, with the same seqs. Continues an earlier, interrupted copy. */
 async function copyForFork(
-  { store, clock, ownership }: SessionServices,
+  { store, clock, ownership, sealer }: SessionServices,
   parent: SessionState,
   child: string,
   title: string | undefined,
@@ -83,7 +83,7 @@ async function copyForFork(
     if (created) await store.create({ sessionId: child, epoch: state.epoch, events, state })
     else await store.append({ sessionId: child, events, state, ...owned })
   }
-  const writer = finish(state, clock.now(), title ?? `${parent.title} (fork)`)
+  const writer = finish(new LogWriter(state, sealer), clock.now(), title ?? `${parent.title} (fork)`)
   await store.append({ sessionId: child, events: writer.stored, state: writer.state, ...owned })
   return { made: writer.state, ...owned }
 }
@@ -96,8 +96,8 @@ async function claimed(ownership: SessionOwnership, child: string): Promise<numb
 }
 
 /** Corrects the parts of the state that hold for the original session but not for the copy. */
-function finish(state: SessionState, now: number, title: string): LogWriter {
-  const writer = new LogWriter(state)
+function finish(writer: LogWriter, now: number, title: string): LogWriter {
+  const { state } = writer
   writer.add(now, { type: 'session.renamed', title, by: 'host' })
   for (const { promptId } of state.queue) writer.add(now, { type: 'prompt.withdrawn', promptId })
   if (state.connected) writer.add(now, { type: 'agent.disconnected', reason: 'closed' })

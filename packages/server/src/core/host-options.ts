@@ -5,8 +5,10 @@ import type { AgentInstaller } from './agent-list.ts'
 import type { Clock, Ids } from './clock.ts'
 import type { HostObserver } from './host-observer.ts'
 import type { HostTool, HostToolEnv, TemporaryFolders } from './host-tool.ts'
+import type { LedgerStore } from './ledger-store.ts'
 import type { Limits } from './limits.ts'
 import type { OwnerFeed } from './owner-feed.ts'
+import type { Sealer } from './seal-chain.ts'
 import type { SessionOwnership } from './session-ownership.ts'
 import type { SessionStore } from './session-store.ts'
 import type { SharedSettings } from './shared-settings.ts'
@@ -30,6 +32,9 @@ export type HostOptions = {
   readonly ids: Ids
   readonly limits?: Partial<Limits>
   readonly freeBytes: () => number
+  /** Signs the seals of logs and the ledger. Without a sealer and a ledger, there are neither. */
+  readonly sealer?: Sealer | undefined
+  readonly ledger?: LedgerStore | undefined
   /** Tools of the host that agents can call in addition to their own; made with `defineTool`. */
   readonly tools?: readonly HostTool[]
   /** The environment variables that a tool gets; empty by default. */

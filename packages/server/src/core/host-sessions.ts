@@ -20,9 +20,11 @@ import { checked } from './checked.ts'
 import { need } from './decision.ts'
 import { earlierPrompts } from './earlier-prompts.ts'
 import type { HostTool } from './host-tool.ts'
+import type { LedgerDraft } from './ledger-store.ts'
 import type { LiveSession } from './live-session.ts'
 import type { OpenSessions } from './open-sessions.ts'
 import { readEvents } from './read-events.ts'
+import { type Redaction, redactEvent } from './redact-event.ts'
 import type { FeedReader, FollowFrom } from './session-feed.ts'
 import type { SessionServices } from './session-services.ts'
 import type { ReadRange, SessionPage, SessionQuery, StoredEvent } from './session-store.ts'
@@ -43,6 +45,13 @@ export type HostSessions = {
    * `conflict` if another process is the owner.
    */
   deleteIf(sessionId: string, isDue: (state: SessionState) => boolean): Promise<boolean>
+  /**
+   * Removes the content of one event for good, and begins a new epoch. Rejects with ParleyError `conflict` while the
+   * session works, and `not_supported` for an event without content.
+   */
+  redact(sessionId: string, redaction: Redaction, by?: Actor): Promise<SessionSummary>
+  /** Seals the events after the last seal, if there are any. */
+  seal(sessionId: string): Promise<void>
 
   /**
    * Resolves when the command is in the log. Checks the shape of the command, so that a face may pass on whatever it
@@ -87,8 +96,9 @@ export function createHostSessions(
   adapterFor: (agent: string) => AgentAdapter,
 ): HostSessions {
   const { store, tools } = services
-  const deleteIf = async (sessionId: string, isDue?: (state: SessionState) => boolean) => {
-    const destroy = (session: LiveSession) => session.destroy(() => store.delete(sessionId))
+  const deleteIf = async (sessionId: string, isDue?: (state: SessionState) => boolean, by?: Actor) => {
+    const destroy = (session: LiveSession) =>
+      session.destroy(() => store.delete(sessionId, undefined, deletedEntry(services, session.state, by)))
     if (!(await sessions.delete(sessionId, destroy, isDue))) return false
     services.rules.forgetSession(sessionId)
     tools.forget(sessionId)
@@ -108,8 +118,10 @@ export function createHostSessions(
         return summarise(session.state)
       })
     },
-    delete: async (sessionId) => void (await deleteIf(sessionId)),
-    deleteIf,
+    delete: async (sessionId, by) => void (await deleteIf(sessionId, undefined, by)),
+    deleteIf: (sessionId, isDue) => deleteIf(sessionId, isDue),
+    redact: (sessionId, redaction, by) => redactEvent(services, sessions, { sessionId, ...redaction, by }),
+    seal: (sessionId) => sessions.record(sessionId, (session) => session.log.sealRest()),
     async command(sessionId, given, by) {
       const command = checked(Command, given, 'The command')
       const receipt = recordedOnly.has(command.type)
@@ -175,6 +187,18 @@ async function detailOf(
     ...(terminal && { terminal: [...terminal] }),
     ...(await tailOf(store, state, tail)),
   }
+}
+
+/** What remains of a deleted session. */
+function deletedEntry(
+  { clock, sealer }: SessionServices,
+  state: SessionState,
+  actor: Actor | undefined,
+): LedgerDraft[] {
+  if (!sealer) return []
+  const { id: subject, seq: events, sealed } = state
+  const data = { events, ...defined({ sealed }) }
+  return [{ at: clock.now(), kind: 'session.deleted', subject, ...defined({ actor }), data }]
 }
 
 function badCursor({ seq: head, epoch }: SessionState): ParleyError {

@@ -26,6 +26,9 @@ export type HostUnderTestOptions = {
   readonly tools?: HostOptions['tools']
   readonly telemetry?: CreateHostOptions['telemetry']
   readonly freeBytes?: HostOptions['freeBytes']
+  /** With both, logs have seals. */
+  readonly sealer?: HostOptions['sealer']
+  readonly ledger?: HostOptions['ledger']
 }
 
 /** A real host on a memory store with the scripted agent; the test advances its clock. */
@@ -73,6 +76,8 @@ export async function hostUnderTest(options: HostUnderTestOptions = {}): Promise
       ...(options.tools && { tools: options.tools }),
       ...(options.telemetry && { telemetry: options.telemetry }),
       ...(options.freeBytes && { freeBytes: options.freeBytes }),
+      sealer: options.sealer,
+      ledger: options.ledger,
       problem: ({ doing, error }) => void problems.push(`${doing}: ${error}`),
     })
   let host = await start()

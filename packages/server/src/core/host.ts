@@ -10,10 +10,12 @@ import { createHostSessions, type HostSessions } from './host-sessions.ts'
 import { createHostSettings } from './host-settings.ts'
 import type { TemporaryFolders } from './host-tool.ts'
 import { createImporting, type Importing } from './import-session.ts'
+import { createLedger, type Ledger, type LedgerMethods, noLedger } from './ledger.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { createModelCatalogue, type ModelCatalogue } from './model-catalogue.ts'
 import { OpenSessions } from './open-sessions.ts'
 import type { Rules } from './rule-book.ts'
+import type { Sealer } from './seal-chain.ts'
 import { createSessionNews, type SessionNews } from './session-news.ts'
 import { createSoleOwnership } from './session-ownership.ts'
 import type { SessionServices } from './session-services.ts'
@@ -30,6 +32,7 @@ export type Host = AgentList &
   SessionCreation &
   HostSessions &
   FeedLoops &
+  LedgerMethods &
   Pick<SessionNews, 'onSessionChanged'> & {
     /** Recovers sessions that have work left and whose owner is gone. Returns their number. */
     adopt(): Promise<number>
@@ -46,7 +49,6 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   const limits: Limits = { ...defaultLimits, ...options.limits }
   const adapters = new Map(options.adapters.map((adapter) => [adapter.id, adapter]))
   const refreshSessions = () => sessions.each((session) => session.refresh())
-
   const { agentInstaller: installer, agentKeeper: keeper, freeBytes } = options
   const agentsChanged = () => {
     spares.refresh()
@@ -68,9 +70,11 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     environmentChanged: refreshSessions,
   })
   const news = createSessionNews(problem, options.ownership?.place)
+  const { ledger, sealer } = sealing(options, problem)
   const services: SessionServices = {
-    ...{ store, clock, ids, limits, adapters, spares, rules, environments, temporaryFolders, news },
+    ...{ store, clock, ids, limits, adapters, spares, rules, environments, temporaryFolders, news, sealer },
     shared: options.shared,
+    recordInLedger: ledger.methods.recordInLedger,
     leftovers: options.leftovers,
     place: options.ownership?.place,
     trusts: trust.trusts,
@@ -92,15 +96,30 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     ...createModelCatalogue({ store, clock, agents: agents.list.agents, adapters }),
     ...trust.methods,
     ...environments.methods,
-    ...createImporting({ store, clock, ids, adapterFor, checkFolder, created: news.created }),
+    ...createImporting({ services, adapterFor, checkFolder }),
     ...rules.methods,
     ...createSessionCreation({ services, sessions, adapterFor, trust: trust.methods, folders: options }),
     ...hostSessions,
+    ...ledger.methods,
     ...createFeedLoops(hostSessions.follow),
     onSessionChanged: news.onSessionChanged,
     adopt: () => sessions.recoverAll(),
-    close: () => closeHost(sessions, agents, spares, temporaryFolders),
+    close: () => closeHost(sessions, agents, spares, temporaryFolders).finally(() => ledger.close()),
   }
+}
+
+/** The ledger, and the sealer that wakes it: every seal is recorded there. */
+function sealing(
+  { ledger: store, sealer, clock, shared }: HostOptions,
+  problem: NonNullable<HostOptions['problem']>,
+): { readonly ledger: Ledger; readonly sealer: Sealer | undefined } {
+  if (!store || !sealer) return { ledger: noLedger, sealer: undefined }
+  const ledger = createLedger({ store, sealer, clock, isShared: shared !== undefined, problem })
+  const sign = (text: string) => {
+    ledger.wake()
+    return sealer.sign(text)
+  }
+  return { ledger, sealer: { ...sealer, sign } }
 }
 
 async function closeHost(

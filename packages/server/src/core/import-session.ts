@@ -12,10 +12,10 @@ import {
 import type { AgentAdapter, Remembered } from './agent-adapter.ts'
 import { causedBy } from './caused-by.ts'
 import { checked } from './checked.ts'
-import { type Clock, type Ids, withTimeLimit } from './clock.ts'
+import { type Ids, withTimeLimit } from './clock.ts'
 import { sessionIdFrom } from './hash.ts'
 import { LogWriter } from './log-writer.ts'
-import type { SessionStore } from './session-store.ts'
+import type { SessionServices } from './session-services.ts'
 
 /** Imports conversations that agents themselves store, as sessions. */
 export type Importing = {
@@ -33,14 +33,12 @@ const listMs = 30_000
 const readMs = 300_000
 
 export function createImporting(options: {
-  store: SessionStore
-  clock: Clock
-  ids: Ids
+  services: SessionServices
   adapterFor: (agent: string) => AgentAdapter
   checkFolder: (cwd: string) => Promise<string>
-  created: (state: SessionState) => void
 }): Importing {
-  const { store, clock, ids, adapterFor, checkFolder, created } = options
+  const { services, adapterFor, checkFolder } = options
+  const { store, clock, ids, sealer, news } = services
 
   function memoryOf(agent: string): NonNullable<AgentAdapter['conversations']> {
     const { name, conversations } = adapterFor(agent)
@@ -84,7 +82,7 @@ export function createImporting(options: {
       const before = await store.load(conversation.sessionId ?? id)
       if (before) return before.state
       const cwd = await checkFolder(conversation.cwd)
-      const writer = new LogWriter(emptyState(id, ids('epo')))
+      const writer = new LogWriter(emptyState(id, ids('epo')), sealer)
       const { title } = conversation
       const first: readonly EventDraft[] = causedBy(by, [
         { type: 'session.created', agent, cwd, title, mode: 'ask', importedFrom: { agentSessionId } },
@@ -104,7 +102,7 @@ export function createImporting(options: {
         if (made) return made.state
         throw error
       }
-      created(state)
+      news.created(state)
       return state
     },
   }

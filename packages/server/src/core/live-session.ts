@@ -7,6 +7,7 @@ import {
   type SessionState,
 } from '@parley/protocol'
 import { currentAdapter } from './agent-keeper.ts'
+import { CheckedCalls } from './checked-calls.ts'
 import { isPendingSteer } from './decide.ts'
 import { turnWaits } from './end-turn.ts'
 import { createHostToolCalls } from './host-tool-calls.ts'
@@ -43,12 +44,12 @@ export class LiveSession {
   #recovered: Promise<void> | undefined
 
   constructor(services: SessionServices, state: SessionState, owner: SessionOwner) {
-    const { store, clock, limits, observer } = services
+    const { store, clock, limits, observer, sealer } = services
     const problem = (error: unknown, doing: string) => services.problem({ error, doing, sessionId: state.id })
     observer.opened(state)
     const joining = (now: SessionState) => (now.turn ? [activityDelta(now)] : [])
     const { checkpointMs } = limits
-    this.log = createSessionLog({ store, clock, checkpointMs, state, joining, problem })
+    this.log = createSessionLog({ store, clock, checkpointMs, state, sealer, joining, problem })
     const stopping = this.#stopping.signal
     const broken = () => {
       void owner.forgetOnly(state.id, this)
@@ -61,6 +62,7 @@ export class LiveSession {
       hostTools: services.tools.get(state.id),
       log: this.log,
       persist: this.#persisting.persist,
+      checkedCalls: new CheckedCalls(),
       stopping,
       problem,
     }
@@ -179,6 +181,29 @@ export class LiveSession {
     this.log.abandon()
     this.#agent.kill()
     await this.#disconnectForGood('closed', this.#agent.abortStart())
+  }
+
+  /**
+   * Closes the agent, seals the log, and lets `change` rewrite it. Nothing more is recorded. Readers are told to
+   * connect again. Rejects with ParleyError `conflict` while the session works.
+   */
+  async rewrite(change: () => Promise<void>): Promise<void> {
+    await this.recover()
+    const { turn, requests, queue } = this.state
+    if (turn || requests.length + queue.length > 0)
+      throw new ParleyError(
+        'conflict',
+        'The session works, or waits for an answer. Try again when it is idle.',
+      )
+    this.#stopping.abort()
+    await this.#disconnectForGood('closed', this.#agent.abortStart())
+    await this.log.sealRest()
+    await this.log.seal('closed')
+    try {
+      await change()
+    } finally {
+      await this.log.close('closed')
+    }
   }
 
   /** Called for a deletion: nothing more is recorded. Readers are notified after `remove` has resolved. */

@@ -20,6 +20,7 @@ export class OpenSessions {
   /** The terms under which this process owns the sessions. */
   readonly #terms = new Map<string, number>()
   readonly #deleting = new Set<string>()
+  readonly #rewriting = new Map<string, Promise<void>>()
   /** The former owners whose agents were ended on this machine. */
   readonly #endedOwners = new Map<string, Promise<void>>()
   /** The last operation on each session whose place is awaited. The next operation on that session waits for it. */
@@ -45,6 +46,8 @@ export class OpenSessions {
   open(sessionId: string): Promise<LiveSession> {
     if (this.#closing) return Promise.reject(stopping())
     if (this.#deleting.has(sessionId)) return Promise.reject(beingDeleted())
+    const rewriting = this.#rewriting.get(sessionId)
+    if (rewriting) return rewriting.catch(() => undefined).then(() => this.open(sessionId))
     const session = this.#sessions.get(sessionId) ?? this.#add(sessionId, this.#load(sessionId))
     this.#usedAt.set(sessionId, this.#services.clock.now())
     return session
@@ -288,6 +291,22 @@ export class OpenSessions {
       this.forget(sessionId)
       this.#deleting.delete(sessionId)
     }
+  }
+
+  /** Rewrites the log of a session with `change`, which gets the term. Who opens the session meanwhile waits. */
+  async rewrite(sessionId: string, change: (term: number | undefined) => Promise<void>): Promise<void> {
+    const session = await this.open(sessionId)
+    const term = this.#terms.get(sessionId)
+    const rewriting = session
+      .rewrite(async () => {
+        this.#rewriting.set(sessionId, rewriting)
+        await change(term)
+      })
+      .finally(() => {
+        if (session.log.closed) this.forget(sessionId)
+        this.#rewriting.delete(sessionId)
+      })
+    await rewriting
   }
 
   each(work: (session: LiveSession) => void): void {

@@ -108,7 +108,10 @@ export function createPermissionBroker(context: SessionContext): PermissionBroke
         const ask = describedByHost(hostTools, given)
         if (evaluate(subjectOf(ask), log.state, rules.at(place)).decision === 'deny') return true
         const carried = carriedPermission(log.state, ask)
-        return carried !== undefined && (carried.outcome !== 'allowed' || carried.input !== undefined)
+        if (carried !== undefined && (carried.outcome !== 'allowed' || carried.input !== undefined))
+          return true
+        context.checkedCalls.add(ask.tool, ask.input)
+        return false
       },
     },
     settle(resolution) {

@@ -3,14 +3,17 @@ import {
   type Command,
   capabilities,
   type DraftOf,
+  defined,
   type EventDraft,
   ParleyError,
+  type PermissionRule,
   type Receipt,
 } from '@parley/protocol'
 import { causedBy } from './caused-by.ts'
 import { decide } from './decide.ts'
 import type { DecideContext } from './decision.ts'
 import { type ForkCopy, forkSession } from './fork-session.ts'
+import type { LedgerDraft } from './ledger-store.ts'
 import { isSameSender, receiptHash } from './receipt-hash.ts'
 import type { Rejoin } from './rejoin.ts'
 import { type SessionContext, unknownAgentOf } from './session-services.ts'
@@ -57,6 +60,7 @@ export function createSessionCommands(
       const { reply, drafts, ...decision } = decide(state, command, decideContext())
       return {
         ...decision,
+        ledger: services.sealer ? grantedEntries(decision.rules) : [],
         drafts: causedBy(by, drafts),
         receipt: (seq) => {
           receipt = { commandId, seq, ...reply }
@@ -112,6 +116,14 @@ function repeated<R>(command: Command, hash: string, before: { hash: string; rec
     'conflict',
     `The commandId ${command.commandId} was used for another command, or by another sender. Choose a new one.`,
   )
+}
+
+/** What the ledger records of rules that an answer granted. */
+function grantedEntries(rules: readonly PermissionRule[] = []): LedgerDraft[] {
+  return rules.map(({ createdAt: at, createdBy: actor, ruleId: subject, decision, scope, tool }) => {
+    const data = { decision, scope, tool }
+    return { at, kind: 'rule.added', subject, ...defined({ actor }), data }
+  })
 }
 
 function forked(drafts: readonly EventDraft[]): DraftOf<'session.forked'> {

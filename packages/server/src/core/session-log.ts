@@ -4,6 +4,7 @@ import {
   type Delta,
   defined,
   type EventDraft,
+  type EventOf,
   isKnown,
   type OpenBlock,
   ParleyError,
@@ -13,7 +14,9 @@ import {
   type UnknownEvent,
 } from '@parley/protocol'
 import type { Clock } from './clock.ts'
+import type { LedgerDraft } from './ledger-store.ts'
 import { readEvents } from './read-events.ts'
+import { isSealed, SealChain, type Sealer, salted } from './seal-chain.ts'
 import { createSessionFeed, type EncodedItem, type SessionFeed } from './session-feed.ts'
 import type { SessionStore, StoredEvent, StoredReceipt } from './session-store.ts'
 import { shownText } from './shown-secrets.ts'
@@ -22,6 +25,7 @@ import { shownText } from './shown-secrets.ts'
 export type Transaction = {
   readonly drafts: readonly EventDraft[]
   readonly rules?: readonly PermissionRule[]
+  readonly ledger?: readonly LedgerDraft[]
   /** Called once the events are numbered, with the seq of the last event, or with the head if there are none. */
   readonly receipt?: (seq: number) => StoredReceipt
 }
@@ -51,6 +55,8 @@ export type SessionLog = {
    */
   stream(delta: Delta): Promise<void> | undefined
   native(message: unknown): void
+  /** Seals the events after the last seal, if there are any. Does nothing if logs have no seals. */
+  sealRest(): Promise<void>
   /** True while something waits to be recorded. */
   readonly busy: boolean
   /** True once nothing can be recorded any more. */
@@ -68,6 +74,8 @@ export type SessionLogOptions = {
   readonly clock: Clock
   readonly checkpointMs: number
   readonly state: SessionState
+  /** Without it, the log has no seals. */
+  readonly sealer?: Sealer | undefined
   /** The deltas that a reader gets when it joins, in addition to the open blocks. */
   readonly joining?: (state: SessionState) => Delta[]
   readonly problem: (error: unknown, doing: string) => void
@@ -80,15 +88,17 @@ const landmarks = /^(session|agent\.(dis)?connected|prompt|queue|turn|permission
 
 /** Creates the log of a live session, which numbers the events that it records. */
 export function createSessionLog(options: SessionLogOptions): SessionLog {
-  const { store, clock, problem, joining = () => [] } = options
+  const { store, clock, problem, sealer, joining = () => [] } = options
   let recorded: RecordedListener = () => undefined
   let state = options.state
   const { id: sessionId, epoch } = state
   let tail: Promise<unknown> = Promise.resolve()
   let storing = false
+  let isSealDue = false
   let waiting = 0
   let closed: 'deleted' | 'closed' | undefined
   let stopCheckpoint: (() => void) | undefined
+  const chain = sealer && new SealChain(sealer, store, state)
   const checkpointed = new Set(state.openBlocks.map((block) => block.id))
 
   const feed = createSessionFeed({
@@ -103,32 +113,48 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
 
   async function record(change: (state: SessionState) => Transaction): Promise<SessionEvent[]> {
     if (closed) throw goneError(closed)
-    const { drafts, rules, receipt } = change(state)
+    const { drafts, rules, receipt, ledger = [] } = change(state)
     const at = clock.now()
-    const events = drafts.map((draft, index) => numbered(draft, sessionId, state.seq + 1 + index, at))
-    const next = events.reduce(applyToState, state)
+    const events = drafts.map((draft, index) =>
+      salted(numbered(draft, sessionId, state.seq + 1 + index, at), sealer),
+    )
+    const caused = events.reduce(applyToState, state)
     const stored = events.map((event): StoredEvent => ({ seq: event.seq, json: JSON.stringify(event) }))
-    if (stored.length === 0 && !receipt) return []
-    const closedBlocks = next.turn ? [...checkpointed].filter((id) => !isOpen(next, id)) : [...checkpointed]
+    const isDue = chain !== undefined && (isSealed(events) || (isSealDue && state.sealed?.seq !== state.seq))
+    isSealDue = false
+    if (stored.length === 0 && !receipt && !isDue) return []
+    const closedBlocks = caused.turn
+      ? [...checkpointed].filter((id) => !isOpen(caused, id))
+      : [...checkpointed]
     storing = true
+    let seal: EventOf<'log.sealed'> | undefined
     try {
+      if (chain && isDue) {
+        const sealed = await chain.sealAfter(state.seq, stored, at)
+        seal = JSON.parse(sealed.json) as EventOf<'log.sealed'>
+        stored.push(sealed)
+      }
       await store.append({
         sessionId,
         events: stored,
-        ...(events.some((event) => landmarks.test(event.type)) && { state: storable(next) }),
-        ...(receipt && { receipt: receipt(next.seq) }),
+        ...((seal || events.some((event) => landmarks.test(event.type))) && {
+          state: storable(seal ? applyToState(caused, seal) : caused),
+        }),
+        ...(receipt && { receipt: receipt(caused.seq) }),
         ...(rules && { rules }),
         ...(closedBlocks.length > 0 && { closedBlocks }),
+        ...((seal || ledger.length > 0) && { ledger: [...ledger, ...(seal ? [sealedEntry(seal)] : [])] }),
       })
     } finally {
       storing = false
     }
     if (closed) throw goneError(closed)
     for (const id of closedBlocks) checkpointed.delete(id)
-    state = next
+    state = seal ? applyToState(caused, seal) : caused
     for (const { seq, json } of stored) feed.publish({ kind: 'event', seq, json: shownText(json) })
+    chain?.add(stored, seal)
     try {
-      recorded(events, state, rules ?? [])
+      recorded(seal ? [...events, seal] : events, state, rules ?? [])
     } catch (error) {
       problem(error, 'react to recorded events')
     }
@@ -196,6 +222,11 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
     native(message) {
       if (feed.hasNativeReaders) feed.publish({ kind: 'native', json: textOf(message) })
     },
+    async sealRest() {
+      if (!chain || state.sealed?.seq === state.seq) return
+      isSealDue = true
+      await this.transact(() => ({ drafts: [] }))
+    },
     seal,
     abandon() {
       closed ??= 'closed'
@@ -207,6 +238,11 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
       feed.end(reason)
     },
   }
+}
+
+/** What the ledger records of a seal. */
+function sealedEntry({ at, sessionId, to, hash }: EventOf<'log.sealed'>): LedgerDraft {
+  return { at, kind: 'session.sealed', subject: sessionId, data: { to, hash } }
 }
 
 /**

@@ -19,6 +19,8 @@ export type SessionNews = {
   created(state: SessionState): void
   /** `awaits` is the place of the session, if that place is awaited. */
   recorded(events: readonly SessionEvent[], state: SessionState, awaits?: string): void
+  /** The log of the session was rewritten. */
+  rewritten(state: SessionState): void
   deleted(sessionId: string): void
 }
 
@@ -53,6 +55,7 @@ export function createSessionNews(
       if (listeners.size === 0 || !events.some(isShown)) return
       notify({ session: state.id, change: 'changed', summary: summaryOf(state, awaits) })
     },
+    rewritten: (state) => notify({ session: state.id, change: 'changed', summary: summaryOf(state) }),
     deleted: (session) => notify({ session, change: 'deleted' }),
   }
 }

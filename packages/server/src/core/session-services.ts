@@ -1,16 +1,19 @@
 import { ParleyError, type SessionState } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
 import type { AgentLeftovers } from './agent-leftovers.ts'
+import type { CheckedCalls } from './checked-calls.ts'
 import type { Clock, Ids } from './clock.ts'
 import type { ConnectionSlots } from './connection-slots.ts'
 import type { SessionEnvironments } from './environment.ts'
 import type { Trusts } from './folder-trust.ts'
 import type { HostObserver } from './host-observer.ts'
 import type { HostToolEnv, HostToolSet, TemporaryFolders } from './host-tool.ts'
+import type { LedgerMethods } from './ledger.ts'
 import type { Limits } from './limits.ts'
 import type { OwnerFeed } from './owner-feed.ts'
 import type { Persist } from './persist.ts'
 import type { RuleBook } from './rule-book.ts'
+import type { Sealer } from './seal-chain.ts'
 import type { SessionLog } from './session-log.ts'
 import type { SessionNews } from './session-news.ts'
 import type { SessionOwnership } from './session-ownership.ts'
@@ -33,6 +36,9 @@ export type SessionServices = {
   readonly clock: Clock
   readonly ids: Ids
   readonly limits: Limits
+  /** Absent if the logs of this host have no seals. */
+  readonly sealer: Sealer | undefined
+  readonly recordInLedger: LedgerMethods['recordInLedger']
   readonly adapters: ReadonlyMap<string, AgentAdapter>
   readonly slots: ConnectionSlots
   readonly spares: SpareAgents
@@ -55,6 +61,7 @@ export type SessionContext = {
   readonly hostTools: HostToolSet
   readonly log: SessionLog
   readonly persist: Persist
+  readonly checkedCalls: CheckedCalls
   /** Aborts when the session stops. Nothing new is started after that. */
   readonly stopping: AbortSignal
   readonly problem: (error: unknown, doing: string) => void

@@ -8,6 +8,7 @@ import type {
   SessionSummary,
   TrustedFolder,
 } from '@parley/protocol'
+import type { LedgerDraft } from './ledger-store.ts'
 
 /**
  * PORT. A store of logs. It makes no decisions and does not interpret events. Rules:
@@ -48,8 +49,12 @@ export type SessionStore = {
   unsettled(): Promise<string[]>
   /** Stored states with requests that wait for a person, the longest waiting first. */
   waiting(): Promise<SessionState[]>
+  /**
+   * Replaces the text of one event and the state, and begins a new epoch. This is the only change of a stored event.
+   */
+  redact(batch: RedactBatch): Promise<void>
   /** Deletes all rows of the session. Returns false if there was no such session. */
-  delete(sessionId: string, term?: number): Promise<boolean>
+  delete(sessionId: string, term?: number, ledger?: readonly LedgerDraft[]): Promise<boolean>
 
   rules(): Promise<PermissionRule[]>
   addRule(rule: PermissionRule): Promise<void>
@@ -102,6 +107,14 @@ export type AppendBatch = {
   readonly rules?: readonly PermissionRule[]
   /** The ids of blocks whose checkpoints these events make obsolete. */
   readonly closedBlocks?: readonly string[]
+  /** What the ledger must record of this batch. It waits in the store until it is chained; see `LedgerStore`. */
+  readonly ledger?: readonly LedgerDraft[]
+}
+
+export type RedactBatch = Pick<AppendBatch, 'sessionId' | 'term' | 'ledger'> & {
+  readonly event: StoredEvent
+  readonly epoch: string
+  readonly state: SessionState
 }
 
 export type CreateBatch = AppendBatch & { readonly epoch: string; readonly state: SessionState }

@@ -16,15 +16,21 @@ import { createScriptedAdapter } from '../adapters/scripted/index.ts'
 import type { Script } from '../adapters/scripted/script.ts'
 import { memoryTranscript } from '../adapters/scripted/transcript.ts'
 import { createHost } from '../index.ts'
+import { keysOf } from '../proof/keys.ts'
+import { openSealer } from '../proof/seal-key.ts'
+import { verifyLog } from '../proof/verify-log.ts'
 import { createMemoryStore } from '../stores/memory.ts'
 import { systemClock } from '../system-clock.ts'
 import { logProblems } from '../testing/invariants.ts'
 import { killableStore } from '../testing/killable-store.ts'
 import { randomScript } from '../testing/random-script.ts'
 import { TestReader } from '../testing/reader.ts'
+import { folderForFile } from '../testing/temporary-folder.ts'
 import type { AgentAdapter } from './agent-adapter.ts'
 import type { Clock } from './clock.ts'
 import type { Host } from './host.ts'
+
+const sealer = openSealer(join(folderForFile(), 'seal-key.pem'))
 
 type Action =
   | { do: 'submit'; script: Script; delivery: 'queue' | 'steer' }
@@ -213,6 +219,8 @@ class Run {
       adapters: [this.#adapter],
       store: { ...store, append: (batch) => (this.#refuses() ? Promise.reject(full) : store.append(batch)) },
       clock: this.#clock,
+      sealer,
+      ledger: this.#disk,
       limits: {
         cancelGraceMs: 200,
         stopGraceMs: 200,
@@ -330,8 +338,12 @@ class Run {
   }
 
   async #log(): Promise<SessionEvent[]> {
+    return (await this.#lines()).map((line) => JSON.parse(line) as SessionEvent)
+  }
+
+  async #lines(): Promise<string[]> {
     const stored = await this.#disk.read(this.#sessionId, { after: 0, limit: 1_000_000 })
-    return stored.map(({ json }) => JSON.parse(json) as SessionEvent)
+    return stored.map(({ json }) => json)
   }
 
   async #answer({ allow, endTurn, twice }: Omit<ActionOf<'answer'>, 'do'>): Promise<void> {
@@ -414,6 +426,8 @@ class Run {
       expect(reader.view.timeline).toEqual(folded.timeline)
     }
     this.#checkEffects(events)
+    const verified = verifyLog(await this.#lines(), keysOf([sealer.publicKey]))
+    expect(verified.findings.filter(({ text }) => text !== 'the log has no seal')).toEqual([])
     expect(this.problems).toEqual([])
   }
 

@@ -67,6 +67,19 @@ export function createRoutingHost(options: RoutingOptions): Host {
         by,
       )
     },
+    redact: (id, { seq, reason }, by) =>
+      call(
+        id,
+        () => host.redact(id, { seq, reason }, by),
+        (peer) => peer.call('redactEvent', { params: { id, seq }, body: { reason } }),
+        by,
+      ),
+    seal: (id) =>
+      call(
+        id,
+        () => host.seal(id),
+        (peer) => peer.call('sealLog', { params: { id } }).then(() => undefined),
+      ),
     previewRewind: (id, promptId) =>
       call(
         id,

@@ -66,6 +66,12 @@ export const whereServed: Readonly<Record<RouteName, Where>> = {
   setEnvironment: 'any',
   unsetEnvironment: 'any',
 
+  listAudit: 'any',
+  listSealKeys: 'any',
+  checkLog: 'any',
+  sealLog: 'owner',
+  redactEvent: 'owner',
+
   getMe: 'any',
   listPeople: 'any',
   patchPerson: 'any',

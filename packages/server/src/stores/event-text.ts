@@ -1,10 +1,14 @@
 /**
  * The row of an event already has its seq and its session, and the log always writes
- * `{"seq":1,"at":2,"sessionId":"s",...`. Such a text is stored as `2,...`; any other text is stored whole after a
- * marker. Every text is restored exactly.
+ * `{"seq":1,"at":2,"sessionId":"s",...`. Such a text is stored as `2,...`, and one that continues with a salt as
+ * `"<salt>2",...`; any other text is stored whole after a marker. Every text is restored exactly.
  */
 export type EventText = { pack(seq: number, json: string): string; unpack(seq: number, body: string): string }
 
+const saltLength = 16
+/** The characters of `"salt":"",`. */
+const saltFrame = 10
+const saltField = /^"salt":"([\w-]{16})",/
 const whole = '='
 /**
  * Marks an escaped text. A text with a lone surrogate is escaped, because UTF-8 cannot encode it, and a text with a zero
@@ -22,12 +26,19 @@ export function eventTextOf(sessionId: string): EventText {
       if (!json.startsWith(start) || !isDigit(json, start.length) || !json.startsWith(session, comma + 1)) {
         return whole + json
       }
-      return json.slice(start.length, comma + 1) + json.slice(comma + 1 + session.length)
+      const at = json.slice(start.length, comma)
+      const rest = json.slice(comma + 1 + session.length)
+      const salt = saltField.exec(rest)?.[1]
+      return salt === undefined ? `${at},${rest}` : `"${salt}${at}",${rest.slice(saltLength + saltFrame)}`
     },
     unpack(seq, body) {
       if (body.startsWith(escaped)) return JSON.parse(body.slice(1)) as string
       if (body.startsWith(whole)) return body.slice(1)
       const rest = body.indexOf(',') + 1
+      if (body.startsWith('"')) {
+        const [salt, at] = [body.slice(1, 1 + saltLength), body.slice(1 + saltLength, rest - 2)]
+        return `${opening(seq)}${at},${session}"salt":"${salt}",${body.slice(rest)}`
+      }
       return opening(seq) + body.slice(0, rest) + session + body.slice(rest)
     },
   }

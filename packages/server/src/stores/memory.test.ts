@@ -1,5 +1,6 @@
 import { accessStoreContract } from '../testing/access-store-contract.ts'
 import { alertStoreContract } from '../testing/alert-store-contract.ts'
+import { ledgerStoreContract } from '../testing/ledger-store-contract.ts'
 import { storeContract } from '../testing/store-contract.ts'
 import { createMemoryStore } from './memory.ts'
 
@@ -12,3 +13,4 @@ const open = async () => ({
 storeContract('the memory store', open)
 accessStoreContract('the memory store', open)
 alertStoreContract('the memory store', open)
+ledgerStoreContract('the memory store', open)

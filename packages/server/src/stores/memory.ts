@@ -8,8 +8,10 @@ import {
 } from '@parley/protocol'
 import type { AccessRecord, AccessStore } from '../core/access-store.ts'
 import type { AlertStore } from '../core/alert-store.ts'
+import type { LedgerDraft, LedgerStore } from '../core/ledger-store.ts'
 import type { AppendBatch, SessionStore, StoredEnvironment, StoredReceipt } from '../core/session-store.ts'
 import { createMemoryAlerts } from './memory-alerts.ts'
+import { createMemoryLedger } from './memory-ledger.ts'
 import { receiptTaken, refuseGap, sessionTaken, sessionUnknown } from './refusals.ts'
 import {
   compareAges,
@@ -32,35 +34,43 @@ type Kept = {
 }
 
 /** Keeps sessions in memory until the process ends. For tests, and for hosts that need no file. */
-export function createMemoryStore(): SessionStore & AccessStore & AlertStore {
+export function createMemoryStore(): SessionStore & AccessStore & AlertStore & LedgerStore {
   const sessions = new Map<string, Kept>()
   const rules = new Map<string, PermissionRule>()
   const environments = new Map<string, StoredEnvironment>()
   const alerts = createMemoryAlerts(sessions)
+  const ledger = createMemoryLedger()
   return {
-    ...logMethods(sessions, rules),
+    ...logMethods(sessions, rules, ledger.queue),
     ...listMethods(sessions),
-    async delete(sessionId) {
+    async delete(sessionId, _, drafts = []) {
       for (const rule of rules.values()) if (rule.sessionId === sessionId) rules.delete(rule.ruleId)
       environments.delete(`session ${sessionId}`)
       alerts.forget(sessionId)
-      return sessions.delete(sessionId)
+      const isDeleted = sessions.delete(sessionId)
+      if (isDeleted) ledger.queue(drafts)
+      return isDeleted
     },
     ...ruleMethods(rules),
     ...trustMethods(),
     ...environmentMethods(environments),
     ...accessMethods(),
     ...alerts.methods,
+    ...ledger.store,
     async close() {},
   }
 }
 
 type LogMethods = Pick<
   SessionStore,
-  'create' | 'append' | 'read' | 'load' | 'receipt' | 'checkpoint' | 'checkpoints'
+  'create' | 'append' | 'redact' | 'read' | 'load' | 'receipt' | 'checkpoint' | 'checkpoints'
 >
 
-function logMethods(sessions: Map<string, Kept>, rules: Map<string, PermissionRule>): LogMethods {
+function logMethods(
+  sessions: Map<string, Kept>,
+  rules: Map<string, PermissionRule>,
+  queue: (drafts: readonly LedgerDraft[]) => void,
+): LogMethods {
   const find = (sessionId: string): Kept => {
     const kept = sessions.get(sessionId)
     if (!kept) throw sessionUnknown(sessionId)
@@ -72,10 +82,20 @@ function logMethods(sessions: Map<string, Kept>, rules: Map<string, PermissionRu
       if (sessions.has(sessionId)) throw sessionTaken(sessionId)
       const kept: Kept = { epoch, events: [], state, receipts: new Map(), checkpoints: new Map() }
       write(batch, kept, rules)
+      queue(batch.ledger ?? [])
       sessions.set(sessionId, kept)
     },
     async append(batch) {
       write(batch, find(batch.sessionId), rules)
+      queue(batch.ledger ?? [])
+    },
+    async redact({ sessionId, event, epoch, state, ledger = [] }) {
+      const kept = find(sessionId)
+      if (event.seq < 1 || event.seq > kept.events.length)
+        throw new RangeError(`There is no event ${event.seq}.`)
+      kept.events[event.seq - 1] = event.json
+      sessions.set(sessionId, { ...kept, epoch, state: copy(state) })
+      queue(ledger)
     },
     async read(sessionId, { after = 0, before = Number.POSITIVE_INFINITY, limit }) {
       const events = sessions.get(sessionId)?.events ?? []

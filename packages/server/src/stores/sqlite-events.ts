@@ -29,6 +29,7 @@ export function eventIds(key: number): [above: number, below: number] {
 export function createSqliteEvents(database: SqliteDatabase) {
   const between = 'FROM events WHERE id > ? AND id < ?'
   const insert = database.prepare('INSERT INTO events VALUES (?, ?)')
+  const update = database.prepare('UPDATE events SET body = ? WHERE id = ?')
   const last = database.prepare(`SELECT id ${between} ORDER BY id DESC LIMIT 1`)
   const rows = `SELECT id, body, ${bodyIsJson} AS valid ${between} ORDER BY id`
   const selectUp = database.prepare(`${rows} LIMIT ?`)
@@ -51,6 +52,10 @@ export function createSqliteEvents(database: SqliteDatabase) {
     read,
     insert({ key, text }: Pick<EventLog, 'key' | 'text'>, events: readonly StoredEvent[]): void {
       for (const { seq, json } of events) insert.run(key * seqs + seq, text.pack(seq, json))
+    },
+    replace({ key, head, text }: EventLog, { seq, json }: StoredEvent): void {
+      if (seq < 1 || seq > head) throw new RangeError(`There is no event ${seq}.`)
+      update.run(text.pack(seq, json), key * seqs + seq)
     },
     head(key: number): number {
       const row = last.get(...eventIds(key)) as { id: number } | undefined

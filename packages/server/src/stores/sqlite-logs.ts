@@ -1,8 +1,10 @@
 import { type OpenBlock, ParleyError, type Receipt } from '@parley/protocol'
+import type { LedgerDraft } from '../core/ledger-store.ts'
 import type {
   AppendBatch,
   CreateBatch,
   ReadRange,
+  RedactBatch,
   SessionRecord,
   StoredEvent,
   StoredReceipt,
@@ -15,6 +17,7 @@ import type { createSqliteEnvironments, createSqliteRules } from './sqlite-decis
 import { createSqliteDeletions } from './sqlite-deletions.ts'
 import { type createSqliteEvents, eventIds, maxSessions } from './sqlite-events.ts'
 import { parseRow } from './sqlite-failure.ts'
+import type { QueueLedger } from './sqlite-ledger.ts'
 import type { createSqliteSessions } from './sqlite-sessions.ts'
 import { WrittenBlocks } from './written-blocks.ts'
 
@@ -24,6 +27,7 @@ export type LogParts = {
   readonly rules: ReturnType<typeof createSqliteRules>
   readonly environments: ReturnType<typeof createSqliteEnvironments>
   readonly removeAlerts: (sessionId: string) => void
+  readonly ledger: { readonly queue: QueueLedger }
 }
 
 /**
@@ -113,7 +117,19 @@ export class SqliteLogs {
     })
   }
 
-  async delete(sessionId: string): Promise<boolean> {
+  redact({ sessionId, event, epoch, state, ledger = [] }: RedactBatch): void {
+    this.#write(sessionId, () => {
+      const known = this.#get(sessionId)
+      this.#parts.events.replace(known, event)
+      this.#parts.sessions.update(known.key, state)
+      this.#parts.sessions.beginEpoch(known.key, epoch)
+      this.#parts.ledger.queue(ledger)
+    })
+    // The old text must not stay in the WAL.
+    this.#database.emptyWal()
+  }
+
+  async delete(sessionId: string, ledger: readonly LedgerDraft[] = []): Promise<boolean> {
     const { sessions, rules, environments, removeAlerts } = this.#parts
     const deleted = this.#write(sessionId, () => {
       const known = this.#find(sessionId)
@@ -126,6 +142,7 @@ export class SqliteLogs {
       environments.removeOfSession(sessionId)
       removeAlerts(sessionId)
       sessions.remove(key)
+      this.#parts.ledger.queue(ledger)
       return true
     })
     this.#known.delete(sessionId)
@@ -160,7 +177,7 @@ export class SqliteLogs {
   }
 
   /** Deletes checkpoints first, so that the events reuse the freed pages. */
-  #writeBatch({ events, receipt, rules, closedBlocks, state }: AppendBatch, known: Known): void {
+  #writeBatch({ events, receipt, rules, closedBlocks, state, ledger }: AppendBatch, known: Known): void {
     const { key, written } = known
     if (closedBlocks) this.#checkpoints.remove(key, written, closedBlocks)
     if (state && !state.turn) this.#checkpoints.removeAll(key, written)
@@ -171,6 +188,7 @@ export class SqliteLogs {
       if (changes === 0) throw receiptTaken(commandId)
     }
     for (const rule of rules ?? []) this.#parts.rules.put(rule)
+    if (ledger) this.#parts.ledger.queue(ledger)
     known.head += events.length
   }
 }

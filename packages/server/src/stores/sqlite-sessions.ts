@@ -50,6 +50,7 @@ export function createSqliteSessions(
   const selectConversation = database.prepare(
     `SELECT id FROM sessions WHERE agent_session_id = ? AND agent = ? ORDER BY updated_at DESC, id LIMIT 1`,
   )
+  const updateEpoch = database.prepare('UPDATE sessions SET epoch = ? WHERE key = ?')
   const remove = database.prepare('DELETE FROM sessions WHERE key = ?')
 
   return {
@@ -58,6 +59,9 @@ export function createSqliteSessions(
     },
     update(key: number, state: SessionState): void {
       update.run(...columns(state), key)
+    },
+    beginEpoch(key: number, epoch: string): void {
+      updateEpoch.run(epoch, key)
     },
     key(sessionId: string): number | undefined {
       return (selectKey.get(sessionId) as { key: number } | undefined)?.key

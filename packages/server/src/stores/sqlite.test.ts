@@ -9,6 +9,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { accessStoreContract } from '../testing/access-store-contract.ts'
 import { alertStoreContract } from '../testing/alert-store-contract.ts'
+import { ledgerStoreContract } from '../testing/ledger-store-contract.ts'
 import { storeContract } from '../testing/store-contract.ts'
 import {
   awkwardTexts,
@@ -43,6 +44,7 @@ const openForContract = async () => {
 storeContract('the SQLite store', openForContract)
 accessStoreContract('the SQLite store', openForContract)
 alertStoreContract('the SQLite store', openForContract)
+ledgerStoreContract('the SQLite store', openForContract)
 
 let folder: string
 let file: string
@@ -364,6 +366,9 @@ it('deletes every row of a session in every table', async () => {
     environments: 0,
     access_records: 0,
     deletions: 0,
+    ledger: 0,
+    ledger_queue: 0,
+    seal_keys: 0,
   })
 })
 

@@ -1,18 +1,21 @@
 import type { AccessStore } from '../core/access-store.ts'
 import type { AlertStore } from '../core/alert-store.ts'
+import type { LedgerStore } from '../core/ledger-store.ts'
 import type { SessionStore } from '../core/session-store.ts'
 import { createSqliteAccess } from './sqlite-access.ts'
 import { createAlertRemoval, createSqliteAlerts } from './sqlite-alerts.ts'
 import { openSqliteDatabase, type SqliteDatabase } from './sqlite-database.ts'
 import { createSqliteDecisions, createSqliteEnvironments, createSqliteRules } from './sqlite-decisions.ts'
 import { createSqliteEvents } from './sqlite-events.ts'
+import { createSqliteLedger } from './sqlite-ledger.ts'
 import { SqliteLogs } from './sqlite-logs.ts'
 import type { OwnerInfo } from './sqlite-owner.ts'
 import { createSqliteSessions } from './sqlite-sessions.ts'
 
 export type SqliteStore = SessionStore &
   AccessStore &
-  AlertStore & {
+  AlertStore &
+  LedgerStore & {
     /** Sets the fields of the owner file, in addition to the pid and the start time of this process. */
     describeOwner(info: OwnerInfo): void
     /** Copies the database to a new file. Sessions are used and recorded meanwhile. */
@@ -40,8 +43,9 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
   const sessions = createSqliteSessions(database, events.rebuildState)
   const rules = createSqliteRules(database)
   const environments = createSqliteEnvironments(database)
+  const ledger = createSqliteLedger(database)
   const logs = new SqliteLogs(database, {
-    ...{ events, sessions, rules, environments },
+    ...{ events, sessions, rules, environments, ledger },
     removeAlerts: createAlertRemoval(database),
   })
   return {
@@ -52,7 +56,8 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
     receipt: async (sessionId, commandId) => logs.receipt(sessionId, commandId),
     checkpoint: async (sessionId, blocks) => logs.checkpoint(sessionId, blocks),
     checkpoints: async (sessionId) => logs.checkpoints(sessionId),
-    delete: async (sessionId) => logs.delete(sessionId),
+    delete: async (sessionId, _, ledger) => logs.delete(sessionId, ledger),
+    redact: async (batch) => logs.redact(batch),
 
     list: async (query) => database.read(() => sessions.list(query)),
     sessionsOf: async (agent, agentSessionIds) =>
@@ -63,6 +68,7 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
     ...createSqliteDecisions(database, rules, environments),
     ...createSqliteAccess(database),
     ...createSqliteAlerts(database),
+    ...ledger.store,
     describeOwner: (info) => database.describeOwner(info),
     copyTo: (file) => database.copyTo(file),
     close: async () => database.close(),

@@ -37,6 +37,7 @@ export function killableStore(store: SessionStore): {
       create: writing(store.create),
       append: writing(store.append),
       checkpoint: writing(store.checkpoint),
+      redact: writing(store.redact),
       delete: writing(store.delete),
       addRule: writing(store.addRule),
       removeRule: writing(store.removeRule),

@@ -8,6 +8,8 @@ export const backedUpFiles: readonly BackedUpFile[] = [
   { name: 'config.json' },
   // The current token stays in use: it may have replaced the one in the backup because that one was lost.
   { name: 'token', keepsCurrent: true },
+  // The seals of both keys remain valid, because the database has the public keys.
+  { name: 'seal-key.pem', keepsCurrent: true },
 ]
 
 type BackedUpFile = {

@@ -84,6 +84,9 @@ async function prepareDatabase(file: string, { records, people }: Revoked): Prom
       const person = stored.find((record) => record.kind === 'person' && record.id === id)
       if (person) await store.putAccessRecord({ ...person, data: { ...person.data, disabledAt: at } })
     }
+    await store.queueLedger([
+      { at: Date.now(), kind: 'store.restored', subject: 'database', data: { sessions } },
+    ])
     await store.finish()
     return sessions
   } finally {

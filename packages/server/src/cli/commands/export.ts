@@ -8,7 +8,11 @@ import { existingConfigurationOf } from '../existing-data.ts'
 import { findSession } from '../session-reference.ts'
 import { visible } from '../terminal/visible.ts'
 
-export type ExportOptions = Flags & { readonly as?: string; readonly output?: string }
+export type ExportOptions = Flags & {
+  readonly as?: string
+  readonly output?: string
+  readonly proof?: boolean
+}
 
 /** Writes the whole session to a file or to stdout. */
 export async function exportSession(
@@ -19,7 +23,10 @@ export async function exportSession(
   const as = formatOf(options.as)
   await using server = await connect(existingConfigurationOf(context, options), context)
   const id = await findSession(server.client, reference, context)
-  const text = await server.client.call('exportSession', { params: { id }, query: { as } })
+  const text = await server.client.call('exportSession', {
+    params: { id },
+    query: { as, ...(options.proof && { proof: 'true' as const }) },
+  })
   if (options.output === undefined || options.output === '-') {
     // On a terminal, control sequences in an agent's text must not take effect. A file or a pipe gets the text
     // unchanged.

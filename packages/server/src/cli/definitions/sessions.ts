@@ -95,6 +95,7 @@ On a terminal, ids are shortened to a unique prefix.`,
       'jsonl, markdown, html, ui-messages, incoming-messages or run-events (default: jsonl)',
     )
     .option('-o, --output <file>', 'the file to write (default: stdout)')
+    .option('--proof', 'with jsonl: seal the log first, and add the public keys for parley verify')
     .addHelpText(
       'after',
       `

@@ -10,6 +10,7 @@ import { mountChat } from './routes/chat.ts'
 import { mountDevices } from './routes/devices.ts'
 import { mountEvents } from './routes/events.ts'
 import { mountExport } from './routes/export.ts'
+import { mountLedger } from './routes/ledger.ts'
 import { mountMetrics } from './routes/metrics.ts'
 import { mountNodes } from './routes/nodes.ts'
 import { mountPeople } from './routes/people.ts'
@@ -62,6 +63,7 @@ export function createApp(parts: AppParts): App {
   mountDevices(app, parts)
   mountPeople(app, parts)
   mountTargets(app, parts)
+  mountLedger(app, parts)
   mountMetrics(app, parts)
   mountNodes(app, parts)
   mountSnapshots(app, parts)

@@ -1,7 +1,9 @@
 import {
   applyEvents,
   type ExportFormat,
+  type ExportProof,
   emptyView,
+  ParleyError,
   type SessionEvent,
   type SessionState,
   type SessionView,
@@ -36,9 +38,19 @@ export async function exportSession(
   host: Host,
   sessionId: string,
   format: ExportFormat,
+  proof?: ProofOf,
 ): Promise<ExportFile> {
+  if (proof && format !== 'jsonl')
+    throw new ParleyError('validation_error', 'Only an export as jsonl can have a proof.')
+  if (proof) await host.seal(sessionId)
   const state = await host.state(sessionId)
   const { mediaType, extension, write } = formats[format]
+  if (proof)
+    return {
+      mediaType,
+      filename: `${safeName(state)}.${extension}`,
+      chunks: withProof(pagesOf(host, state), proof),
+    }
   return { mediaType, filename: `${safeName(state)}.${extension}`, chunks: write(pagesOf(host, state)) }
 }
 
@@ -55,6 +67,23 @@ function pagesOf(host: Host, state: SessionState): Pages {
     }
   }
   return { state, pages: pages() }
+}
+
+/** Makes the last line of an export from the keys that its decisions were signed with. */
+export type ProofOf = (sessionId: string, deviceKeyIds: ReadonlySet<string>) => Promise<ExportProof>
+
+async function* withProof({ state, pages }: Pages, proof: ProofOf): AsyncGenerator<string> {
+  const keyIds = new Set<string>()
+  for await (const events of pages) {
+    for (const { json } of events) {
+      if (!json.includes('"signature":{')) continue
+      const event = JSON.parse(json) as SessionEvent
+      if (event.type === 'permission.resolved' || event.type === 'question.resolved')
+        if (event.signature) keyIds.add(event.signature.keyId)
+    }
+    yield events.map((event) => `${event.json}\n`).join('')
+  }
+  yield `${JSON.stringify(await proof(state.id, keyIds))}\n`
 }
 
 async function* eventLines({ pages }: Pages): AsyncGenerator<string> {

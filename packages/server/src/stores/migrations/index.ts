@@ -6,6 +6,7 @@ import { devices } from './0005-devices.ts'
 import { deletions } from './0006-deletions.ts'
 import { accessRecords } from './0007-access-records.ts'
 import { alerts } from './0008-alerts.ts'
+import { ledger } from './0009-ledger.ts'
 
 export type Migration = { readonly version: number; readonly sql: string }
 
@@ -22,4 +23,5 @@ export const migrations: readonly Migration[] = [
   deletions,
   accessRecords,
   alerts,
+  ledger,
 ]

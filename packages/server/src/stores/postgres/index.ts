@@ -1,10 +1,12 @@
 import { ParleyError } from '@parley/protocol'
 import type { AccessStore } from '../../core/access-store.ts'
 import type { AlertStore } from '../../core/alert-store.ts'
+import type { LedgerStore } from '../../core/ledger-store.ts'
 import type { SessionStore } from '../../core/session-store.ts'
 import type { SharedSettings } from '../../core/shared-settings.ts'
 import { createPostgresAlerts } from './alerts.ts'
 import { PostgresDatabase, type PostgresOptions } from './database.ts'
+import { createPostgresLedger } from './ledger.ts'
 import { PostgresLogs } from './logs.ts'
 import { type NodeOptions, PostgresOwnership } from './ownership.ts'
 import { createPostgresSessions } from './sessions.ts'
@@ -16,7 +18,7 @@ import { createPostgresSettings } from './settings.ts'
  */
 const beatDeadlineMs = 1_000
 
-export type PostgresStore = SessionStore & AccessStore & AlertStore
+export type PostgresStore = SessionStore & AccessStore & AlertStore & LedgerStore
 export type PostgresNode = {
   readonly store: PostgresStore
   readonly ownership: PostgresOwnership
@@ -83,10 +85,12 @@ export function createStore(database: PostgresDatabase, logs: PostgresLogs): Pos
     receipt: (sessionId, commandId) => logs.receipt(sessionId, commandId),
     checkpoint: (sessionId, blocks, term) => logs.checkpoint(sessionId, blocks, term),
     checkpoints: (sessionId) => logs.checkpoints(sessionId),
-    delete: (sessionId, term) => logs.delete(sessionId, term),
+    redact: (batch) => logs.redact(batch),
+    delete: (sessionId, term, ledger) => logs.delete(sessionId, term, ledger),
     ...createPostgresSessions(database),
     ...createPostgresSettings(database),
     ...createPostgresAlerts(database),
+    ...createPostgresLedger(database, crypto.randomUUID()),
     close: () => database.close(),
   }
 }

@@ -1,4 +1,5 @@
 import type { PermissionRule } from '@parley/protocol'
+import type { LedgerDraft } from '../../core/ledger-store.ts'
 import type { AppendBatch } from '../../core/session-store.ts'
 import { eventTextOf } from '../event-text.ts'
 import { safeOrNull, safeText, stateColumnCount, stateColumns, stateParameters } from './session-columns.ts'
@@ -13,15 +14,16 @@ const eventPart = (first: number) => `
   e AS (INSERT INTO events (session_key, seq, body)
     SELECT key, base + n, body FROM ok, unnest($${first}::text[]) WITH ORDINALITY AS t(body, n))`
 
-/** Stores a receipt and rules. Its parameters have the values of `recordValues`. */
+/** Stores a receipt, rules and drafts of the ledger. Its parameters have the values of `recordValues`. */
 const recordParts = (first: number) => `
   r AS (INSERT INTO receipts (session_key, command_id, hash, receipt)
     SELECT key, $${first}::text, $${first + 1}::text, $${first + 2}::text FROM ok WHERE $${first}::text IS NOT NULL),
   u AS (INSERT INTO rules (id, session_id, rule)
     SELECT t.id, t.session_id, t.rule FROM ok,
       unnest($${first + 3}::text[], $${first + 4}::text[], $${first + 5}::text[]) AS t(id, session_id, rule)
-    ON CONFLICT (id) DO UPDATE SET session_id = excluded.session_id, rule = excluded.rule)`
-const recordCount = 6
+    ON CONFLICT (id) DO UPDATE SET session_id = excluded.session_id, rule = excluded.rule),
+  l AS (INSERT INTO ledger_queue (draft) SELECT t.draft FROM ok, unnest($${first + 6}::text[]) AS t(draft))`
+const recordCount = 7
 
 export const insertSession = `
   WITH ok AS (INSERT INTO sessions (id, epoch, head, owner, place, term, ${stateColumns})
@@ -46,7 +48,7 @@ const append = (hasState: boolean, isPlain: boolean) => {
 }
 
 /**
- * The statements that append a batch. A plain batch has neither a receipt nor rules, and removes no checkpoint: most
+ * The statements that append a batch. A plain batch has no receipt, no rules and no drafts of the ledger, and removes no checkpoint: most
  * are plain, and their statement is faster.
  */
 const appends = {
@@ -60,6 +62,15 @@ export function appendStatement(hasState: boolean, isPlain: boolean): string {
   if (isPlain) return hasState ? appends.plainWithState : appends.plain
   return hasState ? appends.fullWithState : appends.full
 }
+
+/** Replaces the body of one event and the state, and begins an epoch. */
+export const redactStatement = `
+  WITH ok AS (UPDATE sessions SET epoch = $5, (${stateColumns}) = ROW (${stateParameters(6)})
+    WHERE id = $1 AND ($2::bigint IS NULL OR term = $2) AND head >= $3 RETURNING key),
+  e AS (UPDATE events SET body = $4 FROM ok WHERE session_key = ok.key AND seq = $3),
+  l AS (INSERT INTO ledger_queue (draft)
+    SELECT t.draft FROM ok, unnest($${6 + stateColumnCount}::text[]) AS t(draft))
+  SELECT key FROM ok`
 
 /** Does not wait for the disk, so the last checkpoints may be lost if PostgreSQL crashes. */
 export const putCheckpoints = `
@@ -77,13 +88,18 @@ export function eventValues({ sessionId, events }: AppendBatch): string[] {
   return events.map(({ seq, json }) => text.pack(seq, json))
 }
 
-export function recordValues({ receipt, rules = [] }: AppendBatch) {
+export function recordValues({ receipt, rules = [], ledger = [] }: AppendBatch) {
   return [
     safeOrNull(receipt?.commandId),
     receipt?.hash ?? null,
     receipt ? JSON.stringify(receipt.receipt) : null,
     ...ruleValues(rules),
+    draftValues(ledger),
   ] as const
+}
+
+export function draftValues(ledger: readonly LedgerDraft[]): string[] {
+  return ledger.map((draft) => JSON.stringify(draft))
 }
 
 /** The columns of rules: ids, sessions and the rules as JSON. */

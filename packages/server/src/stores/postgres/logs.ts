@@ -6,10 +6,12 @@ import {
   type Receipt,
   type SessionState,
 } from '@parley/protocol'
+import type { LedgerDraft } from '../../core/ledger-store.ts'
 import type {
   AppendBatch,
   CreateBatch,
   ReadRange,
+  RedactBatch,
   SessionRecord,
   StoredEvent,
   StoredReceipt,
@@ -28,10 +30,12 @@ import type { PostgresDatabase } from './database.ts'
 import { isUniqueViolation, mayHaveRun, postgresFailure } from './failure.ts'
 import {
   appendStatement,
+  draftValues,
   eventValues,
   insertSession,
   putCheckpoints,
   recordValues,
+  redactStatement,
 } from './log-statements.ts'
 import { isAwaited, safeText, stateValues } from './session-columns.ts'
 
@@ -70,7 +74,7 @@ export class PostgresLogs {
   }
 
   async append(batch: AppendBatch): Promise<void> {
-    const { sessionId, events, state, receipt, term, rules = [], closedBlocks = [] } = batch
+    const { sessionId, events, state, receipt, term, rules = [], closedBlocks = [], ledger = [] } = batch
     const first = events[0]?.seq
     if (first !== undefined) refuseGap(batch, first - 1)
     await this.#write(batch, async () => {
@@ -80,7 +84,7 @@ export class PostgresLogs {
       if (isOver) known.blocks.clear()
       // A batch without events names the head too, so that a late repetition does not replace a newer state.
       const head = first === undefined ? known.head : first - 1
-      const isPlain = !receipt && rules.length === 0 && !isOver && closed.length === 0
+      const isPlain = !receipt && rules.length + closed.length + ledger.length === 0 && !isOver
       const statement = appendStatement(state !== undefined, isPlain)
       const values = [
         ...[safeText(sessionId), head, events.length, term ?? null, eventValues(batch)],
@@ -155,7 +159,21 @@ export class PostgresLogs {
     return (await this.#load(sessionId))?.blocks.blocks() ?? []
   }
 
-  async delete(sessionId: string, term?: number): Promise<boolean> {
+  async redact({ sessionId, term, event, epoch, state, ledger = [] }: RedactBatch): Promise<void> {
+    const { seq, json } = event
+    const body = eventTextOf(sessionId).pack(seq, json)
+    const rows = await this.#write({ sessionId }, () =>
+      this.#database.query(redactStatement, [
+        ...[safeText(sessionId), term ?? null, seq, body, epoch],
+        ...stateValues(state),
+        draftValues(ledger),
+      ]),
+    )
+    this.#cache.delete(sessionId)
+    if (rows.length === 0) throw await this.#refusal({ sessionId, events: [], ...defined({ term }) })
+  }
+
+  async delete(sessionId: string, term?: number, ledger: readonly LedgerDraft[] = []): Promise<boolean> {
     const deleted = await this.#write({ sessionId }, () =>
       this.#database.query<{ key: number }>(
         `WITH ok AS (DELETE FROM sessions WHERE id = $1 AND ($2::bigint IS NULL OR term = $2) RETURNING key, id),
@@ -165,9 +183,10 @@ export class PostgresLogs {
          v AS (DELETE FROM environments USING ok WHERE scope = 'session' AND target = ok.id),
          a AS (DELETE FROM alert_cursors USING ok WHERE session = ok.id),
          d AS (DELETE FROM alert_deliveries USING ok WHERE session = ok.id),
-         m AS (INSERT INTO deletions SELECT key FROM ok)
+         m AS (INSERT INTO deletions SELECT key FROM ok),
+         l AS (INSERT INTO ledger_queue (draft) SELECT t.draft FROM ok, unnest($3::text[]) AS t(draft))
          SELECT key FROM ok`,
-        [safeText(sessionId), term ?? null],
+        [safeText(sessionId), term ?? null, draftValues(ledger)],
       ),
     )
     this.#cache.delete(sessionId)

@@ -211,4 +211,33 @@ export const postgresMigrations: readonly PostgresMigration[] = [
       CREATE TABLE alert_keys (name text PRIMARY KEY, value text NOT NULL);
     `,
   },
+  {
+    version: 4,
+    sql: `
+      CREATE TABLE ledger (
+        n bigint PRIMARY KEY,
+        at bigint NOT NULL,
+        kind text NOT NULL,
+        subject text COLLATE "C" NOT NULL,
+        actor text,
+        address text,
+        data text,
+        prev text NOT NULL,
+        key_id text NOT NULL,
+        hash text NOT NULL,
+        signature text NOT NULL
+      );
+      CREATE INDEX ledger_of_subjects ON ledger (subject, n);
+      -- What the ledger must record. Any node adds rows; one node at a time chains them.
+      CREATE TABLE ledger_queue (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, draft text NOT NULL);
+      CREATE TABLE ledger_lease (holder text NOT NULL, until timestamptz NOT NULL);
+      INSERT INTO ledger_lease VALUES ('', clock_timestamp());
+      CREATE TABLE seal_keys (
+        number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        id text COLLATE "C" NOT NULL UNIQUE,
+        public_key text NOT NULL,
+        added_at bigint NOT NULL
+      );
+    `,
+  },
 ]

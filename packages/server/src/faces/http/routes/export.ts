@@ -4,14 +4,14 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type ExportFormat, routes } from '@parley/protocol'
 import { html, page, pagePolicy } from '../../../transcripts/documents/html.ts'
 import { cutWhenRevoked, downloadLifetimeMs } from '../authentication.ts'
-import type { ExportFile } from '../export.ts'
+import type { ExportFile, ProofOf } from '../export.ts'
 import { type App, type AppParts, htmlResponse, mount, type RequestContext } from '../mount.ts'
 import { problem, problemResponse } from '../problem.ts'
 
 export function mountExport(app: App, parts: AppParts): void {
   const { authentication } = parts
   mount(app, parts, routes.exportSession, ({ params, query, context, host }) =>
-    send({ ...parts, host }, { sessionId: params.id, as: query.as }, context),
+    send({ ...parts, host }, { sessionId: params.id, as: query.as, proof: query.proof === 'true' }, context),
   )
   mount(app, parts, routes.createDownload, async ({ params, body, context, host }) => {
     const { id } = await host.state(params.id)
@@ -31,11 +31,11 @@ export function mountExport(app: App, parts: AppParts): void {
 
 async function send(
   parts: AppParts,
-  { sessionId, as }: { sessionId: string; as: ExportFormat },
+  { sessionId, as, proof }: { sessionId: string; as: ExportFormat; proof?: boolean },
   context: RequestContext,
 ): Promise<Response> {
   const { exportSession } = await import('../export.ts')
-  const file = await exportSession(parts.host, sessionId, as)
+  const file = await exportSession(parts.host, sessionId, as, proof ? proofOf(parts) : undefined)
   const headers = headersOf(file)
   if (context.req.method === 'HEAD') return new Response(null, { headers })
   const { outgoing } = context.env
@@ -46,6 +46,18 @@ async function send(
     if (!isGone(error)) parts.logger.error({ err: error, session: sessionId }, 'an export was interrupted')
   }
   return RESPONSE_ALREADY_SENT
+}
+
+/** What a verifier of an export needs: the keys of this server, and those of the browsers that signed answers. */
+function proofOf({ host, authentication }: AppParts): ProofOf {
+  return async (sessionId, deviceKeyIds) => ({
+    type: 'parley.proof',
+    version: 1,
+    sessionId,
+    exportedAt: Date.now(),
+    keys: await host.sealKeys(),
+    devices: await authentication.devices().withKeys(deviceKeyIds),
+  })
 }
 
 /** The answer for a used or expired download: a person may have reloaded the page of an export. */

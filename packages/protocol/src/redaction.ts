@@ -1,0 +1,82 @@
+import type { EventOf, EventType, SessionEvent } from './event.ts'
+
+/** What stands in the place of removed content. */
+const placeholder = '[redacted]'
+
+type Contents = { readonly [Type in EventType]?: (event: EventOf<Type>) => Record<string, unknown> }
+
+/**
+ * The content of each type of event, with its replacement; an undefined field is removed. The other fields are kept,
+ * because later events refer to them. Events of other types cannot be redacted.
+ */
+const contents: Contents = {
+  'session.renamed': () => ({ title: placeholder }),
+  'agent.disconnected': () => ({ error: undefined, stderrTail: undefined }),
+  'agent.noticed': () => ({ text: placeholder, data: undefined }),
+  'agent.unrecognised': () => ({ native: null, reason: undefined }),
+  'prompt.submitted': () => ({ parts: [{ type: 'text', text: placeholder }] }),
+  'turn.ended': ({ error }) => ({
+    result: undefined,
+    structuredOutput: undefined,
+    error: error && { code: error.code, message: placeholder },
+  }),
+  'text.written': () => ({ text: placeholder }),
+  'thinking.written': () => ({ text: placeholder }),
+  'tool-call.called': () => ({ title: placeholder, input: {}, locations: undefined }),
+  'tool-call.updated': ({ title, input, content }) => ({
+    title: title && placeholder,
+    input: input && {},
+    content: content && [],
+    locations: undefined,
+  }),
+  'tool-call.ended': () => ({ content: [] }),
+  // A hash of the input would let anybody confirm a guess.
+  'permission.requested': ({ options }) => ({
+    title: placeholder,
+    input: {},
+    inputHash: placeholder,
+    reason: undefined,
+    diffs: undefined,
+    diff: undefined,
+    options: options.map(({ decision, scope }) => ({ decision, scope, label: placeholder })),
+  }),
+  'permission.resolved': ({ input }) => ({ message: undefined, input: input === undefined ? undefined : {} }),
+  'question.asked': ({ questions }) => ({
+    questions: questions.map((one) => ({ ...one, header: placeholder, text: placeholder, options: [] })),
+  }),
+  'question.resolved': ({ answers }) => ({
+    answers: answers && Object.fromEntries(Object.keys(answers).map((id) => [id, placeholder])),
+  }),
+  'plan.updated': () => ({ entries: [] }),
+  'task.updated': () => ({ title: placeholder, summary: undefined }),
+  'context.compacted': () => ({ summary: undefined }),
+}
+
+/** The fields of an event without its content; undefined if events of this type cannot be redacted. */
+export function redactedFields(event: SessionEvent): Record<string, unknown> | undefined {
+  const replace = contents[event.type] as ((event: SessionEvent) => Record<string, unknown>) | undefined
+  if (!replace) return undefined
+  const { seq, at, sessionId, salt, turnId, type, actor, ...fields } = event
+  const kept = Object.entries({ ...fields, ...replace(event) })
+  return Object.fromEntries(kept.filter(([, value]) => value !== undefined))
+}
+
+/** Whether an event has content, which an administrator can redact. */
+export function hasContent({ type }: Pick<SessionEvent, 'type'>): boolean {
+  return Object.hasOwn(contents, type)
+}
+
+/** The event as the folds see it: a redacted event counts as the original one without its content. */
+export function unredacted(event: SessionEvent): SessionEvent {
+  if (event.type !== 'event.redacted') return event
+  const { seq, at, sessionId, turnId, actor, was, kept } = event
+  return {
+    seq,
+    at,
+    sessionId,
+    ...(turnId !== undefined && { turnId }),
+    ...(actor && { actor }),
+    type: was,
+    ...kept,
+  } as SessionEvent
+}

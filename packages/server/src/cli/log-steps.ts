@@ -1,4 +1,4 @@
-import type { SessionEvent, SessionState } from '@parley/protocol'
+import { type Actor, defined, type SessionEvent, type SessionState } from '@parley/protocol'
 import type { Logger } from 'pino'
 import type { HostObserver } from '../core/index.ts'
 
@@ -18,7 +18,7 @@ export function logSteps(logger: Logger): HostObserver {
 
 function logEvent(event: SessionEvent, { id: sessionId, agent }: SessionState, logger: Logger): void {
   const { turnId } = event
-  const where = { sessionId, agent, ...(turnId !== undefined && { turnId }) }
+  const where = { sessionId, agent, ...(turnId !== undefined && { turnId }), ...actorDetails(event.actor) }
   if (event.type === 'turn.ended' && (event.outcome === 'failed' || event.outcome === 'unknown')) {
     const { outcome, stopReason, error, durationMs } = event
     logger.info(
@@ -32,6 +32,13 @@ function logEvent(event: SessionEvent, { id: sessionId, agent }: SessionState, l
   }
   if (!logger.isLevelEnabled('debug')) return
   logger.debug({ ...where, seq: event.seq, ...detailsOf(event) }, event.type)
+}
+
+/** Ids, not names: the name of a person is content. */
+function actorDetails(actor: Actor | undefined): Record<string, unknown> {
+  if (!actor) return {}
+  const { person, device, token, link, via } = actor
+  return { person: person.id, ...defined({ device: device?.id, token: token?.id, link: link?.id }), via }
 }
 
 function isLoss(reason: string): boolean {

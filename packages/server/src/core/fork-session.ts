@@ -1,4 +1,5 @@
 import {
+  type Actor,
   applyToState,
   defined,
   emptyState,
@@ -8,6 +9,7 @@ import {
   type SessionState,
   type UnknownEvent,
 } from '@parley/protocol'
+import { causedBy } from './caused-by.ts'
 import { LogWriter } from './log-writer.ts'
 import { readEvents } from './read-events.ts'
 import type { SessionOwnership } from './session-ownership.ts'
@@ -24,15 +26,21 @@ export type ForkCopy = {
   discard(): Promise<void>
 }
 
+type ForkDetails = {
+  readonly title: string | undefined
+  /** Who forks the session. */
+  readonly by: Actor | undefined
+}
+
 /** Copies the log of a session into a new session. A repeated copy to the same new session has no effect. */
 export async function forkSession(
   services: SessionServices,
   parent: SessionState,
   child: string,
-  title: string | undefined,
+  { title, by }: ForkDetails,
 ): Promise<ForkCopy> {
   const { store, environments, news } = services
-  const { made, term } = await copyForFork(services, parent, child, title)
+  const { made, term } = await copyForFork(services, parent, child, { title, by })
   if (made) await environments.copy(parent.id, child)
   return {
     sessionId: child,
@@ -59,7 +67,7 @@ async function copyForFork(
   { store, clock, ownership, sealer }: SessionServices,
   parent: SessionState,
   child: string,
-  title: string | undefined,
+  { title, by }: ForkDetails,
 ): Promise<Copied> {
   const existing = await store.load(child)
   const upTo = existing?.state.forkedFrom?.seq ?? parent.seq
@@ -83,7 +91,8 @@ async function copyForFork(
     if (created) await store.create({ sessionId: child, epoch: state.epoch, events, state })
     else await store.append({ sessionId: child, events, state, ...owned })
   }
-  const writer = finish(new LogWriter(state, sealer), clock.now(), title ?? `${parent.title} (fork)`)
+  const named = title ?? `${parent.title} (fork)`
+  const writer = finish(new LogWriter(state, sealer), clock.now(), named, by)
   await store.append({ sessionId: child, events: writer.stored, state: writer.state, ...owned })
   return { made: writer.state, ...owned }
 }
@@ -96,9 +105,9 @@ async function claimed(ownership: SessionOwnership, child: string): Promise<numb
 }
 
 /** Corrects the parts of the state that hold for the original session but not for the copy. */
-function finish(writer: LogWriter, now: number, title: string): LogWriter {
+function finish(writer: LogWriter, now: number, title: string, by: Actor | undefined): LogWriter {
   const { state } = writer
-  writer.add(now, { type: 'session.renamed', title, by: 'host' })
+  writer.add(now, ...causedBy(by, [{ type: 'session.renamed', title, by: 'host' }]))
   for (const { promptId } of state.queue) writer.add(now, { type: 'prompt.withdrawn', promptId })
   if (state.connected) writer.add(now, { type: 'agent.disconnected', reason: 'closed' })
   if (state.archived) writer.add(now, { type: 'session.unarchived' })

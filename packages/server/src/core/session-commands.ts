@@ -54,7 +54,7 @@ export function createSessionCommands(
       ...(by && { actor: by }),
       mustWait: rejoin.isRequired || services.awaits !== undefined,
     })
-    const copy = await copyFor(command, decideContext)
+    const copy = await copyFor(command, by, decideContext)
     let receipt: Receipt = { commandId, seq: 0 }
     const recorded = log.transact((state) => {
       const { reply, drafts, ...decision } = decide(state, command, decideContext())
@@ -84,11 +84,12 @@ export function createSessionCommands(
    */
   async function copyFor(
     command: Command,
+    by: Actor | undefined,
     decideContext: () => DecideContext,
   ): Promise<ForkCopy | undefined> {
     if (command.type !== 'session.fork') return undefined
     const { into } = forked(decide(log.state, command, decideContext()).drafts)
-    return forkSession(services, log.state, into, command.title)
+    return forkSession(services, log.state, into, { title: command.title, by })
   }
 
   return {

@@ -23,7 +23,9 @@ let outside: string
 const folders = { inside: '', outside: '' }
 const tokens = {} as Record<Kind, string>
 
-const waits = JSON.stringify([{ type: 'permission', tool: 'Write', input: {} }])
+const waits = JSON.stringify([
+  { type: 'permission', name: 'Write', kind: 'edit', title: 'Write x', input: { file_path: 'x' } },
+])
 
 beforeAll(async () => {
   server = await accessUnderTest(() => ({}))

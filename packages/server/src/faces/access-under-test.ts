@@ -23,7 +23,7 @@ export type AccessUnderTest = AsyncDisposable & {
   signIn(deviceId: string): Promise<string>
   /** A new session of the agent in the folder. */
   session(cwd?: string, agent?: string): Promise<string>
-  connect(token: string): Promise<SocketUnderTest>
+  connect(token: string, path?: string): Promise<SocketUnderTest>
 }
 
 export type SocketUnderTest = {
@@ -36,7 +36,11 @@ export type SocketUnderTest = {
 
 type Frame = Record<string, unknown> & { readonly type: string }
 
-export type Stored = { readonly scopes: readonly Scope[]; readonly limits?: Limits }
+export type Stored = {
+  readonly scopes: readonly Scope[]
+  readonly limits?: Limits
+  readonly expiresAt?: number
+}
 
 export const machineToken = 'the-token-of-this-machine'
 
@@ -91,7 +95,7 @@ export async function accessUnderTest<Name extends string = never>(
     signIn,
     tokens,
     session: async (cwd = folder, agent = 'scripted') => (await parley.host.create({ agent, cwd })).id,
-    connect: (token) => connect(`${parley.http.url.replace('http', 'ws')}/api/ws`, token),
+    connect: (token, path = '/api/ws') => connect(parley.http.url.replace('http', 'ws') + path, token),
     async [Symbol.asyncDispose]() {
       await parley.close()
       temporary[Symbol.dispose]()

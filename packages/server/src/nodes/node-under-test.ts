@@ -67,16 +67,14 @@ export async function startNode(settings: NodeSettings): Promise<NodeUnderTest> 
   const adapters = [createScriptedAdapter({ transcript: fileTranscript(join(folder, 'transcripts')) })]
   const { ownerFeed } = nodes
   const local = await createHost({ adapters, store, ownership, ownerFeed, shared: node.shared })
-  const { host, peers } = nodes.hostsOn(local)
+  const { host, peers, otherNodes } = nodes.hostsOn(local)
   nodes.watch(local)
   const forPeople = createWebSocketFace({ host, logger, version: '0' })
   const { host: peerHost, answerHeaders } = peers
   const forPeers = createWebSocketFace({ host: peerHost, logger, version: '0', answerHeaders })
   const http = await startServer({
-    host,
-    peers,
-    logger,
-    token,
+    ...{ host, peers, otherNodes, logger, token },
+    access: store,
     hostname: '127.0.0.1',
     port: 0,
     version: '0',

@@ -1,5 +1,5 @@
 import { type Channel, channel } from 'node:diagnostics_channel'
-import type { CommandInput, ErrorInfo, Receipt, SessionEvent } from '@parley/protocol'
+import type { Actor, CommandInput, ErrorInfo, Receipt, SessionEvent } from '@parley/protocol'
 import type { SessionChange } from '../core/index.ts'
 
 /** The channels of `node:diagnostics_channel` that a program can subscribe to, by name. */
@@ -22,6 +22,8 @@ export type CommandMessage = {
   readonly sessionId: string
   /** The command as it was sent. A refused command may be invalid. */
   readonly command: CommandInput
+  /** Who sent the command. Absent if a program called the host without a principal. */
+  readonly actor?: Actor
   /** When the command was received, in milliseconds since 1970. */
   readonly at: number
   /** The time until the command was in the log, or refused. */

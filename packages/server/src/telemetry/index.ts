@@ -93,12 +93,13 @@ function watched(
   host.onSessionChanged(reports.changed)
   return {
     ...host,
-    async command(sessionId, given) {
+    async command(sessionId, given, by) {
       const at = Date.now()
       const start = performance.now()
-      const seen = () => ({ sessionId, command: given, at, durationMs: performance.now() - start })
+      const sent = { sessionId, command: given, at, ...(by && { actor: by }) }
+      const seen = () => ({ ...sent, durationMs: performance.now() - start })
       try {
-        const receipt = await host.command(sessionId, given)
+        const receipt = await host.command(sessionId, given, by)
         reports.commanded({ ...seen(), receipt })
         return receipt
       } catch (error) {

@@ -42,6 +42,10 @@ export const attribute = {
   requestType: 'parley.request.type',
   requestOutcome: 'parley.request.outcome',
   requestBy: 'parley.request.by',
+  actorPerson: 'parley.actor.person.id',
+  /** The id of the browser, token or link. */
+  actorMeans: 'parley.actor.id',
+  actorVia: 'parley.actor.via',
   parkReason: 'parley.turn.park_reason',
   interruptedBy: 'parley.turn.interrupted_by',
 } as const

@@ -1,6 +1,12 @@
 import type * as Api from '@opentelemetry/api'
 import type { Attributes, Span, Tracer } from '@opentelemetry/api'
-import { type EventOf, hostToolPrefix, type SessionState, type TokenUsage } from '@parley/protocol'
+import {
+  type Actor,
+  type EventOf,
+  hostToolPrefix,
+  type SessionState,
+  type TokenUsage,
+} from '@parley/protocol'
 import { inputMessages, outputMessages, resultText, shortened } from './span-contents.ts'
 import { attribute } from './span-names.ts'
 import type {
@@ -51,6 +57,7 @@ export class Spans implements TurnListener {
     const attributes: Attributes = {
       ...(change.type === 'turn.parked' && { [attribute.parkReason]: change.reason }),
       ...(change.type === 'turn.interrupted' && { [attribute.interruptedBy]: change.by }),
+      ...actorAttributes(change.actor),
     }
     this.#turnSpan(turn).addEvent(`parley.${change.type}`, attributes, change.at)
   }
@@ -116,9 +123,14 @@ export class Spans implements TurnListener {
     this.#spans.set(request, this.#start(name, at, attributes, above))
   }
 
-  requestEnded(_agent: string, { outcome, by, at }: RequestEnd, request: WatchedRequest | undefined): void {
+  requestEnded(_agent: string, end: RequestEnd, request: WatchedRequest | undefined): void {
+    const { outcome, by, at, actor } = end
     const span = request && this.#spans.get(request)
-    span?.setAttributes({ [attribute.requestOutcome]: outcome, [attribute.requestBy]: by })
+    span?.setAttributes({
+      [attribute.requestOutcome]: outcome,
+      [attribute.requestBy]: by,
+      ...actorAttributes(actor),
+    })
     span?.end(at)
   }
 
@@ -136,6 +148,7 @@ export class Spans implements TurnListener {
       [attribute.operation]: 'invoke_agent',
       ...(turn.model !== undefined && { [attribute.requestModel]: turn.model }),
       ...(turn.isFound && { [attribute.restarted]: true }),
+      ...actorAttributes(turn.actor),
       ...(isShown && { [attribute.inputMessages]: inputMessages(turn.prompt) }),
     }
     const name = `invoke_agent ${this.#options.nameOf(turn.agent)}`
@@ -221,5 +234,16 @@ function jsonOf(value: unknown): string {
     return JSON.stringify(value) ?? 'null'
   } catch {
     return 'null'
+  }
+}
+
+/** Ids, not names: the name of a person is content. */
+function actorAttributes(actor: Actor | undefined): Attributes {
+  if (!actor) return {}
+  const means = actor.device ?? actor.token ?? actor.link
+  return {
+    [attribute.actorPerson]: actor.person.id,
+    [attribute.actorVia]: actor.via,
+    ...(means && { [attribute.actorMeans]: means.id }),
   }
 }

@@ -1,4 +1,4 @@
-import type { EventOf, PromptPart, SessionEvent, SessionState, ToolKind } from '@parley/protocol'
+import type { Actor, EventOf, PromptPart, SessionEvent, SessionState, ToolKind } from '@parley/protocol'
 import type { HostObserver } from '../core/index.ts'
 
 /** A turn that runs or waits. Listeners use this object as the key for their own data. */
@@ -10,6 +10,8 @@ export type WatchedTurn = {
   readonly at: number
   readonly model: string | undefined
   readonly prompt: readonly PromptPart[]
+  /** Who submitted the prompt. */
+  readonly actor?: Actor | undefined
   /** True if the turn started in another process and was found in the log when its session was loaded. */
   readonly isFound: boolean
 }
@@ -184,6 +186,7 @@ function turnOf(event: EventOf<'turn.started'>, state: SessionState): WatchedTur
     turnId: event.turnId ?? '',
     at: event.at,
     prompt: promptOf(state),
+    actor: state.turn?.prompt?.actor,
     isFound: false,
   }
 }
@@ -226,7 +229,8 @@ function foundTurn(
   state: SessionState,
   { turnId, startedAt }: { turnId: string; startedAt: number },
 ): WatchedTurn {
-  return { ...turnFacts(state), turnId, at: startedAt, prompt: promptOf(state), isFound: true }
+  const actor = state.turn?.prompt?.actor
+  return { ...turnFacts(state), turnId, at: startedAt, prompt: promptOf(state), actor, isFound: true }
 }
 
 /** A generator, so that the caller can add each call to `calls` before the next one looks up its parent. */

@@ -30,14 +30,18 @@ function blockLines(block: Block, facts: LineFacts & BlockFacts): string[] {
     case 'permission': {
       const { title, input } = block.request
       return [
-        block.resolution ? resolutionRow(block.resolution, { title, input }, style) : openRow(title, style),
+        block.resolution
+          ? resolutionRow({ ...block.resolution, actor: block.resolvedBy }, { title, input }, style)
+          : openRow(title, style),
       ]
     }
     case 'question': {
       const { questions } = block.request
       const asked = questions.map(({ header }) => header).join(', ')
       return [
-        block.resolution ? resolutionRow(block.resolution, { questions }, style) : openRow(asked, style),
+        block.resolution
+          ? resolutionRow({ ...block.resolution, actor: block.resolvedBy }, { questions }, style)
+          : openRow(asked, style),
       ]
     }
     case 'turn-end':

@@ -1,4 +1,5 @@
 import {
+  type Actor,
   type Diff,
   type EventOf,
   type PermissionResolution,
@@ -117,7 +118,7 @@ export type AskedFacts = {
 }
 
 export function resolutionRow(
-  event: PermissionResolution | QuestionResolution,
+  event: (PermissionResolution | QuestionResolution) & { readonly actor?: Actor | undefined },
   asked: AskedFacts,
   style: Style,
 ): string {

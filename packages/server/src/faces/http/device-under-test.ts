@@ -17,8 +17,8 @@ export function deviceUnderTest(server: Pick<ServerUnderTest, 'ask' | 'link'>, o
       return deviceId
     },
     publicKey: spki,
-    async register(code = codeOf(server.link())): Promise<Answer> {
-      const answer = await ask('/api/devices', { code, publicKey: spki })
+    async register(code = codeOf(server.link()), person?: { name: string }): Promise<Answer> {
+      const answer = await ask('/api/devices', { code, publicKey: spki, ...(person && { person }) })
       if (answer.status === 201) deviceId = answer.body.deviceId as string
       return answer
     },

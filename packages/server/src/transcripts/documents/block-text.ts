@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
+  type Actor,
   type Block,
   type BlockOf,
   editedCommand,
@@ -39,28 +40,38 @@ const timeFormat = new Intl.DateTimeFormat('en', {
   timeZoneName: 'short',
 })
 
-/** A note about how a prompt was delivered; undefined if it simply started a turn. */
-export function promptNote({ delivery, status }: BlockOf<'prompt'>): string | undefined {
-  if (status !== 'sent') return status
-  return delivery === 'steer' ? 'steered' : undefined
+/** A note about how a prompt was delivered and by whom; undefined if it simply started a turn and names nobody. */
+export function promptNote({ delivery, status, actor }: BlockOf<'prompt'>): string | undefined {
+  const delivered = status === 'sent' ? (delivery === 'steer' ? 'steered' : undefined) : status
+  const notes = [delivered, actor && `by ${actorText(actor)}`].filter((note) => note !== undefined)
+  return notes.length > 0 ? notes.join(', ') : undefined
 }
 
-export function permissionText({ request, resolution }: BlockOf<'permission'>): string {
+/** A person, and the browser, token or link, such as `Ada (Firefox on Linux)`. */
+function actorText({ person, device, token, link }: Actor): string {
+  const means = device ?? token ?? link
+  return visible(means ? `${person.name} (${means.name})` : person.name)
+}
+
+export function permissionText({ request, resolution, resolvedBy }: BlockOf<'permission'>): string {
   if (!resolution) return 'not answered yet'
   const scope = resolution.scope && resolution.scope !== 'once' ? `, scope ${resolution.scope}` : ''
   const changed = changedInput(request.input, resolution.input) ? ' with changes' : ''
-  return `${resolution.outcome}${changed} ${resolverText(resolution)}${scope}`
+  return `${resolution.outcome}${changed} ${resolverText({ ...resolution, actor: resolvedBy })}${scope}`
 }
 
 /** Who or what resolved a request, with a note on a carried answer. */
 export function resolverText({
   by,
   carriedFrom,
+  actor,
 }: {
   by: ResolvedBy
   carriedFrom?: string | undefined
+  actor?: Actor | undefined
 }): string {
-  return `${resolvers[by]}${carriedText(carriedFrom)}`
+  const whom = by === 'person' && actor ? `by ${actorText(actor)}` : resolvers[by]
+  return `${whom}${carriedText(carriedFrom)}`
 }
 
 function carriedText(carriedFrom: string | undefined): string {
@@ -124,11 +135,12 @@ function editedCommands(timeline: readonly Block[]): ReadonlyMap<string, string>
   return commands
 }
 
-export function answerText({ resolution }: BlockOf<'question'>, questionId: string): string {
+export function answerText({ resolution, resolvedBy }: BlockOf<'question'>, questionId: string): string {
   if (!resolution) return 'not answered yet'
   const answer = resolution.answers?.[questionId]
   if (answer === undefined) return resolution.outcome
-  return `${[answer].flat().join(', ')}${carriedText(resolution.carriedFrom)}`
+  const whom = resolvedBy ? `, by ${actorText(resolvedBy)}` : ''
+  return `${[answer].flat().join(', ')}${whom}${carriedText(resolution.carriedFrom)}`
 }
 
 /** `waited` is how long requests waited for people during the turn, in milliseconds. */

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { access } from './access.ts'
 import { agents } from './agents.ts'
 import { appends } from './appends.ts'
 import { chat } from './chat.ts'
@@ -41,6 +42,7 @@ const figures: readonly Figure[] = [
   start,
   install,
   telemetry,
+  access,
   nodes,
   claudeTurns,
   claudeStart,

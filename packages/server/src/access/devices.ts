@@ -1,11 +1,4 @@
-import {
-  createHash,
-  createPublicKey,
-  type KeyObject,
-  randomBytes,
-  timingSafeEqual,
-  verify,
-} from 'node:crypto'
+import { createPublicKey, hash, type KeyObject, randomBytes, timingSafeEqual, verify } from 'node:crypto'
 import {
   type AccessToken,
   type Device,
@@ -305,7 +298,7 @@ function isSigned(key: KeyObject, text: string, signature: string): boolean {
 }
 
 function hashOf(token: string): string {
-  return createHash('sha256').update(token).digest('base64')
+  return hash('sha256', token, 'base64')
 }
 
 function refused(message: string, reason: 'unknown' | 'nonce' | 'revoked'): ParleyError {

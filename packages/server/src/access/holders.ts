@@ -12,7 +12,12 @@ export type Holder<Data extends GrantData = GrantData> = {
   readonly held: Set<() => void>
   expiry?: NodeJS.Timeout
   /** The principal that was derived last, with the person it was derived from. */
-  derived?: { readonly person: AccessRecord; readonly data: Data; readonly principal: Principal }
+  derived?: {
+    readonly person: AccessRecord
+    readonly data: Data
+    readonly principal: Principal
+    caller?: Caller
+  }
 }
 
 /** The sender of a request. */
@@ -165,8 +170,13 @@ export class Holders {
 
   callerOf(holder: Holder): Caller | undefined {
     const principal = this.principalOf(holder)
-    if (!principal) return undefined
+    if (!principal || !holder.derived) return undefined
     this.#touch(holder)
+    holder.derived.caller ??= this.#newCaller(holder, principal)
+    return holder.derived.caller
+  }
+
+  #newCaller(holder: Holder, principal: Principal): Caller {
     const isRevoked = () => holder.record.retiredAt !== undefined || this.principalOf(holder) === undefined
     return {
       kind: holder.kind,

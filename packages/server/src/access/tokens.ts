@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { defined, type NamedToken, newId, ParleyError, tokenPrefix } from '@parley/protocol'
 import type { Caller, Holder, Holders } from './holders.ts'
 import type { Rights } from './principal.ts'
@@ -88,5 +88,5 @@ export class Tokens {
 }
 
 function hashOf(token: string): string {
-  return createHash('sha256').update(token).digest('base64')
+  return hash('sha256', token, 'base64')
 }

@@ -41,7 +41,7 @@ async function ask({ http }: NodeUnderTest, path: string, asked: Asked = {}) {
   return response
 }
 
-async function json(node: NodeUnderTest, path: string, asked?: Asked): Promise<Record<string, never>> {
+async function json(node: NodeUnderTest, path: string, asked?: Asked): Promise<Record<string, unknown>> {
   return (await ask(node, path, asked)).json()
 }
 

@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { createClient } from '@parley/client'
 import { expect, it, onTestFinished } from 'vitest'
+import { migrations } from '../stores/migrations/index.ts'
+import { openSqliteDatabase, unfinishedCopy } from '../stores/sqlite-database.ts'
 import { createHome, type Home } from './program-under-test.ts'
 
 function homeForTest(): Home {
@@ -66,7 +68,7 @@ it('a backup of a running server is restored elsewhere with every session, and r
   })
 })
 
-it('a backup without a server contains what the WAL has, and does not change the schema', async () => {
+it('a backup without a server contains what the WAL has', async () => {
   const home = homeForTest()
   const served = await home.serve()
   const id = await turn(home, 'help')
@@ -203,4 +205,51 @@ it('the copy of a server that records meanwhile is complete and undamaged', asyn
   using db = new DatabaseSync(join(home.folder, 'parley.sqlite'))
   expect(db.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
   expect(db.prepare('SELECT count(*) AS n FROM sessions').get()).toEqual({ n: 41 })
+})
+
+it('a backup of an earlier version is not migrated until it is restored, and its browsers remain signed in', async () => {
+  const home = homeForTest()
+  const source = join(home.dataDir, 'parley.sqlite')
+  const old = openSqliteDatabase({ file: source, migrations: migrations.slice(0, 6) })
+  old.exec("INSERT INTO devices VALUES (1, 'dev_01', 'Phone', 'the key', 1, 2, NULL)")
+  old.close()
+  const file = join(home.folder, 'backup.tar.gz')
+  expect((await home.run(['backup', file])).exitCode).toBe(0)
+  const schemaOf = (path: string) => {
+    using db = new DatabaseSync(path, { readOnly: true })
+    return db.prepare('PRAGMA user_version').get()?.user_version
+  }
+  expect(schemaOf(source)).toBe(6)
+  const dataDir = join(home.folder, 'restored')
+  expect((await home.run(['restore', file, '--data-dir', dataDir])).exitCode).toBe(0)
+  expect(schemaOf(join(dataDir, 'parley.sqlite'))).toBe(migrations.at(-1)?.version)
+  const { stdout } = await home.run(['devices', '--json', '--data-dir', dataDir])
+  expect(JSON.parse(stdout)).toMatchObject({ deviceId: 'dev_01', name: 'Phone' })
+})
+
+it.each([
+  ['of a later version', 'PRAGMA user_version = 999', /update Parley/],
+  [
+    'with a trigger',
+    'CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM rules; END',
+    /not made by Parley/,
+  ],
+  ['with a view', 'CREATE VIEW v AS SELECT 1', /not made by Parley/],
+  ['of an unfinished copy', `PRAGMA application_id = ${unfinishedCopy}`, /unfinished copy/],
+])('a backup with a database %s is refused, and nothing is changed', async (_, sql, message) => {
+  const home = homeForTest()
+  await turn(home, 'help')
+  const before = join(home.folder, 'before')
+  cpSync(home.dataDir, before, { recursive: true })
+  using db = new DatabaseSync(join(home.dataDir, 'parley.sqlite'))
+  db.exec(sql)
+  db.close()
+  const file = join(home.folder, 'backup.tar.gz')
+  const made = await home.run(['backup', file])
+  const restored =
+    made.exitCode === 0 ? await home.run(['restore', file, '--yes', '--data-dir', before]) : made
+  expect(restored).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(message) })
+  expect(readdirSync(before).filter((name) => name.startsWith('restore.'))).toEqual([])
+  const left = await home.run(['sessions', '--json', '--data-dir', before])
+  expect(JSON.parse(left.stdout)).toMatchObject({ status: 'idle' })
 })

@@ -13,6 +13,7 @@ import { type Connected, findServer, isFolderHeld, silent } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { makingProblem } from '../data-folder.ts'
 import { machineChecks, serviceCheck } from '../doctor-machine.ts'
+import { reachChecks } from '../doctor-reach.ts'
 import { readOwner } from '../owner.ts'
 import { isTokenExposed, tokenFile } from '../token-file.ts'
 
@@ -45,6 +46,7 @@ export async function doctor(options: DoctorOptions, context: Context): Promise<
   const { check, server } = await serverCheck(configuration, isHeld)
   add([check, await serviceCheck(configuration, context)])
   await using _ = server
+  add(await reachChecks(configuration, context, server?.url))
   add(await storeChecks(configuration, { isHeld, server }))
   add(await agentChecks(server, configuration, context))
   return checks.some(({ result }) => result === 'fail') ? 1 : 0

@@ -121,6 +121,7 @@ it.each([
   ['a database URL as an option', { options: ['--database-url=postgres://u:p@db/x'] }, /"databaseUrl"/],
   ['another data folder as an option', { options: ['--data-dir', '/x'] }, /before --/],
   ['a token in the environment', { env: { PARLEY_TOKEN: 'secret' } }, /--env PARLEY_TOKEN/],
+  ['a relative certificate', { env: { PARLEY_TLS_CERT: 'cert.pem' } }, /absolute path/],
   ['a variable that is not set', { names: ['NOT_SET'] }, /not "NOT_SET"/],
   ['a control character', { options: ['a\u0007b'] }, /control character/],
   ['a program in the cache of npx', { program: ['/n', '/h/.npm/_npx/1/parley'] }, /npm install --global/],

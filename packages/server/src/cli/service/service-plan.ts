@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isAbsolute } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 import { version } from '../../version.ts'
 
@@ -41,6 +42,10 @@ const settings = [
   'PARLEY_TOKEN_FILE',
   'PARLEY_NODE_URL',
   'PARLEY_PLACE',
+  'PARLEY_PUBLIC_URL',
+  'PARLEY_TRUST_PROXY',
+  'PARLEY_TLS_CERT',
+  'PARLEY_TLS_KEY',
   'LANG',
   'LC_ALL',
 ]
@@ -73,7 +78,15 @@ export function planService(wishes: ServiceWishes): ServicePlan {
   const captured = Object.fromEntries(
     ['PATH', ...settings].flatMap((name) => (env[name] ? [[name, env[name]]] : [])),
   )
-  const variables = { ...captured, ...chosen }
+  const variables: Record<string, string> = { ...captured, ...chosen }
+  const relative = ['PARLEY_TLS_CERT', 'PARLEY_TLS_KEY'].find(
+    (name) => variables[name] && !isAbsolute(variables[name]),
+  )
+  if (relative !== undefined)
+    throw new ParleyError(
+      'validation_error',
+      `${relative} must be an absolute path: a service starts in your home folder.`,
+    )
   for (const text of [...command, ...Object.values(variables)]) refuseControlCharacters(text)
   return {
     name: serviceName(dataDir, isDefaultDataDir),

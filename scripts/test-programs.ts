@@ -4,20 +4,27 @@ import { findChromium, headlessShell } from '../tests/run/chromium.ts'
 
 /**
  * Makes sure that the programs which tests need are installed: Chromium for the console, openssl for certificates of
- * PostgreSQL, systemd's checker of units, and the shells whose completions are tested. Installs a missing one with the
- * system's package manager. If the headless Chromium cannot be
- * installed, any other Chromium is accepted. If a program is still missing, the script prints what to do.
+ * PostgreSQL and of servers, nginx, systemd's checker of units, and the shells whose completions are tested. Installs a
+ * missing one with the system's package manager. If the headless Chromium cannot be installed, any other Chromium is
+ * accepted. If a program is still missing, the script prints what to do.
  */
 if (findChromium([headlessShell]) === undefined && !install(headlessShell) && findChromium() === undefined) {
   fail('Tests need Chromium. Install it, or name it with PARLEY_CHROMIUM=/path/to/chromium.')
 }
 /** Programs, and the packages that contain them. */
-const programs = { openssl: 'openssl', 'systemd-analyze': 'systemd', zsh: 'zsh', fish: 'fish' }
+const programs = {
+  openssl: 'openssl',
+  nginx: 'nginx',
+  'systemd-analyze': 'systemd',
+  zsh: 'zsh',
+  fish: 'fish',
+}
 for (const [name, packageName] of Object.entries(programs))
   if (!isInstalled(name) && !install(packageName)) fail(`Tests need the program ${name}. Install it.`)
 
 function isInstalled(name: string): boolean {
-  return findProgram({ name, env: process.env }) !== undefined
+  // Servers such as nginx are where only the PATH of root leads.
+  return findProgram({ name, env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` } }) !== undefined
 }
 
 function install(name: string): boolean {

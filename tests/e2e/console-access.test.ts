@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { BrowserContext, Page } from 'playwright-core'
 import { expect, it, onTestFinished, vi } from 'vitest'
+import { phone } from './console-browser.ts'
 import { consoleFixture } from './console-fixture.ts'
 import { card, eventually, openSession, prompt, shows } from './console-page.ts'
 
@@ -152,6 +153,48 @@ it('the code of a link stays neither in the URL nor in the history, and works on
   await late.goto(link)
   await late.getByText('This link was used or has expired').waitFor()
   expect(late.url()).toBe(`${server.url}/open`)
+})
+
+it('a paired phone leaves no credential in a cookie, a URL or the log, and a page on another port gets none', async () => {
+  const { page: elsewhere } = await openTab({ load: false })
+  await elsewhere.goto(`${server.url}/settings/browser`)
+  await elsewhere.getByRole('button', { name: 'Pair a phone' }).click()
+  await elsewhere.getByLabel('Name of the device (optional)').fill('Phone of Ana')
+  await elsewhere.getByRole('button', { name: 'Show the code' }).click()
+  const code = ((await elsewhere.getByTestId('pairing-code').textContent()) ?? '').replaceAll('-', '')
+  await elsewhere.getByRole('img', { name: 'QR code of the link' }).waitFor()
+
+  const context = await browser().newContext({ ...phone })
+  onTestFinished(() => context.close())
+  const secrets = secretsOf(context)
+  const seen: string[] = []
+  context.on('request', (request) => seen.push(request.url(), request.headers().cookie ?? ''))
+  const page = await context.newPage()
+  await page.goto(`${server.url}/pair#${code}`)
+  await page.locator('#place').waitFor({ state: 'attached' })
+  expect(page.url()).toBe(`${server.url}/`)
+  await elsewhere.getByRole('status').getByText('Phone of Ana is signed in.').waitFor()
+  await elsewhere.getByRole('button', { name: 'Done' }).click()
+  await elsewhere.getByText('New device signed in: Phone of Ana').waitFor()
+  await elsewhere.getByRole('region', { name: 'Signed-in browsers' }).getByText('Phone of Ana').waitFor()
+
+  const evil = await hostileServer()
+  await page.goto(evil.url)
+  await page.evaluate(
+    (parley) => fetch(`${parley}/api/me`, { credentials: 'include' }).catch(() => null),
+    server.url,
+  )
+  expect(await context.cookies()).toEqual([])
+  expect(secrets.size).toBeGreaterThan(0)
+  // A browser reports the fragment of a page that it opens, but sends it to no server.
+  const sent = seen.map((one) => one.split('#')[0]).join('\n')
+  for (const secret of [...secrets, code]) {
+    expect(sent).not.toContain(secret)
+    expect(server.log).not.toContain(secret)
+    expect(JSON.stringify(evil.requests)).not.toContain(secret)
+  }
+  await page.goBack()
+  expect(page.url()).not.toContain(code)
 })
 
 it('a stolen access token fails as soon as its browser is signed out elsewhere, and all tabs of that browser sign out', async () => {

@@ -179,11 +179,11 @@ const browserSwitches = [
   '--js-flags=--no-opt --no-maglev',
 ]
 
-export function launchBrowser(): Promise<Browser> {
+export function launchBrowser(switches: readonly string[] = []): Promise<Browser> {
   const executablePath = findChromium()
   if (executablePath === undefined)
     throw new Error('Chromium is missing: run npm test, which installs it, or name one in PARLEY_CHROMIUM.')
-  return chromium.launch({ executablePath, args: browserSwitches })
+  return chromium.launch({ executablePath, args: [...browserSwitches, ...switches] })
 }
 
 export type Tab = { readonly page: Page; readonly context: BrowserContext; readonly consoleErrors: string[] }

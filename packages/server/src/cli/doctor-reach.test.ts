@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import { CertificateAuthority } from '../testing/certificate-authority.ts'
 import { folderForTest } from '../testing/temporary-folder.ts'
 import type { Check } from './checks.ts'
 import { certificateCheck } from './doctor-reach.ts'
@@ -94,4 +95,24 @@ it('doctor shows what Tailscale serves of this server, and warns if the internet
   expect(await doctor({ ...served, AllowFunnel: { [host]: true } })).toMatch(
     /^warn tailscale .*open to everybody/m,
   )
+})
+
+it('doctor warns of a certificate for another host than that of the public URL, and of plain HTTP for other machines', async () => {
+  const authority = new CertificateAuthority(folderForTest())
+  authority.issue('site', 'subjectAltName=DNS:parley.example,DNS:*.home.example', ['-days', '90'])
+  const files = { certFile: authority.path('site.crt'), keyFile: authority.path('site.key') }
+  const check = (publicUrl: string) => certificateCheck(files, Date.now(), publicUrl)
+  expect(check('https://parley.example').result).toBe('ok')
+  expect(check('https://a.home.example/tools').result).toBe('ok')
+  for (const host of ['a.b.home.example', 'home.example', 'other.example'])
+    expect(check(`https://${host}`)).toMatchObject({
+      result: 'warn',
+      text: expect.stringContaining(`but not for ${host}`),
+    })
+
+  const home = homeForTest()
+  const encryption = async (env: Record<string, string>) =>
+    /^warn +encryption .*/m.exec((await home.run(['doctor'], { env })).stdout)?.[0]
+  expect(await encryption({ PARLEY_HOST: '0.0.0.0' })).toContain('cannot sign in')
+  expect(await encryption({})).toBeUndefined()
 })

@@ -20,28 +20,45 @@ export async function reachChecks(
 ): Promise<Check[]> {
   const { tls, publicUrl, host, port, dataDir } = configuration
   const checks = [
-    ...(tls ? [certificateCheck(tls, Date.now())] : []),
+    ...(isLoopback(host) || tls || publicUrl?.startsWith('https:') ? [] : [plainCheck(configuration)]),
+    ...(tls ? [certificateCheck(tls, Date.now(), publicUrl)] : []),
     ...(publicUrl === undefined
       ? []
       : [await publicUrlCheck(publicUrl, url && readOwner(dataDir)?.instance)]),
     ...(await tunnelChecks(url === undefined ? port : Number(new URL(url).port || 80), context)),
   ]
   if (checks.length > 0) return checks
-  const text = isLoopback(host)
-    ? 'this machine only; see docs/operations.md'
-    : `every machine that reaches ${host}`
-  return [{ name: 'reach', result: 'info', text }]
+  return [{ name: 'reach', result: 'info', text: 'this machine only; see docs/operations.md' }]
 }
 
-export function certificateCheck(files: NonNullable<Configuration['tls']>, now: number): Check {
+function plainCheck({ host, allowInsecure }: Configuration): Check {
+  const text = allowInsecure
+    ? `browsers sign in over plain HTTP at ${host}: whoever reads the network can act as them`
+    : `${host} is reached without TLS, so browsers on other machines cannot sign in; see docs/operations.md`
+  return warn('encryption', text)
+}
+
+export function certificateCheck(
+  files: NonNullable<Configuration['tls']>,
+  now: number,
+  publicUrl?: string,
+): Check {
   const name = 'certificate'
   try {
     const { names, validTo } = readCertificate(files, now)
     const text = `for ${names.join(', ') || 'no name'}, valid until ${validTo.toISOString().slice(0, 10)}`
+    const host = publicUrl?.startsWith('https:') ? new URL(publicUrl).hostname : undefined
+    if (host !== undefined && !names.some((certified) => isFor(certified, host)))
+      return warn(name, `${text}, but not for ${host}, the host of the public URL`)
     return validTo.getTime() - now < soonMs ? warn(name, `${text}: renew it`) : ok(name, text)
   } catch (thrown) {
     return fail(name, messageOf(thrown))
   }
+}
+
+function isFor(certified: string, host: string): boolean {
+  const wildcard = certified.startsWith('*.') ? certified.slice(2) : undefined
+  return certified === host || host.split('.').slice(1).join('.') === wildcard
 }
 
 /** Whether the server that answers at the public URL is the one of this data folder. */

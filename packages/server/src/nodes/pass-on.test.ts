@@ -169,6 +169,34 @@ it('a browser signs in and stays signed in while each of its requests reaches an
   }
 })
 
+it('a pairing code works once, on whichever node it is typed, and all nodes know the device', async () => {
+  for (const [maker, user] of [
+    [owner, far],
+    [far, beside],
+    [beside, beside],
+  ] as const) {
+    const { body } = await maker.server.ask('/api/pairings', { body: {} })
+    const code = String(body.code)
+    expect(code).toMatch(/^([2-9A-HJ-NP-Z]{4}-){3}[2-9A-HJ-NP-Z]{4}$/)
+    const device = deviceUnderTest(user.server)
+    expect((await device.register(code.toLowerCase())).status).toBe(201)
+    const headers = { authorization: `Bearer ${await device.token()}` }
+    for (const node of nodes) expect((await node.server.ask('/api/me', { headers })).status).toBe(200)
+    for (const node of nodes) expect((await deviceUnderTest(node.server).register(code)).status).toBe(401)
+  }
+})
+
+it('wrong pairing codes are limited for the address of the client, also by the node that made them', async () => {
+  const { body } = await owner.server.ask('/api/pairings', { body: {} })
+  const letters = String(body.code).replaceAll('-', '')
+  const wrong = `ABCDEFGHJKMN${letters.slice(12)}`
+  const outcomes: number[] = []
+  for (let count = 0; count < 21; count++)
+    outcomes.push((await deviceUnderTest(far.server).register(wrong)).status)
+  expect(outcomes.at(-1)).toBe(429)
+  expect((await deviceUnderTest(far.server).register(letters)).status).toBe(429)
+})
+
 it('a download link works once, on any node', async () => {
   for (const [maker, user] of [
     [owner, far],

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClient } from '@parley/client'
 import type { Command } from 'commander'
@@ -13,6 +14,8 @@ const exceptions: Readonly<Record<string, string>> = {
   export: 'prints the format that --as names; jsonl is JSON',
   acp: 'speaks the Agent Client Protocol',
   completions: 'prints a script',
+  'audit export': 'prints the ledger, which is lines of JSON',
+  'audit keys': 'prints the lines that verify --key reads',
 }
 /** Commands whose JSON other tests read: they need another process, a database, a registry or a target. */
 const elsewhere = [
@@ -81,6 +84,13 @@ it('with --json, every command prints JSON and nothing else to stdout', async ()
   await print('pair')
   for (const path of ['show', 'cancel', 'resume', 'archive', 'unarchive', 'pin', 'unpin', 'fork', 'release'])
     await print(path, [id])
+  await print('audit head')
+  const log = join(home.folder, 'log.jsonl')
+  expect((await home.run(['export', id, '--proof', '-o', log])).exitCode).toBe(0)
+  await print('verify', [log])
+  const lines = readFileSync(log, 'utf8').split('\n')
+  const seq = `${lines.findIndex((line) => line.includes('prompt.submitted') || line.includes('"turn.started"')) + 1}`
+  await print('redact', [id, seq, '--reason', 'a password', '--yes'])
   await print('rename', [id, 'New title'])
   await print('delete', [id, '--yes'])
   await print('doctor', ['--port', '0'])

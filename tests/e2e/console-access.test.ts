@@ -215,7 +215,7 @@ it('a stolen access token fails as soon as its browser is signed out elsewhere, 
     .getByRole('button', { name: /^Sign out Chrome/ })
     .click()
   await eventually(() => statusWith(token)).toBe(401)
-  for (const tab of [page, second]) await tab.getByText('This browser is not signed in').waitFor()
+  for (const tab of [page, second]) await tab.getByText('This browser was signed out').waitFor()
   expect(await page.evaluate(() => localStorage.getItem('parley:device'))).toBeNull()
   await list.getByText('this browser').waitFor()
 })

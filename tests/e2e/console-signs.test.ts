@@ -133,6 +133,8 @@ it('the settings describe each section in a sentence', async () => {
     'Appearance',
     'Keyboard',
     'Browsers',
+    'Tokens',
+    'People',
   ])
   for (const place of await places.all()) {
     await place.click()

@@ -102,5 +102,8 @@ export const Me = z.object({
 })
 export type Me = z.infer<typeof Me>
 
+/** The first characters of the code in the link of an invitation. */
+export const invitePrefix = 'invite-'
+
 /** The first characters of a named token's secret, by which people and scanners recognise it. */
 export const tokenPrefix = 'prly_'

@@ -1,5 +1,6 @@
 import { focusPrompt, isEditable, wasTyping } from '../base/focus.ts'
 import { currentRoute, navigate } from '../base/route.ts'
+import { may } from '../base/self.ts'
 import { pageDialog } from '../parts/dialog.tsx'
 import { handleCardKey, noteUnusedKey } from '../request/card-keys.ts'
 import { sessions } from '../session-data/session-list.ts'
@@ -33,8 +34,8 @@ function isInPanel(target: EventTarget | null): boolean {
   return target instanceof Element && target.closest('aside') !== null
 }
 
-const plain: Record<string, () => void> = {
-  n: () => navigate({ name: 'new' }),
+const plain: Record<string, () => unknown> = {
+  n: () => may('prompt') && navigate({ name: 'new' }),
   i: () => navigate({ name: 'inbox' }),
   '?': () => pageDialog.set('keys'),
   '[': () => step(-1),

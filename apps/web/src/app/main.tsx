@@ -6,6 +6,7 @@ import { isSignedIn } from '../base/device.ts'
 import { applyTheme } from '../base/preferences.ts'
 import { pushMark } from '../base/push-mark.ts'
 import { currentRoute, placeInside } from '../base/route.ts'
+import { watchSelf } from '../base/self.ts'
 import { registerServiceWorker } from '../base/service-worker.ts'
 import { Button } from '../parts/button.tsx'
 import { ErrorBoundary } from '../parts/error-boundary.tsx'
@@ -37,6 +38,7 @@ function start(): void {
     sessionSource(route.id)
     fetchSessionParts()
   }
+  watchSelf()
   cacheSessionList()
   cacheWaitingList()
   startNotifications()

@@ -6,6 +6,7 @@ import { lacksFocus, useFocusBack } from '../base/focus.ts'
 import { folderName, plural, visible } from '../base/format.logic.ts'
 import { withKeys } from '../base/key-names.ts'
 import { type Preferences, preferences, setPreferences } from '../base/preferences.ts'
+import { useMay } from '../base/self.ts'
 import { useStore } from '../base/store.ts'
 import { IconButton } from '../parts/button.tsx'
 import { lazyPart } from '../parts/lazy-part.tsx'
@@ -25,6 +26,8 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
   const title = useSessionState((state) => state.title)
   const known = useKnownSession()
   const planned = useSessionState((state) => state.plan.length + state.tasks.length > 0)
+  const prompts = useMay('prompt')
+  const terminal = useMay('terminal')
   const head = useRef<HTMLElement>(null)
   useFocusBack(renaming, () => head.current?.querySelector<HTMLElement>('[aria-haspopup=menu]'))
   useFocusFromPanel(head)
@@ -36,7 +39,7 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
         <RenameField session={{ id, title }} onDone={() => setRenaming(false)} />
       ) : (
         <div className="min-w-0 flex-1 py-1.5 leading-tight">
-          <h1 className="truncate text-sm font-semibold" onDoubleClick={() => setRenaming(true)}>
+          <h1 className="truncate text-sm font-semibold" onDoubleClick={() => setRenaming(prompts)}>
             {visible(known.title)}
           </h1>
           <SessionFacts agent={known.agent} folder={known.cwd} />
@@ -51,7 +54,7 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
       </IconButton>
       <PanelButton panel="plan" label="Plan" shown={planned} icon={<ListChecks size={16} />} />
       <PanelButton panel="changes" label="Changes" shown icon={<FileDiff size={16} />} />
-      <PanelButton panel="terminal" label="Terminals" shown icon={<SquareTerminal size={16} />} />
+      <PanelButton panel="terminal" label="Terminals" shown={terminal} icon={<SquareTerminal size={16} />} />
       <Menu
         label="Session menu"
         part={sessionMenu}

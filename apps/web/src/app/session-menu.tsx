@@ -13,6 +13,7 @@ import { useAgent } from '../base/agents.ts'
 import { client } from '../base/client.ts'
 import { preferences, setPreferences } from '../base/preferences.ts'
 import { navigate } from '../base/route.ts'
+import { useMay } from '../base/self.ts'
 import { useStore } from '../base/store.ts'
 import type { OpenMenu } from '../parts/menu.tsx'
 import MenuList, { type MenuEntry } from '../parts/menu-list.tsx'
@@ -33,9 +34,10 @@ export default function SessionMenu({ onRename, onFind, ...menu }: Props) {
   const all = useStore(preferences, (state) => state.expandAll)
   const run = (work: Promise<unknown>) => void work.catch(toastError)
   const fork = async () => navigate({ name: 'session', id: (await client.fork(id)).sessionId })
-  const { pin, archive, remove } = lifecycleEntries({ id, title, pinned, archived })
+  const { change, remove } = lifecycleEntries({ id, title, pinned, archived })
+  const prompts = useMay('prompt')
   const entries: (MenuEntry | false | undefined)[] = [
-    { label: 'Rename', icon: Pencil, onSelect: onRename },
+    prompts && { label: 'Rename', icon: Pencil, onSelect: onRename },
     { label: 'Find', icon: Search, onSelect: onFind },
     {
       label: all ? 'Collapse all' : 'Expand all',
@@ -47,18 +49,19 @@ export default function SessionMenu({ onRename, onFind, ...menu }: Props) {
       icon: ClipboardCopy,
       onSelect: () => run(navigator.clipboard.writeText(cwd).then(() => toast('Copied the folder path.'))),
     },
-    agent?.capabilities.fork && { label: 'Fork', icon: GitFork, onSelect: () => run(fork()) },
-    agent?.capabilities.compaction && {
-      label: 'Compact context',
-      icon: Minimize2,
-      onSelect: () => run(client.compact(id)),
-    },
-    connected && { label: 'Shut down agent', icon: Power, onSelect: () => run(client.closeSession(id)) },
+    prompts && agent?.capabilities.fork && { label: 'Fork', icon: GitFork, onSelect: () => run(fork()) },
+    prompts &&
+      agent?.capabilities.compaction && {
+        label: 'Compact context',
+        icon: Minimize2,
+        onSelect: () => run(client.compact(id)),
+      },
+    prompts &&
+      connected && { label: 'Shut down agent', icon: Power, onSelect: () => run(client.closeSession(id)) },
     { label: 'Event log', icon: ScanText, onSelect: () => setPreferences({ sidePanel: 'events' }) },
     exportEntry(id),
-    pin,
-    archive,
-    remove,
+    ...change,
+    ...remove,
   ]
   return <MenuList {...menu} entries={entries.filter((entry) => entry !== false && entry !== undefined)} />
 }

@@ -4,6 +4,7 @@ import { usePageVisible, useWindowEvent } from '../base/effects.ts'
 import { errorText } from '../base/error-text.logic.ts'
 import { isEditable } from '../base/focus.ts'
 import { preferences, setPreferences } from '../base/preferences.ts'
+import { useMay } from '../base/self.ts'
 import { useStore } from '../base/store.ts'
 import { fetchCallDetails } from '../call/lazy-call-detail.tsx'
 import { Composer } from '../composer/composer.tsx'
@@ -11,6 +12,7 @@ import { Queue } from '../composer/queue.tsx'
 import { announce } from '../parts/announcer.tsx'
 import { fetchDiffs } from '../parts/diff/diff-view.tsx'
 import { fetchMarkdown } from '../parts/markdown/lazy-markdown.tsx'
+import { NeedsScope } from '../parts/needs-scope.tsx'
 import { AllSessions, Problem } from '../parts/problem.tsx'
 import { useUnansweredFirst } from '../request/answers.ts'
 import { fetchCards, RequestCard } from '../request/request-card.tsx'
@@ -98,12 +100,17 @@ function Dock() {
   const agent = useSessionState((state) => state.agent)
   const cwd = useSessionState((state) => state.cwd)
   const awaited = useAwaited()
+  const [prompts, decides] = [useMay('prompt'), useMay('decide')]
   const { open, answered } = useUnansweredFirst(requests)
   const [first, ...others] = open
   useEffect(() => {
     if (first)
-      announce(first.type === 'permission' ? `Needs your approval: ${first.title}` : 'A question for you')
-  }, [first])
+      announce(
+        first.type === 'permission'
+          ? `Needs ${decides ? 'your' : 'an'} approval: ${first.title}`
+          : 'A question',
+      )
+  }, [first, decides])
   return (
     // At any height, part of the conversation remains visible (a third on a screen of small height, e.g. at 200 %
     // zoom), and the card shrinks before the composer does.
@@ -124,7 +131,7 @@ function Dock() {
                 key={first.requestId}
                 session={{ id, agent, cwd }}
                 request={first}
-                takesFocus
+                takesFocus={decides}
                 awaited={awaited?.machine}
               />
             </div>
@@ -139,7 +146,15 @@ function Dock() {
         </div>
       )}
       <Queue />
-      <Composer />
+      {prompts ? (
+        <Composer />
+      ) : (
+        <NeedsScope
+          what="You can read this session. Sending prompts"
+          scope="prompt"
+          className="rounded-xl border border-line bg-side px-3.5 py-2.5"
+        />
+      )}
     </div>
   )
 }

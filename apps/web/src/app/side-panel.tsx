@@ -1,9 +1,11 @@
 import { X } from 'lucide-react'
 import { type CSSProperties, type KeyboardEvent, type PointerEvent, useEffect, useRef } from 'react'
 import { type Preferences, preferences, setPreferences } from '../base/preferences.ts'
+import { useMay } from '../base/self.ts'
 import { useStore } from '../base/store.ts'
 import { IconButton } from '../parts/button.tsx'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
+import { NeedsScope } from '../parts/needs-scope.tsx'
 import { panelWidthWithin } from './panel-width.logic.ts'
 
 const wide = 'w-[var(--panel-width,min(42vw,44rem))] max-lg:w-[48vw] max-md:w-screen'
@@ -51,6 +53,7 @@ function useCloseOnBack(): void {
 export function SidePanel({ panel }: { panel: Panel }) {
   const { title, width, part } = panels[panel]
   const chosenWidth = usePanelWidth(panel)
+  const opensTerminals = useMay('terminal')
   useCloseOnBack()
   return (
     <aside
@@ -69,9 +72,13 @@ export function SidePanel({ panel }: { panel: Panel }) {
         </IconButton>
       </header>
       <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={-1}>
-        <Lazy key={panel} part={part} waiting={<p className="p-4 text-sm text-faint">Loading…</p>}>
-          {(Panel) => <Panel />}
-        </Lazy>
+        {panel === 'terminal' && !opensTerminals ? (
+          <NeedsScope what="A terminal" scope="terminal" className="p-4" />
+        ) : (
+          <Lazy key={panel} part={part} waiting={<p className="p-4 text-sm text-faint">Loading…</p>}>
+            {(Panel) => <Panel />}
+          </Lazy>
+        )}
       </div>
     </aside>
   )

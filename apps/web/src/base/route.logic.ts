@@ -18,6 +18,8 @@ export const sectionNames = {
   keys: 'Keyboard',
   browser: 'Browsers',
   notifications: 'Notifications',
+  tokens: 'Tokens',
+  people: 'People',
   nodes: 'Nodes',
 }
 export type SettingsSection = keyof typeof sectionNames

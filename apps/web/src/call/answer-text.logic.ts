@@ -50,12 +50,17 @@ export function settledText(outcome: unknown): string {
 
 const allowedFor = { once: 'once', session: 'for this session', project: 'in this folder', always: 'always' }
 
-export function outcomeText(block: BlockOf<'permission'>, resolution: PermissionResolution): string {
+/** `answerer`: the person who answered, as text. */
+export function outcomeText(
+  block: BlockOf<'permission'>,
+  resolution: PermissionResolution,
+  answerer = 'you',
+): string {
   const { outcome, scope, by, message, input, carriedFrom } = resolution
   if (outcome === 'cancelled') return 'Not answered: the turn stopped'
   if (outcome === 'expired') return 'Expired without an answer'
   const whose = {
-    person: carriedFrom === undefined ? 'by you' : 'by you, with an earlier answer',
+    person: carriedFrom === undefined ? `by ${answerer}` : `by ${answerer}, with an earlier answer`,
     rule: 'by a rule',
     mode: 'by the mode',
     timeout: 'by timeout',
@@ -72,7 +77,12 @@ export function outcomeText(block: BlockOf<'permission'>, resolution: Permission
 }
 
 /** A note on a question beside its answers. */
-export function questionNote({ outcome, carriedFrom }: QuestionResolution): string | undefined {
+export function questionNote(
+  { outcome, carriedFrom }: QuestionResolution,
+  answerer = 'you',
+): string | undefined {
   if (outcome !== 'answered') return 'Not answered'
-  return carriedFrom === undefined ? undefined : 'Asked again, and answered as before'
+  const who = answerer === 'you' ? undefined : `Answered by ${answerer}`
+  if (carriedFrom === undefined) return who
+  return `Asked again, and answered as before${answerer === 'you' ? '' : ` by ${answerer}`}`
 }

@@ -3,6 +3,7 @@ import { Columns2, FolderTree, RefreshCw, Rows2 } from 'lucide-react'
 import { memo, useEffect, useState } from 'react'
 import { plural, visible } from '../base/format.logic.ts'
 import { preferences, setPreferences } from '../base/preferences.ts'
+import { useMay } from '../base/self.ts'
 import { useStore } from '../base/store.ts'
 import { Button, IconButton } from '../parts/button.tsx'
 import { DiffCount } from '../parts/diff/diff-count.tsx'
@@ -136,7 +137,7 @@ function UnsentComments() {
   const sessionId = useSessionId()
   const store = commentsOf(sessionId)
   const { comments } = useStore(store)
-  if (comments.length === 0) return null
+  if (!useMay('prompt') || comments.length === 0) return null
   const send = () => {
     prompts.submit({
       sessionId,

@@ -1,6 +1,7 @@
 import { MessageSquarePlus } from 'lucide-react'
 import { Fragment, memo, type RefObject, startTransition, useEffect, useMemo, useRef, useState } from 'react'
 import { plural } from '../base/format.logic.ts'
+import { may } from '../base/self.ts'
 import { tokenSpans } from '../parts/code/code-block.tsx'
 import { highlight } from '../parts/code/highlight.ts'
 import {
@@ -154,15 +155,17 @@ function LineNumber({ line, path, onEdit, look = '' }: LineNumberProps) {
   return (
     <td className={`number relative ${look}`}>
       {number}
-      <button
-        type="button"
-        tabIndex={-1}
-        aria-label={`Comment on line ${number} of ${path}`}
-        onClick={() => onEdit(line)}
-        className="absolute inset-0 flex items-center justify-center bg-mark-fill text-white opacity-0 group-hover/line:opacity-100 focus-visible:opacity-100 pointer-coarse:group-hover/line:opacity-0"
-      >
-        <MessageSquarePlus size={13} />
-      </button>
+      {may('prompt') && (
+        <button
+          type="button"
+          tabIndex={-1}
+          aria-label={`Comment on line ${number} of ${path}`}
+          onClick={() => onEdit(line)}
+          className="absolute inset-0 flex items-center justify-center bg-mark-fill text-white opacity-0 group-hover/line:opacity-100 focus-visible:opacity-100 pointer-coarse:group-hover/line:opacity-0"
+        >
+          <MessageSquarePlus size={13} />
+        </button>
+      )}
     </td>
   )
 }

@@ -1,9 +1,11 @@
 import { type Prompt, pausedPrompts, promptText } from '@parley/protocol'
 import { ArrowUp, CornerDownRight, ListOrdered, Pause, Pencil, Play, X } from 'lucide-react'
 import { useEffect } from 'react'
+import { otherActorText } from '../base/actor-text.logic.ts'
 import { client } from '../base/client.ts'
 import { focusPrompt } from '../base/focus.ts'
 import { plural, visible } from '../base/format.logic.ts'
+import { useMay, useSelf } from '../base/self.ts'
 import { announce } from '../parts/announcer.tsx'
 import { Button, IconButton } from '../parts/button.tsx'
 import { toastError } from '../parts/toasts.tsx'
@@ -35,6 +37,7 @@ export default function QueuedPrompts({ queue, steers }: Props) {
 function PausedRow({ count }: { count: number }) {
   const sessionId = useSessionId()
   const isRunning = useSessionState(({ turn }) => turn !== undefined && !turn.interrupted)
+  const prompts = useMay('prompt')
   const label = `${isRunning ? '' : 'Stopped. '}${plural(count, 'prompt')} paused.`
   // biome-ignore lint/correctness/useExhaustiveDependencies: announced once, not again when a prompt is withdrawn
   useEffect(() => announce(label), [])
@@ -42,13 +45,15 @@ function PausedRow({ count }: { count: number }) {
     <li className="sticky top-0 z-10 flex shrink-0 items-center gap-2 rounded-lg border border-wait-fill bg-card py-0.5 pr-1 pl-2.5 text-sm">
       <Pause size={14} aria-hidden className="shrink-0 text-wait" />
       <span className="min-w-0 flex-1">{label}</span>
-      <Button
-        look="quiet"
-        className="text-mark!"
-        onClick={() => void client.resumeQueue(sessionId).catch(toastError)}
-      >
-        <Play size={13} aria-hidden /> Resume
-      </Button>
+      {prompts && (
+        <Button
+          look="quiet"
+          className="text-mark!"
+          onClick={() => void client.resumeQueue(sessionId).catch(toastError)}
+        >
+          <Play size={13} aria-hidden /> Resume
+        </Button>
+      )}
     </li>
   )
 }
@@ -65,7 +70,7 @@ function PendingSteer({ prompt }: { prompt: Prompt }) {
     >
       <CornerDownRight size={14} aria-hidden className="breathe shrink-0 text-mark" />
       <span className="shrink-0 text-xs text-mark">Steering, not read yet</span>
-      <span className="min-w-0 flex-1 truncate">{visible(promptText(prompt.parts))}</span>
+      <PromptWords prompt={prompt} />
       <PromptActions prompt={prompt} name="steered prompt" place={{ followers: [], paused: false }} />
     </li>
   )
@@ -73,6 +78,7 @@ function PendingSteer({ prompt }: { prompt: Prompt }) {
 
 function QueuedPrompt({ prompt, place, queue }: { prompt: Prompt; place: number; queue: readonly Prompt[] }) {
   const above = queue[place - 2]
+  const prompts = useMay('prompt')
   const sessionId = useSessionId()
   const Icon = prompt.paused ? Pause : ListOrdered
   const followers = queue.slice(place).map(({ promptId }) => promptId)
@@ -82,8 +88,8 @@ function QueuedPrompt({ prompt, place, queue }: { prompt: Prompt; place: number;
     >
       <Icon size={14} aria-hidden className="shrink-0 text-faint" />
       <span className="shrink-0 text-xs text-faint">{labelOf(prompt, place)}</span>
-      <span className="min-w-0 flex-1 truncate">{visible(promptText(prompt.parts))}</span>
-      {above && above.paused === prompt.paused && (
+      <PromptWords prompt={prompt} />
+      {prompts && above && above.paused === prompt.paused && (
         <IconButton
           label={`Run queued prompt ${place} earlier`}
           onClick={() =>
@@ -102,15 +108,28 @@ function QueuedPrompt({ prompt, place, queue }: { prompt: Prompt; place: number;
   )
 }
 
+/** The text of a prompt, and the person if another one has sent it. */
+function PromptWords({ prompt }: { prompt: Prompt }) {
+  const other = otherActorText(prompt.actor, useSelf())
+  return (
+    <span className="min-w-0 flex-1 truncate">
+      {other !== undefined && <span className="text-xs text-soft">{other}: </span>}
+      {visible(promptText(prompt.parts))}
+    </span>
+  )
+}
+
 /** The buttons that edit and withdraw a waiting prompt. An edited prompt returns to its place in the queue. */
 function PromptActions({ prompt, name, place }: { prompt: Prompt; name: string; place: QueuePlace }) {
   const sessionId = useSessionId()
   const withdraw = () => client.withdraw(sessionId, prompt.promptId)
+  const prompts = useMay('prompt')
   const edit = async () => {
     await withdraw()
     draftOf(sessionId).putBack(prompt.parts, place)
     focusPrompt()
   }
+  if (!prompts) return null
   return (
     <>
       <IconButton label={`Edit ${name}`} onClick={() => void edit().catch(toastError)}>

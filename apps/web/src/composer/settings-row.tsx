@@ -2,6 +2,7 @@ import type { PermissionMode, SessionSettings } from '@parley/protocol'
 import { useAgent } from '../base/agents.ts'
 import { client } from '../base/client.ts'
 import { useModels } from '../base/models.ts'
+import { useMay } from '../base/self.ts'
 import { toastError } from '../parts/toasts.tsx'
 import { useSessionId, useSessionState } from '../session-data/session-context.tsx'
 import { chosenModel, effortName, effortsOf } from './model-choice.logic.ts'
@@ -13,6 +14,15 @@ export const modeNames: Record<PermissionMode, string> = {
   'read-only': 'Read-only',
   plan: 'Plan',
   bypass: 'Bypass',
+}
+
+/** The modes that the person may choose. Those that let an agent do more than `ask` need the scope `decide`. */
+export function useChoosable(
+  modes: readonly PermissionMode[],
+  current: PermissionMode,
+): readonly PermissionMode[] {
+  const decides = useMay('decide')
+  return modes.filter((mode) => decides || mode === current || (mode !== 'accept-edits' && mode !== 'bypass'))
 }
 
 export const modeNotes: Record<PermissionMode, string> = {
@@ -35,6 +45,7 @@ export function SettingsRow() {
     void client.configure(sessionId, settings).catch(toastError)
 
   const mode = requested.mode ?? effective.mode ?? 'ask'
+  const modes = useChoosable(agent?.modes ?? [mode], mode)
   const listed = useModels(connectedModels ? undefined : agent)
   const models = connectedModels ?? listed
   const model = chosenModel(models, { requested, effective, running: connectedModel })
@@ -49,7 +60,7 @@ export function SettingsRow() {
         value={mode}
         title={modeNotes[mode]}
         alarming={mode === 'bypass'}
-        options={(agent?.modes ?? [mode]).map((one) => ({ value: one, label: modeNames[one] }))}
+        options={modes.map((one) => ({ value: one, label: modeNames[one] }))}
         onChange={(value) => configure({ mode: value as PermissionMode })}
       />
       {models.length > 0 && agent?.capabilities.models && (

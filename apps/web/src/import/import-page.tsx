@@ -9,14 +9,21 @@ import { errorText } from '../base/error-text.logic.ts'
 import { ago, folderName, plural, visible } from '../base/format.logic.ts'
 import { matchOf } from '../base/match.logic.ts'
 import { navigate } from '../base/route.ts'
+import { useMay } from '../base/self.ts'
 import { Button } from '../parts/button.tsx'
 import { BackToSessions } from '../parts/link.tsx'
+import { NeedsScope } from '../parts/needs-scope.tsx'
 import { toastError } from '../parts/toasts.tsx'
 
 const initialLimit = 50
 
 /** The conversations that agents have stored, to read and continue here. */
 export default function ImportPage() {
+  if (useMay('prompt')) return <Conversations />
+  return <NeedsScope what="Importing a session" scope="prompt" className="p-6" />
+}
+
+function Conversations() {
   const { agents, status } = useAgents()
   const { found, asking, problems } = useConversations(agents)
   const [query, setQuery] = useState('')
@@ -116,16 +123,16 @@ function Conversation({ conversation }: { conversation: Found }) {
 }
 
 type Found = AgentConversation & { readonly agent: AgentInfo }
-type Conversations = {
+type Listings = {
   readonly found: readonly Found[]
   readonly asking: number
   readonly problems: readonly string[]
 }
 
-const noConversations: Conversations = { found: [], asking: 0, problems: [] }
+const noConversations: Listings = { found: [], asking: 0, problems: [] }
 
 /** The conversations of all installed agents that can list them, the latest first. Grows as the agents answer. */
-function useConversations(agents: readonly AgentInfo[]): Conversations {
+function useConversations(agents: readonly AgentInfo[]): Listings {
   const here = agents.filter((agent) => agent.found && agent.conversations)
   const ids = here.map(({ id }) => id).join(' ')
   const [conversations, setConversations] = useState(noConversations)
@@ -145,7 +152,7 @@ function useConversations(agents: readonly AgentInfo[]): Conversations {
   return conversations
 }
 
-type Listing = Pick<Conversations, 'found' | 'problems'>
+type Listing = Pick<Listings, 'found' | 'problems'>
 
 async function listFrom(agent: AgentInfo, signal: AbortSignal): Promise<Listing> {
   try {

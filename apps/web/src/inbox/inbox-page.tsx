@@ -7,6 +7,7 @@ import { errorText } from '../base/error-text.logic.ts'
 import { ago, folderName, visible } from '../base/format.logic.ts'
 import { awaitedName } from '../base/nodes.logic.ts'
 import { useNodes } from '../base/nodes.ts'
+import { useMay } from '../base/self.ts'
 import { fetchDiffs } from '../parts/diff/diff-view.tsx'
 import { BackToSessions, Link } from '../parts/link.tsx'
 import { NotificationPermission } from '../parts/notification-permission.tsx'
@@ -21,6 +22,7 @@ export default function InboxPage() {
   useEffect(fetchDiffs, [])
   useEffect(fetchCards, [])
   const { requests, status, error, away } = useWaiting()
+  const decides = useMay('decide')
   const first = useUnansweredFirst(requests.map(({ request }) => request)).open[0]?.requestId
   return (
     <div className="h-full overflow-y-auto" tabIndex={-1}>
@@ -46,7 +48,7 @@ export default function InboxPage() {
             ) : (
               <>
                 <CircleCheck size={16} className="text-good" aria-hidden /> No open requests. When an agent
-                needs your answer, its request appears here.
+                needs {decides ? 'your' : 'an'} answer, its request appears here.
               </>
             )}
           </p>
@@ -56,7 +58,7 @@ export default function InboxPage() {
             <InboxEntry
               key={waiting.request.requestId}
               waiting={waiting}
-              first={waiting.request.requestId === first}
+              first={decides && waiting.request.requestId === first}
             />
           ))}
           <UnlistedAnswers requests={requests} />

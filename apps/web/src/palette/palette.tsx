@@ -1,4 +1,4 @@
-import { type SessionSummary, summarise } from '@parley/protocol'
+import { type Scope, type SessionSummary, summarise } from '@parley/protocol'
 import { Command } from 'cmdk'
 import {
   Archive,
@@ -20,6 +20,7 @@ import { matchOf } from '../base/match.logic.ts'
 import { preferences, setPreferences } from '../base/preferences.ts'
 import { sectionNames, settingsSections } from '../base/route.logic.ts'
 import { navigate, useRoute } from '../base/route.ts'
+import { may } from '../base/self.ts'
 import { IconButton, Key } from '../parts/button.tsx'
 import { Dialog, pageDialog } from '../parts/dialog.tsx'
 import { useAllSessions } from '../session-data/session-list.ts'
@@ -137,7 +138,11 @@ function Results({ typed, search, onChoose }: ResultsProps) {
           onChoose={onChoose}
         />
       )}
-      <CommandGroup heading="Commands" commands={pageCommands} onChoose={onChoose} />
+      <CommandGroup
+        heading="Commands"
+        commands={pageCommands.filter(({ scope }) => scope === undefined || may(scope))}
+        onChoose={onChoose}
+      />
     </>
   )
 }
@@ -188,8 +193,15 @@ function CommandGroup({ heading, note = '', commands, onChoose }: CommandGroupPr
   )
 }
 
-const pageCommands: readonly PaletteCommand[] = [
-  { label: 'New session', icon: Plus, keys: ['N'], onSelect: () => navigate({ name: 'new' }) },
+/** `scope`: what the person needs to use the command. */
+const pageCommands: readonly (PaletteCommand & { readonly scope?: Scope })[] = [
+  {
+    label: 'New session',
+    scope: 'prompt',
+    icon: Plus,
+    keys: ['N'],
+    onSelect: () => navigate({ name: 'new' }),
+  },
   {
     label: 'Inbox: approvals and questions',
     icon: Inbox,
@@ -198,11 +210,13 @@ const pageCommands: readonly PaletteCommand[] = [
   },
   {
     label: 'Continue a Claude or Codex session (import)',
+    scope: 'prompt',
     icon: History,
     onSelect: () => navigate({ name: 'import' }),
   },
   ...settingsSections.map((section) => ({
     label: `Settings: ${sectionNames[section].toLowerCase()}`,
+    ...(section === 'people' && { scope: 'admin' as const }),
     icon: Settings,
     onSelect: () => navigate({ name: 'settings', section }),
   })),

@@ -1,6 +1,7 @@
 import type { SessionSummary } from '@parley/protocol'
 import { FileDiff, ListChecks, Pencil, ScanText, Search, SquareTerminal } from 'lucide-react'
 import { type Preferences, setPreferences } from '../base/preferences.ts'
+import { may } from '../base/self.ts'
 import type { MenuEntry } from '../parts/menu-list.tsx'
 import { sessionActions } from '../session-data/session-actions.ts'
 import { exportEntry, lifecycleEntries } from '../sessions/session-entries.tsx'
@@ -10,11 +11,11 @@ export type PaletteCommand = MenuEntry & { readonly keys?: readonly string[] }
 
 export function sessionCommands(session: SessionSummary): readonly PaletteCommand[] {
   const show = (sidePanel: Preferences['sidePanel']) => () => setPreferences({ sidePanel })
-  const { pin, archive, remove } = lifecycleEntries(session)
+  const { change, remove } = lifecycleEntries(session)
   const { icon, entries } = exportEntry(session.id)
   return [
     { label: 'Changes', icon: FileDiff, onSelect: show('changes') },
-    { label: 'Terminals', icon: SquareTerminal, onSelect: show('terminal') },
+    ...(may('terminal') ? [{ label: 'Terminals', icon: SquareTerminal, onSelect: show('terminal') }] : []),
     // Deferred until the palette has returned the focus.
     {
       label: 'Find in session',
@@ -22,13 +23,14 @@ export function sessionCommands(session: SessionSummary): readonly PaletteComman
       keys: ['Ctrl', 'F'],
       onSelect: later(() => sessionActions()?.find()),
     },
-    { label: 'Rename', icon: Pencil, onSelect: later(() => sessionActions()?.rename()) },
-    pin,
-    archive,
+    ...(may('prompt')
+      ? [{ label: 'Rename', icon: Pencil, onSelect: later(() => sessionActions()?.rename()) }]
+      : []),
+    ...change,
     { label: 'Plan', icon: ListChecks, onSelect: show('plan') },
     { label: 'Event log', icon: ScanText, onSelect: show('events') },
     { label: 'Export this session…', icon, entries: entries.map((entry) => ({ icon, ...entry })) },
-    remove,
+    ...remove,
   ]
 }
 

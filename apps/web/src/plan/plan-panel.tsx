@@ -1,6 +1,7 @@
 import { isInBackground, type PlanEntry, type Task } from '@parley/protocol'
 import { Circle, CircleCheck, CircleDot, CircleSlash } from 'lucide-react'
 import { visible } from '../base/format.logic.ts'
+import { useMay } from '../base/self.ts'
 import { useSessionState } from '../session-data/session-context.tsx'
 import { useStopTasks } from '../session-data/stop-turn.ts'
 
@@ -64,6 +65,7 @@ const taskMarks = {
 
 function TaskRow({ task }: { task: Task }) {
   const stop = useStopTasks()
+  const prompts = useMay('prompt')
   const note = task.parked ? 'Needs your answer' : (task.reason && reasons[task.reason]) || task.summary
   return (
     <li className="flex items-start gap-2">
@@ -73,7 +75,7 @@ function TaskRow({ task }: { task: Task }) {
         {isInBackground(task) && <span className="text-xs text-faint"> in the background</span>}
         {note && <span className="block text-xs text-soft">{visible(note)}</span>}
       </span>
-      {isInBackground(task) && (
+      {prompts && isInBackground(task) && (
         <button
           type="button"
           className="shrink-0 rounded px-1.5 py-0.5 text-xs font-medium text-soft hover:bg-hover pointer-coarse:min-h-11"

@@ -30,7 +30,8 @@ export type Choices = {
   readonly wider: readonly PermissionOption[]
 }
 
-export function choicesOf({ options }: Pick<OpenPermission, 'options'>): Choices {
+/** `mayWiden`: whether the person may give grants that apply beyond the session. */
+export function choicesOf({ options }: Pick<OpenPermission, 'options'>, mayWiden = true): Choices {
   const allow = (scope: PermissionScope) =>
     options.find((option) => option.decision === 'allow' && option.scope === scope)
   const session = allow('session')
@@ -39,7 +40,13 @@ export function choicesOf({ options }: Pick<OpenPermission, 'options'>): Choices
     once,
     session,
     deny: options.find((option) => option.decision === 'deny'),
-    wider: options.filter((option) => option !== once && option !== session && option.decision === 'allow'),
+    wider: options.filter(
+      (option) =>
+        option !== once &&
+        option !== session &&
+        option.decision === 'allow' &&
+        (mayWiden || (option.scope !== 'project' && option.scope !== 'always')),
+    ),
   }
 }
 

@@ -2,10 +2,12 @@ import { commandOf, type PermissionOption } from '@parley/protocol'
 import { useState } from 'react'
 import { useAgent, useAgentName } from '../base/agents.ts'
 import { visible } from '../base/format.logic.ts'
+import { useMay } from '../base/self.ts'
 import { useStore } from '../base/store.ts'
 import { KindIcon } from '../call/kind-icon.tsx'
 import { Button } from '../parts/button.tsx'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
+import { NeedsScope } from '../parts/needs-scope.tsx'
 import { useAnswerDraft } from './answer-draft.ts'
 import { useAnswer } from './answers.ts'
 import { AwaitedNote } from './awaited-note.tsx'
@@ -31,14 +33,15 @@ export function PermissionCard({ session, request, takesFocus, awaited }: Props)
   const [denying, setDenying] = useState(false)
   const [draft, keep] = useAnswerDraft(request.requestId)
   const edit = useEdit(request)
-  const choices = choicesOf(request)
+  const choices = choicesOf(request, useMay('admin'))
+  const decides = useMay('decide')
   const allow = (option: PermissionOption | undefined) => {
     if (!option || !edit.mayAllow) return
     decide('allow', { scope: option.scope, ...(edit.input !== request.input && { input: edit.input }) })
   }
   const isPlan = request.kind === 'plan'
   const onKey = (key: string) => {
-    if (denying || edit.isLoading) return false
+    if (!decides || denying || edit.isLoading) return false
     if (key === '1' && choices.once) allow(choices.once)
     else if (key === '2' && choices.session && !edit.edits) allow(choices.session)
     else if (key === '3') isPlan ? setDenying(true) : decide('deny')
@@ -57,7 +60,9 @@ export function PermissionCard({ session, request, takesFocus, awaited }: Props)
         onAllow={() => allow(choices.once)}
       />
       <AwaitedNote machine={awaited} />
-      {denying ? (
+      {!decides ? (
+        <NeedsScope what="Answering this request" scope="decide" className="px-3.5 pt-2.5 pb-3" />
+      ) : denying ? (
         <DenyForm
           no={isPlan ? 'Request changes' : 'Deny'}
           reason={draft.reason ?? ''}

@@ -2,8 +2,10 @@ import { answersProblem, type Question } from '@parley/protocol'
 import { useEffect, useRef } from 'react'
 import { useAgentName } from '../base/agents.ts'
 import { visible } from '../base/format.logic.ts'
+import { useMay } from '../base/self.ts'
 import { Button, Key } from '../parts/button.tsx'
 import { LazyMarkdown } from '../parts/markdown/lazy-markdown.tsx'
+import { NeedsScope } from '../parts/needs-scope.tsx'
 import { useAnswerDraft } from './answer-draft.ts'
 import { useAnswer } from './answers.ts'
 import { AwaitedNote } from './awaited-note.tsx'
@@ -26,7 +28,9 @@ export function QuestionCard({ session, request, takesFocus, awaited }: Props) {
 
   const form = useRef<HTMLFormElement>(null)
   /** A digit chooses an option of the first unanswered question; Enter sends the answers. */
+  const decides = useMay('decide')
   const onKey = (key: string) => {
+    if (!decides) return false
     const option = /^[1-9]$/.test(key) ? open.options[Number(key) - 1] : undefined
     if (option) {
       // The focus moves to the card, so that Enter sends the choice.
@@ -46,7 +50,7 @@ export function QuestionCard({ session, request, takesFocus, awaited }: Props) {
         ref={form}
         onSubmit={(event) => {
           event.preventDefault()
-          if (!complete) return
+          if (!complete || !decides) return
           focusCard(event.currentTarget)
           answer(answers)
         }}
@@ -57,25 +61,33 @@ export function QuestionCard({ session, request, takesFocus, awaited }: Props) {
           className="flex max-h-[min(30rem,50dvh)] flex-col gap-4 overflow-y-auto px-3.5 pt-3 [@media(height<28rem)]:max-h-none"
           tabIndex={-1}
         >
-          {request.questions.map((question, index) => (
-            <QuestionField
-              key={question.id}
-              question={question}
-              place={request.questions.length > 1 ? `${index + 1} of ${request.questions.length}` : undefined}
-              filled={filled}
-              numbered={question === open}
-              name={`${request.requestId}:${question.id}`}
-              onChange={setFilled}
-            />
-          ))}
+          <fieldset disabled={!decides} className="contents [&_input]:disabled:opacity-60">
+            {request.questions.map((question, index) => (
+              <QuestionField
+                key={question.id}
+                question={question}
+                place={
+                  request.questions.length > 1 ? `${index + 1} of ${request.questions.length}` : undefined
+                }
+                filled={filled}
+                numbered={question === open}
+                name={`${request.requestId}:${question.id}`}
+                onChange={setFilled}
+              />
+            ))}
+          </fieldset>
         </div>
         <AwaitedNote machine={awaited} />
-        <AnswerBar
-          complete={complete}
-          sending={sending}
-          several={request.questions.length > 1}
-          onLeaveToAgent={left && (() => answer(left))}
-        />
+        {decides ? (
+          <AnswerBar
+            complete={complete}
+            sending={sending}
+            several={request.questions.length > 1}
+            onLeaveToAgent={left && (() => answer(left))}
+          />
+        ) : (
+          <NeedsScope what="Answering" scope="decide" className="px-3.5 pt-2.5 pb-3" />
+        )}
       </form>
     </Card>
   )

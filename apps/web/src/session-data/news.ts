@@ -3,6 +3,7 @@ import { client } from '../base/client.ts'
 import { preferences } from '../base/preferences.ts'
 import { pushMark } from '../base/push-mark.ts'
 import { currentRoute, navigate } from '../base/route.ts'
+import { may } from '../base/self.ts'
 import { toast } from '../parts/toasts.tsx'
 import { endedTurns, type News, newRequests, pageTitle, placeName } from './news.logic.ts'
 import { sessions } from './session-list.ts'
@@ -20,7 +21,8 @@ export function startNotifications(): void {
     const snapshot = waiting.getSnapshot()
     updateTab()
     if (snapshot.status !== 'live') return
-    for (const news of newRequests(requests, snapshot.requests)) void notify(news)
+    // Only people who may answer are notified.
+    if (may('decide')) for (const news of newRequests(requests, snapshot.requests)) void notify(news)
     requests = new Set(snapshot.requests.map(({ request }) => request.requestId))
   })
   sessions.subscribe(() => {

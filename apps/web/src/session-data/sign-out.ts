@@ -5,29 +5,32 @@ import { setPushMark } from '../base/push-mark.ts'
 import { removeServiceWorker } from '../base/service-worker.ts'
 import { clearCache, stopCaching } from './cache.ts'
 
-const signedOutKey = 'parley:signed-out'
+export const signedOutKey = 'parley:signed-out'
+/** The first characters of the value of `signedOutKey` if the access was ended elsewhere. */
+export const revokedMark = 'revoked '
 let leaving: Promise<void> | undefined
 
 /** Signs this browser out and removes everything that any of its tabs stored. */
 export async function signOut(): Promise<void> {
   await client.call('signOut')
-  await leave()
+  await leave('')
 }
 
 /** Clears this browser when another tab signs it out, or when its device is revoked elsewhere. */
 export function watchSignOut(): void {
-  onRevoked(() => void leave())
+  onRevoked(() => void leave(revokedMark))
   addEventListener('storage', ({ key, newValue }) => {
-    if (key === signedOutKey && newValue !== null) void leave()
+    if (key === signedOutKey && newValue !== null)
+      void leave(newValue.startsWith(revokedMark) ? revokedMark : '')
   })
 }
 
-function leave(): Promise<void> {
-  leaving ??= clear().finally(() => location.assign('.'))
+function leave(mark: string): Promise<void> {
+  leaving ??= clear(mark).finally(() => location.assign('.'))
   return leaving
 }
 
-async function clear(): Promise<void> {
+async function clear(mark: string): Promise<void> {
   stopCaching()
   client.close()
   // Calls that are aborted by the close may still write to storage, so storage is cleared after them.
@@ -35,5 +38,5 @@ async function clear(): Promise<void> {
   setPushMark(undefined)
   preferences.set(({ agent, folder, ...rest }) => rest)
   await Promise.all([forgetDevice(), clearCache(), removeServiceWorker()])
-  localStorage.setItem(signedOutKey, String(Date.now()))
+  localStorage.setItem(signedOutKey, mark + Date.now())
 }

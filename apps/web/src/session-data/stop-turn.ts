@@ -1,5 +1,6 @@
 import { ParleyError } from '@parley/protocol'
 import { client } from '../base/client.ts'
+import { may } from '../base/self.ts'
 import { toastError } from '../parts/toasts.tsx'
 import { useSessionId, useSessionState } from './session-context.tsx'
 
@@ -11,7 +12,7 @@ export function useStopTurn(): () => void {
   const id = useSessionId()
   const turnId = useSessionState((state) => state.turn?.turnId)
   return () => {
-    if (turnId === undefined) return
+    if (turnId === undefined || !may('prompt')) return
     client.cancel(id, { turnId }).catch(toastUnlessEnded)
   }
 }

@@ -1,13 +1,19 @@
 import type { SessionSummary } from '@parley/protocol'
 import { Pencil } from 'lucide-react'
+import { may } from '../base/self.ts'
 import type { OpenMenu } from '../parts/menu.tsx'
 import MenuList from '../parts/menu-list.tsx'
-import { lifecycleEntries } from './session-entries.tsx'
+import { exportEntry, lifecycleEntries } from './session-entries.tsx'
 
 type Props = OpenMenu & { session: SessionSummary; onRename: () => void }
 
 export default function RowMenu({ session, onRename, ...menu }: Props) {
-  const { pin, archive, remove } = lifecycleEntries(session)
+  const { change, remove } = lifecycleEntries(session)
   const rename = { label: 'Rename', icon: Pencil, onSelect: onRename }
-  return <MenuList {...menu} entries={[pin, rename, archive, remove]} />
+  return (
+    <MenuList
+      {...menu}
+      entries={[...(may('prompt') ? [rename] : []), ...change, ...remove, exportEntry(session.id)]}
+    />
+  )
 }

@@ -1,14 +1,18 @@
 import type { ExportFormat, SessionSummary } from '@parley/protocol'
 import { Archive, ArchiveRestore, Download, Pin, PinOff, Trash2 } from 'lucide-react'
 import { client } from '../base/client.ts'
+import { may } from '../base/self.ts'
 import type { MenuEntry } from '../parts/menu-list.tsx'
 import { toast, toastError } from '../parts/toasts.tsx'
 import { deleteWithUndo } from './deleting.ts'
 
 type Session = Pick<SessionSummary, 'id' | 'title' | 'pinned' | 'archived'>
 
-/** The menu entries to pin, archive and delete a session. */
-export function lifecycleEntries({ id, title, pinned, archived }: Session) {
+/** The menu entries to pin, archive and delete a session, without those that the person may not use. */
+export function lifecycleEntries({ id, title, pinned, archived }: Session): {
+  readonly change: readonly MenuEntry[]
+  readonly remove: readonly MenuEntry[]
+} {
   const pin: MenuEntry = pinned
     ? { label: 'Unpin', icon: PinOff, onSelect: () => update(id, { pinned: false }) }
     : { label: 'Pin', icon: Pin, onSelect: () => update(id, { pinned: true }) }
@@ -25,7 +29,7 @@ export function lifecycleEntries({ id, title, pinned, archived }: Session) {
     danger: true,
     onSelect: () => deleteWithUndo({ id, title }),
   }
-  return { pin, archive, remove }
+  return { change: may('prompt') ? [pin, archive] : [], remove: may('admin') ? [remove] : [] }
 }
 
 type Change = { readonly pinned?: boolean; readonly archived?: boolean }

@@ -18,6 +18,7 @@ import { focusSearch, isEditable } from '../base/focus.ts'
 import { dayOf } from '../base/format.logic.ts'
 import type { Route } from '../base/route.logic.ts'
 import { useRoute } from '../base/route.ts'
+import { useMay } from '../base/self.ts'
 import { ConnectionNote } from '../parts/connection-note.tsx'
 import { Link } from '../parts/link.tsx'
 import { isUnread } from '../session-data/seen.logic.ts'
@@ -79,6 +80,7 @@ function emptyText({ q, archived }: { q: string; archived: boolean }): string {
 function SidebarHead() {
   const route = useRoute()
   const waiting = useWaiting().requests.length
+  const starts = useMay('prompt')
   return (
     <div className="px-2.5 pt-3 pb-2">
       <div className="flex items-center pr-0.5 pb-2 pl-1.5">
@@ -97,10 +99,12 @@ function SidebarHead() {
           <Settings size={16} />
         </Link>
       </div>
-      <HeadLink to={{ name: 'new' }} current={route.name === 'new'} icon={<Plus size={16} />}>
-        New session
-        <kbd className="ml-auto font-mono text-2xs text-faint pointer-coarse:hidden">N</kbd>
-      </HeadLink>
+      {starts && (
+        <HeadLink to={{ name: 'new' }} current={route.name === 'new'} icon={<Plus size={16} />}>
+          New session
+          <kbd className="ml-auto font-mono text-2xs text-faint pointer-coarse:hidden">N</kbd>
+        </HeadLink>
+      )}
       <HeadLink to={{ name: 'inbox' }} current={route.name === 'inbox'} icon={<Inbox size={16} />}>
         Inbox
         {waiting > 0 && (

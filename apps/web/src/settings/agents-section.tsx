@@ -4,6 +4,7 @@ import { loadAgents, useAgents } from '../base/agents.ts'
 import { client } from '../base/client.ts'
 import { errorText } from '../base/error-text.logic.ts'
 import { useNodes } from '../base/nodes.ts'
+import { useMay } from '../base/self.ts'
 import { AgentNextStep, AgentState } from '../parts/agents/agent-state.tsx'
 import { InstallRow } from '../parts/agents/install-button.tsx'
 import { nextStep } from '../parts/agents/readiness.logic.ts'
@@ -18,10 +19,12 @@ export function AgentsSection() {
   const { agents, node, status, error } = useAgents()
   const { purpose, note } = agentsPurpose(node, useNodes().nodes)
   const asking = status === 'asking'
+  const administers = useMay('admin')
   return (
     <Section
       title="Agents"
       purpose={purpose}
+      adminWork="Setting agents up"
       beside={
         <Button onClick={() => void loadAgents()} disabled={asking}>
           <RefreshCw size={14} aria-hidden className={asking ? 'animate-spin' : ''} /> Refresh
@@ -35,12 +38,13 @@ export function AgentsSection() {
           <AgentCard key={agent.id} agent={agent} />
         ))}
       </div>
-      <AddAgent />
+      {administers && <AddAgent />}
     </Section>
   )
 }
 
 function AgentCard({ agent }: { agent: AgentInfo }) {
+  const administers = useMay('admin')
   const can = (Object.entries(agent.capabilities) as [CapabilityName, boolean][]).filter(([, has]) => has)
   return (
     <article aria-label={agent.name} className="rounded-lg border border-line bg-card">
@@ -67,8 +71,8 @@ function AgentCard({ agent }: { agent: AgentInfo }) {
         </details>
       </div>
       <AgentNextStep agent={agent} />
-      {nextStep(agent) !== 'install' && <InstallRow agent={agent} />}
-      {(agent.found || agent.added) && <AgentSetup agent={agent} />}
+      {administers && nextStep(agent) !== 'install' && <InstallRow agent={agent} />}
+      {administers && (agent.found || agent.added) && <AgentSetup agent={agent} />}
     </article>
   )
 }

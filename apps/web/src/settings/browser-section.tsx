@@ -9,8 +9,11 @@ import { Button } from '../parts/button.tsx'
 import { NotificationPermission } from '../parts/notification-permission.tsx'
 import { toast, toastError } from '../parts/toasts.tsx'
 import { signOut } from '../session-data/sign-out.ts'
+import { EntryRow } from './entry-row.tsx'
 import { Switch } from './form-parts.tsx'
 import { PairButton } from './pair-button.tsx'
+import { listPeople, ownerName } from './person-names.ts'
+import { expiryText, limitsText, scopesText } from './rights-text.logic.ts'
 import { Section } from './section.tsx'
 import { useServerList } from './use-server-list.ts'
 
@@ -51,18 +54,19 @@ export function BrowserSection() {
   )
 }
 
-const listDevices = () => client.call('listDevices').then(({ devices }) => devices)
+const listDevices = () => client.access.devices()
 
 /** The browsers that are signed in. Each can be signed out here. */
 export function DevicesSection() {
   const { list: devices, change, reload } = useServerList(listDevices)
   // biome-ignore lint/correctness/useExhaustiveDependencies: what a frame does is the same after each render
   useEffect(() => client.socket.onFrame(({ type }) => type === 'device-added' && reload()), [])
+  const { list: people } = useServerList(listPeople)
   const now = useNow()
   const revoke = ({ deviceId, name, current }: Device) => {
     if (current) return void signOut().catch(toastError)
     change(async () => {
-      await client.call('revokeDevice', { params: { id: deviceId } })
+      await client.access.revokeDevice(deviceId)
       toast(`${name} is signed out.`)
     })
   }
@@ -74,24 +78,30 @@ export function DevicesSection() {
     >
       <ul className="flex flex-col gap-2">
         {devices?.map((device) => (
-          <li
+          <EntryRow
             key={device.deviceId}
-            className="flex items-center gap-3 rounded-lg border border-line bg-card px-3.5 py-2 text-sm"
+            label={device.name}
+            facts={[
+              ownerName(people, device.personId),
+              scopesText(device.scopes),
+              limitsText(device.limits),
+              expiryText(device.expiresAt, now),
+              `Signed in ${agoInWords(device.createdAt, now)}`,
+              `Last seen ${agoInWords(device.lastSeenAt, now)}`,
+            ]}
+            actions={
+              <Button
+                look="danger"
+                aria-label={`Sign out ${device.current ? 'this browser' : device.name}`}
+                onClick={() => revoke(device)}
+              >
+                Sign out
+              </Button>
+            }
           >
-            <span className="min-w-0 flex-1">
-              {device.name}
-              {device.current && <span className="text-soft"> (this browser)</span>}
-              <span className="block text-xs text-soft">Signed in {agoInWords(device.createdAt, now)}</span>
-            </span>
-            <span className="text-xs text-faint">Last seen {agoInWords(device.lastSeenAt, now)}</span>
-            <Button
-              look="danger"
-              aria-label={`Sign out ${device.current ? 'this browser' : device.name}`}
-              onClick={() => revoke(device)}
-            >
-              Sign out
-            </Button>
-          </li>
+            {device.name}
+            {device.current && <span className="text-soft"> (this browser)</span>}
+          </EntryRow>
         ))}
       </ul>
     </Section>

@@ -36,14 +36,17 @@ export function Text({ value, placeholder, first = false, secret = false, onWrit
 }
 
 type SelectProps = {
+  /** The accessible name, if no label is visible. */
+  label?: string
   value: string
   options: readonly (readonly [value: string, label: string])[]
   onChoose: (value: string) => void
 }
 
-export function Select({ value, options, onChoose }: SelectProps) {
+export function Select({ label, value, options, onChoose }: SelectProps) {
   return (
     <select
+      aria-label={label}
       value={value}
       onChange={(event) => onChoose(event.target.value)}
       className="field w-full pointer-coarse:min-h-11"

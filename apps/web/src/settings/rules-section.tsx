@@ -1,8 +1,10 @@
 import { isAtSeveralPlaces, type NewRule, type NewTrust, type PermissionRule } from '@parley/protocol'
+import { otherActorText } from '../base/actor-text.logic.ts'
 import { useAgents } from '../base/agents.ts'
 import { client } from '../base/client.ts'
 import { useNow } from '../base/clock.ts'
 import { agoInWords, visible } from '../base/format.logic.ts'
+import { useMay, useSelf } from '../base/self.ts'
 import { Button } from '../parts/button.tsx'
 import { Link } from '../parts/link.tsx'
 import { toast } from '../parts/toasts.tsx'
@@ -16,7 +18,8 @@ const listRules = () => client.call('listRules').then(({ rules }) => rules)
 
 /** All rules. Each can be removed here. */
 export function RulesSection() {
-  const { list: rules, reload, change } = useServerList(listRules)
+  const { list: rules, problem, reload, change } = useServerList(listRules)
+  const administers = useMay('admin')
   const revoke = ({ ruleId, createdAt, createdBy, ...rule }: PermissionRule) =>
     change(async () => {
       await client.call('deleteRule', { params: { id: ruleId } })
@@ -27,6 +30,8 @@ export function RulesSection() {
     <Section
       title="Rules and grants"
       purpose="What agents may do without asking, and what they may never do. Deny overrides allow. Rules are added on this page and by “Allow for…” answers. A rule that denies a command compares only the text of the command, so it is not a sandbox."
+      adminWork="Changing rules"
+      problem={problem}
     >
       {!rules && <p className="text-sm text-faint">Loading…</p>}
       {rules?.length === 0 && (
@@ -38,21 +43,22 @@ export function RulesSection() {
             key={rule.ruleId}
             rule={rule}
             showsPlace={isAtSeveralPlaces(rules)}
-            onRevoke={() => revoke(rule)}
+            onRevoke={administers ? () => revoke(rule) : undefined}
           />
         ))}
       </ul>
-      <AddRule onAdded={reload} />
+      {administers && <AddRule onAdded={reload} />}
     </Section>
   )
 }
 
 const decisionNames = { allow: 'Allow', ask: 'Ask', deny: 'Deny', disable: 'Disable' }
 
-type RuleRowProps = { rule: PermissionRule; showsPlace: boolean; onRevoke: () => void }
+type RuleRowProps = { rule: PermissionRule; showsPlace: boolean; onRevoke: (() => void) | undefined }
 
 function RuleRow({ rule, showsPlace, onRevoke }: RuleRowProps) {
   const now = useNow()
+  const other = otherActorText(rule.createdBy, useSelf())
   const fields = Object.entries({ ...rule.match, ...rule.exact })
   return (
     <li className="flex items-center gap-3 rounded-lg border border-line bg-card px-3.5 py-2 text-sm">
@@ -69,19 +75,24 @@ function RuleRow({ rule, showsPlace, onRevoke }: RuleRowProps) {
           ))}
           {rule.decision === 'allow' && <span className="ml-2 text-xs text-soft">{reachText(rule)}</span>}
         </span>
-        <span className="flex gap-1.5 text-xs text-faint">
+        <span className="flex flex-wrap gap-x-1.5 text-xs text-faint">
           <Where rule={rule} /> {showsPlace && rule.place && <span>· at {visible(rule.place)}</span>}{' '}
           {rule.agent && <span>· only {rule.agent}</span>}{' '}
-          <span>· added {agoInWords(rule.createdAt, now)}</span>
+          <span>
+            · added {agoInWords(rule.createdAt, now)}
+            {byText(other)}
+          </span>
         </span>
       </span>
-      <Button
-        look="danger"
-        onClick={onRevoke}
-        aria-label={`Revoke: ${rule.tool} ${Object.values(rule.match ?? {}).join(' ')}`}
-      >
-        Revoke
-      </Button>
+      {onRevoke && (
+        <Button
+          look="danger"
+          onClick={onRevoke}
+          aria-label={`Revoke: ${rule.tool} ${Object.values(rule.match ?? {}).join(' ')}`}
+        >
+          Revoke
+        </Button>
+      )}
     </li>
   )
 }
@@ -170,11 +181,15 @@ function Reach({ form, write }: { form: RuleForm; write: (change: Partial<RuleFo
   )
 }
 
+const byText = (other: string | undefined) => (other === undefined ? '' : ` by ${other}`)
+
 const listFolders = () => client.call('listTrustedFolders').then(({ folders }) => folders)
 
 /** The folders whose settings, hooks and MCP servers agents may load. */
 export function TrustSection() {
-  const { list: folders, change } = useServerList(listFolders)
+  const { list: folders, problem, change } = useServerList(listFolders)
+  const administers = useMay('admin')
+  const self = useSelf()
   const now = useNow()
   const revoke = (folder: NewTrust) =>
     change(async () => {
@@ -186,6 +201,8 @@ export function TrustSection() {
     <Section
       title="Trusted folders"
       purpose="Agents load settings, hooks and MCP servers from these folders and the folders inside them."
+      adminWork="Trusting a folder, or revoking its trust,"
+      problem={problem}
     >
       {folders?.length === 0 && <p className="text-sm">None. Agents load only your own settings.</p>}
       <ul className="flex flex-col gap-2">
@@ -200,14 +217,19 @@ export function TrustSection() {
             {isAtSeveralPlaces(folders) && trusted.place && (
               <span className="text-xs text-faint">at {visible(trusted.place)}</span>
             )}
-            <span className="text-xs text-faint">Trusted {agoInWords(trustedAt, now)}</span>
-            <Button
-              look="danger"
-              aria-label={`Revoke trust of ${trusted.folder}`}
-              onClick={() => revoke(trusted)}
-            >
-              Revoke
-            </Button>
+            <span className="text-xs text-faint">
+              Trusted {agoInWords(trustedAt, now)}
+              {byText(otherActorText(trustedBy, self))}
+            </span>
+            {administers && (
+              <Button
+                look="danger"
+                aria-label={`Revoke trust of ${trusted.folder}`}
+                onClick={() => revoke(trusted)}
+              >
+                Revoke
+              </Button>
+            )}
           </li>
         ))}
       </ul>

@@ -2,6 +2,7 @@ import { type ComponentType, useEffect, useRef } from 'react'
 import { useNodes } from '../base/nodes.ts'
 import { type SettingsSection, sectionNames, settingsSections } from '../base/route.logic.ts'
 import { useRoute } from '../base/route.ts'
+import { useMay } from '../base/self.ts'
 import { BackToSessions, Link } from '../parts/link.tsx'
 import { AgentsSection } from './agents-section.tsx'
 import { AppearanceSection } from './appearance-section.tsx'
@@ -9,6 +10,7 @@ import { BrowserSection, DevicesSection } from './browser-section.tsx'
 import { KeysSection } from './key-table.tsx'
 import { NodesSection } from './nodes-section.tsx'
 import { PushSection, TargetsSection } from './notifications-section.tsx'
+import { PeopleTab, TokensTab } from './people-tabs.tsx'
 import { RulesSection, TrustSection } from './rules-section.tsx'
 import { VariablesSection } from './variables-section.tsx'
 
@@ -19,6 +21,8 @@ const sections: Record<SettingsSection, readonly ComponentType[]> = {
   keys: [KeysSection],
   browser: [BrowserSection, DevicesSection],
   notifications: [PushSection, TargetsSection],
+  tokens: [TokensTab],
+  people: [PeopleTab],
   nodes: [NodesSection],
 }
 
@@ -28,7 +32,10 @@ export default function SettingsPage() {
   const parts = section ? sections[section] : []
   // A server on SQLite has no other nodes, so their tab would be of no use.
   const hasNodes = useNodes(({ database }) => database !== undefined) || section === 'nodes'
-  const tabs = settingsSections.filter((one) => one !== 'nodes' || hasNodes)
+  const hasPeople = useMay('admin') || section === 'people'
+  const tabs = settingsSections.filter(
+    (one) => (one !== 'nodes' || hasNodes) && (one !== 'people' || hasPeople),
+  )
   const nav = useRef<HTMLElement>(null)
   // Scrolls the current tab into view: on a phone not all tabs fit.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the current tab changes with the section

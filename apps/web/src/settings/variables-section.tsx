@@ -8,6 +8,7 @@ import { useRef, useState } from 'react'
 import { client } from '../base/client.ts'
 import { useFocusFallback } from '../base/focus.ts'
 import { visible } from '../base/format.logic.ts'
+import { useMay } from '../base/self.ts'
 import { Button } from '../parts/button.tsx'
 import { Link } from '../parts/link.tsx'
 import { toast } from '../parts/toasts.tsx'
@@ -23,7 +24,8 @@ const listEnvironments = () => client.call('listEnvironments').then(({ environme
 /** Environment variables for agents' processes. Only their names are shown: the server never returns a value. */
 export function VariablesSection() {
   const { sessions } = useAllSessions()
-  const { list: targets, reload, change } = useServerList(listEnvironments)
+  const { list: targets, problem, reload, change } = useServerList(listEnvironments)
+  const administers = useMay('admin')
   const remove = ({ names: _, ...target }: EnvironmentInfo, name: string) =>
     change(async () => {
       await client.call('unsetEnvironment', { query: { ...target, name } })
@@ -33,6 +35,8 @@ export function VariablesSection() {
     <Section
       title="Environment variables"
       purpose="Variables that agents are started with, for all sessions in a folder or for one session. Values are stored on the server and never shown again. A change takes effect when the agent next starts."
+      adminWork="Setting variables"
+      problem={problem}
     >
       {targets?.length === 0 && <p className="text-sm">No variables.</p>}
       <ul className="flex flex-col gap-2">
@@ -44,12 +48,12 @@ export function VariablesSection() {
               showsPlace={isAtSeveralPlaces(targets)}
               name={name}
               sessions={sessions}
-              onRemove={() => remove(target, name)}
+              onRemove={administers ? () => remove(target, name) : undefined}
             />
           )),
         )}
       </ul>
-      <AddVariable sessions={sessions} onAdded={reload} />
+      {administers && <AddVariable sessions={sessions} onAdded={reload} />}
     </Section>
   )
 }
@@ -59,7 +63,7 @@ type VariableRowProps = {
   showsPlace: boolean
   name: string
   sessions: readonly SessionSummary[]
-  onRemove: () => void
+  onRemove: (() => void) | undefined
 }
 
 function VariableRow({ target, showsPlace, name, sessions, onRemove }: VariableRowProps) {
@@ -77,7 +81,7 @@ function VariableRow({ target, showsPlace, name, sessions, onRemove }: VariableR
           <Where target={target} showsPlace={showsPlace} sessions={sessions} />
         </span>
       </span>
-      {asking ? (
+      {!onRemove ? null : asking ? (
         <>
           <span className="text-xs text-wait">The value cannot be restored.</span>
           <span className="flex gap-1">

@@ -22,7 +22,7 @@ export default function PairPage() {
     try {
       if (await isKnownHere()) return location.replace('.')
       if (letters !== undefined) {
-        await signInWithCode(letters, name.trim())
+        await signInWithCode(letters, { name: name.trim() })
         return location.replace('.')
       }
     } catch (thrown) {

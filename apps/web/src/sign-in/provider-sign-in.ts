@@ -1,3 +1,4 @@
+import type { Device } from '@parley/protocol'
 import { http } from '../base/device.ts'
 
 /** Sign-in with the OpenID provider of the server. The secret shows the server that the same tab starts and finishes. */
@@ -18,7 +19,7 @@ export async function startAtProvider(code?: string): Promise<void> {
 }
 
 /** Registers the public key with the answer that the provider has added to the address of the page. */
-export async function finishAtProvider(answer: string, publicKey: string): Promise<{ deviceId: string }> {
+export async function finishAtProvider(answer: string, publicKey: string): Promise<Device> {
   const started = JSON.parse(sessionStorage.getItem(storedAs) ?? '{}') as Partial<Started>
   sessionStorage.removeItem(storedAs)
   const { state = '-', secret = '-' } = started

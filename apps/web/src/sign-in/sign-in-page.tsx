@@ -1,9 +1,10 @@
+import { invitePrefix } from '@parley/protocol'
 import { useEffect, useState } from 'react'
 import { errorText, isUnreachable } from '../base/error-text.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Problem } from '../parts/problem.tsx'
-import { ProviderButton } from './provider-button.tsx'
-import { finishAtProvider, providerName, startAtProvider } from './provider-sign-in.ts'
+import { InvitationPage } from './invitation-page.tsx'
+import { finishAtProvider, startAtProvider } from './provider-sign-in.ts'
 import { isKnownHere, signIn, signInWithCode } from './sign-in.ts'
 
 const code = location.hash.slice(1)
@@ -12,31 +13,23 @@ const query = location.search.slice(1)
 const answer = new URLSearchParams(query).has('state') ? query : undefined
 /** Set in a link that connects an account of the provider with the person of the link. */
 const wantsAccount = new URLSearchParams(query).has('account')
-const isInvitation = code.startsWith('invite-')
 // Remove the one-time code from the address and the history.
 history.replaceState(null, '', 'open')
 addEventListener('hashchange', () => location.reload())
 
-/** The target of a one-time link: signs this browser in and opens the session list. */
+/** The target of a link: a one-time link signs this browser in, an invitation asks for the person's name first. */
 export default function SignInPage() {
+  return code.startsWith(invitePrefix) ? <InvitationPage code={code} /> : <SigningIn />
+}
+
+/** Signs this browser in and opens the session list. */
+function SigningIn() {
   const [problem, setProblem] = useState<unknown>()
-  const [mayChoose, setMayChoose] = useState(false)
   const attempt = () => {
     setProblem(undefined)
     void enter().catch(setProblem)
   }
-  useEffect(() => {
-    void offersProvider().then((offers) => (offers ? setMayChoose(true) : enter().catch(setProblem)))
-  }, [])
-  if (mayChoose && problem === undefined)
-    return (
-      <Problem title="You are invited" text="Choose how you sign in.">
-        <ProviderButton code={code} />
-        <div className="pt-3">
-          <Button onClick={attempt}>Use only this browser</Button>
-        </div>
-      </Problem>
-    )
+  useEffect(attempt, [])
   if (problem === undefined) return <Problem title="Signing in" text="One moment." />
   return (
     <Problem title="This browser could not be signed in" text={errorText(problem)}>
@@ -47,11 +40,6 @@ export default function SignInPage() {
       )}
     </Problem>
   )
-}
-
-/** Whether an invited person can choose between an account of the provider and this browser alone. */
-async function offersProvider(): Promise<boolean> {
-  return isInvitation && (await providerName().catch(() => undefined)) !== undefined
 }
 
 let entering: Promise<void> | undefined

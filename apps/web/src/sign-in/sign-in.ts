@@ -1,5 +1,7 @@
+import type { Device } from '@parley/protocol'
 import { accessToken, base64url, http, storeDevice } from '../base/device.ts'
 import { isUnreachable } from '../base/error-text.logic.ts'
+import { rememberSelf } from '../base/self.ts'
 
 /** True if this browser is signed in. Rejects if the server does not answer. */
 export async function isKnownHere(): Promise<boolean> {
@@ -10,20 +12,29 @@ export async function isKnownHere(): Promise<boolean> {
 }
 
 /** Creates a private key that no script can read, and signs this browser in once `register` has sent its public key. */
-export async function signIn(register: (publicKey: string) => Promise<{ deviceId: string }>): Promise<void> {
+export async function signIn(register: (publicKey: string) => Promise<Device>): Promise<void> {
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256' }
   const { publicKey, privateKey } = await crypto.subtle.generateKey(algorithm, false, ['sign', 'verify'])
-  const { deviceId } = await register(base64url(await crypto.subtle.exportKey('spki', publicKey)))
-  await storeDevice({ deviceId, key: privateKey })
+  const device = await register(base64url(await crypto.subtle.exportKey('spki', publicKey)))
+  await storeDevice({ deviceId: device.deviceId, key: privateKey })
+  rememberSelf(device)
 }
 
-/** Signs this browser in with the code of a link or with a pairing code. */
-export async function signInWithCode(code: string, name?: string): Promise<void> {
-  const about = { code, ...(name && { name }) }
+type About = {
+  /** The name of this browser. */
+  readonly name?: string
+  /** With the code of an invitation: the new person. */
+  readonly person?: { readonly name: string }
+}
+
+/** Signs this browser in with the code of a link, of an invitation or of a pairing. */
+export async function signInWithCode(code: string, { name, person }: About = {}): Promise<void> {
+  const about = { code, ...(name && { name }), ...(person && { person }) }
   if (isSecureContext)
     return signIn((publicKey) => http.call('createDevice', { body: { ...about, publicKey } }))
   // A page over plain HTTP from another machine has no keys. The server refuses a secret unless it may allow it.
   const secret = base64url(crypto.getRandomValues(new Uint8Array(32)).buffer)
-  const { deviceId } = await http.call('createDevice', { body: { ...about, secret } })
-  await storeDevice({ deviceId, secret })
+  const device = await http.call('createDevice', { body: { ...about, secret } })
+  await storeDevice({ deviceId: device.deviceId, secret })
+  rememberSelf(device)
 }

@@ -5,15 +5,17 @@ import { loadAgents } from '../base/agents.ts'
 import { errorText } from '../base/error-text.logic.ts'
 import { focusAtEnd, hasKeyboard } from '../base/focus.ts'
 import { useRoute } from '../base/route.ts'
+import { useMay } from '../base/self.ts'
 import { AttachButton } from '../composer/attach-button.tsx'
 import { AttachmentChips } from '../composer/attachments.tsx'
 import { DroppedFiles } from '../composer/dropped-files.tsx'
 import { filesIn } from '../composer/files.ts'
 import { effortName } from '../composer/model-choice.logic.ts'
 import { PromptField } from '../composer/prompt-field.tsx'
-import { Choice, modeNames, modeNotes } from '../composer/settings-row.tsx'
+import { Choice, modeNames, modeNotes, useChoosable } from '../composer/settings-row.tsx'
 import { AgentNextStep } from '../parts/agents/agent-state.tsx'
 import { BackToSessions, Link } from '../parts/link.tsx'
+import { NeedsScope } from '../parts/needs-scope.tsx'
 import { AgentChoice } from './agent-choice.tsx'
 import type { AgentNotice } from './agent-notice.logic.ts'
 import { FolderField } from './folder-field.tsx'
@@ -21,6 +23,23 @@ import { type SessionChoices, useSessionChoices } from './session-choices.ts'
 
 /** The page for a new session: prompt, folder, settings and agent. */
 export function StartPage() {
+  return useMay('prompt') ? <NewSession /> : <ReadersPage />
+}
+
+/** Shown to people who may only read. */
+function ReadersPage() {
+  return (
+    <div className="mx-auto w-full max-w-2xl px-5 pt-[max(3rem,20dvh)] max-md:px-3 max-md:pt-2">
+      <div className="flex items-center pb-2">
+        <BackToSessions />
+        <h1 className="text-2xl font-semibold tracking-tight max-md:text-xl">Sessions to read</h1>
+      </div>
+      <NeedsScope what="Choose a session from the list. Starting one" scope="prompt" />
+    </div>
+  )
+}
+
+function NewSession() {
   const choices = useSessionChoices()
   const { agents, status, error, agent, notice } = choices
   return (
@@ -120,6 +139,7 @@ function Task({ choices }: { choices: SessionChoices }) {
 
 function Settings({ choices }: { choices: SessionChoices }) {
   const { agent, mode, models, model, efforts, effort, chooseMode, chooseModel, chooseEffort } = choices
+  const modes = useChoosable(agent?.modes ?? [], mode)
   return (
     <>
       {agent && (
@@ -128,7 +148,7 @@ function Settings({ choices }: { choices: SessionChoices }) {
           value={mode}
           title={modeNotes[mode]}
           alarming={mode === 'bypass'}
-          options={agent.modes.map((one) => ({ value: one, label: modeNames[one] }))}
+          options={modes.map((one) => ({ value: one, label: modeNames[one] }))}
           onChange={(value) => chooseMode(value as PermissionMode)}
         />
       )}
@@ -160,21 +180,24 @@ function Settings({ choices }: { choices: SessionChoices }) {
 
 /** What the chosen mode allows, and whether the project's settings are loaded. */
 function Trust({ choices: { agent, mode, trust, chooseTrust } }: { choices: SessionChoices }) {
+  const trusts = useMay('admin')
   return (
     <div className="flex flex-wrap items-center gap-x-4 px-1 pt-1.5 text-xs text-soft">
       <p className="min-h-6 flex-1 basis-64 pt-0.5">{agent && modeNotes[mode]}</p>
-      <label
-        className="flex items-center gap-1.5 pointer-coarse:min-h-11"
-        title="Trusts this folder. Otherwise agents load only your own settings."
-      >
-        <input
-          type="checkbox"
-          checked={trust}
-          onChange={(event) => chooseTrust(event.target.checked)}
-          className="accent-mark-fill"
-        />
-        Load this project’s settings, hooks and MCP servers
-      </label>
+      {trusts && (
+        <label
+          className="flex items-center gap-1.5 pointer-coarse:min-h-11"
+          title="Trusts this folder. Otherwise agents load only your own settings."
+        >
+          <input
+            type="checkbox"
+            checked={trust}
+            onChange={(event) => chooseTrust(event.target.checked)}
+            className="accent-mark-fill"
+          />
+          Load this project’s settings, hooks and MCP servers
+        </label>
+      )}
     </div>
   )
 }

@@ -3,6 +3,7 @@ import { RotateCcw } from 'lucide-react'
 import { useAgent } from '../base/agents.ts'
 import { client } from '../base/client.ts'
 import { visible } from '../base/format.logic.ts'
+import { useMay } from '../base/self.ts'
 import { asJson } from '../call/call-text.logic.ts'
 import { LazyTerminalText } from '../call/lazy-call-detail.tsx'
 import { InstallRow } from '../parts/agents/install-button.tsx'
@@ -75,6 +76,7 @@ function NextSteps({ turnId, error }: FailedTurnProps) {
   const sessionId = useSessionId()
   const agent = useAgent(useSessionState((state) => state.agent))
   const parts = useSnapshot(({ view }) => promptOfTurn(view.timeline, turnId)?.parts)
+  const mayRetry = useMay('prompt') && parts !== undefined
   const command = error?.code === 'agent_not_signed_in' ? signInCommand(error, agent) : undefined
   return (
     <>
@@ -82,7 +84,7 @@ function NextSteps({ turnId, error }: FailedTurnProps) {
         <InstallRow agent={agent} />
       )}
       <div className="flex flex-wrap items-center gap-2 pt-2 empty:hidden">
-        {parts && (
+        {mayRetry && (
           <Button onClick={() => prompts.submit({ sessionId, delivery: 'queue', parts })}>Retry</Button>
         )}
         {command !== undefined && <CopyText text={command} label="Copy command" />}
@@ -103,7 +105,7 @@ function RewoundTurn({ turnId, end }: { turnId: string | undefined; end: TurnEnd
   const undo = () =>
     promptId !== undefined &&
     void client.command(sessionId, { type: 'session.rewind', promptId, undo: true }).catch(toastError)
-  const hasChanged = end.stopReason === 'rewound' && promptId !== undefined
+  const hasChanged = useMay('decide') && end.stopReason === 'rewound' && promptId !== undefined
   return (
     <div className="my-1 flex flex-wrap items-center gap-2 px-1.5 text-sm text-soft">
       <RotateCcw size={14} aria-hidden className="shrink-0" />

@@ -1,13 +1,16 @@
 import type { BlockOf, PromptPart } from '@parley/protocol'
 import { CornerDownRight, FileText } from 'lucide-react'
 import { memo, type ReactNode, useState } from 'react'
+import { otherActorText } from '../base/actor-text.logic.ts'
 import { useMatchesFind } from '../base/find-text.ts'
 import { visible } from '../base/format.logic.ts'
+import { useSelf } from '../base/self.ts'
 import { Picture } from '../call/picture.tsx'
 import { RowActions } from './row-actions.tsx'
 
 export const PromptRow = memo(function PromptRow({ block }: { block: BlockOf<'prompt'> }) {
   const steer = block.delivery === 'steer'
+  const other = otherActorText(block.actor, useSelf())
   if (block.status === 'withdrawn') {
     return <p className="truncate text-xs text-faint">Withdrawn: {visible(promptSummary(block.parts))}</p>
   }
@@ -27,6 +30,7 @@ export const PromptRow = memo(function PromptRow({ block }: { block: BlockOf<'pr
             <CornerDownRight size={12} aria-hidden /> Sent while running
           </p>
         )}
+        {other !== undefined && <p className="pb-0.5 text-xs font-medium text-soft">{other}</p>}
         {block.outside && <p className="pb-0.5 text-xs font-medium text-soft">In the agent’s own program</p>}
         <Clamped text={promptSummary(block.parts)}>
           <PromptParts parts={block.parts} />

@@ -2,6 +2,7 @@ import { Link as LinkIcon, RotateCcw } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { useAgent } from '../base/agents.ts'
 import { hrefOf } from '../base/route.ts'
+import { useMay } from '../base/self.ts'
 import { IconButton } from '../parts/button.tsx'
 import { CopyButton, copyText } from '../parts/copy-button.tsx'
 import { Lazy, lazyPart } from '../parts/lazy-part.tsx'
@@ -54,7 +55,8 @@ function Rewind({ promptId }: { promptId: string }) {
   const agent = useAgent(useSessionState((state) => state.agent))
   const busy = useSessionState((state) => state.turn !== undefined)
   const [asking, setAsking] = useState(false)
-  if (!agent?.capabilities.rewind || busy) return null
+  const decides = useMay('decide')
+  if (!agent?.capabilities.rewind || busy || !decides) return null
   return (
     <>
       <IconButton

@@ -2,6 +2,7 @@ import { isInBackground } from '@parley/protocol'
 import { LoaderCircle } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { duration, visible } from '../base/format.logic.ts'
+import { useMay } from '../base/self.ts'
 import { useAwaited } from '../session-data/awaited.ts'
 import { useSessionState } from '../session-data/session-context.tsx'
 import { useStopTasks } from '../session-data/stop-turn.ts'
@@ -12,6 +13,9 @@ export function WorkingRow({ isWriting, isEmpty }: { isWriting: boolean; isEmpty
   const startedAt = useSessionState((state) => state.turn?.startedAt)
   const interrupted = useSessionState((state) => state.turn?.interrupted ?? false)
   const connected = useSessionState((state) => state.connected)
+  const pausedText = useMay('decide')
+    ? 'Agent paused until you answer'
+    : 'Agent paused until somebody answers'
   const isAnswered = useSessionState((state) => state.requests.length === 0)
   const awaited = useAwaited()
   const awaits = useSessionState((state) => awaited?.lastRow(state))
@@ -22,11 +26,7 @@ export function WorkingRow({ isWriting, isEmpty }: { isWriting: boolean; isEmpty
   }
   if (status === 'waiting') return <div className="h-6" />
   if (status === 'parked') {
-    return (
-      <WaitingRow>
-        {isAnswered ? 'Answered; the agent has yet to continue' : 'Agent paused until you answer'}
-      </WaitingRow>
-    )
+    return <WaitingRow>{isAnswered ? 'Answered; the agent has yet to continue' : pausedText}</WaitingRow>
   }
   const label = interrupted
     ? 'Stopping'
@@ -53,17 +53,20 @@ function BackgroundRow() {
   const [only] = tasks
   const label = tasks.length === 1 && only ? visible(only.title) : `${tasks.length} tasks`
   const stop = useStopTasks()
+  const prompts = useMay('prompt')
   return (
     <p className="flex min-h-6 items-center gap-2 px-1.5 text-xs text-faint" data-testid="background">
       <LoaderCircle size={12} aria-hidden className="animate-spin" />
       <span className="min-w-0 truncate">Working in the background: {label}</span>
-      <button
-        type="button"
-        className="shrink-0 rounded px-1.5 py-0.5 font-medium text-soft hover:bg-hover pointer-coarse:min-h-11"
-        onClick={() => stop()}
-      >
-        {tasks.length === 1 ? 'Stop task' : 'Stop tasks'}
-      </button>
+      {prompts && (
+        <button
+          type="button"
+          className="shrink-0 rounded px-1.5 py-0.5 font-medium text-soft hover:bg-hover pointer-coarse:min-h-11"
+          onClick={() => stop()}
+        >
+          {tasks.length === 1 ? 'Stop task' : 'Stop tasks'}
+        </button>
+      )}
     </p>
   )
 }

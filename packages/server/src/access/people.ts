@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import {
   defined,
   type Invite,
+  invitePrefix,
   type NewInvite,
   newId,
   ParleyError,
@@ -11,6 +12,8 @@ import {
 import type { AccessRecord, AccessStore } from '../core/access-store.ts'
 import type { Holders } from './holders.ts'
 import { type Identity, InviteData, ownerId, type PersonData } from './record-data.ts'
+
+export { invitePrefix }
 
 const maxPeople = 1000
 const maxInvites = 100
@@ -194,9 +197,6 @@ export class People {
     return open
   }
 }
-
-/** The first characters of an invitation's code. */
-export const invitePrefix = 'invite-'
 
 export function shownPerson({ id, data, createdAt }: AccessRecord): Person {
   const { name, role, disabledAt } = data as PersonData

@@ -4,6 +4,7 @@ import { useEffect } from 'react'
 import { loadAgents } from '../../base/agents.ts'
 import { client } from '../../base/client.ts'
 import { visible } from '../../base/format.logic.ts'
+import { useMay } from '../../base/self.ts'
 import { Button } from '../button.tsx'
 import { toastError } from '../toasts.tsx'
 
@@ -15,6 +16,7 @@ export function InstallRow({ agent }: { agent: AgentInfo }) {
     const timer = setTimeout(() => void loadAgents(), 1500)
     return () => clearTimeout(timer)
   }, [installing])
+  const installs = useMay('admin')
   if (!install) return null
   const run = (work: Promise<unknown>) => void work.then(loadAgents, toastError)
   const start = () => run(client.call('installAgent', { params: { id: agent.id } }))
@@ -30,7 +32,9 @@ export function InstallRow({ agent }: { agent: AgentInfo }) {
             ? visible(installError.message)
             : `${install.package} ${install.installed ?? install.version}`}
       </span>
-      {installing ? (
+      {!installs ? (
+        <span>An administrator can install it.</span>
+      ) : installing ? (
         <>
           <LoaderCircle size={14} className="animate-spin text-mark" aria-label="installing" />
           <Button look="quiet" onClick={stop}>

@@ -1,0 +1,39 @@
+import type { Actor } from '@parley/protocol'
+import { expect, test } from 'vitest'
+import { actorText, answererText, otherActorText } from './actor-text.logic.ts'
+
+const ana = { id: 'per_ana', name: 'Ana' }
+const chrome = { id: 'dev_1', name: 'Chrome on Linux' }
+const atBrowser: Actor = { person: ana, device: chrome, via: 'websocket' }
+const withToken: Actor = { person: ana, token: { id: 'tok_1', name: 'ci' }, via: 'http' }
+const atMachine: Actor = { person: ana, token: { id: 'tok_machine', name: 'this machine' }, via: 'http' }
+
+test('an actor is a person and a place', () => {
+  expect(actorText(atBrowser)).toBe('Ana · Chrome on Linux')
+  expect(actorText(withToken)).toBe('Ana · token ci')
+  expect(actorText(atMachine)).toBe('Ana · this machine')
+  expect(actorText({ person: ana, via: 'library' })).toBe('Ana')
+})
+
+test('hidden characters of a name are visible', () => {
+  expect(actorText({ person: { id: 'p', name: 'A\u202Ena' }, via: 'library' })).not.toContain('\u202E')
+})
+
+test('people see no name on their own work, except on that of a named token', () => {
+  const viewer = { personId: 'per_ana', deviceId: 'dev_2' }
+  expect(otherActorText(atBrowser, viewer)).toBeUndefined()
+  expect(otherActorText(atMachine, viewer)).toBeUndefined()
+  expect(otherActorText(undefined, viewer)).toBeUndefined()
+  expect(otherActorText(withToken, viewer)).toBe('token ci')
+  expect(otherActorText(atBrowser, { personId: 'per_bo' })).toBe('Ana · Chrome on Linux')
+  expect(otherActorText(atBrowser, {})).toBeUndefined()
+})
+
+test('an answer is by you, by you elsewhere, or by another person', () => {
+  expect(answererText(atBrowser, { personId: 'per_ana', deviceId: 'dev_1' })).toBe('you')
+  expect(answererText(atBrowser, { personId: 'per_ana', deviceId: 'dev_2' })).toBe('you · Chrome on Linux')
+  expect(answererText(atMachine, { personId: 'per_ana', deviceId: 'dev_2' })).toBe('you · this machine')
+  expect(answererText(atBrowser, { personId: 'per_bo' })).toBe('Ana · Chrome on Linux')
+  expect(answererText(undefined, { personId: 'per_bo' })).toBe('you')
+  expect(answererText(atBrowser, {})).toBe('you')
+})

@@ -192,6 +192,8 @@ describe('a terminal', () => {
     const panel = page.getByRole('complementary', { name: 'Terminals' })
     await panel.getByRole('button', { name: 'Open a terminal' }).click()
     const screen = panel.locator('.xterm-rows')
+    // Waits for the shell's prompt. Input before the shell reads may be lost, as in any terminal.
+    await eventually(() => screen.textContent()).toMatch(/[$#]/)
     await panel.locator('.xterm-helper-textarea').focus()
     await page.keyboard.type('echo here-$((40+2)); pwd')
     await page.keyboard.press('Enter')

@@ -6,6 +6,9 @@ import { createHome, type Home, type Served } from './program-under-test.ts'
 
 const token = 'the-token-of-all-nodes-0123456789'
 
+/** A node has another number if it lost its lease on a busy machine and joined again. */
+const node = 'node \\d+'
+
 const call = (url: string, path: string, body?: unknown) =>
   fetch(url + path, {
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
@@ -33,16 +36,17 @@ it('a node logs when it joins, when another one is gone and when it takes sessio
   const databaseUrl = await postgres.database()
   const given = { env: { PARLEY_DATABASE_URL: databaseUrl, PARLEY_TOKEN: token, PARLEY_PLACE: 'desk' } }
   const first = await one.serve([], given)
-  await first.running.until(`joined as node 1 at ${first.url} (machine:desk)`)
+  await first.running.until(RegExp(`joined as ${node} at ${first.url} \\(machine:desk\\)`))
   const second = await two.serve([], given)
-  await first.running.until(`node 2 at ${second.url} has joined`)
+  await first.running.until(RegExp(`${node} at ${second.url} has joined`))
   await start(first, one)
   first.running.child.kill('SIGKILL')
-  await second.running.until(`node 1 at ${first.url} is gone`)
-  await second.running.until(`took over 1 session of node 1 at ${first.url}`)
+  await second.running.until(RegExp(`${node} at ${first.url} is gone`))
+  await second.running.until(RegExp(`took over 1 session of ${node} at ${first.url}`))
   second.running.child.kill('SIGTERM')
   const { stderr } = await second.running.ended
-  expect(linesIn(stderr, 'stopped as node 2 and released 1 session')).toHaveLength(1)
+  const stops = linesIn(stderr, 'stopped as node').map(({ msg }) => msg)
+  expect(stops).toEqual([expect.stringMatching(RegExp(`^stopped as ${node} and released 1 session`))])
   expect(stderr).not.toContain(token)
   expect(stderr).not.toContain(new URL(databaseUrl).pathname.slice(1))
 })
@@ -54,7 +58,7 @@ it('an outage of PostgreSQL is logged in one line at its start and one at its en
   const served = await home.serve([], { env })
   await start(served, home)
   await postgres.stop('SIGQUIT')
-  await served.running.until('lost the lease of node 1 and gave up 1 session')
+  await served.running.until(RegExp(`lost the lease of ${node} and gave up 1 session`))
   await served.running.until('PostgreSQL cannot be reached;')
   for (const path of ['/api/sessions', '/api/nodes', '/api/sessions'])
     expect((await call(served.url, path)).status).toBe(503)
@@ -63,9 +67,11 @@ it('an outage of PostgreSQL is logged in one line at its start and one at its en
   await served.running.until('took over 1 session')
   served.running.child.kill('SIGTERM')
   const { stderr } = await served.running.ended
-  const counts = ['PostgreSQL cannot be reached', 'PostgreSQL can be reached again', 'lost the lease'].map(
+  const counts = ['PostgreSQL cannot be reached', 'PostgreSQL can be reached again'].map(
     (text) => linesIn(stderr, text).length,
   )
-  expect(counts).toEqual([1, 1, 1])
+  expect(counts).toEqual([1, 1])
+  const losses = linesIn(stderr, 'lost the lease').map(({ msg }) => msg)
+  expect(losses).toEqual([...new Set(losses)])
   expect(stderr).not.toContain('"stack"')
 })

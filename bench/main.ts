@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { access } from './access.ts'
 import { agents } from './agents.ts'
+import { alerts } from './alerts.ts'
 import { appends } from './appends.ts'
 import { chat } from './chat.ts'
 import { claudeFlood } from './claude-flood.ts'
@@ -43,6 +44,7 @@ const figures: readonly Figure[] = [
   install,
   telemetry,
   access,
+  alerts,
   nodes,
   claudeTurns,
   claudeStart,

@@ -4,6 +4,7 @@ import { defined } from '@parley/protocol'
 import { pino } from 'pino'
 import { createScriptedAdapter } from '../../packages/server/src/adapters/scripted/index.ts'
 import { fileTranscript } from '../../packages/server/src/adapters/scripted/transcript.ts'
+import type { AlertSettings } from '../../packages/server/src/alerts/index.ts'
 import { startParley } from '../../packages/server/src/cli/start.ts'
 import type { Lease } from '../../packages/server/src/stores/postgres/ownership.ts'
 import { adapterOf } from '../../packages/server/src/testing/real-agents.ts'
@@ -21,6 +22,7 @@ const {
   PARLEY_TEST_TRANSCRIPTS: transcripts = join(dataDir, 'agent'),
   PARLEY_TEST_LEASE: lease,
   PARLEY_TEST_ALLOWED_HOST: allowedHost,
+  PARLEY_TEST_ALERTS: alerts,
 } = process.env
 
 const parley = await startParley({
@@ -31,6 +33,7 @@ const parley = await startParley({
   ...defined({ databaseUrl, nodeUrl, place }),
   ...(allowedHost && { allowedHosts: [allowedHost] }),
   ...(lease && { lease: JSON.parse(lease) as Lease }),
+  ...(alerts && { alerts: JSON.parse(alerts) as AlertSettings }),
   logger: pino({ level: 'warn' }, pino.destination(2)),
   adapters: [
     createScriptedAdapter({ transcript: fileTranscript(transcripts) }),

@@ -44,9 +44,15 @@ export function createTargets(parts: TargetsParts): Targets {
     return shownTo(principal, found(parts, principal, id), record?.last)
   }
 
+  /** Applies a stored change here, and waits until the other processes have applied it. */
+  async function changed(): Promise<void> {
+    await parts.refresh()
+    await store.shared?.changed()
+  }
+
   async function put(target: KnownTarget): Promise<void> {
     await store.putTarget(target)
-    await parts.refresh()
+    await changed()
   }
 
   return {
@@ -83,7 +89,7 @@ export function createTargets(parts: TargetsParts): Targets {
       await parts.refresh()
       found(parts, principal, id)
       await store.removeTarget(id)
-      await parts.refresh()
+      await changed()
     },
     async test(principal, id) {
       await parts.refresh()

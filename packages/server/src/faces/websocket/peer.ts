@@ -46,6 +46,8 @@ type Following = { cursor: number; readonly leaving: AbortController }
 
 const maxCommandsUnderWay = 256
 const evictedLingerMs = 30_000
+/** A page that says more often that it is visible is not heard: each time may be a write to the database. */
+const presenceEveryMs = 1_000
 
 /**
  * One client at the other end of a socket. Its frames become calls of the host; the items of the sessions that it
@@ -62,6 +64,7 @@ export class Peer {
   #greeted = false
   /** Names the page while it is visible. */
   #visiblePage: string | undefined
+  #presentAt = Number.NEGATIVE_INFINITY
   #alive = true
 
   constructor(websocket: WebSocket, socket: Duplex, options: PeerOptions) {
@@ -176,6 +179,9 @@ export class Peer {
   }
 
   #present(visible: boolean): void {
+    const now = performance.now()
+    if (visible && now - this.#presentAt < presenceEveryMs) return
+    if (visible) this.#presentAt = now
     const page = this.#visiblePage ?? (visible ? randomUUID() : undefined)
     this.#visiblePage = visible ? page : undefined
     if (page !== undefined) this.#options.present(page, visible)

@@ -171,7 +171,11 @@ function deliveryMethods(database: PostgresDatabase): DeliveryMethods {
       return row?.at ?? undefined
     },
     async pruneDeliveries(before) {
-      await database.query('DELETE FROM alert_deliveries WHERE done_at < $1 OR expires_at < $1', [before])
+      await database.query(
+        `WITH p AS (DELETE FROM alert_presences WHERE until < $1)
+         DELETE FROM alert_deliveries WHERE done_at < $1 OR expires_at < $1`,
+        [before],
+      )
     },
   }
 }

@@ -128,7 +128,9 @@ function createMachineCallers(decideFrom: DecideFrom): (owner: Principal['person
 function createEmbeddedCallers(authenticate: Authenticate | undefined) {
   const callers = new WeakMap<IncomingMessage, Caller>()
   const add = (request: IncomingMessage, principal: Principal | undefined) => {
-    if (principal) callers.set(request, unstoredCaller('embedded', { ...principal, kind: 'embedded' }))
+    if (!principal) return
+    const caller = unstoredCaller('embedded', { ...principal, kind: 'embedded' })
+    if (!caller.isRevoked) callers.set(request, caller)
   }
   return {
     learn(request: IncomingMessage): Promise<void> | undefined {
@@ -153,7 +155,6 @@ export function createAuthentication(settings: AuthenticationSettings): Authenti
   if (token.length < shortestToken) {
     throw new ParleyError('validation_error', `The token needs at least ${shortestToken} characters.`)
   }
-  const link = commandLine('token --link')
   const { access: store, otherNodes: others, peers, ownerName = 'owner', decideFrom = 'anywhere' } = settings
   const { allowInsecure } = settings
   const holders = store && new Holders(store, ownerName, decideFrom)
@@ -204,16 +205,7 @@ export function createAuthentication(settings: AuthenticationSettings): Authenti
         const caller = devices?.callerOf(given)
         if (caller) return caller
       }
-      if (given !== undefined || authorization !== undefined) {
-        throw unauthorized(
-          `That token is not valid; \`${commandLine('token')}\` prints the valid one (with the --data-dir of this server, if it has one).`,
-          link,
-        )
-      }
-      throw unauthorized(
-        `Send the token as "Authorization: Bearer <token>" (\`${commandLine('token')}\` prints it, with the --data-dir of this server if it has one), or open a link from \`${link}\` in a browser.`,
-        link,
-      )
+      throw unauthorized(commandLine, given !== undefined || authorization !== undefined)
     },
     clearCookie(request) {
       const name = `parley-${settings.bound().port}`
@@ -298,7 +290,11 @@ function digestOf(text: string): Buffer {
   return hash('sha256', text, 'buffer')
 }
 
-/** `link` is the command that prints a sign-in link, for a page to show. */
-function unauthorized(message: string, link: string): ParleyError {
+/** `details.link` is the command that prints a sign-in link, for a page to show. */
+function unauthorized(commandLine: CommandLine, isTokenGiven: boolean): ParleyError {
+  const link = commandLine('token --link')
+  const message = isTokenGiven
+    ? `That token is not valid; \`${commandLine('token')}\` prints the valid one (with the --data-dir of this server, if it has one).`
+    : `Send the token as "Authorization: Bearer <token>" (\`${commandLine('token')}\` prints it, with the --data-dir of this server if it has one), or open a link from \`${link}\` in a browser.`
   return new ParleyError('unauthorized', message, { details: { link } })
 }

@@ -6,6 +6,7 @@ import { access } from './access.ts'
 import { agents } from './agents.ts'
 import { alerts } from './alerts.ts'
 import { appends } from './appends.ts'
+import { backup } from './backup.ts'
 import { chat } from './chat.ts'
 import { claudeFlood } from './claude-flood.ts'
 import { claudeLatency } from './claude-latency.ts'
@@ -36,6 +37,7 @@ const figures: readonly Figure[] = [
   chat,
   appends,
   replay,
+  backup,
   opening,
   fold,
   storedBytes,

@@ -289,7 +289,7 @@ export const serverRules: readonly Rule[] = [
       `${server}/telemetry/index.ts`,
       `${server}/version.ts`,
     ],
-    packages: ['node:http', 'node:stream', 'pino'],
+    packages: ['@parley/protocol', 'node:http', 'node:stream', 'node:url', 'pino'],
     instead: 'embed mounts faces on a host that it is given. The embedding program does the rest.',
   },
   {

@@ -2,26 +2,25 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { builtInAdapters, createHost, createMemoryStore } from '@parley/server'
-import { createEmbedded, type Embedded } from '@parley/server/embed'
+import { createEmbedded, type Embedded, type EmbedOptions } from '@parley/server/embed'
 import express from 'express'
 
 /**
  * An Express server with one Parley host, mounted in every way. It is a separate program, because Vitest
  * resolves the packages of Express differently from Node.
  */
-const host = await createHost({
-  adapters: builtInAdapters({ env: process.env }),
-  store: createMemoryStore(),
-})
+const store = createMemoryStore()
+const host = await createHost({ adapters: builtInAdapters({ env: process.env }), store })
 let url = ''
 const all: Embedded[] = []
 
-function parley(base?: string): express.RequestHandler {
+function parley(base?: string, more: Partial<EmbedOptions> = {}): express.RequestHandler {
   const embedded = createEmbedded({
     host,
     token: 'a-token-for-the-test',
     url: () => url,
     ...(base && { base }),
+    ...more,
   })
   all.push(embedded)
   return (request, response, next) => {
@@ -30,6 +29,9 @@ function parley(base?: string): express.RequestHandler {
 }
 
 const app = express()
+// The first one, because the one without a base takes every upgrade.
+app.use('/parley', parley('/parley', { console: true, access: store }))
+app.get('/sign-in', (_request, response) => response.redirect(all[0]?.link() ?? '/'))
 app.use('/with-base', parley('/with-base'))
 app.use('/without-base', parley())
 app.use(parley('/not-mounted'))

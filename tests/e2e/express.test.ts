@@ -4,12 +4,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { createClient } from '@parley/client'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
+import { listen } from './console-browser.ts'
+import { browserFixture } from './console-fixture.ts'
+import { allowOnce, card, shows } from './console-page.ts'
 
 let child: ChildProcess
 let url: string
 
-beforeAll(async () => {
+const { browser } = browserFixture({ url: '', newLink: async () => '' }, async () => {
   const args = ['--no-warnings', '--conditions=source', join(import.meta.dirname, 'express-server.ts')]
   child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const [line] = await once(createInterface({ input: child.stdout! }), 'line')
@@ -60,4 +63,33 @@ it('follows a session over a WebSocket', async () => {
     if (event.type === 'turn.ended') break
   }
   expect(types[0]).toBe('session.created')
+})
+
+it('serves the console under its path to a browser that the embedding server signs in', async () => {
+  const context = await browser().newContext()
+  const page = await context.newPage()
+  const consoleErrors: string[] = []
+  listen(page, consoleErrors)
+  const paths: string[] = []
+  page.on('request', (request) => paths.push(new URL(request.url()).pathname))
+  page.on('websocket', (socket) => paths.push(new URL(socket.url()).pathname))
+  await page.goto(`${url}/sign-in`)
+  await page.getByRole('radio', { name: /^Demo/ }).check()
+  await page.getByLabel('Folder', { exact: true }).fill(tmpdir())
+  await page.getByRole('combobox', { name: 'Prompt' }).fill('show a permission')
+  await page.getByRole('combobox', { name: 'Prompt' }).press('Enter')
+  await page.waitForURL(/\/parley\/sessions\//)
+  await card(page).getByText('rm -rf build').waitFor()
+  await page.reload()
+  await allowOnce(page).click()
+  await shows(page, /Thank you/)
+  await page.goto(`${url}/parley`)
+  await page
+    .getByRole('link', { name: /show a permission/ })
+    .first()
+    .waitFor()
+  expect(paths.filter((path) => !/^\/(parley(\/|$)|sign-in$)/.test(path))).toEqual([])
+  expect(paths).toContain('/parley/api/ws')
+  expect(consoleErrors).toEqual([])
+  await context.close()
 })

@@ -6,6 +6,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 import { type HostUnderTest, hostUnderTest } from './core/host-under-test.ts'
 import { createEmbedded, type Embedded, type EmbedOptions } from './embed.ts'
+import { createMemoryStore } from './stores/memory.ts'
 
 const token = 'a-token-for-embedding'
 
@@ -131,4 +132,14 @@ it('embedded Parley ends its streams when it is closed, and the host continues',
   parley.close()
   expect(await text(stream)).toContain('event: ended')
   expect(await session.play({ type: 'text', text: 'still here' })).toMatchObject({ turns: 1 })
+})
+
+it('refuses a console without a place for its browsers, and a link without a console', async () => {
+  const { world, parley } = await embedded()
+  const console = { host: world.host, token, url: 'https://example.org', base: '/parley', console: true }
+  expect(() => createEmbedded(console)).toThrow('The console needs the option access')
+  expect(() => parley.link()).toThrow('This server was embedded without the console.')
+  const access = createMemoryStore()
+  expect(createEmbedded({ ...console, access }).link()).toMatch(/^https:\/\/example\.org\/parley\/open#/)
+  expect(() => createEmbedded({ ...console, access, base: '/api' })).toThrow('cannot start with /api')
 })

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { ParleyError } from '@parley/protocol'
 import { pino } from 'pino'
 import type { Host } from './core/index.ts'
 import { type ChatDefaults, createChatFace } from './faces/chat/index.ts'
@@ -23,6 +25,11 @@ export type EmbedOptions = Pick<
   readonly url: string | (() => string)
   /** The path under which Parley is mounted, e.g. /parley. Without it, Parley answers every path. */
   readonly base?: string
+  /**
+   * Serves the console too. `url` and `base` must then be what browsers use, and `access` must store their keys: it is the
+   * store of the host.
+   */
+  readonly console?: boolean
   readonly logger?: FaceSettings['logger']
   /** Defaults for the settings that the page of a new chat does not send. */
   readonly chat?: ChatDefaults
@@ -36,14 +43,25 @@ export type Embedded = {
   answer(incoming: IncomingMessage, outgoing: ServerResponse): boolean
   /** Like `answer`, for a request to upgrade to a WebSocket. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean
+  /**
+   * A new one-time link that signs a browser in to the console with every right, valid for a day. Throws if there is no
+   * console.
+   */
+  link(): string
   /** Ends all streams and WebSockets. The caller closes the host afterwards. */
   close(): void
 }
 
+/** The built console is inside the package. The path is the same for the published program and for its sources. */
+const builtConsole = fileURLToPath(new URL('../dist/console', import.meta.url))
+
 /** Embeds Parley in an existing server, which listens and passes its requests on. */
 export function createEmbedded(options: EmbedOptions): Embedded {
   const { host, url, logger = pino({ level: 'silent' }), chat: defaults, telemetry, ...rest } = options
+  const { console: hasConsole = false, access } = options
+  if (hasConsole && !access) throw noAccess()
   const base = options.base?.replace(/\/+$/, '') ?? ''
+  const publicUrl = () => `${(typeof url === 'string' ? url : url()).replace(/\/+$/, '')}${base}`
   const websocket = createWebSocketFace({ host, logger, version })
   const chat = createChatFace({ logger, ...(defaults && { defaults }) })
   const face = createHttpFace({
@@ -53,6 +71,7 @@ export function createEmbedded(options: EmbedOptions): Embedded {
     logger,
     version,
     chat,
+    ...(hasConsole && { consoleFolder: builtConsole }),
     ...(telemetry && {
       metrics: (now) =>
         telemetry.metrics({ ...now, clients: { ...now.clients, websocket: websocket.peers } }),
@@ -60,6 +79,15 @@ export function createEmbedded(options: EmbedOptions): Embedded {
     bound: () => boundAt(typeof url === 'string' ? url : url()),
     websocket: (upgrade) => websocket.accept(upgrade),
   })
+
+  let isPublished = !hasConsole
+  /** Tells the console where it is, once the URL is known. */
+  function publish(): void {
+    if (isPublished) return
+    face.address.set(publicUrl())
+    isPublished = true
+  }
+  if (typeof url === 'string') publish()
 
   /**
    * Removes `base` from the URL of a request; false if the URL is not under `base`. Express removes the path of
@@ -76,13 +104,20 @@ export function createEmbedded(options: EmbedOptions): Embedded {
   return {
     answer(incoming, outgoing) {
       if (!stripBase(incoming)) return false
+      publish()
       face.answer(incoming, outgoing)
       return true
     },
     upgrade(request, socket, head) {
       if (!stripBase(request)) return false
+      publish()
       face.upgrade(request, socket, head)
       return true
+    },
+    link() {
+      if (!hasConsole) throw new ParleyError('not_supported', 'This server was embedded without the console.')
+      publish()
+      return face.link()
     },
     close() {
       websocket.close()
@@ -90,6 +125,12 @@ export function createEmbedded(options: EmbedOptions): Embedded {
       face.close()
     },
   }
+}
+
+function noAccess(): ParleyError {
+  const message =
+    'The console needs the option access, in which it stores browsers. Pass the store of the host.'
+  return new ParleyError('validation_error', message)
 }
 
 /**

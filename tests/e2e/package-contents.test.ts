@@ -61,11 +61,10 @@ describe.each(names)('the package %s', (name) => {
   })
 
   it('declares every package that its declarations and its code name', () => {
-    const { dependencies = {}, peerDependencies = {}, exports } = manifestIn(file())
+    const { dependencies, optionalDependencies, peerDependencies, exports } = manifestIn(file())
     const declared = new Set([
       `@parley/${name}`,
-      ...Object.keys(dependencies),
-      ...Object.keys(peerDependencies),
+      ...Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }),
     ])
     const entries = Object.values(exports).flatMap((target) =>
       typeof target === 'string' ? [] : [target.types, target.default],

@@ -133,6 +133,7 @@ it('the settings describe each section in a sentence', async () => {
     'Appearance',
     'Keyboard',
     'Browsers',
+    'Notifications',
     'Tokens',
     'People',
   ])

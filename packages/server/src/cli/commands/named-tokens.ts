@@ -44,7 +44,7 @@ export async function createToken(name: string, options: NewTokenOptions, contex
   output.out(`${created.token}\n`)
   output.err(
     [
-      `Created the token ${oneLine(created.name)} (${created.tokenId}).`,
+      `Created the token "${oneLine(created.name)}" (${created.tokenId}).`,
       ...rightsLines(created),
       'It is not shown again. Programs send it as "Authorization: Bearer <token>"; commands read PARLEY_TOKEN.',
       `To revoke it: ${commandLine(`token revoke ${created.tokenId}`)}\n`,

@@ -17,7 +17,6 @@ import { nearest } from '../nearest.ts'
 import { referredTo } from '../reference.ts'
 import { expiryText } from '../rights-text.ts'
 import { printResult } from '../terminal/output.ts'
-import { printLink } from '../terminal/sign-in-link.ts'
 import { printList } from '../terminal/table.ts'
 import { oneLine } from '../terminal/visible.ts'
 
@@ -51,7 +50,7 @@ export async function listPeople(options: PeopleOptions, context: Context): Prom
   return 0
 }
 
-/** Creates an invitation. stdout gets its link alone, which is not shown again. */
+/** Creates an invitation. stdout gets its link alone, which is not shown again; a terminal also shows a QR code. */
 export async function invite(options: InviteOptions, context: Context): Promise<number> {
   const { output, commandLine } = context
   const { name, expires, json } = options
@@ -65,7 +64,13 @@ export async function invite(options: InviteOptions, context: Context): Promise<
   }
   const withdraw = commandLine(`people withdraw ${invited.inviteId}`)
   const about = `The link signs in the first browser of a new ${role}, once. It expires ${expiryText(invited.expiresAt)}. To withdraw it: ${withdraw}`
-  printLink(output, { url: invited.url, about })
+  if (output.isOutTerminal) {
+    const { qrLines } = await import('../qr-code.ts')
+    const isColoured = output.errStyle.bold('.') !== '.'
+    output.err(`${qrLines(invited.url, { isColoured }).join('\n')}\n`)
+  }
+  output.out(`${invited.url}\n`)
+  output.err(`${output.errStyle.dim(about)}\n`)
   return 0
 }
 
